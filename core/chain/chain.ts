@@ -1,0 +1,76 @@
+import type { Hex } from '../units/hex.js';
+
+/**
+ * Port: one Ethereum JSON-RPC chain. Every call has a deadline; a node that cannot answer is DomainError UNAVAILABLE;
+ * a reverted `call` is {@link CallReverted}. Addresses are lowercase or checksummed hex in, lowercase hex out.
+ */
+export type Chain = {
+  chainId(): Promise<number>;
+  block(tag: BlockTag): Promise<Block | undefined>;
+  call(request: CallRequest): Promise<Hex>;
+  code(address: string, tag?: BlockTag): Promise<Hex>;
+  balance(address: string, tag?: BlockTag): Promise<bigint>;
+  logs(filter: LogFilter): Promise<readonly Log[]>;
+  /** The node's suggestion for maxPriorityFeePerGas, in wei. */
+  priorityFee(): Promise<bigint>;
+  transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined>;
+  /** Anything else, e.g. a bundler's `eth_estimateUserOperationGas`. */
+  request(method: string, params: readonly unknown[]): Promise<unknown>;
+  stop(): Promise<void>;
+};
+
+export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | number | { readonly hash: Hex };
+
+export type Block = {
+  readonly number: number;
+  readonly hash: Hex;
+  readonly parentHash: Hex;
+  /** Unix seconds. */
+  readonly timestamp: number;
+  readonly baseFeePerGas: bigint;
+};
+
+export type CallRequest = {
+  readonly to: string;
+  readonly data: Hex;
+  readonly from?: string;
+  readonly value?: bigint;
+  readonly gas?: bigint;
+  readonly block?: BlockTag;
+  /** geth-style state override set, keyed by address. */
+  readonly overrides?: Readonly<Record<string, StateOverride>>;
+};
+
+export type StateOverride = {
+  readonly code?: Hex;
+  readonly balance?: bigint;
+  readonly stateDiff?: Readonly<Record<Hex, Hex>>;
+};
+
+export type LogFilter = {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  readonly address?: string | readonly string[];
+  readonly topics?: readonly (Hex | readonly Hex[] | null)[];
+};
+
+export type Log = {
+  readonly address: Hex;
+  readonly topics: readonly Hex[];
+  readonly data: Hex;
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
+  readonly transactionHash: Hex;
+  readonly logIndex: number;
+};
+
+/** An `eth_call` that the contract reverted; `data` is the revert data, `0x` when the node gives none. */
+export class CallReverted extends Error {
+  readonly data: Hex;
+
+  constructor(data: Hex, message: string) {
+    super(message);
+    this.name = 'CallReverted';
+    this.data = data;
+  }
+}

@@ -1,0 +1,13 @@
+import type { Chain } from './chain.js';
+
+/** How to reach a chain: as in `ChainSpec.rpc`. */
+export type ChainEndpoint = {
+  readonly chainId: number;
+  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
+};
+
+/** Port: one pooled connection per chain endpoint, shared by everyone in the process; a changed endpoint is a new one. */
+export type Chains = {
+  get(endpoint: ChainEndpoint): Chain;
+  stop(): Promise<void>;
+};

@@ -1,0 +1,14 @@
+import type { EpochMs } from '../units/time.js';
+
+/** The newest block that the follower has seen, and the network's fees: read by price guards, never asked per request. */
+export type Head = {
+  readonly number: number;
+  /** Unix seconds. */
+  readonly timestamp: number;
+  readonly baseFeePerGas: bigint;
+  readonly priorityFeePerGas: bigint;
+  readonly observedAt: EpochMs;
+};
+
+/** Undefined until the chain has been read once. */
+export type Heads = { get(chainId: number): Head | undefined };

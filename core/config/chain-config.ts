@@ -1,0 +1,35 @@
+import type { LayoutId } from '../paymaster/layout.js';
+import type { FeeTokenSpec } from '../resources/fee-token.js';
+import type { GasCaps } from '../resources/paymaster.js';
+import type { Address } from '../units/address.js';
+
+/** What is served for one chain: profiles and fee tokens, compiled from Chain and FeeToken resources. Plain JSON. */
+export type ChainConfig = {
+  readonly chainId: number;
+  readonly objectName: string;
+  readonly configGeneration: number;
+  readonly suspended: boolean;
+  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
+  readonly bundlerUrl?: string;
+  readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
+  readonly confirmations: number;
+  readonly delegates: readonly Address[];
+  readonly gas: GasCaps;
+  readonly profiles: readonly ProfileConfig[];
+  readonly feeTokens: readonly FeeTokenSpec[];
+};
+
+export type ProfileConfig = {
+  readonly version: string;
+  readonly layout: LayoutId;
+  readonly entryPoint: Address;
+  readonly sponsorship: Address;
+  readonly token?: Address;
+  readonly signerFile: string;
+  readonly defaultFunding?: { readonly address: Address; readonly organisations: readonly string[] };
+  readonly options: {
+    readonly priceMarkup: number;
+    readonly unaccountedGas: number;
+    readonly treasury?: Address;
+  };
+};

@@ -1,0 +1,67 @@
+import type { Address } from '../units/address.js';
+import type { EpochMs } from '../units/time.js';
+import type { ContractAction, GasCaps, RateLimit } from '../resources/paymaster.js';
+import type { LimitScope, ThresholdType } from '../resources/paymaster-policy.js';
+
+/**
+ * What is served for one paymaster: the compiled, validated snapshot of its resources, plain JSON. Holds no secret
+ * (keys only as SHA-256), no ABI, and nothing that moves without a change of its sources.
+ */
+export type PaymasterConfig = {
+  readonly paymasterId: string;
+  readonly namespace: string;
+  readonly objectName: string;
+  readonly name: string;
+  readonly chainId: number;
+  /** Profile of the chain. */
+  readonly version: string;
+  /** Rises with every change of the content; usage stores refuse an older one than they have seen (DESIGN 6.7). */
+  readonly configGeneration: number;
+  readonly suspended: boolean;
+  /** Set when nothing may be signed although the paymaster exists, e.g. FundingNotProven; shown with -32006. */
+  readonly notReady?: { readonly reason: string; readonly message: string };
+  /** SHA-256 of each apiKey that is accepted, 64 lowercase hex digits; the first is the current one. */
+  readonly keys: readonly { readonly sha256: string; readonly validUntil?: EpochMs }[];
+  /** The proven funding wallet = on-chain paymasterId. Absent: the profile's default, if it serves this namespace. */
+  readonly fundingAddress?: Address;
+  readonly defaultContractAction: ContractAction;
+  /** True when any SmartContract exists that is active, accepted or not: then every call must match (DESIGN 6.1). */
+  readonly contractsRegistered: boolean;
+  /** Accepted, active contracts. */
+  readonly contracts: readonly {
+    readonly name: string;
+    readonly address: Address;
+    readonly selectors: readonly string[];
+  }[];
+  readonly limits: readonly LimitConfig[];
+  readonly webhooks: readonly WebhookConfig[];
+  /** True when an active WALLET_DEPLOYMENT policy permits deploy-only operations. */
+  readonly walletDeployment: boolean;
+  /** Names of active policies that were never accepted: while there are any, every request is POLICY_INVALID. */
+  readonly invalidPolicies: readonly string[];
+  readonly gas: GasCaps;
+  readonly maxExpirySeconds: number;
+  readonly rateLimit?: { readonly perKey?: RateLimit; readonly perClient?: RateLimit };
+};
+
+export type LimitConfig = {
+  readonly policyId: string;
+  readonly name: string;
+  readonly scope: LimitScope;
+  readonly thresholdType: ThresholdType;
+  /** Exact decimal text as in the resource: a count, or ether. */
+  readonly threshold: string;
+  readonly startMs: EpochMs;
+  readonly durationMs: number;
+};
+
+export type WebhookConfig = {
+  readonly policyId: string;
+  readonly name: string;
+  readonly url: string;
+  readonly method: 'POST' | 'GET';
+  readonly onError: 'Deny' | 'Allow';
+};
+
+export const maxConfigBytes = 512 * 1024;
+export const maxContracts = 1000;

@@ -1,0 +1,105 @@
+/**
+ * Closed catalogue of everything that can go wrong. Each edge (HTTP, JSON-RPC, operator) maps every code once, in a
+ * table that `satisfies Record<ErrorCode, …>`, so a new code does not compile until all edges have decided.
+ * A refusal to sponsor is not an error: see `policy/verdict.ts`.
+ */
+export const errorCodes = [
+  // Any edge.
+  'INVALID_INPUT',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'WRITE_CONFLICT',
+  'FIELD_OWNED',
+  'PAYLOAD_TOO_LARGE',
+  'RATE_LIMITED',
+  'UNAVAILABLE',
+  'INTERNAL',
+  // Dashboard API.
+  'CREDENTIALS_REQUIRED',
+  'PAYMASTER_NAME_EXISTS',
+  'CHAIN_NOT_SUPPORTED',
+  'VERSION_NOT_SUPPORTED',
+  'CONTRACT_EXISTS',
+  'CONTRACT_NOT_FOUND',
+  'METHODS_NOT_AN_ARRAY',
+  'POLICY_NOT_FOUND',
+  'POLICY_KIND_MISMATCH',
+  'INVALID_SIGNATURE',
+  'USER_NOT_FOUND',
+  'QUOTA_EXCEEDED',
+  // JSON-RPC.
+  'RPC_PARSE_ERROR',
+  'RPC_INVALID_REQUEST',
+  'RPC_METHOD_NOT_FOUND',
+  'KEY_UNKNOWN',
+  'CHAIN_MISMATCH',
+  'MODE_NOT_AVAILABLE',
+  'FEE_TOKEN_REQUIRED',
+  'FEE_TOKEN_UNSUPPORTED',
+  'ESTIMATION_FAILED',
+  'SPONSORSHIP_REFUSED',
+  'PAYMASTER_NOT_READY',
+] as const;
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** One wrong field of an input. `value` is quoted for people, shortened and never a secret. */
+export type Problem = { readonly field: string; readonly expected: string; readonly value?: string };
+
+export type ErrorDetails = {
+  readonly problems?: readonly Problem[];
+  /** Machine-readable reason, published with the code: `data.reason` of JSON-RPC errors. */
+  readonly reason?: string;
+  /** Seconds after which the same request may succeed; absent where a retry is pointless. */
+  readonly retryAfterSeconds?: number;
+  /** Who owns the field that could not be written (FIELD_OWNED). */
+  readonly owner?: string;
+  readonly cause?: unknown;
+};
+
+/** An expected failure, mapped once at each edge by its code. */
+export class DomainError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'DomainError';
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** Reconcile outcome that must not be retried: shown as a condition until the input changes. */
+export class TerminalError extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.name = 'TerminalError';
+    this.reason = reason;
+  }
+}
+
+/** Reports every problem of an input at once: `cycleDuration.unit must be "hour" or "day", got "week"`. */
+export function invalidInput(problems: readonly Problem[]): DomainError {
+  return new DomainError('INVALID_INPUT', problems.map(formatProblem).join('; '), { problems });
+}
+
+export function formatProblem({ field, expected, value }: Problem): string {
+  return `${field} must be ${expected}${value === undefined ? '' : `, got ${value}`}`;
+}
+
+/** Short JSON of an untrusted value for a message: at most 80 characters. */
+export function quote(value: unknown): string {
+  const text = typeof value === 'bigint' ? value.toString() : (JSON.stringify(value) ?? String(value));
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+export function isDomainError(error: unknown, code?: ErrorCode): error is DomainError {
+  return error instanceof DomainError && (code === undefined || error.code === code);
+}
+
+/** Closes an exhaustive switch; reaching it is a programming error. */
+export function unreachable(value: never): never {
+  throw new Error(`unreachable: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,17 @@
+import type { Address } from '../units/address.js';
+
+/**
+ * Port: signs 32-byte digests with one secp256k1 key (RFC 6979, low s). The digest is final: EIP-191 prefixing has
+ * happened. Signers are given all digests of an event-loop turn at once, so that a remote signer pays one round trip
+ * and a native one runs a tight loop. The key itself never leaves the implementation and is never printed.
+ */
+export type Signer = {
+  readonly address: Address;
+  /** For logs and metrics: `native`, `wasm`, … */
+  readonly implementation: string;
+  /** 65 bytes r‖s‖v each, v 27 or 28, in the order of the digests. Synchronous where the key is local. */
+  sign(digests: readonly Uint8Array[]): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
+};
+
+/** Finds the signer of a profile by the file name that it gives; undefined when there is no such key. */
+export type Signers = { get(file: string): Signer | undefined };

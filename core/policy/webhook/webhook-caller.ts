@@ -1,0 +1,25 @@
+import type { WebhookConfig } from '../../config/paymaster-config.js';
+
+/**
+ * Port: asks customer-hosted rule endpoints. All webhooks of a request are called at once inside one budget (3 s),
+ * one retry each on connection error or 5xx, no redirects, SSRF-guarded. Never throws for what the host does.
+ */
+export type WebhookCaller = {
+  call(request: WebhookRequest): Promise<readonly WebhookOutcome[]>;
+  stop(): Promise<void>;
+};
+
+export type WebhookRequest = {
+  readonly webhooks: readonly WebhookConfig[];
+  /** `sponsorshipInfo.webhookData`; `{}` when absent. */
+  readonly data: unknown;
+  /** The operation as it will be signed: ERC-4337 field names, hex quantities. */
+  readonly userOp: Readonly<Record<string, unknown>>;
+  readonly requestId: string;
+};
+
+/** In the order of the webhooks. `failed` says what was wrong (host, status, time), for explain and logs. */
+export type WebhookOutcome =
+  | { readonly verdict: 'verified' }
+  | { readonly verdict: 'refused' }
+  | { readonly verdict: 'failed'; readonly detail: string };

@@ -1,0 +1,50 @@
+import type { LayoutId } from '../paymaster/layout.js';
+import type { Condition, Resource } from './meta.js';
+import type { GasCaps } from './paymaster.js';
+
+export type ProfileSpec = {
+  /** The `version` that a Paymaster names. Several profiles may bind the same contract. */
+  readonly version: string;
+  readonly layout: LayoutId;
+  readonly entryPoint: string;
+  /** Contract for mode SPONSORED, and for mode ERC20 (may be equal; absent where the layout has no such mode). */
+  readonly addresses: { readonly sponsorship: string; readonly token?: string };
+  /** Name of a mounted file that holds the signer's private key (0x and 64 hex digits), in the signer directory. */
+  readonly signer: { readonly file: string };
+  /** Funding wallet for paymasters without one of their own, for the organisations listed (`*` means all). */
+  readonly defaultFunding?: { readonly address: string; readonly organisations: readonly string[] };
+  readonly options?: {
+    /** Vendor 2.x: 1,000,000 is no premium (default); at most 2,000,000. */
+    readonly priceMarkup?: number;
+    /** Vendor 2.x: the contract's `unaccountedGas`. Default 50,000. */
+    readonly unaccountedGas?: number;
+    /** Singleton, mode ERC20: who receives the tokens. */
+    readonly treasury?: string;
+  };
+};
+
+export type ChainSpec = {
+  readonly chainId: number;
+  readonly suspended?: boolean;
+  /** `urls` in order of preference, or the name of a mounted file with one URL per line (for URLs with keys). */
+  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
+  readonly bundlerUrl?: string;
+  readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
+  readonly profiles: readonly ProfileSpec[];
+  /** Blocks on top of an event before it settles a reservation. Default 12. */
+  readonly confirmations?: number;
+  /** Delegates that EIP-7702 operations may name (EntryPoint 0.8). */
+  readonly delegates?: readonly string[];
+  readonly gas?: GasCaps;
+};
+
+export type ChainStatus = {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  readonly profiles?: readonly {
+    readonly version: string;
+    readonly conditions: readonly Condition[];
+  }[];
+};
+
+export type Chain = Resource<'Chain', ChainSpec, ChainStatus>;

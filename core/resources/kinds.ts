@@ -1,0 +1,55 @@
+import type { Chain } from './chain.js';
+import type { FeeToken } from './fee-token.js';
+import type { Organisation } from './organisation.js';
+import type { PaymasterPolicy } from './paymaster-policy.js';
+import type { Paymaster } from './paymaster.js';
+import type { SmartContract } from './smart-contract.js';
+
+/** Every kind that users write. */
+export type Resources = {
+  readonly Chain: Chain;
+  readonly FeeToken: FeeToken;
+  readonly Organisation: Organisation;
+  readonly Paymaster: Paymaster;
+  readonly SmartContract: SmartContract;
+  readonly PaymasterPolicy: PaymasterPolicy;
+};
+export type Kind = keyof Resources;
+export type AnyResource = Resources[Kind];
+
+export type KindNames = {
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly scope: 'Cluster' | 'Namespaced';
+};
+
+export const kindNames = {
+  Chain: { plural: 'chains', singular: 'chain', shortNames: ['pmchain'], scope: 'Cluster' },
+  FeeToken: { plural: 'feetokens', singular: 'feetoken', shortNames: ['pmtoken'], scope: 'Cluster' },
+  Organisation: {
+    plural: 'organisations',
+    singular: 'organisation',
+    shortNames: ['pmorg'],
+    scope: 'Cluster',
+  },
+  Paymaster: { plural: 'paymasters', singular: 'paymaster', shortNames: ['pm'], scope: 'Namespaced' },
+  SmartContract: {
+    plural: 'smartcontracts',
+    singular: 'smartcontract',
+    shortNames: ['pmsc'],
+    scope: 'Namespaced',
+  },
+  PaymasterPolicy: {
+    plural: 'paymasterpolicies',
+    singular: 'paymasterpolicy',
+    shortNames: ['pmpol'],
+    scope: 'Namespaced',
+  },
+} as const satisfies Record<Kind, KindNames>;
+
+export const kinds = Object.keys(kindNames) as readonly Kind[];
+
+export function isKind(text: unknown): text is Kind {
+  return typeof text === 'string' && Object.hasOwn(kindNames, text);
+}

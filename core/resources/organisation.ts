@@ -1,0 +1,31 @@
+import type { Condition, Resource } from './meta.js';
+
+export type OrganisationToken = {
+  readonly name: string;
+  /** SHA-256 of the token as 64 lowercase hex digits. The token itself is stored nowhere. */
+  readonly sha256: string;
+  /** RFC 3339. */
+  readonly expiresAt?: string;
+};
+
+export type OrganisationSpec = {
+  /** The namespace that is this organisation; one Organisation per namespace. */
+  readonly namespace: string;
+  readonly tokens?: readonly OrganisationToken[];
+  /** Funding wallets that the platform vouches for. */
+  readonly fundingAddresses?: readonly string[];
+  /** Chain ids that the organisation may use; absent means all. */
+  readonly chains?: readonly number[];
+  readonly quotas?: {
+    readonly paymasters?: number;
+    readonly contractsPerPaymaster?: number;
+    readonly policiesPerPaymaster?: number;
+  };
+};
+
+export type OrganisationStatus = {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+};
+
+export type Organisation = Resource<'Organisation', OrganisationSpec, OrganisationStatus>;

@@ -1,0 +1,72 @@
+import type { ObjectKey } from './meta.js';
+import type { Kind, Resources } from './kinds.js';
+
+/**
+ * Port: the API of the resources, in the semantics of the Kubernetes API server.
+ *
+ * Guarantees (one conformance suite, every implementation):
+ * - `apply` is server-side apply, never forced unless asked: fields are owned by leaf path (maps are granular, lists
+ *   and ABI text atomic). A field that another manager owns with a different value is DomainError FIELD_OWNED naming
+ *   that manager; with `force` ownership moves. What the manager owned before and leaves out now is removed, unless
+ *   another manager owns it too.
+ * - `create: true` fails with ALREADY_EXISTS when the object exists; `version` fails with WRITE_CONFLICT when the
+ *   stored resourceVersion differs, and with NOT_FOUND when the object is gone.
+ * - Every write is validated by the schema and CEL rules of its kind first (INVALID_INPUT with all problems).
+ * - `generation` rises when spec changes, `resourceVersion` on every change, neither on a write that changes nothing.
+ * - Status is written only by `applyStatus` and whole; it never changes spec, and spec writes never change status.
+ * - `watch` delivers the present state as ADDED, resolves `synced`, then every change in order; an object that was
+ *   deleted and created again between two deliveries arrives as DELETED and ADDED. Handlers must not throw.
+ * - An outage is DomainError UNAVAILABLE. Returned objects are frozen or private copies: never mutate them.
+ */
+export type ResourceStore = {
+  get<K extends Kind>(kind: K, key: ObjectKey): Promise<Resources[K] | undefined>;
+  list<K extends Kind>(kind: K, options?: ListOptions): Promise<readonly Resources[K][]>;
+  apply<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]>;
+  /** NOT_FOUND when it does not exist; WRITE_CONFLICT when `version` is given and differs. */
+  delete(kind: Kind, key: ObjectKey, options?: { readonly version?: string }): Promise<void>;
+  applyStatus<K extends Kind>(
+    kind: K,
+    key: ObjectKey,
+    status: NonNullable<Resources[K]['status']>,
+    options?: { readonly version?: string },
+  ): Promise<Resources[K]>;
+  watch<K extends Kind>(kind: K, handler: (event: WatchEvent<K>) => void): Watch;
+};
+
+/** Selectable fields: `spec.name`, `spec.chainId`, `spec.address`, `spec.paymasterRef.name`, `spec.policyType`, `spec.namespace`. */
+export type ListOptions = {
+  readonly namespace?: string;
+  /** Equality on selectable fields, values as text, e.g. `{'spec.paymasterRef.name': 'shop'}`. */
+  readonly fields?: Readonly<Record<string, string>>;
+};
+
+export type ApplyRequest<K extends Kind> = {
+  /** Field manager: `paymaster-dashboard`, `manifests`, … */
+  readonly manager: string;
+  readonly kind: K;
+  readonly key: ObjectKey;
+  /** All fields of spec that this manager wants to own from now on, and no others. */
+  readonly spec: DeepPartial<Resources[K]['spec']>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly create?: boolean;
+  readonly version?: string;
+  readonly force?: boolean;
+};
+
+export type WatchEvent<K extends Kind> = {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: Resources[K];
+};
+
+export type Watch = {
+  /** Resolves when the state at the start has been delivered. */
+  readonly synced: Promise<void>;
+  stop(): void;
+};
+
+export type DeepPartial<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { readonly [P in keyof T]?: DeepPartial<T[P]> }
+    : T;

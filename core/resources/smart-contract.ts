@@ -1,0 +1,24 @@
+import type { Condition, Resource } from './meta.js';
+
+export type SmartContractSpec = {
+  readonly paymasterRef: { readonly name: string };
+  readonly name: string;
+  /** Absent means active. */
+  readonly active?: boolean;
+  readonly address: string;
+  /** The ABI as JSON text, at most 196,608 characters. */
+  readonly abi: string;
+  /** Method names (all overloads) or full signatures such as `mint(address)`. Absent means none yet. */
+  readonly whitelistedMethods?: readonly string[];
+};
+
+export type SmartContractStatus = {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  /** Names of the ABI's state-changing functions, each once, in ABI order. */
+  readonly methods?: readonly string[];
+  /** Selectors that the whitelisted methods stand for. */
+  readonly selectors?: readonly string[];
+};
+
+export type SmartContract = Resource<'SmartContract', SmartContractSpec, SmartContractStatus>;

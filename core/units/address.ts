@@ -1,0 +1,30 @@
+import { getAddress } from 'ethers';
+
+declare const brand: unique symbol;
+
+/** EIP-55 checksummed address: what people, resources and API answers show. Made by {@link parseAddress} only. */
+export type Address = `0x${string}` & { readonly [brand]: 'Address' };
+
+/**
+ * Lowercase address: the form in which addresses are compared and used as map keys on the sponsor path, where an
+ * EIP-55 checksum per request would cost a keccak. Made by {@link toAddressKey} and the user operation parser only.
+ */
+export type AddressKey = `0x${string}` & { readonly [brand]: 'AddressKey' };
+
+const addressPattern = /^0x[0-9a-fA-F]{40}$/;
+
+export const zeroAddress = '0x0000000000000000000000000000000000000000' as Address;
+
+export function isAddressText(value: unknown): value is `0x${string}` {
+  return typeof value === 'string' && addressPattern.test(value);
+}
+
+/** Parses an address in any case; clients send wrong checksums, so the checksum of the input is not judged. */
+export function parseAddress(text: string): Address {
+  if (!isAddressText(text)) throw new RangeError(`expected 0x and 40 hex digits, got "${text}"`);
+  return getAddress(text.toLowerCase()) as Address;
+}
+
+export function toAddressKey(address: Address | `0x${string}`): AddressKey {
+  return address.toLowerCase() as AddressKey;
+}

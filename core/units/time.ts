@@ -1,0 +1,27 @@
+declare const brand: unique symbol;
+
+/** Milliseconds since the Unix epoch: API fields, stores, logs. */
+export type EpochMs = number & { readonly [brand]: 'EpochMs' };
+
+/** Seconds since the Unix epoch: everything on chain. */
+export type EpochSeconds = number & { readonly [brand]: 'EpochSeconds' };
+
+/** The only source of "now"; passed in, so that tests advance it instead of sleeping. */
+export type Clock = { now(): EpochMs };
+
+export const systemClock: Clock = { now: () => Date.now() as EpochMs };
+
+/** Rounds down: a second that has not fully passed has not passed on chain either. */
+export function toSeconds(ms: EpochMs): EpochSeconds {
+  return Math.floor(ms / 1000) as EpochSeconds;
+}
+
+export function toMs(seconds: EpochSeconds): EpochMs {
+  return (seconds * 1000) as EpochMs;
+}
+
+export const cycleUnits = { hour: 3_600_000, day: 86_400_000 } as const;
+export type CycleUnit = keyof typeof cycleUnits;
+
+/** Longest cycle per unit: one year, so that a window index never loses meaning. */
+export const maxCycleValue = { hour: 8760, day: 365 } as const satisfies Record<CycleUnit, number>;

@@ -1,0 +1,62 @@
+declare const brand: unique symbol;
+
+/** Native-token amount in wei. Non-negative; never a float, never ether. */
+export type Wei = bigint & { readonly [brand]: 'Wei' };
+
+/**
+ * Native-token amount in gwei, as counted in usage stores: a double-safe integer up to 9 million ether. Costs are
+ * rounded up to it, thresholds and balances down, so that rounding never lets more through.
+ */
+export type Gwei = number & { readonly [brand]: 'Gwei' };
+
+const weiPerGwei = 1_000_000_000n;
+const decimalPattern = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
+
+export function wei(value: bigint): Wei {
+  if (value < 0n) throw new RangeError(`an amount of wei cannot be negative, got ${value}`);
+  return value as Wei;
+}
+
+/** Parses a decimal amount of ether exactly, e.g. "0.05". More than 18 decimals is an error, not a rounding. */
+export function parseEther(text: string): Wei {
+  return parseDecimal(text, 18) as Wei;
+}
+
+/** Parses plain decimal text (no sign, no exponent) into an integer of `decimals` implied decimals. */
+export function parseDecimal(text: string, decimals: number): bigint {
+  const match = decimalPattern.exec(text);
+  if (!match) throw new RangeError(`expected plain decimal text such as "0.05", got "${text}"`);
+  const fraction = (match[2] ?? '').replace(/0+$/, '');
+  if (fraction.length > decimals)
+    throw new RangeError(`expected at most ${decimals} decimals, got "${text}"`);
+  return BigInt(match[1] + fraction.padEnd(decimals, '0'));
+}
+
+/** Shortest exact decimal text of an integer with `decimals` implied decimals, e.g. (50000000000000000n, 18) → "0.05". */
+export function formatDecimal(value: bigint, decimals: number): string {
+  const digits = value.toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
+}
+
+export function formatEther(amount: bigint): string {
+  return formatDecimal(amount, 18);
+}
+
+/** Rounds a cost up to whole gwei. Amounts above 2^53 gwei throw: no real operation costs nine million ether. */
+export function gweiCeil(amount: bigint): Gwei {
+  return toGwei((amount + weiPerGwei - 1n) / weiPerGwei);
+}
+
+/** Rounds a threshold or balance down to whole gwei, saturating at 2^53 - 1 (a larger bound is never reached). */
+export function gweiFloor(amount: bigint): Gwei {
+  const gwei = amount / weiPerGwei;
+  return (gwei > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(gwei)) as Gwei;
+}
+
+function toGwei(gwei: bigint): Gwei {
+  if (gwei > BigInt(Number.MAX_SAFE_INTEGER))
+    throw new RangeError(`${gwei} gwei exceeds the countable range`);
+  return Number(gwei) as Gwei;
+}

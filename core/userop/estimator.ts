@@ -1,0 +1,27 @@
+import type { Address } from '../units/address.js';
+import type { Hex } from '../units/hex.js';
+import type { EntryPointVersion, GasLimits, UserOperation } from './user-operation.js';
+
+/**
+ * Port: gas limits of an operation by simulation (reference/onchain.md section 5) or by a bundler.
+ * `reverted` means that the account's call would fail with the limits found: the caller decides what that is worth.
+ * An operation that cannot be simulated at all (bad initCode, signature check that reverts, node without overrides) is
+ * DomainError ESTIMATION_FAILED whose message names the EntryPoint's reason, e.g. "AA13 initCode failed or OOG".
+ */
+export type GasEstimator = { estimate(request: EstimateRequest): Promise<Estimate> };
+
+export type EstimateRequest = {
+  readonly chainId: number;
+  readonly entryPoint: Address;
+  readonly entryPointVersion: EntryPointVersion;
+  readonly op: UserOperation;
+  /** Paymaster data with a recoverable stub signature; undefined simulates without a paymaster. */
+  readonly paymasterAndData: Hex | undefined;
+  /** Least limits that the layout needs (0.6: verificationGasLimit also bounds postOp). */
+  readonly minVerificationGasLimit: bigint;
+};
+
+export type Estimate = GasLimits & {
+  /** Why the account's call fails, decoded where possible; undefined when it succeeds. */
+  readonly reverted?: string;
+};
