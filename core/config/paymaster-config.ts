@@ -22,6 +22,8 @@ export type PaymasterConfig = {
   readonly notReady?: { readonly reason: string; readonly message: string };
   /** SHA-256 of each apiKey that is accepted, 64 lowercase hex digits; the first is the current one. */
   readonly keys: readonly { readonly sha256: string; readonly validUntil?: EpochMs }[];
+  /** Dashboard tokens of the organisation, as SHA-256: `pm_explainSponsorship` asks for one. */
+  readonly tokens: readonly { readonly sha256: string; readonly validUntil?: EpochMs }[];
   /** The proven funding wallet = on-chain paymasterId. Absent: the profile's default, if it serves this namespace. */
   readonly fundingAddress?: Address;
   readonly defaultContractAction: ContractAction;
