@@ -1,0 +1,50 @@
+.DEFAULT_GOAL := help
+.PHONY: help install build run test test-fast bench check format lint generate verify contracts clean
+
+BIN := node_modules/.bin
+NODE := $(BIN)/node
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+install: ## Install the pinned Node.js and dependencies (only when the lock file changed)
+	@sh hack/install.sh
+
+build: install ## Compile everything to dist/
+	@PATH="$(CURDIR)/$(BIN):$$PATH" tsc -b
+
+run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next
+	@exec $(NODE) --no-warnings dist/server/standalone/main.js
+
+test: build ## Run every test that needs no second machine
+	@$(NODE) test/run.mjs
+
+test-fast: build ## Run the tests that start no process (under two minutes)
+	@$(NODE) test/run.mjs --fast
+
+bench: build ## Measure the sponsor path against its limit and a textbook server
+	@$(NODE) --no-warnings dist/test/bench/main.js
+
+format: install ## Format the sources
+	@$(BIN)/prettier --log-level warn --write .
+
+lint: build ## Lint with type information
+	@$(BIN)/oxlint --type-aware
+
+generate: build ## Write crds/ from the resource types and contracts/artifacts from the Solidity sources
+	@$(NODE) dist/operator/generate.js
+	@$(NODE) contracts/build.mjs
+
+contracts: install ## Compile the Solidity sources
+	@$(NODE) contracts/build.mjs
+
+verify: build ## Fail when a generated file is not current
+	@$(NODE) dist/operator/generate.js --check
+	@$(NODE) contracts/build.mjs --check
+
+check: install ## Format check, lint, build, generated files current, tests
+	@$(BIN)/prettier --log-level warn --check .
+	@$(MAKE) --no-print-directory lint verify test
+
+clean: ## Remove build output (keeps .paymaster/, the standalone data)
+	@rm -rf dist test-results bench-results

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Installs the pinned runtime and dependencies of package-lock.json, once per change of the lock file.
+set -eu
+cd "$(dirname "$0")/.."
+sh hack/preflight.sh
+stamp=node_modules/.installed
+if [ -f "$stamp" ] && cmp -s package-lock.json "$stamp"; then exit 0; fi
+echo 'Installing the pinned Node.js and dependencies (about a minute the first time)…'
+npm ci --no-audit --no-fund --loglevel=error || { echo 'error: npm ci failed (see above): check that a package registry can be reached and that the disk has 1 GB free' >&2; exit 1; }
+version=$(node_modules/.bin/node --version 2>/dev/null) || version=none
+case "$version" in
+  v24.*) cp package-lock.json "$stamp" ;;
+  *) echo "error: the pinned Node.js 24 was not installed (found: $version): allow the install script of the package \"node\" and run again" >&2; exit 1 ;;
+esac
