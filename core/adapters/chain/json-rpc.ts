@@ -1,0 +1,193 @@
+import { Pool } from 'undici';
+import { CallReverted } from '../../chain/chain.js';
+import { DomainError } from '../../errors.js';
+import type { Logger } from '../../log.js';
+import type { Metrics } from '../../metrics.js';
+import type { Clock } from '../../units/time.js';
+import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
+import type { Target, UrlSource } from './url-source.js';
+
+/** Sends one JSON-RPC call over the endpoint's URLs; resolves to its `result`. */
+export type SendRpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
+
+export type RpcDeps = {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Deadline of a whole call, over all URLs that it tries. */
+  readonly timeoutMs: number;
+};
+
+/** A URL that failed is asked last for this long, so that a dead first URL does not cost every call its share of time. */
+const coolDownMs = 10_000;
+/** `eth_getLogs` of a busy range is the largest honest answer. */
+const maxResponseBytes = 32 * 1024 * 1024;
+const revertible: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas']);
+
+/** One pool per origin, shared by all chains of the process; cool-downs belong to the origin too. */
+export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
+  const pools = new Map<string, Pool>();
+  const coolUntil = new Map<string, number>();
+  const requests = metrics.counter({
+    name: 'rpc_client_requests_total',
+    help: 'Calls to chain nodes and bundlers, by method and outcome.',
+    labels: ['method', 'outcome'],
+  });
+  let calls = 0;
+
+  function sender(chainId: number, urls: UrlSource): SendRpc {
+    return async (method, params) => {
+      calls += 1;
+      let outcome = 'unavailable';
+      try {
+        const result = await failover(chainId, await urls(), method, params);
+        outcome = 'ok';
+        return result;
+      } catch (error) {
+        if (error instanceof CallReverted) outcome = 'reverted';
+        if (error instanceof DomainError && error.cause instanceof RpcError) outcome = 'refused';
+        throw error;
+      } finally {
+        requests.with({ method, outcome }).inc();
+      }
+    };
+  }
+
+  async function failover(
+    chainId: number,
+    targets: readonly Target[],
+    method: string,
+    params: readonly unknown[],
+  ): Promise<unknown> {
+    const deadline = performance.now() + timeoutMs;
+    const ordered = byHealth(targets);
+    const failures: string[] = [];
+    let refusal: RpcError | undefined;
+    for (const [index, target] of ordered.entries()) {
+      // Each URL gets an even share of what is left: a hanging one must leave time for the next.
+      const share = (deadline - performance.now()) / (ordered.length - index);
+      const answer = await attempt(target, method, params, Math.max(1, Math.floor(share)));
+      if ('result' in answer) {
+        coolUntil.delete(target.origin);
+        return answer.result;
+      }
+      if (answer.coolDown) coolUntil.set(target.origin, clock.now() + coolDownMs);
+      log.debug('chain call failed', { chainId, host: target.host, method, failure: answer.failure });
+      failures.push(`${target.host}: ${answer.failure}`);
+      refusal = answer.refusal ?? refusal;
+    }
+    throw new DomainError('UNAVAILABLE', `chain ${chainId}: ${method} failed at ${failures.join('; ')}`, {
+      reason: 'CHAIN_UNAVAILABLE',
+      ...(refusal === undefined ? {} : { cause: refusal }),
+    });
+  }
+
+  function byHealth(targets: readonly Target[]): readonly Target[] {
+    if (targets.length < 2) return targets;
+    const now = clock.now();
+    const isCooling = ({ origin }: Target) => (coolUntil.get(origin) ?? 0) > now;
+    return [...targets.filter((target) => !isCooling(target)), ...targets.filter(isCooling)];
+  }
+
+  async function attempt(
+    target: Target,
+    method: string,
+    params: readonly unknown[],
+    shareMs: number,
+  ): Promise<Attempt> {
+    let status: number;
+    let text: string;
+    try {
+      const response = await poolOf(target.origin).request({
+        method: 'POST',
+        path: target.path,
+        headers: {
+          'content-type': 'application/json',
+          ...(target.authorization === undefined ? {} : { authorization: target.authorization }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        signal: AbortSignal.timeout(shareMs),
+      });
+      status = response.statusCode;
+      text = await response.body.text();
+    } catch (error) {
+      return { failure: transportFailure(error), coolDown: true };
+    }
+    return interpret(method, status, text);
+  }
+
+  function poolOf(origin: string): Pool {
+    const existing = pools.get(origin);
+    if (existing !== undefined) return existing;
+    const pool = new Pool(origin, {
+      connections: 16,
+      connectTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      maxResponseSize: maxResponseBytes,
+    });
+    pools.set(origin, pool);
+    return pool;
+  }
+
+  return {
+    sender,
+    /** Calls made since the start. */
+    calls: () => calls,
+    /** Waits for calls in flight (each has a deadline), then closes every connection. */
+    async stop(): Promise<void> {
+      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      pools.clear();
+    },
+  };
+}
+
+type Attempt =
+  | { readonly result: unknown }
+  | { readonly failure: string; readonly coolDown: boolean; readonly refusal?: RpcError };
+
+/** Result, failure, or a thrown {@link CallReverted}: a revert is an answer, no other URL would know better. */
+function interpret(method: string, status: number, text: string): Attempt {
+  const answer = parseAnswer(text);
+  if (answer === undefined)
+    return { failure: status === 200 ? 'an answer that is not JSON-RPC' : `HTTP ${status}`, coolDown: true };
+  if ('result' in answer) return answer;
+  const data = revertible.has(method) ? revertData(answer.error) : undefined;
+  if (data !== undefined) throw new CallReverted(data, formatNodeMessage(answer.error.message));
+  const failure = `error ${answer.error.code} (${formatNodeMessage(answer.error.message)})`;
+  const refusal = new RpcError(answer.error.code, formatNodeMessage(answer.error.message));
+  return { failure, coolDown: status === 429 || status >= 500 || isRateLimit(answer.error), refusal };
+}
+
+function parseAnswer(text: string): { readonly result: unknown } | { readonly error: NodeError } | undefined {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
+    const { error } = answer;
+    const code = 'code' in error && typeof error.code === 'number' ? error.code : 0;
+    const message = 'message' in error && typeof error.message === 'string' ? error.message : 'no message';
+    return { error: { code, message, data: 'data' in error ? error.data : undefined } };
+  }
+  return 'result' in answer ? { result: answer.result } : undefined;
+}
+
+/** Error codes only: messages of the HTTP client may quote the URL. */
+function transportFailure(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'connection failed';
+  switch (code) {
+    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
+      return `an answer above ${maxResponseBytes} bytes`;
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return 'no answer in time';
+    default:
+      return code;
+  }
+}
