@@ -1,0 +1,42 @@
+import { createHmac, hash } from 'node:crypto';
+import { v4 as formatUuid } from 'uuid';
+
+export type KeyOwner = {
+  readonly namespace: string;
+  /** `metadata.name` of the Paymaster. */
+  readonly name: string;
+  /** `spec.keyGeneration`, default 1. */
+  readonly keyGeneration: number;
+};
+
+/**
+ * The apiKey of a Paymaster, `<9 characters of A-Z a-z 0-9 _ ->.<uuid>`: 176 bits that only the holder of the master
+ * key can compute. Derived rather than stored, so that it can be listed while the stores hold only its hash.
+ */
+export function deriveApiKey(master: Uint8Array, owner: KeyOwner): string {
+  // A JSON array, because plain concatenation would give ("a", "bc") and ("ab", "c") the same key.
+  const context = JSON.stringify(['apiKey', owner.namespace, owner.name, owner.keyGeneration]);
+  const bytes = createHmac('sha256', master).update(context).digest();
+  const head = bytes.subarray(0, 7).toString('base64url').slice(0, 9);
+  return `${head}.${formatUuid({ random: bytes.subarray(16, 32) })}`;
+}
+
+/** SHA-256 of an apiKey as 64 lowercase hex digits: the form in which it is stored and looked up. */
+export function hashApiKey(apiKey: string): string {
+  return hash('sha256', apiKey, 'hex');
+}
+
+/** SHA-256 of an authToken as 64 lowercase hex digits, as in `Organisation.spec.tokens[].sha256`. */
+export function hashToken(authToken: string): string {
+  return hash('sha256', authToken, 'hex');
+}
+
+/**
+ * The signing key of a webhook policy, 64 lowercase hex digits. The text itself is the HMAC key (its UTF-8 bytes), so
+ * that customers paste it into any HMAC function without decoding it.
+ */
+export function deriveWebhookKey(webhookMaster: Uint8Array, policyId: string): string {
+  return createHmac('sha256', webhookMaster)
+    .update(JSON.stringify(['webhook', policyId]))
+    .digest('hex');
+}

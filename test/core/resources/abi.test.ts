@@ -1,0 +1,137 @@
+import { describe, expect, test } from '@jest/globals';
+import { isDomainError } from '../../../core/errors.js';
+import { methodsOf, parseAbi, selectorsOf } from '../../../core/resources/abi.js';
+
+const fn = (name: string, types: readonly string[], stateMutability = 'nonpayable'): unknown => ({
+  type: 'function',
+  name,
+  stateMutability,
+  inputs: types.map((type) => ({ name: '', type })),
+  outputs: [],
+});
+
+const token = parseAbi(
+  JSON.stringify([
+    { type: 'constructor', inputs: [], stateMutability: 'nonpayable' },
+    fn('balanceOf', ['address'], 'view'),
+    fn('mint', ['address', 'uint256']),
+    fn('transfer', ['address', 'uint256']),
+    fn('mint', ['address']),
+    fn('hash', ['bytes'], 'pure'),
+    fn('deposit', [], 'payable'),
+    { type: 'event', name: 'Transfer', inputs: [], anonymous: false },
+    { type: 'error', name: 'Nope', inputs: [] },
+    { type: 'receive', stateMutability: 'payable' },
+  ]),
+);
+
+describe('methods of a contract', () => {
+  test('are its state-changing functions, each once, in the order of the ABI', () => {
+    expect(methodsOf(token)).toEqual(['mint', 'transfer', 'deposit']);
+  });
+
+  test('of an old compiler are told from views by `constant`', () => {
+    const abi = parseAbi(
+      JSON.stringify([
+        { type: 'function', name: 'get', constant: true, inputs: [], outputs: [], payable: false },
+        { type: 'function', name: 'set', constant: false, inputs: [], payable: false },
+        { name: 'run', inputs: [] },
+      ]),
+    );
+    expect(methodsOf(abi)).toEqual(['set', 'run']);
+  });
+
+  test('of an empty ABI are none', () => {
+    expect(methodsOf(parseAbi('[]'))).toEqual([]);
+  });
+});
+
+describe('a whitelist', () => {
+  test.each([
+    { name: 'a name stands for all its overloads', methods: ['mint'], want: ['0x40c10f19', '0x6a627842'] },
+    { name: 'a full signature stands for one', methods: ['mint(address)'], want: ['0x6a627842'] },
+    {
+      name: 'a signature may carry names and short types',
+      methods: ['mint( address to, uint n )'],
+      want: ['0x40c10f19'],
+    },
+    {
+      name: 'an entry that says the same twice counts once',
+      methods: ['deposit', 'deposit()'],
+      want: ['0xd0e30db0'],
+    },
+    { name: 'a view that is named is accepted', methods: ['balanceOf'], want: ['0x70a08231'] },
+    { name: 'none means none', methods: [], want: [] },
+  ])('$name', ({ methods, want }) => {
+    expect(selectorsOf(token, methods)).toEqual({ selectors: want, problems: [] });
+  });
+
+  test('names each method that the ABI lacks, and those that it has', () => {
+    expect(selectorsOf(token, ['mint', 'burn', 'mint(bytes32)', 'x(']).problems).toEqual([
+      {
+        field: 'whitelistedMethods[1]',
+        expected: 'a method of the ABI (mint, transfer, deposit)',
+        value: '"burn"',
+      },
+      {
+        field: 'whitelistedMethods[2]',
+        expected: 'a method of the ABI (mint, transfer, deposit)',
+        value: '"mint(bytes32)"',
+      },
+      {
+        field: 'whitelistedMethods[3]',
+        expected: 'a method of the ABI (mint, transfer, deposit)',
+        value: '"x("',
+      },
+    ]);
+  });
+
+  test('of an ABI with tuples takes the canonical signature', () => {
+    const abi = parseAbi(
+      JSON.stringify([
+        {
+          type: 'function',
+          name: 'run',
+          stateMutability: 'nonpayable',
+          inputs: [{ name: 'c', type: 'tuple[]', components: [{ name: 'to', type: 'address' }] }],
+        },
+      ]),
+    );
+    expect(abi.functions[0]?.signature).toBe('run((address)[])');
+    expect(selectorsOf(abi, ['run((address)[])']).problems).toEqual([]);
+  });
+});
+
+describe('a wrong ABI', () => {
+  test.each([
+    { name: 'text that is no JSON', text: 'pragma solidity', fields: ['abi'] },
+    { name: 'an object instead of an array', text: '{"abi":[]}', fields: ['abi'] },
+    {
+      name: 'entries that are no objects',
+      text: '["function x()", 1, null]',
+      fields: ['abi[0]', 'abi[1]', 'abi[2]'],
+    },
+    { name: 'a type that is no text', text: '[{"type":1}]', fields: ['abi[0].type'] },
+    { name: 'a function without a name', text: '[{"type":"function","inputs":[]}]', fields: ['abi[0]'] },
+    {
+      name: 'an input of an unknown type',
+      text: '[{"type":"function","name":"f","inputs":[{"type":"uint257"}]}]',
+      fields: ['abi[0]'],
+    },
+    {
+      name: 'inputs that are no list',
+      text: '[{"type":"function","name":"f","inputs":3}]',
+      fields: ['abi[0]'],
+    },
+  ])('$name is reported by place', ({ text, fields }) => {
+    let thrown: unknown;
+    try {
+      parseAbi(text);
+    } catch (error) {
+      thrown = error;
+    }
+    if (!isDomainError(thrown, 'INVALID_INPUT'))
+      throw new Error(`expected INVALID_INPUT, got ${String(thrown)}`);
+    expect(thrown.details.problems?.map((problem) => problem.field)).toEqual(fields);
+  });
+});
