@@ -1,0 +1,134 @@
+import type { ErrorCode } from '../../core/errors.js';
+import type { Metrics } from '../../core/metrics.js';
+import { refusals } from '../../core/policy/verdict.js';
+
+/**
+ * Every metric of the server, in one table: names, units, label sets. Label values are closed sets or chain ids; a
+ * paymaster, policy or address is never one, since there may be a hundred thousand of them.
+ */
+export function createInstruments(metrics: Metrics) {
+  const refused = metrics.counter<'reason'>({
+    name: 'paymaster_refusals_total',
+    help: 'Operations that were not sponsored, by the reason that clients see.',
+    labels: ['reason'],
+  });
+  // Bound up front, so that dashboards and alerts see every reason at 0 before it first happens.
+  for (const reason of Object.keys(refusals)) refused.with({ reason });
+
+  return {
+    /** `outcome` is `sponsored`, `refused`, `answered` (anything else that worked) or the code of the error. */
+    rpcRequests: metrics.counter<'method' | 'outcome'>({
+      name: 'paymaster_rpc_requests_total',
+      help: 'JSON-RPC calls, by method ("unknown" for any other) and outcome.',
+      labels: ['method', 'outcome'],
+    }),
+    rpcDuration: metrics.histogram<'method'>({
+      name: 'paymaster_rpc_request_duration_seconds',
+      help: 'Time from the parsed JSON-RPC call to its answer.',
+      labels: ['method'],
+      buckets: latencyBuckets,
+    }),
+    refusals: refused,
+    /** `dependency` is one of {@link dependencies}; `outcome` is `ok` or `failed`. */
+    dependencyDuration: metrics.histogram<'dependency' | 'outcome'>({
+      name: 'paymaster_dependency_duration_seconds',
+      help: 'Time that a sponsorship waited for something outside its own computation.',
+      labels: ['dependency', 'outcome'],
+      buckets: latencyBuckets,
+    }),
+    /** 0 is untouched, 1 is full; observed when a limit is asked, before the operation is added. */
+    limitUsedRatio: metrics.histogram<'scope' | 'unit'>({
+      name: 'paymaster_limit_used_ratio',
+      help: 'Share of a spending limit that was used or reserved when an operation asked for it.',
+      labels: ['scope', 'unit'],
+      buckets: [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
+    }),
+    /** `account` is `entry_point` (a contract's own deposit) or `funding` (a sponsor's balance inside a contract). */
+    lowestDeposit: metrics.gauge<'chain' | 'account'>({
+      name: 'paymaster_deposit_lowest_gwei',
+      help: 'Lowest deposit among the accounts of a chain that are in use.',
+      labels: ['chain', 'account'],
+    }),
+    totalDeposit: metrics.gauge<'chain' | 'account'>({
+      name: 'paymaster_deposit_total_gwei',
+      help: 'Sum of the deposits of a chain.',
+      labels: ['chain', 'account'],
+    }),
+    reservedDeposit: metrics.gauge<'chain' | 'account'>({
+      name: 'paymaster_deposit_reserved_gwei',
+      help: 'Sum of what is promised to operations that are not settled yet.',
+      labels: ['chain', 'account'],
+    }),
+    reservations: metrics.gauge<'chain'>({
+      name: 'paymaster_reservations',
+      help: 'Signed operations that are neither mined nor expired yet.',
+      labels: ['chain'],
+    }),
+    settlements: metrics.counter<'chain' | 'outcome'>({
+      name: 'paymaster_settlements_total',
+      help: 'Reservations that ended, by outcome: settled or released.',
+      labels: ['chain', 'outcome'],
+    }),
+    followerBlock: metrics.gauge<'chain'>({
+      name: 'paymaster_follower_block',
+      help: 'Block up to which events are settled.',
+      labels: ['chain'],
+    }),
+    followerLag: metrics.gauge<'chain'>({
+      name: 'paymaster_follower_lag_seconds',
+      help: 'Age of the newest head that the follower has read.',
+      labels: ['chain'],
+    }),
+    followerFailures: metrics.counter<'chain'>({
+      name: 'paymaster_follower_failures_total',
+      help: 'Follower rounds that failed and will be repeated.',
+      labels: ['chain'],
+    }),
+    signQueue: metrics.gauge({
+      name: 'paymaster_sign_queue_depth',
+      help: 'Operations waiting for their signature when the last batch was taken.',
+    }),
+    signBatch: metrics.histogram({
+      name: 'paymaster_sign_batch_size',
+      help: 'Operations signed together in one turn of the event loop.',
+      buckets: [1, 2, 4, 8, 16, 32, 64],
+    }),
+    configs: metrics.gauge<'kind'>({
+      name: 'paymaster_configs',
+      help: 'Compiled configs that are served, by kind: paymaster or chain.',
+      labels: ['kind'],
+    }),
+    configAge: metrics.gauge({
+      name: 'paymaster_config_confirmed_age_seconds',
+      help: 'Time since the config store last confirmed that what is served is current.',
+    }),
+    dashboardRequests: metrics.counter<'route' | 'status'>({
+      name: 'paymaster_dashboard_requests_total',
+      help: 'Dashboard calls, by route (method and path template) and HTTP status.',
+      labels: ['route', 'status'],
+    }),
+    dashboardDuration: metrics.histogram<'route'>({
+      name: 'paymaster_dashboard_request_duration_seconds',
+      help: 'Time of a dashboard call.',
+      labels: ['route'],
+      buckets: latencyBuckets,
+    }),
+    /** 1 or 0 per readiness check; set whenever `/readyz` or `/metrics` is asked. */
+    ready: metrics.gauge<'check'>({
+      name: 'paymaster_ready',
+      help: 'Readiness checks: 1 passes, 0 does not.',
+      labels: ['check'],
+    }),
+  };
+}
+
+export type Instruments = ReturnType<typeof createInstruments>;
+
+export type RpcOutcome = 'sponsored' | 'refused' | 'answered' | ErrorCode;
+export const dependencies = ['usage-store', 'signer', 'estimator', 'webhook', 'chain'] as const;
+export type Dependency = (typeof dependencies)[number];
+
+/** From a native signature to the longest budget of a request, in seconds. */
+const latencyBuckets = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
