@@ -19,6 +19,7 @@ import type { Hex } from '../units/hex.js';
  * - `configGeneration` older than the newest seen for the paymaster is answered `stale`, and nothing is reserved.
  * - `advance` (the follower) is one atomic step, fenced by compare-and-set on the cursor: settlements, releases,
  *   balances, cursor; a second call with the same cursor changes nothing and answers false.
+ * - The first reason decides, in this order: stale, limits in their order, accounts in theirs.
  * - Every method throws DomainError UNAVAILABLE when the store cannot answer; nothing is ever assumed.
  */
 export type UsageStore = {
@@ -28,8 +29,11 @@ export type UsageStore = {
   /** Adds the userOpHash that was signed for a reservation; best effort, used only to tell rivals apart. */
   noteSigned(key: ReservationKey, userOpHash: Hex): void;
 
-  /** Live reservations of a chain, for the follower. */
-  reservations(chainId: number): Promise<readonly Reservation[]>;
+  /**
+   * Live reservations of a chain that the follower has to decide about: those of the query, or all of them without one
+   * (for tools and tests; there may be a million).
+   */
+  reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]>;
   cursor(chainId: number): Promise<Cursor | undefined>;
   advance(step: FollowerStep): Promise<boolean>;
   /** First balance of an account that was never read (a new funding wallet); ignored when one is known already. */
@@ -118,6 +122,15 @@ export type PeekResult = {
   /** Per limit of the request: used plus reserved by others, and when its window ends. */
   readonly limits: readonly { readonly used: number; readonly window: number; readonly resetsAt: EpochMs }[];
   readonly accounts: readonly AccountBalance[];
+};
+
+/** Union of two kinds, each reservation once. */
+export type ReservationQuery = {
+  /** Mined operations: every reservation of them, whichever paymaster promised it. */
+  readonly operations: readonly Pick<ReservationKey, 'entryPoint' | 'sender' | 'nonce'>[];
+  /** Those whose `validUntil` is before this moment, at most `limit` of them. */
+  readonly expiredBefore: EpochSeconds;
+  readonly limit: number;
 };
 
 export type Reservation = {

@@ -1,0 +1,52 @@
+import type { LimitConfig } from '../../config/paymaster-config.js';
+import type { AddressKey } from '../../units/address.js';
+import { gweiFloor, parseDecimal, parseEther, type Gwei } from '../../units/wei.js';
+import type { LimitShare } from '../usage-store.js';
+
+/** A spending limit with everything computed that does not depend on the request: made once per config. */
+export type CompiledLimit = Omit<LimitShare, 'subject' | 'cost'> & {
+  readonly name: string;
+  readonly perSender: boolean;
+};
+
+const countScale = 18;
+
+/** Compiles limits in their order; a threshold that is not plain decimal text throws RangeError. */
+export function compileLimits(limits: readonly LimitConfig[]): readonly CompiledLimit[] {
+  return limits.map((limit) => ({
+    policyId: limit.policyId,
+    name: limit.name,
+    startMs: limit.startMs,
+    durationMs: limit.durationMs,
+    threshold: thresholdOf(limit),
+    unit: limit.thresholdType,
+    perSender: limit.scope === 'SMART_ACCOUNT',
+  }));
+}
+
+/**
+ * What an operation takes from each limit, in the order of `limits`: 1 of a COUNT, its maximum cost of a NATIVE_ASSET.
+ * Runs once per sponsorship.
+ */
+export function limitShares(
+  limits: readonly CompiledLimit[],
+  sender: AddressKey,
+  maxCost: Gwei,
+): readonly LimitShare[] {
+  return limits.map((limit) => ({
+    policyId: limit.policyId,
+    startMs: limit.startMs,
+    durationMs: limit.durationMs,
+    subject: limit.perSender ? sender : '',
+    threshold: limit.threshold,
+    cost: limit.unit === 'COUNT' ? 1 : maxCost,
+    unit: limit.unit,
+  }));
+}
+
+/** Rounds down: a part of an operation or of a gwei that is left over can pay for nothing. */
+function thresholdOf({ thresholdType, threshold }: LimitConfig): number {
+  if (thresholdType === 'NATIVE_ASSET') return gweiFloor(parseEther(threshold));
+  const count = parseDecimal(threshold, countScale) / 10n ** BigInt(countScale);
+  return count > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(count);
+}
