@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+
+// The compiler keeps the direction between projects; these are the rules that it cannot see.
+
+const root = findRoot(dirname(fileURLToPath(import.meta.url)));
+const sources = ['core', 'operator', 'server'].flatMap((folder) => filesBelow(join(root, folder), '.ts'));
+
+type PlaceRule = { name: string; packages: RegExp; allowed: RegExp; why: string };
+
+describe('a package is used only in its place', () => {
+  test.each<PlaceRule>([
+    { name: 'express', packages: /^express$/, allowed: /^server\//, why: 'HTTP is an edge' },
+    { name: 'undici', packages: /^undici$/, allowed: /^core\/adapters\//, why: 'outbound calls are effects' },
+    { name: 'ajv', packages: /^ajv/, allowed: /^core\/schema\//, why: 'one validator for every edge' },
+    { name: 'cel-js', packages: /^@marcbachmann\/cel-js$/, allowed: /^core\/schema\//, why: 'one CEL evaluator' },
+    { name: 'prom-client', packages: /^prom-client$/, allowed: /^core\/adapters\/metrics\//, why: 'metrics are a port' },
+    { name: 'pino', packages: /^pino$/, allowed: /^core\/adapters\/log\//, why: 'logging is a port' },
+    {
+      name: 'node:sqlite',
+      packages: /^node:sqlite$/,
+      allowed: /^core\/adapters\/store\/sqlite\//,
+      why: 'stores are ports',
+    },
+    {
+      name: 'secp256k1 libraries',
+      packages: /^(secp256k1|tiny-secp256k1)/,
+      allowed: /^core\/adapters\/signer\//,
+      why: 'keys stay behind the Signer port',
+    },
+    {
+      name: 'YAML',
+      packages: /^yaml$/,
+      allowed: /^(core\/schema\/crd\.ts|core\/adapters\/manifests\/|operator\/generate\.ts)/,
+      why: 'YAML is a file format at two edges',
+    },
+    {
+      name: 'development-only packages',
+      packages: /^(viem|permissionless|ox|aa06|@foundry-rs\/|@pimlico\/|solc|fast-check|jest|@jest\/)/,
+      allowed: /^server\/standalone\/dev-chain\//,
+      why: 'the production image does not have them',
+    },
+  ])('$name: $why', ({ packages, allowed }) => {
+    const misplaced = sources
+      .filter((file) => importsOf(file).some((name) => packages.test(name)))
+      .map((file) => relative(root, file))
+      .filter((file) => !allowed.test(file));
+    expect(misplaced).toEqual([]);
+  });
+});
+
+describe('pure code stays pure', () => {
+  const pure = filesBelow(join(root, 'core'), '.ts').filter((file) => !relative(root, file).startsWith('core/adapters/'));
+
+  test('core outside its adapters does no I/O', () => {
+    const effects = /^(node:(fs|http|https|net|tls|dns|child_process|worker_threads|sqlite|timers)|undici|express)/;
+    const impure = pure.filter((file) => importsOf(file).some((name) => effects.test(name)));
+    expect(impure.map((file) => relative(root, file))).toEqual([]);
+  });
+
+  test('core outside its adapters reads no clock', () => {
+    const readers = pure.filter((file) => /\bDate\.now\(\)|\bnew Date\(\)|performance\.now\(\)/.test(read(file)));
+    expect(readers.map((file) => relative(root, file))).toEqual(['core/units/time.ts']);
+  });
+
+  test('the environment is read only where a process starts', () => {
+    const readers = sources.filter((file) => /\bprocess\.env\b/.test(read(file))).map((file) => relative(root, file));
+    expect(readers.filter((file) => !/(^|\/)main\.ts$/.test(file))).toEqual([]);
+  });
+});
+
+test('no source escapes the type system or leaves work undone', () => {
+  const escapes = /\bas any\b|: any\b|<any>|@ts-ignore|@ts-expect-error|@ts-nocheck|\bTODO\b|\bFIXME\b/;
+  const found = sources.filter((file) => escapes.test(read(file))).map((file) => relative(root, file));
+  expect(found).toEqual([]);
+});
+
+function importsOf(file: string): string[] {
+  return [...read(file).matchAll(/(?:from|import)\s*\(?\s*'([^'.][^']*)'/g)].map((match) => match[1] ?? '');
+}
+
+function read(file: string): string {
+  return readFileSync(file, 'utf8');
+}
+
+function filesBelow(folder: string, extension: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(extension))
+    .map((name) => join(folder, name));
+}
+
+function findRoot(from: string): string {
+  return readdirSync(from).includes('tsconfig.base.json') ? from : findRoot(dirname(from));
+}
