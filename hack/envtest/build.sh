@@ -1,0 +1,32 @@
+#!/bin/sh
+# Builds kube-apiserver, kube-controller-manager, kubectl and etcd of the versions pinned in go.mod into a cache folder
+# and prints that folder. KUBEBUILDER_ASSETS, when set, is used instead. About nine minutes cold on two cores.
+set -eu
+cd "$(dirname "$0")"
+if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then echo "$KUBEBUILDER_ASSETS"; exit 0; fi
+command -v go >/dev/null 2>&1 || { echo 'error: Go is not installed: install Go 1.26 or newer, or set KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and kubectl' >&2; exit 1; }
+V=$(sed -n 's#^.*k8s.io/kubernetes \(v[0-9.]*\).*#\1#p' go.mod | head -1)
+minor=$(echo "$V" | cut -d. -f2)
+key=$( (cat go.sum go.mod; go version) | cksum | cut -d' ' -f1)
+bin="${XDG_CACHE_HOME:-$HOME/.cache}/paymaster-envtest/$V-$key"
+if [ -f "$bin/.complete" ]; then echo "$bin"; exit 0; fi
+mkdir -p "$bin"
+export CGO_ENABLED=0 GOTOOLCHAIN=local
+stamp() {
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    printf ' -X %s.gitVersion=%s -X %s.gitMajor=1 -X %s.gitMinor=%s -X %s.gitTreeState=clean -X %s.gitCommit=modproxy' \
+      "$package" "$V" "$package" "$package" "$minor" "$package" "$package"
+  done
+}
+say() { echo "envtest: $1" >&2; }
+say "building etcd (1 of 4)…"
+go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$bin/etcd" go.etcd.io/etcd/server/v3
+n=2
+for name in kube-apiserver kubectl kube-controller-manager; do
+  say "building $name $V ($n of 4; minutes when cold)…"
+  go build -trimpath -buildvcs=false -ldflags "-s -w$(stamp)" -o "$bin/$name" "k8s.io/kubernetes/cmd/$name"
+  n=$((n + 1))
+done
+touch "$bin/.complete"
+say "built into $bin"
+echo "$bin"
