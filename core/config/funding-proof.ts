@@ -1,0 +1,111 @@
+import { verifyMessage } from 'ethers';
+import { isAddressText, parseAddress } from '../units/address.js';
+import type { Address } from '../units/address.js';
+import type { EpochMs } from '../units/time.js';
+
+/** What a funding wallet agrees to: one paymaster of one organisation on one contract may spend its deposit. */
+export type FundingTerms = {
+  readonly chainId: number;
+  /** Contract that pays in mode SPONSORED. */
+  readonly contract: Address;
+  readonly namespace: string;
+  /** `metadata.name` of the Paymaster. */
+  readonly paymaster: string;
+};
+
+export type FundingMessage = FundingTerms & {
+  /** 8 to 64 letters, digits, `_` and `-`; makes each message another one. */
+  readonly nonce: string;
+  readonly time: EpochMs;
+};
+
+export type FundingClaim = FundingTerms & {
+  /** The wallet that is said to have signed. */
+  readonly address: string;
+  readonly message: string;
+  /** EIP-191 signature of the message: 0x and 130 hex digits. */
+  readonly signature: string;
+};
+
+/** `problem` completes the sentence "the proof is not accepted: …" and never quotes the signature. */
+export type FundingVerdict = { readonly proven: true } | { readonly proven: false; readonly problem: string };
+
+/**
+ * The text that a funding wallet signs with `personal_sign`. Every field that bounds what the signature permits stands
+ * in it, since a deposit on a shared contract could otherwise be spent by a neighbour who replays it.
+ */
+export function fundingMessage(message: FundingMessage): string {
+  return [
+    'Welcome! Signing this text makes your wallet the funding wallet of a paymaster:',
+    'its deposit in the paymaster contract pays for the operations that the paymaster sponsors.',
+    'It sends no transaction and costs nothing.',
+    '',
+    `Chain id: ${message.chainId}`,
+    `Paymaster contract: ${message.contract}`,
+    `Organisation: ${message.namespace}`,
+    `Paymaster: ${message.paymaster}`,
+    `Nonce: ${message.nonce}`,
+    `Time: ${new Date(message.time).toISOString()}`,
+  ].join('\n');
+}
+
+/** Judges a claim: the message must be ours, word for word, for exactly these terms, and signed by the address. */
+export function verifyFunding(claim: FundingClaim): FundingVerdict {
+  if (!isAddressText(claim.address)) return unproven('the address is not 0x and 40 hex digits');
+  // A YAML block scalar ends with a line break that no wallet was shown.
+  const text = claim.message.replace(/\n$/, '');
+  const message = parseFundingMessage(text);
+  if (message === undefined) return unproven('the message is not a funding message of this service');
+  const differing = termsThatDiffer(message, claim);
+  if (differing !== undefined) return unproven(differing);
+  if (signerOf(text, claim.signature) !== parseAddress(claim.address))
+    return unproven(`the signature is not one of ${parseAddress(claim.address)} over the message`);
+  return { proven: true };
+}
+
+/** The fields of a funding message; undefined for any other text, however little it differs. */
+export function parseFundingMessage(text: string): FundingMessage | undefined {
+  const match = pattern.exec(text)?.groups;
+  if (match === undefined) return undefined;
+  const { chainId, contract, namespace, paymaster, nonce, time } = match;
+  if (contract === undefined || namespace === undefined || paymaster === undefined) return undefined;
+  if (nonce === undefined || time === undefined) return undefined;
+  const message: FundingMessage = {
+    chainId: Number(chainId),
+    contract: parseAddress(contract),
+    namespace,
+    paymaster,
+    nonce,
+    time: Date.parse(time) as EpochMs,
+  };
+  if (Number.isNaN(message.time)) return undefined;
+  // Compared as a whole, so that nothing can stand between the fields and be signed unread.
+  return fundingMessage(message) === text ? message : undefined;
+}
+
+const pattern =
+  /\nChain id: (?<chainId>[1-9][0-9]{0,15})\nPaymaster contract: (?<contract>0x[0-9a-fA-F]{40})\nOrganisation: (?<namespace>[a-z0-9.-]+)\nPaymaster: (?<paymaster>[a-z0-9.-]+)\nNonce: (?<nonce>[A-Za-z0-9_-]{8,64})\nTime: (?<time>[0-9TZ:.-]{24})$/;
+
+function termsThatDiffer(message: FundingTerms, claim: FundingTerms): string | undefined {
+  const fields = ['chainId', 'contract', 'namespace', 'paymaster'] as const;
+  const names = {
+    chainId: 'chain id',
+    contract: 'paymaster contract',
+    namespace: 'organisation',
+    paymaster: 'paymaster',
+  };
+  const field = fields.find((name) => message[name] !== claim[name]);
+  return field && `the message names ${names[field]} ${message[field]}, this one is ${claim[field]}`;
+}
+
+function signerOf(text: string, signature: string): string | undefined {
+  try {
+    return verifyMessage(text, signature);
+  } catch {
+    return undefined;
+  }
+}
+
+function unproven(problem: string): FundingVerdict {
+  return { proven: false, problem };
+}
