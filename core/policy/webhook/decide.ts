@@ -1,0 +1,32 @@
+import type { WebhookConfig } from '../../config/paymaster-config.js';
+import { unreachable } from '../../errors.js';
+import { pass, refuse, type Verdict } from '../verdict.js';
+import type { WebhookOutcome } from './webhook-caller.js';
+
+/**
+ * All webhooks must be satisfied. A clear "no" is reported before a failure, since it is what the client can act on.
+ * A failure refuses unless that policy's owner chose `onError: Allow`; a missing outcome is a failure.
+ */
+export function decideWebhooks(
+  webhooks: readonly WebhookConfig[],
+  outcomes: readonly WebhookOutcome[],
+): Verdict {
+  const verdicts = webhooks.map((webhook, index) => decideOne(webhook, outcomes[index]));
+  const refusals = verdicts.filter((verdict) => !verdict.pass);
+  return refusals.find(({ reason }) => reason === 'WEBHOOK_REFUSED') ?? refusals[0] ?? pass;
+}
+
+function decideOne(webhook: WebhookConfig, outcome: WebhookOutcome | undefined): Verdict {
+  if (outcome === undefined) return refuse('WEBHOOK_FAILED', `policy "${webhook.name}": was not called`);
+  switch (outcome.verdict) {
+    case 'verified':
+      return pass;
+    case 'refused':
+      return refuse('WEBHOOK_REFUSED', `policy "${webhook.name}": arePoliciesVerified is false`);
+    case 'failed':
+      if (webhook.onError === 'Allow') return pass;
+      return refuse('WEBHOOK_FAILED', `policy "${webhook.name}": ${outcome.detail}`);
+    default:
+      return unreachable(outcome);
+  }
+}

@@ -1,0 +1,83 @@
+import { createHmac } from 'node:crypto';
+import type { WebhookConfig } from '../../config/paymaster-config.js';
+import type { EpochSeconds } from '../../units/time.js';
+
+/** What goes on the wire for one webhook. */
+export type RenderedWebhook = {
+  readonly method: 'POST' | 'GET';
+  /** Request target: path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined for GET. */
+  readonly body: string | undefined;
+};
+
+export type RenderInput = {
+  readonly webhook: WebhookConfig;
+  readonly data: unknown;
+  readonly userOp: Readonly<Record<string, unknown>>;
+  readonly requestId: string;
+  /** The policy's signing key as the owner got it at creation: the text itself is the HMAC key. */
+  readonly signingKey: string;
+  readonly now: EpochSeconds;
+};
+
+/**
+ * The request to a customer-hosted rule endpoint.
+ *
+ * POST sends `{"data": …, "userOp": {…}}`. GET sends the data alone, as query parameters (see {@link queryOf}).
+ * Both are signed: `X-Signature` is HMAC-SHA256, 64 lowercase hex digits, over `<X-Timestamp>.<payload>`, where the
+ * payload is the body of a POST and the request target (path and query, as received) of a GET. `X-Timestamp` is in Unix
+ * seconds. A host should compute it over the raw bytes it received and refuse timestamps older than a few minutes.
+ */
+export function renderWebhook(input: RenderInput): RenderedWebhook {
+  const { webhook, data, userOp } = input;
+  const url = new URL(webhook.url);
+  if (webhook.method === 'GET') {
+    const path = `${url.pathname}${queryOf(url, data)}`;
+    return { method: 'GET', path, headers: headersOf(input, path), body: undefined };
+  }
+  const body = JSON.stringify({ data, userOp });
+  const headers = { ...headersOf(input, body), 'content-type': 'application/json' };
+  return { method: 'POST', path: `${url.pathname}${url.search}`, headers, body };
+}
+
+/** HMAC-SHA256 over `timestamp.payload`, as 64 lowercase hex digits. */
+export function signWebhook(signingKey: string, timestamp: EpochSeconds, payload: string): string {
+  return createHmac('sha256', signingKey).update(`${timestamp}.${payload}`).digest('hex');
+}
+
+function headersOf(input: RenderInput, payload: string): Record<string, string> {
+  return {
+    accept: 'application/json',
+    'user-agent': 'paymaster-operator',
+    'x-request-id': input.requestId,
+    'x-policy-id': input.webhook.policyId,
+    'x-timestamp': String(input.now),
+    'x-signature': signWebhook(input.signingKey, input.now, payload),
+  };
+}
+
+/**
+ * One parameter per member of the data: text, numbers and booleans as they are, everything else (objects, lists, null)
+ * as JSON text. Data that is no object becomes one parameter `data` of JSON text. Parameters that the policy's URL has
+ * already are kept and not repeated: the data comes from whoever sends the operation, the URL from the policy's owner.
+ */
+function queryOf(url: URL, data: unknown): string {
+  const owned = new Set(url.searchParams.keys());
+  const members = isPlainObject(data) ? Object.entries(data) : [['data', data] as const];
+  const added = new URLSearchParams();
+  for (const [name, value] of members) {
+    if (value !== undefined && !owned.has(name)) added.append(name, renderParameter(value));
+  }
+  if (added.size === 0) return url.search;
+  return `${url.search === '' ? '?' : `${url.search}&`}${added.toString()}`;
+}
+
+function renderParameter(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

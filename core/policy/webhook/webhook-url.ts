@@ -1,0 +1,97 @@
+import { isIP } from 'node:net';
+import { quote, type Problem } from '../../errors.js';
+import { createAddressGuard } from './public-address.js';
+
+/** What the platform permits beyond public https hosts; everything is off by default. */
+export type WebhookUrlRules = {
+  /** Plain http too. For a development machine or a trusted network. */
+  readonly allowHttp?: boolean;
+  /** `localhost`, 127.0.0.0/8 and ::1, on any port. */
+  readonly allowLoopback?: boolean;
+  /** CIDR ranges beyond the public ones; with any, single-label and cluster-internal names may be written too. */
+  readonly allowNetworks?: readonly string[];
+  /** Ports that may be called. Default 443 and 8443, with http also 80 and 8080. */
+  readonly ports?: readonly number[];
+};
+
+/**
+ * Judges a webhook URL by its text, when it is stored; its addresses are judged again at each connection. Undefined
+ * means acceptable. `field` is the name to report, default `url`.
+ */
+export function judgeWebhookUrl(
+  url: string,
+  rules: WebhookUrlRules = {},
+  field = 'url',
+): Problem | undefined {
+  const expected = findFault(url, rules);
+  return expected === undefined ? undefined : { field, expected, value: quoteWithoutSecrets(url) };
+}
+
+const maxUrlLength = 2048;
+// The URL parser drops tabs and line breaks and reads a backslash as a slash: what people see would not be what is called.
+const misleadingCharacters = /[^\u0021-\u005b\u005d-\u007e\u0080-\u{10ffff}]/u;
+const userInfo = /^[^/?#]*:\/\/[^/?#]*@/;
+const internalSuffixes = [
+  'local',
+  'localdomain',
+  'internal',
+  'intranet',
+  'lan',
+  'home',
+  'corp',
+  'private',
+  'arpa',
+  'svc',
+  'onion',
+];
+
+/** What the text should have been, or undefined when nothing is wrong with it. */
+function findFault(text: string, rules: WebhookUrlRules): string | undefined {
+  const scheme = rules.allowHttp === true ? 'an http or https URL' : 'an https URL';
+  if (text.length > maxUrlLength) return `${scheme} of at most ${maxUrlLength} characters`;
+  if (misleadingCharacters.test(text)) return `${scheme} without spaces, control characters or backslashes`;
+  if (!URL.canParse(text)) return scheme;
+
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && rules.allowHttp === true)) return scheme;
+  if (userInfo.test(text)) return 'a URL without user name and password';
+  return findHostFault(url.hostname, rules) ?? findPortFault(url, rules);
+}
+
+function findHostFault(hostname: string, rules: WebhookUrlRules): string | undefined {
+  const literal = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  if (isIP(literal) !== 0) {
+    return createAddressGuard(rules).isAllowed(literal) ? undefined : 'a URL whose host is a public address';
+  }
+  if (hostname.endsWith('.')) return 'a URL whose host has no trailing dot';
+  if (isLoopbackName(hostname)) {
+    return rules.allowLoopback === true ? undefined : 'a URL whose host is public, not this machine';
+  }
+  // The platform vouches for ranges of its own: then names inside them are decided by their addresses alone.
+  if ((rules.allowNetworks ?? []).length > 0) return undefined;
+  const labels = hostname.split('.');
+  if (labels.length < 2) return 'a URL whose host is a full domain name';
+  if (internalSuffixes.includes(labels.at(-1) ?? '')) return 'a URL whose host is a public domain name';
+  return undefined;
+}
+
+function findPortFault(url: URL, rules: WebhookUrlRules): string | undefined {
+  if (rules.allowLoopback === true && isLoopbackHost(url.hostname)) return undefined;
+  const ports = rules.ports ?? [443, 8443, ...(rules.allowHttp === true ? [80, 8080] : [])];
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  return ports.includes(port) ? undefined : `a URL whose port is one of ${ports.join(', ')}`;
+}
+
+/** `localhost` and everything below it (RFC 6761). */
+export function isLoopbackName(hostname: string): boolean {
+  return hostname === 'localhost' || hostname.endsWith('.localhost');
+}
+
+function isLoopbackHost(hostname: string): boolean {
+  return isLoopbackName(hostname) || /^127\.\d+\.\d+\.\d+$/.test(hostname) || hostname === '[::1]';
+}
+
+/** The URL as far as it may be shown: query and user information can carry a customer's secrets. */
+function quoteWithoutSecrets(text: string): string {
+  return quote(text.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//…@'));
+}
