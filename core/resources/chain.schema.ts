@@ -1,0 +1,192 @@
+import { layoutIds } from '../paymaster/layout.js';
+import type { KindDefinition } from '../schema/crd.js';
+import { boolean, choice, integer, keyedList, list, object, text } from '../schema/structural.js';
+import type { ChainSpec, ChainStatus, ProfileSpec } from './chain.js';
+import { kindNames } from './kinds.js';
+import {
+  address,
+  ageColumn,
+  categories,
+  chainId,
+  conditions,
+  gasCaps,
+  httpUrl,
+  mountedFile,
+  observedGeneration,
+  readyColumn,
+  reasonColumn,
+} from './schema-parts.js';
+
+const version = (description: string) =>
+  text(description, {
+    minLength: 1,
+    maxLength: 64,
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+    expected: 'a version such as "1.1.0": letters, digits, ".", "_" and "-", at most 64 characters',
+  });
+
+const profile = object<ProfileSpec>(
+  'A paymaster contract that Paymasters of this chain may use.',
+  {
+    required: {
+      version: version('Name by which a Paymaster chooses this profile.'),
+      layout: choice('How the contract reads paymasterAndData.', layoutIds),
+      entryPoint: address('EntryPoint that the contract belongs to.'),
+      addresses: object<ProfileSpec['addresses']>('The contract of each mode; both may be the same.', {
+        required: { sponsorship: address('Contract of mode SPONSORED.') },
+        optional: { token: address('Contract of mode ERC20, where the layout has that mode.') },
+      }),
+      signer: object<ProfileSpec['signer']>('Who signs sponsorships; the contract must know its address.', {
+        required: { file: mountedFile("File in the signer directory that holds the signer's private key.") },
+        optional: {},
+      }),
+    },
+    optional: {
+      defaultFunding: object<NonNullable<ProfileSpec['defaultFunding']>>(
+        'Funding wallet of Paymasters that name none.',
+        {
+          required: {
+            address: address('Address of the wallet.'),
+            organisations: list(
+              'Namespaces that it pays for; "*" means all.',
+              text('A namespace or "*".', {
+                maxLength: 63,
+                pattern: '^([*]|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$',
+                expected: 'a namespace, or "*" for all',
+              }),
+              { maxItems: 1000 },
+            ),
+          },
+          optional: {},
+        },
+      ),
+      options: object<NonNullable<ProfileSpec['options']>>('What some layouts need besides.', {
+        required: {},
+        optional: {
+          priceMarkup: integer('vendor-2.x: 1000000 is no premium. Default 1000000.', {
+            minimum: 1_000_000,
+            maximum: 2_000_000,
+          }),
+          unaccountedGas: integer("vendor-2.x: the contract's unaccountedGas. Default 50000.", {
+            minimum: 0,
+            maximum: 10_000_000,
+          }),
+          treasury: address('singleton layouts, mode ERC20: who receives the tokens.'),
+        },
+      }),
+    },
+  },
+  {
+    rule: "self.layout == 'vendor-2.x' || !has(self.options) || !(has(self.options.priceMarkup) || has(self.options.unaccountedGas))",
+    message: 'must be without priceMarkup and unaccountedGas: only the layout vendor-2.x has them',
+    fieldPath: '.options',
+  },
+  {
+    rule: "self.layout.startsWith('singleton-') || !has(self.options) || !has(self.options.treasury)",
+    message: 'must be without treasury: only the singleton layouts have it',
+    fieldPath: '.options',
+  },
+  {
+    rule: "self.layout != 'verifying-0.7' || !has(self.addresses.token)",
+    message: 'must be without token: the layout verifying-0.7 has no token mode',
+    fieldPath: '.addresses',
+  },
+);
+
+const spec = object<ChainSpec>('What the platform offers.', {
+  required: {
+    chainId: chainId('Chain id; one Chain object each.'),
+    rpc: object<ChainSpec['rpc']>(
+      'How to reach the chain: exactly one of urls and file.',
+      {
+        required: {},
+        optional: {
+          urls: list(
+            'JSON-RPC URLs in order of preference. For URLs that hold a key use file.',
+            httpUrl('A URL.', { confidential: true }),
+            { minItems: 1, maxItems: 16 },
+          ),
+          file: mountedFile('Mounted file with one URL per line.'),
+        },
+      },
+      { rule: 'has(self.urls) != has(self.file)', message: 'must be given by exactly one of urls and file' },
+    ),
+    nativeCurrency: object<ChainSpec['nativeCurrency']>('The coin that pays gas.', {
+      required: {
+        name: text('Name, e.g. Ether.', { minLength: 1, maxLength: 64 }),
+        symbol: text('Symbol, e.g. ETH.', { minLength: 1, maxLength: 32 }),
+        decimals: integer('Decimals; 18 on every EVM chain.', {
+          minimum: 18,
+          maximum: 18,
+          expected: '18: thresholds and prices are counted in units of 10^18 wei',
+        }),
+      },
+      optional: {},
+    }),
+    profiles: list(
+      'Paymaster contracts that may be used.',
+      profile,
+      { maxItems: 32 },
+      {
+        rule: 'self.all(a, self.exists_one(b, a.version == b.version))',
+        message: 'must be a list in which every profile has a version of its own',
+      },
+    ),
+  },
+  optional: {
+    suspended: boolean('True stops every signature on this chain at once.'),
+    bundlerUrl: httpUrl('Bundler that is asked for gas estimates instead of our own simulation.', {
+      confidential: true,
+    }),
+    confirmations: integer('Blocks on top of an event before it settles a reservation. Default 12.', {
+      minimum: 0,
+      maximum: 10_000,
+    }),
+    delegates: list(
+      'Delegates that EIP-7702 operations may name (EntryPoint 0.8). Absent means none.',
+      address('Address of a delegate.'),
+      { maxItems: 256 },
+    ),
+    gas: gasCaps('Caps on the gas fields that callers choose, for Paymasters without caps of their own.'),
+  },
+});
+
+const status = object<ChainStatus>('What the operator found.', {
+  required: {},
+  optional: {
+    observedGeneration,
+    conditions,
+    profiles: keyedList(
+      'What was found on chain about each profile.',
+      'version',
+      object<NonNullable<ChainStatus['profiles']>[number]>('One profile.', {
+        required: { version: version('Version of the profile.'), conditions },
+        optional: {},
+      }),
+      { maxItems: 32 },
+    ),
+  },
+});
+
+export const chainDefinition: KindDefinition = {
+  kind: 'Chain',
+  ...kindNames.Chain,
+  categories,
+  description: 'A chain that paymasters may run on, how to reach it, and which paymaster contracts it has.',
+  spec,
+  status,
+  printerColumns: [
+    readyColumn,
+    reasonColumn,
+    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id.' },
+    {
+      name: 'Versions',
+      type: 'string',
+      jsonPath: '.spec.profiles[*].version',
+      description: 'Profiles that are offered.',
+      priority: 1,
+    },
+    ageColumn,
+  ],
+  selectableFields: ['spec.chainId'],
+};

@@ -1,0 +1,82 @@
+import type { KindDefinition } from '../schema/crd.js';
+import { integer, list, object, text } from '../schema/structural.js';
+import { kindNames } from './kinds.js';
+import type { OrganisationSpec, OrganisationStatus, OrganisationToken } from './organisation.js';
+import {
+  address,
+  ageColumn,
+  categories,
+  chainId,
+  conditions,
+  displayName,
+  instant,
+  namespaceName,
+  observedGeneration,
+  readyColumn,
+  reasonColumn,
+} from './schema-parts.js';
+
+const token = object<OrganisationToken>('A token of the dashboard API.', {
+  required: {
+    name: displayName('What the token is for; shown as the creator of what it makes.'),
+    sha256: text('SHA-256 of the token. The token itself is stored nowhere.', {
+      maxLength: 64,
+      pattern: '^[0-9a-f]{64}$',
+      expected: 'the SHA-256 of the token: 64 lowercase hex digits',
+      confidential: true,
+    }),
+  },
+  optional: { expiresAt: instant('From then on the token is refused. Absent means never.') },
+});
+
+const spec = object<OrganisationSpec>('What the platform grants.', {
+  required: { namespace: namespaceName('The namespace that is this organisation; one Organisation each.') },
+  optional: {
+    tokens: list(
+      'Tokens that may manage the organisation through the dashboard API.',
+      token,
+      { maxItems: 64 },
+      {
+        rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
+        message: 'must be a list in which every token has a name of its own',
+      },
+    ),
+    fundingAddresses: list(
+      'Funding wallets that the platform vouches for: a Paymaster of the organisation may name them without a signature.',
+      address('Address of a wallet.'),
+      { maxItems: 256 },
+    ),
+    chains: list('Chains that the organisation may use. Absent means all.', chainId('Chain id.'), {
+      maxItems: 256,
+    }),
+    quotas: object<NonNullable<OrganisationSpec['quotas']>>('How much the organisation may create.', {
+      required: {},
+      optional: {
+        paymasters: integer('Paymasters.', { minimum: 0, maximum: 1_000_000 }),
+        contractsPerPaymaster: integer('SmartContracts of one Paymaster.', { minimum: 0, maximum: 1000 }),
+        policiesPerPaymaster: integer('PaymasterPolicies of one Paymaster.', { minimum: 0, maximum: 1000 }),
+      },
+    }),
+  },
+});
+
+const status = object<OrganisationStatus>('What the operator found.', {
+  required: {},
+  optional: { observedGeneration, conditions },
+});
+
+export const organisationDefinition: KindDefinition = {
+  kind: 'Organisation',
+  ...kindNames.Organisation,
+  categories,
+  description: 'Makes a namespace an organisation: who may manage it, on which chains, how much.',
+  spec,
+  status,
+  printerColumns: [
+    readyColumn,
+    reasonColumn,
+    { name: 'Namespace', type: 'string', jsonPath: '.spec.namespace', description: 'Its namespace.' },
+    ageColumn,
+  ],
+  selectableFields: ['spec.namespace'],
+};

@@ -1,0 +1,191 @@
+import type { KindDefinition } from '../schema/crd.js';
+import {
+  boolean,
+  type CelRule,
+  choice,
+  emptyObject,
+  immutable,
+  integer,
+  object,
+  text,
+} from '../schema/structural.js';
+import { maxCycleValue } from '../units/time.js';
+import { kindNames } from './kinds.js';
+import type {
+  CycleStatus,
+  PaymasterPolicySpec,
+  PaymasterPolicyStatus,
+  PolicyType,
+} from './paymaster-policy.js';
+import type { SpendingLimitSpec, WebhookSpec } from './paymaster-policy.js';
+import {
+  ageColumn,
+  categories,
+  conditions,
+  cycleUnit,
+  displayName,
+  httpUrl,
+  instant,
+  observedGeneration,
+  paymasterRef,
+  readyColumn,
+  reasonColumn,
+} from './schema-parts.js';
+
+/** Zero is allowed: it refuses everything, which is a limit as good as any. */
+const threshold = text(
+  'The limit as decimal text: a number of operations for COUNT, ether for NATIVE_ASSET. Zero refuses everything.',
+  {
+    minLength: 1,
+    maxLength: 34,
+    pattern: '^(0|[1-9][0-9]{0,14})(\\.[0-9]{1,18})?$',
+    expected:
+      'decimal text in quotes such as "0.05": not negative, at most 15 digits before and 18 after the point',
+  },
+);
+
+const scopes = ['PAYMASTER', 'SMART_ACCOUNT'] as const;
+const thresholdTypes = ['COUNT', 'NATIVE_ASSET'] as const;
+
+const spendingLimit = object<SpendingLimitSpec>(
+  'A limit per cycle, for policyType PAYMASTER_SA_LIMIT.',
+  {
+    required: {
+      scope: choice(
+        'PAYMASTER counts all users together, SMART_ACCOUNT each sender alone. Never changes.',
+        scopes,
+        immutable('delete this PaymasterPolicy and create another'),
+      ),
+      cycleDuration: object<SpendingLimitSpec['cycleDuration']>(
+        'Length of a cycle; the count begins anew with each.',
+        {
+          required: {
+            value: integer('Number of units.', { minimum: 1, maximum: maxCycleValue.hour }),
+            unit: cycleUnit('hour or day.'),
+          },
+          optional: {},
+        },
+        {
+          rule: `self.unit != 'day' || self.value <= ${maxCycleValue.day}`,
+          message: `must be at most one year: ${maxCycleValue.day} days or ${maxCycleValue.hour} hours`,
+          fieldPath: '.value',
+        },
+      ),
+      threshold,
+      thresholdType: choice(
+        'COUNT limits the number of user operations, NATIVE_ASSET the gas that is paid for them.',
+        thresholdTypes,
+      ),
+    },
+    optional: {
+      startTime: instant(
+        'When the first cycle begins. A new or changed value starts a new cycle then; absent means when the operator first sees the limit.',
+      ),
+    },
+  },
+  {
+    rule: "self.thresholdType != 'COUNT' || self.threshold.matches('^[0-9]+$')",
+    message: 'must be a whole number when thresholdType is COUNT; use NATIVE_ASSET for amounts of ether',
+    fieldPath: '.threshold',
+  },
+);
+
+const webhook = object<WebhookSpec>('A check by a host of yours, for policyType WEBHOOK.', {
+  required: { url: httpUrl('Address that is asked; it answers {"arePoliciesVerified": true} to pass.') },
+  optional: {
+    method: choice('POST sends a JSON body, GET sends the data as query parameters. Default POST.', [
+      'POST',
+      'GET',
+    ]),
+    onError: choice('What a webhook that fails to answer means. Default Deny.', ['Deny', 'Allow']),
+  },
+});
+
+/** `policyType` and the member that goes with it: exactly that one is set. */
+const members = {
+  PAYMASTER_SA_LIMIT: 'spendingLimit',
+  WEBHOOK: 'webhook',
+  WALLET_DEPLOYMENT: 'walletDeployment',
+} as const satisfies Record<PolicyType, keyof PaymasterPolicySpec>;
+
+const union: readonly CelRule[] = Object.entries(members).map(([type, member]) => ({
+  rule: `(self.policyType == '${type}') == has(self.${member})`,
+  message: `must be set when policyType is ${type}, and left out otherwise`,
+  fieldPath: `.${member}`,
+}));
+
+const spec = object<PaymasterPolicySpec>(
+  'What the owner wants.',
+  {
+    required: {
+      paymasterRef: paymasterRef('The Paymaster that this policy guards. Never changes.'),
+      name: displayName('Name of the policy, unique per Paymaster.'),
+      policyType: choice(
+        'Kind of the policy; the member of the same kind holds its data. Never changes.',
+        ['PAYMASTER_SA_LIMIT', 'WEBHOOK', 'WALLET_DEPLOYMENT'],
+        immutable('delete this PaymasterPolicy and create another'),
+      ),
+    },
+    optional: {
+      active: boolean(
+        'False pauses the policy. Absent means active; leave it out so that the dashboard may pause it.',
+      ),
+      spendingLimit,
+      webhook,
+      walletDeployment: emptyObject(
+        'Permits operations that only deploy a wallet, for policyType WALLET_DEPLOYMENT.',
+      ),
+    },
+  },
+  ...union,
+);
+
+const cycle = object<CycleStatus>('The cycle in force, and the fields that it was started for.', {
+  required: {
+    startTime: instant('When the first window began.'),
+    durationMs: integer('Length of a window in milliseconds.', {
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+    scope: choice('Scope at that time.', scopes),
+    threshold: text('Threshold at that time.', { maxLength: 34 }),
+    thresholdType: choice('Kind of threshold at that time.', thresholdTypes),
+  },
+  optional: { specStartTime: instant('spec.spendingLimit.startTime at that time.') },
+});
+
+const status = object<PaymasterPolicyStatus>('What the operator found.', {
+  required: {},
+  optional: {
+    observedGeneration,
+    conditions,
+    policyId: text('Id of this policy in the dashboard API.', { maxLength: 64 }),
+    cycle,
+  },
+});
+
+export const paymasterPolicyDefinition: KindDefinition = {
+  kind: 'PaymasterPolicy',
+  ...kindNames.PaymasterPolicy,
+  categories,
+  description: 'A rule that an operation must pass before its Paymaster sponsors it.',
+  spec,
+  status,
+  printerColumns: [
+    readyColumn,
+    reasonColumn,
+    { name: 'Paymaster', type: 'string', jsonPath: '.spec.paymasterRef.name', description: 'Its Paymaster.' },
+    { name: 'Type', type: 'string', jsonPath: '.spec.policyType', description: 'Kind of policy.' },
+    { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the policy.' },
+    { name: 'Active', type: 'boolean', jsonPath: '.spec.active', description: 'False is paused.' },
+    {
+      name: 'Threshold',
+      type: 'string',
+      jsonPath: '.spec.spendingLimit.threshold',
+      description: 'Limit per cycle.',
+      priority: 1,
+    },
+    ageColumn,
+  ],
+  selectableFields: ['spec.paymasterRef.name', 'spec.name', 'spec.policyType'],
+};

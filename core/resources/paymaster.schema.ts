@@ -1,0 +1,163 @@
+import type { KindDefinition } from '../schema/crd.js';
+import { boolean, choice, immutable, integer, object, text } from '../schema/structural.js';
+import { kindNames } from './kinds.js';
+import type { PaymasterSpec, PaymasterStatus } from './paymaster.js';
+import {
+  address,
+  ageColumn,
+  categories,
+  chainId,
+  conditions,
+  contractAction,
+  displayName,
+  gasCaps,
+  instant,
+  objectName,
+  observedGeneration,
+  rateLimit,
+  readyColumn,
+  reasonColumn,
+} from './schema-parts.js';
+
+const another = 'delete this Paymaster and create another';
+
+const funding = object<NonNullable<PaymasterSpec['funding']>>(
+  "The wallet whose deposit pays, and the proof that it agrees. Without it the profile's default funding wallet pays, if it serves this namespace.",
+  {
+    required: { address: address('Address of the funding wallet: the paymasterId on chain.') },
+    optional: {
+      message: text('The funding message that the wallet signed, exactly as it was shown.', {
+        minLength: 1,
+        maxLength: 4096,
+      }),
+      signature: text('EIP-191 signature of the message by that wallet.', {
+        maxLength: 132,
+        pattern: '^0x([0-9a-fA-F]{128}|[0-9a-fA-F]{130})$',
+        expected: 'a signature: 0x and 130 (or, in compact form, 128) hex digits',
+        confidential: true,
+      }),
+    },
+  },
+  {
+    rule: 'has(self.message) == has(self.signature)',
+    message:
+      'must be given with both message and signature, or with neither when the Organisation lists the address',
+  },
+);
+
+const spec = object<PaymasterSpec>(
+  'What the owner wants.',
+  {
+    required: {
+      name: displayName(
+        'Name of the DApp, unique per chain in its organisation. Never changes.',
+        immutable(another),
+      ),
+      chainId: chainId('Chain that the DApp runs on. Never changes.', immutable(another)),
+      type: choice(
+        'HYBRID serves sponsorship and token payment at one endpoint. Never changes.',
+        ['HYBRID'],
+        immutable(another),
+      ),
+      version: text(
+        'Profile of the chain: which EntryPoint and paymaster contract, e.g. 1.1.0. Never changes.',
+        {
+          minLength: 1,
+          maxLength: 64,
+          pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+          expected: 'a version such as "1.1.0": letters, digits, ".", "_" and "-", at most 64 characters',
+        },
+        immutable(another),
+      ),
+    },
+    optional: {
+      suspended: boolean('True stops every signature at once.'),
+      funding,
+      keyGeneration: integer('Raise it to rotate the apiKey. Default 1.', { minimum: 1, maximum: 1_000_000 }),
+      previousKeyUntil: instant('Until then the key of the generation before works too.'),
+      defaultContractAction: contractAction(
+        'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Default Allow.',
+      ),
+      gas: gasCaps('Caps on the gas fields that callers choose; absent ones take those of the Chain.'),
+      maxExpirySeconds: integer('Longest validity of a sponsorship in seconds. Default 7200.', {
+        minimum: 1,
+        maximum: 86_400,
+      }),
+      rateLimit: object<NonNullable<PaymasterSpec['rateLimit']>>('Limits of requests; none by default.', {
+        required: {},
+        optional: {
+          perKey: rateLimit('All requests with the apiKey of this Paymaster.'),
+          perClient: rateLimit('Requests of one client address.'),
+        },
+      }),
+      writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(
+        'Secret in the same namespace that receives apiKey, rpcUrl, paymasterId, chainId and webhookKey.',
+        { required: { name: objectName('Name of the Secret.') }, optional: {} },
+      ),
+    },
+  },
+  {
+    rule: '!has(oldSelf.keyGeneration) || (has(self.keyGeneration) && self.keyGeneration >= oldSelf.keyGeneration)',
+    message: 'must be the same or higher than before: a lower one would bring a rotated apiKey back',
+    fieldPath: '.keyGeneration',
+  },
+  {
+    rule: '!has(self.previousKeyUntil) || (has(self.keyGeneration) && self.keyGeneration > 1)',
+    message: 'must be left out until keyGeneration is at least 2: before that there is no previous key',
+    fieldPath: '.previousKeyUntil',
+  },
+);
+
+const status = object<PaymasterStatus>('What the operator found.', {
+  required: {},
+  optional: {
+    observedGeneration,
+    conditions,
+    paymasterId: text('Id of this paymaster in the dashboard API.', { maxLength: 64 }),
+    address: address('Contract that pays in mode SPONSORED.'),
+    tokenAddress: address('Contract that pays in mode ERC20; may be the same.'),
+    apiKeyFingerprint: text('First 8 hex digits of the SHA-256 of the current apiKey.', { maxLength: 8 }),
+    contracts: integer('Registered contracts.', { minimum: 0, maximum: 1_000_000 }),
+    policies: integer('Policies.', { minimum: 0, maximum: 1_000_000 }),
+  },
+});
+
+export const paymasterDefinition: KindDefinition = {
+  kind: 'Paymaster',
+  ...kindNames.Paymaster,
+  categories,
+  description:
+    'A paymaster of one DApp on one chain: it pays the gas of user operations that its policies pass.',
+  spec,
+  status,
+  printerColumns: [
+    readyColumn,
+    reasonColumn,
+    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id.' },
+    { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the DApp.' },
+    { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Profile of the chain.' },
+    {
+      name: 'Funded',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Funded")].reason',
+      description: 'State of the deposit.',
+    },
+    { name: 'Address', type: 'string', jsonPath: '.status.address', description: 'Contract.', priority: 1 },
+    {
+      name: 'Contracts',
+      type: 'integer',
+      jsonPath: '.status.contracts',
+      description: 'Registered contracts.',
+      priority: 1,
+    },
+    {
+      name: 'Policies',
+      type: 'integer',
+      jsonPath: '.status.policies',
+      description: 'Policies.',
+      priority: 1,
+    },
+    ageColumn,
+  ],
+  selectableFields: ['spec.name', 'spec.chainId'],
+};

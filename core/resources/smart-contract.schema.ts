@@ -1,0 +1,93 @@
+import type { KindDefinition } from '../schema/crd.js';
+import { boolean, list, object, text } from '../schema/structural.js';
+import { kindNames } from './kinds.js';
+import type { SmartContractSpec, SmartContractStatus } from './smart-contract.js';
+import {
+  address,
+  ageColumn,
+  categories,
+  conditions,
+  displayName,
+  observedGeneration,
+  paymasterRef,
+  readyColumn,
+  reasonColumn,
+} from './schema-parts.js';
+
+/** Longest ABI text. Objects of the API server end at 1.5 MiB, and a list of contracts should stay readable. */
+export const maxAbiLength = 196_608;
+
+const methodName = (description: string) =>
+  text(description, {
+    minLength: 1,
+    maxLength: 512,
+    pattern: '^[A-Za-z_$][^\\x00-\\x1f\\x7f]*$',
+    expected: 'a method name such as "mint", or a full signature such as "mint(address)"',
+  });
+
+const spec = object<SmartContractSpec>('What the owner wants.', {
+  required: {
+    paymasterRef: paymasterRef('The Paymaster that sponsors calls to this contract. Never changes.'),
+    name: displayName('Name of the contract, unique per Paymaster.'),
+    address: address('Address of the contract, unique per Paymaster. Never changes.', {
+      rule: 'self.lowerAscii() == oldSelf.lowerAscii()',
+      message: 'must be left as it was: delete this SmartContract and create another',
+    }),
+    abi: text('ABI of the contract as JSON text, at most 196608 characters.', {
+      minLength: 2,
+      maxLength: maxAbiLength,
+      expected: `the ABI as JSON text of 2 to ${maxAbiLength} characters`,
+    }),
+  },
+  optional: {
+    active: boolean('False pauses the contract: its methods are not sponsored. Absent means active.'),
+    whitelistedMethods: list(
+      'Methods that are sponsored: a name stands for all its overloads, a signature for one. Absent means none yet.',
+      methodName('Name or signature of a method of the ABI.'),
+      { maxItems: 1000 },
+    ),
+  },
+});
+
+const status = object<SmartContractStatus>('What the operator found.', {
+  required: {},
+  optional: {
+    observedGeneration,
+    conditions,
+    methods: list(
+      "Names of the ABI's state-changing functions, each once, in ABI order.",
+      text('Name of a method.', { maxLength: 512 }),
+      { maxItems: 5000 },
+    ),
+    selectors: list(
+      'Selectors that the whitelisted methods stand for.',
+      text('0x and 8 hex digits.', { maxLength: 10 }),
+      { maxItems: 5000 },
+    ),
+  },
+});
+
+export const smartContractDefinition: KindDefinition = {
+  kind: 'SmartContract',
+  ...kindNames.SmartContract,
+  categories,
+  description: 'A contract whose whitelisted methods a Paymaster sponsors.',
+  spec,
+  status,
+  printerColumns: [
+    readyColumn,
+    reasonColumn,
+    { name: 'Paymaster', type: 'string', jsonPath: '.spec.paymasterRef.name', description: 'Its Paymaster.' },
+    { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the contract.' },
+    { name: 'Address', type: 'string', jsonPath: '.spec.address', description: 'Address of the contract.' },
+    {
+      name: 'Active',
+      type: 'boolean',
+      jsonPath: '.spec.active',
+      description: 'False is paused.',
+      priority: 1,
+    },
+    ageColumn,
+  ],
+  selectableFields: ['spec.paymasterRef.name', 'spec.name', 'spec.address'],
+};

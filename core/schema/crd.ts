@@ -1,0 +1,85 @@
+import type { StructuralSchema } from './structural.js';
+
+export type PrinterColumn = {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'boolean' | 'date';
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 0 is shown always, 1 with `-o wide`. */
+  readonly priority?: 0 | 1;
+};
+
+/** Everything that makes a kind known to the API server. */
+export type KindDefinition = {
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly scope: 'Cluster' | 'Namespaced';
+  readonly description: string;
+  readonly spec: StructuralSchema;
+  /** Absent for kinds that have none: then there is no status subresource. */
+  readonly status?: StructuralSchema;
+  readonly printerColumns: readonly PrinterColumn[];
+  /** Paths such as `spec.chainId` that lists may select by. */
+  readonly selectableFields: readonly string[];
+};
+
+/** A CustomResourceDefinition (`apiextensions.k8s.io/v1`) as a plain object, ready to be written as YAML. */
+export function toCrd(definition: KindDefinition, group: string, version: string): Record<string, unknown> {
+  const { kind, plural, singular, shortNames, categories } = definition;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: { kind, listKind: `${kind}List`, plural, singular, shortNames, categories },
+      scope: definition.scope,
+      conversion: { strategy: 'None' },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: rootSchema(definition) },
+          ...(definition.status && { subresources: { status: {} } }),
+          additionalPrinterColumns: definition.printerColumns,
+          ...(definition.selectableFields.length > 0 && {
+            selectableFields: definition.selectableFields.map((path) => ({ jsonPath: `.${path}` })),
+          }),
+        },
+      ],
+    },
+  };
+}
+
+function rootSchema({ description, spec, status }: KindDefinition): Record<string, unknown> {
+  return {
+    type: 'object',
+    description,
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string', description: 'The group and version of this kind.' },
+      kind: { type: 'string', description: 'The kind of this object.' },
+      metadata: { type: 'object' },
+      spec: withoutHints(spec),
+      ...(status && { status: withoutHints(status) }),
+    },
+  };
+}
+
+const hints: ReadonlySet<string> = new Set(['expected', 'confidential']);
+
+function withoutHints(schema: StructuralSchema): Record<string, unknown> {
+  return {
+    ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => !hints.has(keyword))),
+    ...(schema.properties && {
+      properties: Object.fromEntries(
+        Object.entries(schema.properties).map(([name, child]) => [name, withoutHints(child)]),
+      ),
+    }),
+    ...(schema.items && { items: withoutHints(schema.items) }),
+  };
+}

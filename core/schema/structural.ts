@@ -1,0 +1,184 @@
+/**
+ * The part of OpenAPI v3 that a CustomResourceDefinition allows ("structural schema"), and builders that tie a schema
+ * to the TypeScript type of what it admits: a field that is added to a type does not compile until its schema says
+ * whether it is required, what bounds it has and what it is for.
+ *
+ * One schema serves three readers: the API server (as CRD), ajv (facade, manifests, embedded store) and
+ * `kubectl explain`. Every text, list and number is bounded, because the API server prices CEL rules by these bounds.
+ */
+export type StructuralSchema = {
+  readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  readonly description: string;
+  readonly properties?: Readonly<Record<string, StructuralSchema>>;
+  readonly required?: readonly string[];
+  readonly maxProperties?: number;
+  readonly items?: StructuralSchema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly enum?: readonly string[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly format?: 'int64';
+  readonly 'x-kubernetes-validations'?: readonly CelRule[];
+  readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: 'granular' | 'atomic';
+} & Hints;
+
+/** What our own messages need and a CRD has no place for; left out of the generated YAML. */
+type Hints = {
+  /** Completes "<field> must be …". Without it the expectation is told from type and bounds. */
+  readonly expected?: string;
+  /** The value is or may hold a secret: messages never quote it. */
+  readonly confidential?: true;
+};
+
+/** A CEL rule over `self`; one that mentions `oldSelf` is a transition rule and is skipped on create. */
+export type CelRule = {
+  readonly rule: string;
+  /** Begins with "must be" and says how to mend it: it follows the name of the field wherever it is shown. */
+  readonly message: `must be ${string}`;
+  /** Where the problem shows, relative to the rule's own field, e.g. `.spendingLimit`. */
+  readonly fieldPath?: `.${string}`;
+};
+
+declare const shape: unique symbol;
+
+/** A structural schema of values of type T. The type exists for the compiler only. */
+export type SchemaOf<T> = StructuralSchema & { readonly [shape]?: T };
+
+type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T];
+type RequiredKeys<T> = Exclude<keyof T, OptionalKeys<T>>;
+
+type FieldsOf<T> = {
+  readonly required: { readonly [K in RequiredKeys<T>]: SchemaOf<T[K]> };
+  readonly optional: { readonly [K in OptionalKeys<T>]-?: SchemaOf<NonNullable<T[K]>> };
+};
+
+/** An object with exactly the fields of T; unknown fields are refused. */
+export function object<T extends object>(
+  description: string,
+  fields: FieldsOf<T>,
+  ...rules: readonly CelRule[]
+): SchemaOf<T> {
+  const required = Object.keys(fields.required);
+  const properties: Record<string, StructuralSchema> = { ...fields.required, ...fields.optional };
+  return {
+    type: 'object',
+    description,
+    properties,
+    ...(required.length > 0 && { required }),
+    ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
+  };
+}
+
+/** An object without any field: its presence is the statement. */
+export function emptyObject(description: string): SchemaOf<Readonly<Record<string, never>>> {
+  return { type: 'object', description, maxProperties: 0, expected: 'an empty object: {}' };
+}
+
+type TextBounds = {
+  readonly minLength?: number;
+  readonly maxLength: number;
+  readonly pattern?: string;
+} & Hints;
+
+export function text(
+  description: string,
+  bounds: TextBounds,
+  ...rules: readonly CelRule[]
+): SchemaOf<string> {
+  return {
+    type: 'string',
+    description,
+    ...bounds,
+    ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
+  };
+}
+
+/** One of a closed list of texts. */
+export function choice<const T extends string>(
+  description: string,
+  values: readonly T[],
+  ...rules: readonly CelRule[]
+): SchemaOf<T> {
+  return {
+    type: 'string',
+    description,
+    enum: values,
+    // Also bounded as text: the cost estimate of CEL rules looks at maxLength, not at the enum.
+    maxLength: Math.max(...values.map((value) => value.length)),
+    ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
+  };
+}
+
+type Range = { readonly minimum: number; readonly maximum: number };
+
+export function integer(
+  description: string,
+  { minimum, maximum, ...hints }: Range & Hints,
+  ...rules: readonly CelRule[]
+): SchemaOf<number> {
+  return {
+    type: 'integer',
+    format: 'int64',
+    description,
+    minimum,
+    maximum,
+    ...hints,
+    ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
+  };
+}
+
+/** A number that may have decimals; never money, which is decimal text. */
+export function number(description: string, { minimum, maximum }: Range): SchemaOf<number> {
+  return { type: 'number', description, minimum, maximum };
+}
+
+export function boolean(description: string): SchemaOf<boolean> {
+  return { type: 'boolean', description };
+}
+
+type ListBounds = { readonly minItems?: number; readonly maxItems: number };
+
+/** A list with one owner: in server-side apply it is replaced whole, in every store. */
+export function list<T>(
+  description: string,
+  items: SchemaOf<T>,
+  bounds: ListBounds,
+  ...rules: readonly CelRule[]
+): SchemaOf<readonly T[]> {
+  return {
+    type: 'array',
+    description,
+    items,
+    ...bounds,
+    'x-kubernetes-list-type': 'atomic',
+    ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
+  };
+}
+
+/** A list of objects told apart by one field, e.g. conditions by `type`. */
+export function keyedList<T extends object>(
+  description: string,
+  key: keyof T & string,
+  items: SchemaOf<T>,
+  bounds: ListBounds,
+): SchemaOf<readonly T[]> {
+  return {
+    type: 'array',
+    description,
+    items,
+    ...bounds,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': [key],
+  };
+}
+
+/** The field never changes once it is set; `instead` says what to do. */
+export function immutable(instead: string): CelRule {
+  return { rule: 'self == oldSelf', message: `must be left as it was: ${instead}` };
+}

@@ -1,0 +1,88 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { type Problem, quote } from '../errors.js';
+import { createRuleChecker } from './cel.js';
+import { expectation, names } from './expectation.js';
+import { fieldOfPointer, joinField } from './field-path.js';
+import type { StructuralSchema } from './structural.js';
+
+/** All that is wrong with a value; `old` is the stored value on an update. */
+export type Validate = (value: unknown, old?: unknown) => readonly Problem[];
+
+/**
+ * Compiles a schema once. The result judges a value as the API server would with strict field validation: shape, bounds
+ * and unknown fields by the schema, then the CEL rules of every part whose shape is right. `field` is the name of the
+ * value in messages, e.g. `spec`.
+ */
+export function compileSchema(schema: StructuralSchema, field: string): Validate {
+  const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, formats: { int64: true } });
+  ajv.addVocabulary([
+    'x-kubernetes-validations',
+    'x-kubernetes-list-type',
+    'x-kubernetes-list-map-keys',
+    'x-kubernetes-map-type',
+    'expected',
+    'confidential',
+  ]);
+  const isValid = ajv.compile(closed(schema));
+  const checkRules = createRuleChecker();
+  return (value, old) => {
+    const problems = shapeProblems(isValid, value, field);
+    const wrong = problems.map((problem) => problem.field);
+    const isShapeWrong = (at: string) => wrong.some((path) => isWithin(path, at));
+    return [...problems, ...checkRules(schema, value, old, field, isShapeWrong)];
+  };
+}
+
+function shapeProblems(isValid: ValidateFunction, value: unknown, field: string): Problem[] {
+  if (isValid(value)) return [];
+  const byField = new Map<string, Problem>();
+  for (const error of isValid.errors ?? []) {
+    const problem = render(error, field);
+    // One expectation covers all that a field must be, so a text that is both too long and malformed is told once.
+    if (!byField.has(problem.field)) byField.set(problem.field, problem);
+  }
+  return [...byField.values()];
+}
+
+function render(error: ErrorObject, root: string): Problem {
+  const field = fieldOfPointer(root, error.instancePath);
+  const schema = asSchema(error.parentSchema);
+  if (error.keyword === 'required') {
+    const missing = String(error.params['missingProperty']);
+    const child = schema.properties?.[missing];
+    return {
+      field: joinField(field, missing),
+      expected: child === undefined ? 'set' : `set: ${expectation(child)}`,
+    };
+  }
+  if (error.keyword === 'additionalProperties')
+    return {
+      field: joinField(field, String(error.params['additionalProperty'])),
+      expected: `left out: there is no such field, the fields here are ${names(schema)}`,
+    };
+  const expected = expectation(schema);
+  return schema.confidential ? { field, expected } : { field, expected, value: quote(error.data) };
+}
+
+/** ajv hands back the schema it was compiled from, which is one of ours. */
+function asSchema(schema: unknown): StructuralSchema {
+  return schema as StructuralSchema;
+}
+
+/** The API server refuses unknown fields by itself and forbids saying so in a CRD; ajv has to be told. */
+function closed(schema: StructuralSchema): Record<string, unknown> {
+  return {
+    ...schema,
+    ...(schema.properties && {
+      properties: Object.fromEntries(
+        Object.entries(schema.properties).map(([name, child]) => [name, closed(child)]),
+      ),
+      additionalProperties: false,
+    }),
+    ...(schema.items && { items: closed(schema.items) }),
+  };
+}
+
+function isWithin(path: string, ancestor: string): boolean {
+  return path === ancestor || path.startsWith(`${ancestor}.`) || path.startsWith(`${ancestor}[`);
+}
