@@ -1,0 +1,152 @@
+import { keccak256 } from '../../crypto/keccak.js';
+import { bytesToHex } from '../../units/hex.js';
+import type { Hex } from '../../units/hex.js';
+import type { EntryPointVersion, FinalUserOperation } from '../../userop/user-operation.js';
+import {
+  encodeCall,
+  signersCall,
+  userOperation06,
+  userOperation06Values,
+  userOperation07,
+  userOperation07Values,
+} from '../abi.js';
+import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import { requiredPrefund } from '../prefund.js';
+import { readAddress, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
+import { assertSignature, signatureSize } from '../signature.js';
+import {
+  keccakOfHex,
+  paymasterHeadSize,
+  writeAccountGasLimits,
+  writeAddressWord,
+  writeGasFees,
+  writeGasFields,
+  writeHex,
+  writePaymasterHead,
+  writeUint256,
+  writeUint48,
+  zeroed,
+} from '../words.js';
+
+/**
+ * Singleton paymaster, mode sponsored, for EntryPoint 0.6 (98 bytes) and 0.7 / 0.8 (130 bytes). `paymasterAndData`:
+ *
+ * | offset 0.6 | offset 0.7+ | width | field |
+ * |---|---|---|---|
+ * | 0 | 0 | 20 | paymaster |
+ * | | 20 | 16 | paymasterVerificationGasLimit |
+ * | | 36 | 16 | paymasterPostOpGasLimit |
+ * | 20 | 52 | 1 | mode << 1 \| allowAllBundlers: always 1 (0 would bind the operation to listed bundlers) |
+ * | 21 | 53 | 6 | validUntil |
+ * | 27 | 59 | 6 | validAfter |
+ * | 33 | 65 | 65 | signature |
+ *
+ * Hash = keccak(keccak(operation words) ++ chainId). Operation words, 0.6: sender, nonce, callGasLimit,
+ * verificationGasLimit, preVerificationGas, maxFeePerGas, maxPriorityFeePerGas, keccak(callData), keccak(initCode),
+ * keccak(paymasterAndData without signature). 0.7+: sender, nonce, accountGasLimits, preVerificationGas, gasFees,
+ * keccak(initCode), keccak(callData), keccak(paymasterAndData without signature). The paymaster's address is part of the last
+ * word. The contract keeps no balance per sponsor.
+ */
+export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas): SponsorshipCodec {
+  const format = version === '0.6' ? format06 : format07;
+  return {
+    gas: () => gas,
+    minVerificationGasLimit: 0n,
+    need: (op) => ({ entryPoint: requiredPrefund(op, version, gas), funding: undefined }),
+    hash: (op, terms) => {
+      const words = zeroed(64);
+      words.set(keccak256(format.operationWords(op, unsigned(format, terms, gas))), 0);
+      writeUint256(words, BigInt(terms.chainId), 32);
+      return keccak256(words);
+    },
+    encode: (_op, terms, signature) => {
+      assertSignature(signature);
+      return bytesToHex(Buffer.concat([unsigned(format, terms, gas), signature]));
+    },
+    decode: (paymasterAndData) => decode(format, paymasterAndData),
+    // The contract finds the end of the data by the mode's length, so the signature may be missing here.
+    getHashCall: (op, terms) =>
+      encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
+        0,
+        format.abiValues(op, bytesToHex(unsigned(format, terms, gas))),
+      ]),
+    signerCall: signersCall,
+    fundingBalanceCall: undefined,
+  };
+}
+
+/** Mode 0 (sponsored) << 1 | allowAllBundlers. */
+const modeByte = 1;
+/** Mode byte, validUntil, validAfter. */
+const tailSize = 13;
+
+type Format = {
+  /** Bytes before the mode byte. */
+  readonly headSize: number;
+  readonly writeHead: (data: Buffer, paymaster: Hex, gas: PaymasterGas) => void;
+  readonly operationWords: (op: FinalUserOperation, unsignedData: Buffer) => Buffer;
+  readonly readGas: (data: Buffer) => { readonly paymasterGas?: PaymasterGas };
+  readonly abiType: string;
+  readonly abiValues: (op: FinalUserOperation, paymasterAndData: Hex) => readonly unknown[];
+};
+
+const format06: Format = {
+  headSize: 20,
+  writeHead: (data, paymaster) => writeHex(data, paymaster, 0),
+  operationWords: (op, unsignedData) => {
+    const words = zeroed(10 * 32);
+    writeAddressWord(words, op.sender, 0);
+    writeUint256(words, op.nonce, 32);
+    writeGasFields(words, op, 64);
+    words.set(keccakOfHex(op.callData), 224);
+    words.set(keccakOfHex(op.initCode), 256);
+    words.set(keccak256(unsignedData), 288);
+    return words;
+  },
+  readGas: () => ({}),
+  abiType: userOperation06,
+  abiValues: userOperation06Values,
+};
+
+const format07: Format = {
+  headSize: paymasterHeadSize,
+  writeHead: writePaymasterHead,
+  operationWords: (op, unsignedData) => {
+    const words = zeroed(8 * 32);
+    writeAddressWord(words, op.sender, 0);
+    writeUint256(words, op.nonce, 32);
+    writeAccountGasLimits(words, op, 64);
+    writeUint256(words, op.preVerificationGas, 96);
+    writeGasFees(words, op, 128);
+    words.set(keccakOfHex(op.initCode), 160);
+    words.set(keccakOfHex(op.callData), 192);
+    words.set(keccak256(unsignedData), 224);
+    return words;
+  },
+  readGas: (data) => ({ paymasterGas: readPaymasterGas(data) }),
+  abiType: userOperation07,
+  abiValues: userOperation07Values,
+};
+
+function unsigned(format: Format, terms: SponsorshipTerms, gas: PaymasterGas): Buffer {
+  const data = zeroed(format.headSize + tailSize);
+  format.writeHead(data, terms.paymaster, gas);
+  data[format.headSize] = modeByte;
+  writeUint48(data, terms.validUntil, format.headSize + 1);
+  writeUint48(data, terms.validAfter, format.headSize + 7);
+  return data;
+}
+
+function decode(format: Format, paymasterAndData: Hex): DecodedSponsorship {
+  const signatureAt = format.headSize + tailSize;
+  const data = readExactly(paymasterAndData, signatureAt + signatureSize);
+  if (data[format.headSize] !== modeByte)
+    throw new RangeError(`paymasterAndData must have mode byte ${modeByte}, got ${data[format.headSize]}`);
+  return {
+    paymaster: readAddress(data, 0),
+    ...format.readGas(data),
+    validUntil: readUint48(data, format.headSize + 1),
+    validAfter: readUint48(data, format.headSize + 7),
+    signature: bytesToHex(data.subarray(signatureAt)),
+  };
+}

@@ -1,0 +1,108 @@
+import { keccak256 } from '../../crypto/keccak.js';
+import { bytesToHex } from '../../units/hex.js';
+import type { Hex } from '../../units/hex.js';
+import type { FinalUserOperation } from '../../userop/user-operation.js';
+import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import { noPaymasterGas, requiredPrefund } from '../prefund.js';
+import { expectZero, readAddress, readAddressWord, readExactly, readUint48Word } from '../reader.js';
+import { assertSignature, signatureSize } from '../signature.js';
+import {
+  encodeCall,
+  getBalanceCall,
+  userOperation06,
+  userOperation06Values,
+  verifyingSignerCall,
+} from '../abi.js';
+import {
+  writeAddressWord,
+  writeGasFields,
+  writeHex,
+  writeIdentity,
+  writeUint256,
+  writeUint48,
+  zeroed,
+} from '../words.js';
+
+/**
+ * Vendor sponsorship paymaster 1.1.0, EntryPoint 0.6. `paymasterAndData`, 276 bytes:
+ *
+ * | offset | width | field |
+ * |---|---|---|
+ * | 0 | 20 | paymaster |
+ * | 20 | 32 | paymasterId = funding wallet, left-padded |
+ * | 52 | 32 | validUntil |
+ * | 84 | 32 | validAfter |
+ * | 116 | 32 | 128: offset of the signature |
+ * | 148 | 32 | 65: its length |
+ * | 180 | 65 | signature |
+ * | 245 | 31 | zero |
+ *
+ * Hash = keccak of 14 words: sender, nonce, keccak(initCode), keccak(callData), callGasLimit, verificationGasLimit,
+ * preVerificationGas, maxFeePerGas, maxPriorityFeePerGas, chainId, paymaster, paymasterId, validUntil, validAfter.
+ */
+export const sponsorship: SponsorshipCodec = {
+  gas: () => noPaymasterGas,
+  // The contract compares verificationGasLimit with nothing; too little of it fails validation, and nobody pays.
+  minVerificationGasLimit: 0n,
+  need: (op) => {
+    const prefund = requiredPrefund(op, '0.6', noPaymasterGas);
+    // Validation compares the sponsor's balance with the very prefund that the EntryPoint asks of the contract.
+    return { entryPoint: prefund, funding: prefund };
+  },
+  hash,
+  encode,
+  decode,
+  getHashCall,
+  signerCall: verifyingSignerCall,
+  fundingBalanceCall: getBalanceCall,
+};
+
+const size = 276;
+
+function hash(op: FinalUserOperation, terms: SponsorshipTerms): Uint8Array {
+  const words = zeroed(14 * 32);
+  writeIdentity(words, op, 0);
+  writeGasFields(words, op, 128);
+  writeUint256(words, BigInt(terms.chainId), 288);
+  writeAddressWord(words, terms.paymaster, 320);
+  writeAddressWord(words, terms.fundingAddress, 352);
+  writeUint48(words, terms.validUntil, 384 + 26);
+  writeUint48(words, terms.validAfter, 416 + 26);
+  return keccak256(words);
+}
+
+function encode(_op: FinalUserOperation, terms: SponsorshipTerms, signature: Uint8Array): Hex {
+  assertSignature(signature);
+  const data = zeroed(size);
+  writeHex(data, terms.paymaster, 0);
+  writeAddressWord(data, terms.fundingAddress, 20);
+  writeUint48(data, terms.validUntil, 52 + 26);
+  writeUint48(data, terms.validAfter, 84 + 26);
+  data[147] = 128;
+  data[179] = signatureSize;
+  data.set(signature, 180);
+  return bytesToHex(data);
+}
+
+function decode(paymasterAndData: Hex): DecodedSponsorship {
+  const data = readExactly(paymasterAndData, size);
+  expectZero(data, 116, 147);
+  expectZero(data, 148, 179);
+  expectZero(data, 245, size);
+  if (data[147] !== 128 || data[179] !== signatureSize)
+    throw new RangeError('paymasterAndData must hold one 65-byte signature at offset 128 of its tail');
+  return {
+    paymaster: readAddress(data, 0),
+    fundingAddress: readAddressWord(data, 20),
+    validUntil: readUint48Word(data, 52),
+    validAfter: readUint48Word(data, 84),
+    signature: bytesToHex(data.subarray(180, 180 + signatureSize)),
+  };
+}
+
+function getHashCall(op: FinalUserOperation, terms: SponsorshipTerms): Hex {
+  return encodeCall(
+    `function getHash(${userOperation06} userOp, address paymasterId, uint48 validUntil, uint48 validAfter)`,
+    [userOperation06Values(op, '0x'), terms.fundingAddress, terms.validUntil, terms.validAfter],
+  );
+}

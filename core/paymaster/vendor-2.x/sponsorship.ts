@@ -1,0 +1,142 @@
+import { keccak256 } from '../../crypto/keccak.js';
+import { bytesToHex } from '../../units/hex.js';
+import type { Hex } from '../../units/hex.js';
+import type { FinalUserOperation } from '../../userop/user-operation.js';
+import {
+  encodeCall,
+  getBalanceCall,
+  userOperation07,
+  userOperation07Values,
+  verifyingSignerCall,
+} from '../abi.js';
+import type { DepositNeed, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import { requiredPrefund } from '../prefund.js';
+import { readAddress, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
+import { assertSignature, signatureSize } from '../signature.js';
+import {
+  paymasterHeadSize,
+  writeAccountGasLimits,
+  writeAddressWord,
+  writeGasFees,
+  writeHex,
+  writeIdentity,
+  writePaymasterGas,
+  writePaymasterHead,
+  writeUint256,
+  writeUint48,
+  zeroed,
+} from '../words.js';
+
+type Options = SponsorshipTerms['options'];
+
+/**
+ * Vendor sponsorship paymaster 2.x, EntryPoint 0.7. `paymasterAndData`, 153 bytes, packed:
+ *
+ * | offset | width | field |
+ * |---|---|---|
+ * | 0 | 20 | paymaster |
+ * | 20 | 16 | paymasterVerificationGasLimit |
+ * | 36 | 16 | paymasterPostOpGasLimit |
+ * | 52 | 20 | paymasterId = funding wallet |
+ * | 72 | 6 | validUntil |
+ * | 78 | 6 | validAfter |
+ * | 84 | 4 | priceMarkup (1,000,000 is none) |
+ * | 88 | 65 | signature |
+ *
+ * Hash = keccak of 14 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
+ * preVerificationGas, gasFees, chainId, paymaster, paymasterId, validUntil, validAfter, priceMarkup.
+ */
+export function sponsorshipCodec(gas: (options: Options) => PaymasterGas): SponsorshipCodec {
+  return {
+    gas,
+    minVerificationGasLimit: 0n,
+    need: (op, options) => need(op, options, gas(options)),
+    hash: (op, terms) => hash(op, terms, gas(terms.options)),
+    encode: (_op, terms, signature) => encode(terms, gas(terms.options), signature),
+    decode,
+    getHashCall: (op, terms) => getHashCall(op, terms, gas(terms.options)),
+    signerCall: verifyingSignerCall,
+    fundingBalanceCall: getBalanceCall,
+  };
+}
+
+/** Validation uses about 28,100 gas. The contract refuses a postOp limit below its own `unaccountedGas`. */
+export const sponsorship = sponsorshipCodec(({ unaccountedGas }) => ({
+  paymasterVerificationGasLimit: 50_000n,
+  paymasterPostOpGasLimit: BigInt(Math.max(50_000, unaccountedGas)),
+}));
+
+const size = 153;
+
+/**
+ * The contract takes from the sponsor, in validation, the prefund and its own overhead with the markup, and on top the
+ * EntryPoint's 10 % penalty on all execution gas, which it never gives back. Rounded up: a need may exceed the
+ * contract's by 2 wei, never fall short.
+ */
+function need(op: FinalUserOperation, options: Options, gas: PaymasterGas): DepositNeed {
+  const prefund = requiredPrefund(op, '0.7', gas);
+  const overhead = BigInt(options.unaccountedGas) * op.maxFeePerGas;
+  const marked = divideUp((prefund + overhead) * BigInt(options.priceMarkup), 1_000_000n);
+  const penalty = divideUp(10n * (op.callGasLimit + gas.paymasterPostOpGasLimit) * op.maxFeePerGas, 100n);
+  return { entryPoint: prefund, funding: marked + penalty };
+}
+
+function divideUp(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor;
+}
+
+function hash(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Uint8Array {
+  const words = zeroed(14 * 32);
+  writeIdentity(words, op, 0);
+  writeAccountGasLimits(words, op, 128);
+  writePaymasterGas(words, gas, 160);
+  writeUint256(words, op.preVerificationGas, 192);
+  writeGasFees(words, op, 224);
+  writeUint256(words, BigInt(terms.chainId), 256);
+  writeAddressWord(words, terms.paymaster, 288);
+  writeAddressWord(words, terms.fundingAddress, 320);
+  writeUint48(words, terms.validUntil, 352 + 26);
+  writeUint48(words, terms.validAfter, 384 + 26);
+  words.writeUInt32BE(terms.options.priceMarkup, 416 + 28);
+  return keccak256(words);
+}
+
+function encode(terms: SponsorshipTerms, gas: PaymasterGas, signature: Uint8Array): Hex {
+  assertSignature(signature);
+  const data = zeroed(size);
+  writePaymasterHead(data, terms.paymaster, gas);
+  writeHex(data, terms.fundingAddress, paymasterHeadSize);
+  writeUint48(data, terms.validUntil, 72);
+  writeUint48(data, terms.validAfter, 78);
+  data.writeUInt32BE(terms.options.priceMarkup, 84);
+  data.set(signature, 88);
+  return bytesToHex(data);
+}
+
+function decode(paymasterAndData: Hex) {
+  const data = readExactly(paymasterAndData, size);
+  return {
+    paymaster: readAddress(data, 0),
+    paymasterGas: readPaymasterGas(data),
+    fundingAddress: readAddress(data, paymasterHeadSize),
+    validUntil: readUint48(data, 72),
+    validAfter: readUint48(data, 78),
+    priceMarkup: data.readUInt32BE(84),
+    signature: bytesToHex(data.subarray(88, 88 + signatureSize)),
+  };
+}
+
+function getHashCall(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Hex {
+  const head = zeroed(paymasterHeadSize);
+  writePaymasterHead(head, terms.paymaster, gas);
+  return encodeCall(
+    `function getHash(${userOperation07} userOp, address paymasterId, uint48 validUntil, uint48 validAfter, uint32 priceMarkup)`,
+    [
+      userOperation07Values(op, bytesToHex(head)),
+      terms.fundingAddress,
+      terms.validUntil,
+      terms.validAfter,
+      terms.options.priceMarkup,
+    ],
+  );
+}

@@ -1,0 +1,103 @@
+import { keccak256 } from '../../crypto/keccak.js';
+import { bytesToHex } from '../../units/hex.js';
+import type { Hex } from '../../units/hex.js';
+import type { FinalUserOperation } from '../../userop/user-operation.js';
+import { encodeCall, userOperation07, userOperation07Values, verifyingSignerCall } from '../abi.js';
+import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import { requiredPrefund } from '../prefund.js';
+import { readAddress, readExactly, readPaymasterGas, readUint48Word } from '../reader.js';
+import { assertSignature, signatureSize } from '../signature.js';
+import {
+  paymasterHeadSize,
+  writeAccountGasLimits,
+  writeAddressWord,
+  writeGasFees,
+  writeIdentity,
+  writePaymasterGas,
+  writePaymasterHead,
+  writeUint256,
+  writeUint48,
+  zeroed,
+} from '../words.js';
+
+/**
+ * The EntryPoint authors' VerifyingPaymaster for EntryPoint 0.7. `paymasterAndData`, 181 bytes:
+ *
+ * | offset | width | field |
+ * |---|---|---|
+ * | 0 | 20 | paymaster |
+ * | 20 | 16 | paymasterVerificationGasLimit |
+ * | 36 | 16 | paymasterPostOpGasLimit |
+ * | 52 | 32 | validUntil |
+ * | 84 | 32 | validAfter |
+ * | 116 | 65 | signature |
+ *
+ * Hash = keccak of 12 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
+ * preVerificationGas, gasFees, chainId, paymaster, validUntil, validAfter. No balance per sponsor.
+ */
+export function sponsorshipCodec(gas: PaymasterGas): SponsorshipCodec {
+  return {
+    gas: () => gas,
+    minVerificationGasLimit: 0n,
+    need: (op) => ({ entryPoint: requiredPrefund(op, '0.7', gas), funding: undefined }),
+    hash: (op, terms) => hash(op, terms, gas),
+    encode: (_op, terms, signature) => encode(terms, gas, signature),
+    decode,
+    getHashCall: (op, terms) => getHashCall(op, terms, gas),
+    signerCall: verifyingSignerCall,
+    fundingBalanceCall: undefined,
+  };
+}
+
+/** Validation uses about 21,000 gas; the contract has no postOp. */
+export const sponsorship = sponsorshipCodec({
+  paymasterVerificationGasLimit: 30_000n,
+  paymasterPostOpGasLimit: 0n,
+});
+
+const size = 181;
+
+function hash(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Uint8Array {
+  const words = zeroed(12 * 32);
+  writeIdentity(words, op, 0);
+  writeAccountGasLimits(words, op, 128);
+  writePaymasterGas(words, gas, 160);
+  writeUint256(words, op.preVerificationGas, 192);
+  writeGasFees(words, op, 224);
+  writeUint256(words, BigInt(terms.chainId), 256);
+  writeAddressWord(words, terms.paymaster, 288);
+  writeUint48(words, terms.validUntil, 320 + 26);
+  writeUint48(words, terms.validAfter, 352 + 26);
+  return keccak256(words);
+}
+
+function encode(terms: SponsorshipTerms, gas: PaymasterGas, signature: Uint8Array): Hex {
+  assertSignature(signature);
+  const data = zeroed(size);
+  writePaymasterHead(data, terms.paymaster, gas);
+  writeUint48(data, terms.validUntil, 52 + 26);
+  writeUint48(data, terms.validAfter, 84 + 26);
+  data.set(signature, 116);
+  return bytesToHex(data);
+}
+
+function decode(paymasterAndData: Hex): DecodedSponsorship {
+  const data = readExactly(paymasterAndData, size);
+  return {
+    paymaster: readAddress(data, 0),
+    paymasterGas: readPaymasterGas(data),
+    validUntil: readUint48Word(data, 52),
+    validAfter: readUint48Word(data, 84),
+    signature: bytesToHex(data.subarray(116, 116 + signatureSize)),
+  };
+}
+
+function getHashCall(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Hex {
+  const head = zeroed(paymasterHeadSize);
+  writePaymasterHead(head, terms.paymaster, gas);
+  return encodeCall(`function getHash(${userOperation07} userOp, uint48 validUntil, uint48 validAfter)`, [
+    userOperation07Values(op, bytesToHex(head)),
+    terms.validUntil,
+    terms.validAfter,
+  ]);
+}
