@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.28;
+
+struct UserOperation {
+    address sender;
+    uint256 nonce;
+    bytes initCode;
+    bytes callData;
+    uint256 callGasLimit;
+    uint256 verificationGasLimit;
+    uint256 preVerificationGas;
+    uint256 maxFeePerGas;
+    uint256 maxPriorityFeePerGas;
+    bytes paymasterAndData;
+    bytes signature;
+}
+
+interface IEntryPoint {
+    function depositTo(address account) external payable;
+    function withdrawTo(address payable to, uint256 amount) external;
+    function addStake(uint32 unstakeDelaySec) external payable;
+    function unlockStake() external;
+    function withdrawStake(address payable to) external;
+}
+
+interface IToken {
+    function balanceOf(address account) external view returns (uint256);
+    function allowance(address account, address spender) external view returns (uint256);
+    function transfer(address to, uint256 amount) external;
+    function transferFrom(address from, address to, uint256 amount) external;
+}
+
+/// Paymaster for EntryPoint 0.6 with a deposit per sponsor. Not audited. Two kinds of paymasterAndData, told apart by length:
+///  sponsored, 276 bytes: paymaster 20, abi.encode(address paymasterId, uint48 validUntil, uint48 validAfter, bytes signature)
+///  token, 278 bytes: paymaster 20, priceSource 1, abi.encode(uint48 validUntil, uint48 validAfter, address token,
+///    address oracle, uint256 rate, uint32 markup), signature 65. `rate` = token base units per 1e18 wei, markup 1e6 = none.
+/// What an operation may cost at most is taken from one balance in validation and the rest given back in postOp, so that
+/// the sum of all balances never exceeds the deposit in the EntryPoint. Every error carries at least 32 bytes: this
+/// EntryPoint copies 32 bytes of revert data, and shorter data would revert a whole bundle.
+contract HybridPaymaster06 {
+    /// Gas of postOp and of the EntryPoint's work around it, which the cost given to postOp does not include yet.
+    uint256 public constant unaccountedGas = 15_000;
+    uint256 public constant unaccountedTokenGas = 60_000;
+    uint256 public constant minDeposit = 0;
+    uint256 private constant halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
+
+    IEntryPoint public immutable entryPoint;
+    address public immutable owner;
+    /// Pays for operations in token mode out of its own balance here, and receives their tokens.
+    address public immutable tokenAccount;
+    address public verifyingSigner;
+    mapping(address paymasterId => uint256) public getBalance;
+
+    event GasDeposited(address indexed paymasterId, uint256 indexed value);
+    event GasWithdrawn(address indexed paymasterId, address indexed to, uint256 indexed value);
+    event GasBalanceDeducted(address indexed paymasterId, uint256 indexed charge);
+    event VerifyingSignerChanged(address indexed oldSigner, address indexed newSigner, address indexed actor);
+    event PaidGasInTokens(address indexed sender, address indexed token, uint256 gasCost, uint256 tokenCharge, uint32 markup, uint256 rate, bytes32 userOpHash);
+    event TokenPaymentDue(address indexed sender, address indexed token, uint256 tokenCharge);
+
+    error CallerNotAllowed(address caller);
+    error InvalidValue(uint256 value);
+    error InvalidDataLength(uint256 length);
+    error InsufficientBalance(uint256 required, uint256 balance);
+    error InsufficientTokens(uint256 required, uint256 balance);
+    error VerificationGasLimitTooLow(uint256 required);
+    error TokenPaymentFailed(address token);
+
+    struct TokenTerms { address sender; address token; uint256 taken; uint256 rate; uint32 markup; bytes32 userOpHash; }
+
+    modifier only(address allowed) {
+        if (msg.sender != allowed) revert CallerNotAllowed(msg.sender);
+        _;
+    }
+
+    constructor(address entryPoint_, address owner_, address signer_, address tokenAccount_) {
+        (entryPoint, owner, tokenAccount, verifyingSigner) = (IEntryPoint(entryPoint_), owner_, tokenAccount_, signer_);
+    }
+
+    function setSigner(address signer) external only(owner) {
+        if (signer == address(0)) revert InvalidValue(0);
+        emit VerifyingSignerChanged(verifyingSigner, signer, msg.sender);
+        verifyingSigner = signer;
+    }
+
+    function addStake(uint32 unstakeDelaySec) external payable only(owner) { entryPoint.addStake{value: msg.value}(unstakeDelaySec); }
+    function unlockStake() external only(owner) { entryPoint.unlockStake(); }
+    function withdrawStake(address payable to) external only(owner) { entryPoint.withdrawStake(to); }
+
+    /// Anybody may pay in for a sponsor; only the sponsor itself can take out.
+    function depositFor(address paymasterId) external payable {
+        if (paymasterId == address(0) || msg.value == 0) revert InvalidValue(msg.value);
+        getBalance[paymasterId] += msg.value;
+        emit GasDeposited(paymasterId, msg.value);
+        entryPoint.depositTo{value: msg.value}(address(this));
+    }
+
+    function withdrawTo(address payable to, uint256 amount) external {
+        _take(msg.sender, amount);
+        emit GasWithdrawn(msg.sender, to, amount);
+        entryPoint.withdrawTo(to, amount);
+    }
+
+    function getHash(UserOperation calldata op, address paymasterId, uint48 validUntil, uint48 validAfter) public view returns (bytes32) {
+        return keccak256(bytes.concat(_head(op), abi.encode(paymasterId, validUntil, validAfter)));
+    }
+
+    function getHash(UserOperation calldata op, uint8 priceSource, uint48 validUntil, uint48 validAfter, address token, address oracle, uint256 rate, uint32 markup) public view returns (bytes32) {
+        return keccak256(bytes.concat(_head(op), abi.encode(priceSource, validUntil, validAfter, token, oracle, rate, markup)));
+    }
+
+    function validatePaymasterUserOp(UserOperation calldata op, bytes32 userOpHash, uint256 maxCost) external only(address(entryPoint)) returns (bytes memory context, uint256) {
+        bytes calldata data = op.paymasterAndData;
+        if (data.length == 276) {
+            (address payer, uint48 until, uint48 from) = abi.decode(data[20:116], (address, uint48, uint48));
+            context = _begin(op, payer, maxCost, unaccountedGas);
+            return (context, _validation(getHash(op, payer, until, from), data[180:245], until, from));
+        }
+        if (data.length != 278) revert InvalidDataLength(data.length);
+        return _validateToken(op, userOpHash, maxCost, data);
+    }
+
+    function postOp(uint8 mode, bytes calldata context, uint256 actualGasCost) external only(address(entryPoint)) {
+        (address payer, uint256 taken, uint256 maxFee, uint256 maxTip) = abi.decode(context, (address, uint256, uint256, uint256));
+        uint256 price = maxFee < maxTip + block.basefee ? maxFee : maxTip + block.basefee;
+        uint256 charge = actualGasCost + (context.length == 128 ? unaccountedGas : unaccountedTokenGas) * price;
+        if (charge > taken) charge = taken; // The EntryPoint never takes more than what validation was told.
+        getBalance[payer] += taken - charge;
+        emit GasBalanceDeducted(payer, charge);
+        if (context.length > 128) _collect(mode, abi.decode(context[128:], (TokenTerms)), charge);
+    }
+
+    function _validateToken(UserOperation calldata op, bytes32 userOpHash, uint256 maxCost, bytes calldata data) private returns (bytes memory, uint256) {
+        (uint48 until, uint48 from, address token, address oracle, uint256 rate, uint32 markup) = abi.decode(data[21:213], (uint48, uint48, address, address, uint256, uint32));
+        if (data[20] != 0 || rate == 0 || markup < 1e6 || markup > 2e6) revert InvalidValue(markup);
+        bytes memory context = _begin(op, tokenAccount, maxCost, unaccountedTokenGas);
+        uint256 gasLimit = op.callGasLimit + op.verificationGasLimit + op.preVerificationGas + unaccountedTokenGas;
+        TokenTerms memory terms = TokenTerms(op.sender, token, _tokens(gasLimit * op.maxFeePerGas, rate, markup), rate, markup, userOpHash);
+        uint256 balance = IToken(token).balanceOf(op.sender);
+        if (balance < terms.taken) revert InsufficientTokens(terms.taken, balance);
+        // Taken now where it is allowed already, which cannot fail later; else after the call, which may be the approval.
+        if (IToken(token).allowance(op.sender, address(this)) < terms.taken) terms.taken = 0;
+        else if (!_try(token, abi.encodeCall(IToken.transferFrom, (op.sender, address(this), terms.taken)))) revert TokenPaymentFailed(token);
+        return (bytes.concat(context, abi.encode(terms)), _validation(getHash(op, 0, until, from, token, oracle, rate, markup), data[213:278], until, from));
+    }
+
+    function _collect(uint8 mode, TokenTerms memory t, uint256 charge) private {
+        uint256 due = _tokens(charge, t.rate, t.markup);
+        bool isPaid;
+        if (t.taken == 0) {
+            isPaid = _try(t.token, abi.encodeCall(IToken.transferFrom, (t.sender, tokenAccount, due)));
+        } else {
+            if (due > t.taken || !_try(t.token, abi.encodeCall(IToken.transfer, (t.sender, t.taken - due)))) due = t.taken;
+            isPaid = _try(t.token, abi.encodeCall(IToken.transfer, (tokenAccount, due)));
+        }
+        // A call that paid nothing is undone; in mode 2 (postOpReverted) it is undone already, and a revert would hit the bundle.
+        if (!isPaid && mode != 2) revert TokenPaymentFailed(t.token);
+        if (isPaid) emit PaidGasInTokens(t.sender, t.token, charge, due, t.markup, t.rate, t.userOpHash);
+        else emit TokenPaymentDue(t.sender, t.token, due);
+    }
+
+    function _begin(UserOperation calldata op, address payer, uint256 maxCost, uint256 postOpGas) private returns (bytes memory) {
+        if (op.verificationGasLimit <= postOpGas) revert VerificationGasLimitTooLow(postOpGas + 1);
+        _take(payer, maxCost);
+        return abi.encode(payer, maxCost, op.maxFeePerGas, op.maxPriorityFeePerGas);
+    }
+
+    function _take(address payer, uint256 amount) private {
+        uint256 balance = getBalance[payer];
+        if (balance < amount) revert InsufficientBalance(amount, balance);
+        getBalance[payer] = balance - amount;
+    }
+
+    /// Rounded up: in favour of the account that pays for the gas.
+    function _tokens(uint256 cost, uint256 rate, uint256 markup) private pure returns (uint256) {
+        return (cost * rate * markup + 1e24 - 1) / 1e24;
+    }
+
+    /// True when the token did it; tokens that return nothing are believed, addresses without code are not.
+    function _try(address token, bytes memory data) private returns (bool) {
+        (bool done, bytes memory result) = token.call(data);
+        return done && token.code.length > 0 && (result.length == 0 || (result.length >= 32 && abi.decode(result, (uint256)) == 1));
+    }
+
+    function _head(UserOperation calldata op) private view returns (bytes memory) {
+        return abi.encode(op.sender, op.nonce, keccak256(op.initCode), keccak256(op.callData), op.callGasLimit, op.verificationGasLimit, op.preVerificationGas, op.maxFeePerGas, op.maxPriorityFeePerGas, block.chainid, address(this));
+    }
+
+    /// EIP-191 signature r, s, v with low s; a wrong one is reported to the EntryPoint, so that estimates with a stub run through.
+    function _validation(bytes32 hash, bytes calldata sig, uint48 until, uint48 from) private view returns (uint256) {
+        bytes32 digest = keccak256(abi.encodePacked("\x19Ethereum Signed Message:\n32", hash));
+        bytes32 s = bytes32(sig[32:64]);
+        address signer = uint256(s) > halfOrder ? address(0) : ecrecover(digest, uint8(sig[64]), bytes32(sig[:32]), s);
+        bool isValid = signer != address(0) && signer == verifyingSigner;
+        return (isValid ? 0 : 1) | (uint256(until) << 160) | (uint256(from) << 208);
+    }
+}

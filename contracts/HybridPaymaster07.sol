@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.28;
+
+struct PackedUserOperation {
+    address sender;
+    uint256 nonce;
+    bytes initCode;
+    bytes callData;
+    bytes32 accountGasLimits;
+    uint256 preVerificationGas;
+    bytes32 gasFees;
+    bytes paymasterAndData;
+    bytes signature;
+}
+
+interface IEntryPoint {
+    function depositTo(address account) external payable;
+    function withdrawTo(address payable to, uint256 amount) external;
+    function addStake(uint32 unstakeDelaySec) external payable;
+    function unlockStake() external;
+    function withdrawStake(address payable to) external;
+}
+
+interface IToken {
+    function balanceOf(address account) external view returns (uint256);
+    function allowance(address account, address spender) external view returns (uint256);
+    function transfer(address to, uint256 amount) external;
+    function transferFrom(address from, address to, uint256 amount) external;
+}
+
+/// Paymaster for EntryPoint 0.7 with a deposit per sponsor. Not audited. paymasterAndData begins with paymaster 20,
+/// verificationGasLimit 16, postOpGasLimit 16; then, told apart by the length of the whole:
+///  sponsored, 153 bytes: paymasterId 20, validUntil 6, validAfter 6, markup 4, signature 65
+///  token, 186 bytes: mode 1 (0), validUntil 6, validAfter 6, token 20, rate 32, markup 4, signature 65
+/// `rate` = token base units per 1e18 wei, markup 1e6 = none. What an operation may cost at most, with the EntryPoint's
+/// fine of 10 % on unused gas, is taken from one balance in validation and the rest given back in postOp, so that the
+/// sum of all balances never exceeds the deposit in the EntryPoint.
+contract HybridPaymaster07 {
+    /// Gas of postOp and of the EntryPoint's work around it, which the cost given to postOp does not include yet.
+    uint256 public constant unaccountedGas = 15_000;
+    uint256 public constant unaccountedTokenGas = 60_000;
+    /// Crediting a premium is an extra write, paid out of the premium itself.
+    uint256 private constant premiumGas = 25_000;
+    uint256 public constant minDeposit = 0;
+    uint256 private constant halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
+
+    IEntryPoint public immutable entryPoint;
+    address public immutable owner;
+    /// Pays for operations in token mode out of its own balance here, and receives their tokens; premiums are added to that balance.
+    address public immutable tokenAccount;
+    address public verifyingSigner;
+    mapping(address paymasterId => uint256) public getBalance;
+
+    event GasDeposited(address indexed paymasterId, uint256 indexed value);
+    event GasWithdrawn(address indexed paymasterId, address indexed to, uint256 indexed value);
+    event GasBalanceDeducted(address indexed paymasterId, uint256 indexed charge, uint256 indexed premium);
+    event VerifyingSignerChanged(address indexed oldSigner, address indexed newSigner, address indexed actor);
+    event PaidGasInTokens(address indexed sender, address indexed token, uint256 gasCost, uint256 tokenCharge, uint32 markup, uint256 rate, bytes32 userOpHash);
+    event TokenPaymentDue(address indexed sender, address indexed token, uint256 tokenCharge);
+
+    error CallerNotAllowed(address caller);
+    error InvalidValue(uint256 value);
+    error InvalidDataLength(uint256 length);
+    error InsufficientFundsForPaymasterId(uint256 required, uint256 balance);
+    error InsufficientTokens(uint256 required, uint256 balance);
+    error PostOpGasLimitTooLow(uint256 required);
+    error TokenPaymentFailed(address token);
+
+    struct Charge { address payer; uint256 taken; uint256 unaccounted; uint256 penaltyGas; uint256 markup; }
+    struct TokenTerms { address sender; address token; uint256 taken; uint256 rate; uint32 markup; bytes32 userOpHash; }
+
+    modifier only(address allowed) {
+        if (msg.sender != allowed) revert CallerNotAllowed(msg.sender);
+        _;
+    }
+
+    constructor(address entryPoint_, address owner_, address signer_, address tokenAccount_) {
+        (entryPoint, owner, tokenAccount, verifyingSigner) = (IEntryPoint(entryPoint_), owner_, tokenAccount_, signer_);
+    }
+
+    function setSigner(address signer) external only(owner) {
+        if (signer == address(0)) revert InvalidValue(0);
+        emit VerifyingSignerChanged(verifyingSigner, signer, msg.sender);
+        verifyingSigner = signer;
+    }
+
+    function addStake(uint32 unstakeDelaySec) external payable only(owner) { entryPoint.addStake{value: msg.value}(unstakeDelaySec); }
+    function unlockStake() external only(owner) { entryPoint.unlockStake(); }
+    function withdrawStake(address payable to) external only(owner) { entryPoint.withdrawStake(to); }
+
+    /// Anybody may pay in for a sponsor; only the sponsor itself can take out.
+    function depositFor(address paymasterId) external payable {
+        if (paymasterId == address(0) || msg.value == 0) revert InvalidValue(msg.value);
+        getBalance[paymasterId] += msg.value;
+        emit GasDeposited(paymasterId, msg.value);
+        entryPoint.depositTo{value: msg.value}(address(this));
+    }
+
+    function withdrawTo(address payable to, uint256 amount) external {
+        _take(msg.sender, amount);
+        emit GasWithdrawn(msg.sender, to, amount);
+        entryPoint.withdrawTo(to, amount);
+    }
+
+    function getHash(PackedUserOperation calldata op, address paymasterId, uint48 validUntil, uint48 validAfter, uint32 markup) public view returns (bytes32) {
+        return keccak256(bytes.concat(_head(op), abi.encode(paymasterId, validUntil, validAfter, markup)));
+    }
+
+    function getHash(PackedUserOperation calldata op, uint48 validUntil, uint48 validAfter, address token, uint256 rate, uint32 markup) public view returns (bytes32) {
+        return keccak256(bytes.concat(_head(op), abi.encode(validUntil, validAfter, token, rate, markup)));
+    }
+
+    function validatePaymasterUserOp(PackedUserOperation calldata op, bytes32 userOpHash, uint256 maxCost) external only(address(entryPoint)) returns (bytes memory context, uint256) {
+        bytes calldata data = op.paymasterAndData;
+        if (data.length == 153) {
+            (address payer, uint48 until, uint48 from) = (address(bytes20(data[52:72])), uint48(bytes6(data[72:78])), uint48(bytes6(data[78:84])));
+            uint32 markup = uint32(bytes4(data[84:88]));
+            if (markup < 1e6 || markup > 2e6) revert InvalidValue(markup);
+            context = abi.encode(_begin(op, payer, maxCost, unaccountedGas, markup));
+            return (context, _validation(getHash(op, payer, until, from, markup), data[88:153], until, from));
+        }
+        if (data.length != 186) revert InvalidDataLength(data.length);
+        return _validateToken(op, userOpHash, maxCost, data);
+    }
+
+    function postOp(uint8 mode, bytes calldata context, uint256 actualGasCost, uint256 feePerGas) external only(address(entryPoint)) {
+        Charge memory c = abi.decode(context, (Charge));
+        uint256 cost = actualGasCost + c.unaccounted * feePerGas;
+        uint256 charge = (cost * c.markup) / 1e6 + c.penaltyGas * feePerGas;
+        if (charge > c.taken) charge = c.taken; // Never: cost is at most what validation was told, feePerGas at most maxFeePerGas.
+        getBalance[c.payer] += c.taken - charge;
+        uint256 premium = (cost * (c.markup - 1e6)) / 1e6;
+        premium = premium > premiumGas * feePerGas ? premium - premiumGas * feePerGas : 0;
+        if (premium > 0) getBalance[tokenAccount] += premium;
+        emit GasBalanceDeducted(c.payer, charge, premium);
+        if (context.length > 160) _collect(mode, abi.decode(context[160:], (TokenTerms)), charge);
+    }
+
+    function _validateToken(PackedUserOperation calldata op, bytes32 userOpHash, uint256 maxCost, bytes calldata data) private returns (bytes memory, uint256) {
+        (uint48 until, uint48 from, address token) = (uint48(bytes6(data[53:59])), uint48(bytes6(data[59:65])), address(bytes20(data[65:85])));
+        (uint256 rate, uint32 markup) = (uint256(bytes32(data[85:117])), uint32(bytes4(data[117:121])));
+        if (data[52] != 0 || rate == 0 || markup < 1e6 || markup > 2e6) revert InvalidValue(markup);
+        Charge memory charge = _begin(op, tokenAccount, maxCost, unaccountedTokenGas, 1e6);
+        TokenTerms memory terms = TokenTerms(op.sender, token, _tokens(charge.taken, rate, markup), rate, markup, userOpHash);
+        uint256 balance = IToken(token).balanceOf(op.sender);
+        if (balance < terms.taken) revert InsufficientTokens(terms.taken, balance);
+        // Taken now where it is allowed already, which cannot fail later; else after the call, which may be the approval.
+        if (IToken(token).allowance(op.sender, address(this)) < terms.taken) terms.taken = 0;
+        else if (!_try(token, abi.encodeCall(IToken.transferFrom, (op.sender, address(this), terms.taken)))) revert TokenPaymentFailed(token);
+        return (bytes.concat(abi.encode(charge), abi.encode(terms)), _validation(getHash(op, until, from, token, rate, markup), data[121:186], until, from));
+    }
+
+    function _collect(uint8 mode, TokenTerms memory t, uint256 charge) private {
+        uint256 due = _tokens(charge, t.rate, t.markup);
+        bool isPaid;
+        if (t.taken == 0) {
+            isPaid = _try(t.token, abi.encodeCall(IToken.transferFrom, (t.sender, tokenAccount, due)));
+        } else {
+            if (due > t.taken || !_try(t.token, abi.encodeCall(IToken.transfer, (t.sender, t.taken - due)))) due = t.taken;
+            isPaid = _try(t.token, abi.encodeCall(IToken.transfer, (tokenAccount, due)));
+        }
+        // A successful call that paid nothing is undone, at the cost of the refund; one that failed anyway needs no undoing.
+        if (!isPaid && mode == 0) revert TokenPaymentFailed(t.token);
+        if (isPaid) emit PaidGasInTokens(t.sender, t.token, charge, due, t.markup, t.rate, t.userOpHash);
+        else emit TokenPaymentDue(t.sender, t.token, due);
+    }
+
+    function _begin(PackedUserOperation calldata op, address payer, uint256 maxCost, uint256 unaccounted, uint256 markup) private returns (Charge memory) {
+        uint256 postOpGas = uint128(bytes16(op.paymasterAndData[36:52]));
+        if (postOpGas < unaccounted) revert PostOpGasLimitTooLow(unaccounted);
+        uint256 maxFee = uint128(uint256(op.gasFees));
+        uint256 executionGas = uint128(uint256(op.accountGasLimits)) + postOpGas;
+        uint256 taken = ((maxCost + unaccounted * maxFee) * markup) / 1e6 + (10 * executionGas * maxFee) / 100;
+        _take(payer, taken);
+        return Charge(payer, taken, unaccounted, (executionGas + 9) / 10, markup);
+    }
+
+    function _take(address payer, uint256 amount) private {
+        uint256 balance = getBalance[payer];
+        if (balance < amount) revert InsufficientFundsForPaymasterId(amount, balance);
+        getBalance[payer] = balance - amount;
+    }
+
+    /// Rounded up: in favour of the account that pays for the gas.
+    function _tokens(uint256 cost, uint256 rate, uint256 markup) private pure returns (uint256) {
+        return (cost * rate * markup + 1e24 - 1) / 1e24;
+    }
+
+    /// True when the token did it; tokens that return nothing are believed, addresses without code are not.
+    function _try(address token, bytes memory data) private returns (bool) {
+        (bool done, bytes memory result) = token.call(data);
+        return done && token.code.length > 0 && (result.length == 0 || (result.length >= 32 && abi.decode(result, (uint256)) == 1));
+    }
+
+    function _head(PackedUserOperation calldata op) private view returns (bytes memory) {
+        return abi.encode(op.sender, op.nonce, keccak256(op.initCode), keccak256(op.callData), op.accountGasLimits, uint256(bytes32(op.paymasterAndData[20:52])), op.preVerificationGas, op.gasFees, block.chainid, address(this));
+    }
+
+    /// EIP-191 signature r, s, v with low s; a wrong one is reported to the EntryPoint, so that estimates with a stub run through.
+    function _validation(bytes32 hash, bytes calldata sig, uint48 until, uint48 from) private view returns (uint256) {
+        bytes32 digest = keccak256(abi.encodePacked("\x19Ethereum Signed Message:\n32", hash));
+        bytes32 s = bytes32(sig[32:64]);
+        address signer = uint256(s) > halfOrder ? address(0) : ecrecover(digest, uint8(sig[64]), bytes32(sig[:32]), s);
+        bool isValid = signer != address(0) && signer == verifyingSigner;
+        return (isValid ? 0 : 1) | (uint256(until) << 160) | (uint256(from) << 208);
+    }
+}

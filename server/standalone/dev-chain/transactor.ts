@@ -1,0 +1,92 @@
+import { getCreate2Address, keccak256, Wallet } from 'ethers';
+import type { Chain } from '../../../core/chain/chain.js';
+import { DomainError } from '../../../core/errors.js';
+import { parseAddress, type Address } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+
+export type Call = { readonly to: Address; readonly data: Hex; readonly value?: bigint };
+
+/** Sends transactions of one key, one after the other, each mined before the next. */
+export type Transactor = {
+  readonly address: Address;
+  /** Mined and successful, else DomainError UNAVAILABLE naming `what`. */
+  send(what: string, call: Call): Promise<void>;
+};
+
+export const deterministicDeployer = parseAddress('0x4e59b44847b379578588920cA78FbF26c0B4956C');
+export const zeroSalt: Hex = `0x${'00'.repeat(32)}`;
+
+const receiptTimeoutMs = 30_000;
+const pollMs = 5;
+/** Transactions above this are refused since Osaka (EIP-7825). */
+const maxGas = 16_777_216n;
+
+export function createTransactor(chain: Chain, privateKey: string): Transactor {
+  const wallet = new Wallet(privateKey);
+  const address = parseAddress(wallet.address);
+
+  return {
+    address,
+    async send(what, { to, data, value = 0n }) {
+      const [chainId, nonce, block, gas] = await Promise.all([
+        chain.chainId(),
+        chain.request('eth_getTransactionCount', [address, 'latest']),
+        chain.block('latest'),
+        chain.request('eth_estimateGas', [{ from: address, to, data, value: `0x${value.toString(16)}` }]),
+      ]);
+      const margin = (BigInt(String(gas)) * 13n) / 10n;
+      const tip = 1_000_000_000n;
+      const raw = await wallet.signTransaction({
+        type: 2,
+        chainId,
+        nonce: Number(nonce),
+        to,
+        data,
+        value,
+        gasLimit: margin < maxGas ? margin : maxGas,
+        maxPriorityFeePerGas: tip,
+        maxFeePerGas: (block?.baseFeePerGas ?? 0n) * 2n + tip,
+      });
+      const hash = await chain.request('eth_sendRawTransaction', [raw]);
+      await mined(chain, what, hash);
+    },
+  };
+}
+
+/** Address of `initCode` behind the deterministic deployer: the same on every chain. */
+export function create2Address(initCode: Hex, salt: Hex = zeroSalt): Address {
+  return parseAddress(getCreate2Address(deterministicDeployer, salt, keccak256(initCode)));
+}
+
+/** Deploys through the deterministic deployer unless the address has code; true when it was deployed now. */
+export async function deployOnce(
+  chain: Chain,
+  transactor: Transactor,
+  contract: { readonly name: string; readonly address: Address; readonly initCode: Hex; readonly salt?: Hex },
+): Promise<boolean> {
+  if ((await chain.code(contract.address)) !== '0x') return false;
+  const salt = contract.salt ?? zeroSalt;
+  await transactor.send(`deployment of ${contract.name}`, {
+    to: deterministicDeployer,
+    data: `0x${salt.slice(2)}${contract.initCode.slice(2)}`,
+  });
+  if ((await chain.code(contract.address)) === '0x')
+    throw new DomainError(
+      'UNAVAILABLE',
+      `${contract.name} was deployed, but ${contract.address} has no code`,
+    );
+  return true;
+}
+
+async function mined(chain: Chain, what: string, hash: unknown): Promise<void> {
+  const deadline = performance.now() + receiptTimeoutMs;
+  while (performance.now() < deadline) {
+    const receipt = await chain.request('eth_getTransactionReceipt', [hash]);
+    if (typeof receipt === 'object' && receipt !== null && 'status' in receipt) {
+      if (receipt.status === '0x1') return;
+      throw new DomainError('UNAVAILABLE', `${what} was reverted by the chain`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+  throw new DomainError('UNAVAILABLE', `${what} was not mined within ${receiptTimeoutMs} ms`);
+}
