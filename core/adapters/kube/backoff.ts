@@ -1,0 +1,34 @@
+export type Backoff = {
+  /** Milliseconds to wait before the next attempt: full jitter below a doubling bound. */
+  next(): number;
+  reset(): void;
+};
+
+/** 0.8 s doubling to 30 s, as client-go's reflector; `random` is uniform in [0, 1). */
+export function createBackoff(random: () => number, firstMs = 800, maxMs = 30_000): Backoff {
+  let bound = firstMs;
+  return {
+    next() {
+      const wait = random() * bound;
+      bound = Math.min(bound * 2, maxMs);
+      return wait;
+    },
+    reset() {
+      bound = firstMs;
+    },
+  };
+}
+
+/** Resolves after `ms`, or at once when the signal aborts; never rejects. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
