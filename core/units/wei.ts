@@ -17,6 +17,13 @@ export function wei(value: bigint): Wei {
   return value as Wei;
 }
 
+/** A count of gwei made by arithmetic on others. */
+export function gwei(value: number): Gwei {
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new RangeError(`an amount of gwei is a whole number from 0 to 2^53 - 1, got ${value}`);
+  return value as Gwei;
+}
+
 /** Parses a decimal amount of ether exactly, e.g. "0.05". More than 18 decimals is an error, not a rounding. */
 export function parseEther(text: string): Wei {
   return parseDecimal(text, 18) as Wei;

@@ -1,0 +1,114 @@
+import { windowEnd } from '../../../policy/spending-limit/cycle.js';
+import type { LimitShare } from '../../../policy/usage-store.js';
+import type { AddressKey } from '../../../units/address.js';
+import type { EpochMs } from '../../../units/time.js';
+
+/**
+ * Counters of spending limits in memory.
+ *
+ * - A counter is there while it is not zero or a reservation holds it. It may be taken out and put back as the same
+ *   object, because reservations point to it.
+ * - A window stays until it has ended for a grace period and no reservation holds a counter of it.
+ */
+export type Counter = {
+  readonly window: Window;
+  readonly subject: AddressKey | '';
+  /** Settled. */
+  used: number;
+  /** Sum of what live reservations hold. */
+  reserved: number;
+  /** Number of reservations that hold it, also with a cost of 0. */
+  holds: number;
+};
+
+export type Window = {
+  /** Names the window in the journal. */
+  readonly id: number;
+  readonly policyId: string;
+  readonly startMs: EpochMs;
+  /** Longest duration asked for with this start: decides when the window may be forgotten. */
+  durationMs: number;
+  readonly index: number;
+  readonly unit: LimitShare['unit'];
+  readonly counters: Map<AddressKey | '', Counter>;
+  /** Number of its counters that reservations hold. */
+  holds: number;
+};
+
+export class CounterBook {
+  /** Windows of each policy, the newest first: nearly always the first one is asked for. */
+  readonly #policies = new Map<string, Window[]>();
+  readonly #byId = new Map<number, Window>();
+  #nextId = 1;
+
+  find(policyId: string, startMs: EpochMs, index: number, unit: LimitShare['unit']): Window | undefined {
+    const windows = this.#policies.get(policyId);
+    if (windows === undefined) return undefined;
+    for (const window of windows)
+      if (window.index === index && window.startMs === startMs && window.unit === unit) return window;
+    return undefined;
+  }
+
+  /** Adds a window that `find` does not know. `id` is given on recovery only. */
+  open(window: Omit<Window, 'id' | 'counters' | 'holds'>, id = this.#nextId): Window {
+    const opened: Window = { ...window, id, counters: new Map(), holds: 0 };
+    const windows = this.#policies.get(window.policyId);
+    if (windows === undefined) this.#policies.set(window.policyId, [opened]);
+    if (windows !== undefined) windows.unshift(opened);
+    this.#byId.set(id, opened);
+    this.#nextId = Math.max(this.#nextId, id + 1);
+    return opened;
+  }
+
+  byId(id: number): Window | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** All windows, the oldest first; may be walked in pieces while they change. */
+  windows(): IterableIterator<Window> {
+    return this.#byId.values();
+  }
+
+  forget(window: Window): void {
+    this.#byId.delete(window.id);
+    const rest = (this.#policies.get(window.policyId) ?? []).filter((other) => other !== window);
+    if (rest.length === 0) this.#policies.delete(window.policyId);
+    if (rest.length > 0) this.#policies.set(window.policyId, rest);
+  }
+}
+
+/** The counter of a subject, made when it is missing; it joins its window with its first hold or use. */
+export function counterOf(window: Window, subject: AddressKey | ''): Counter {
+  return window.counters.get(subject) ?? { window, subject, used: 0, reserved: 0, holds: 0 };
+}
+
+export function hold(counter: Counter, cost: number): void {
+  if (counter.holds === 0) {
+    counter.window.counters.set(counter.subject, counter);
+    counter.window.holds += 1;
+  }
+  counter.holds += 1;
+  counter.reserved += cost;
+}
+
+export function unhold(counter: Counter, cost: number): void {
+  counter.holds -= 1;
+  counter.reserved -= cost;
+  if (counter.holds > 0) return;
+  counter.window.holds -= 1;
+  if (counter.used === 0) counter.window.counters.delete(counter.subject);
+}
+
+export function setUsed(counter: Counter, used: number): void {
+  counter.used = used;
+  if (used > 0) counter.window.counters.set(counter.subject, counter);
+}
+
+export function endOf(window: Window): EpochMs {
+  return windowEnd(window, window.index);
+}
+
+/** Stable text that names a counter for people and other stores. */
+export function counterName({ window, subject }: Counter): string {
+  return `${window.policyId}/${window.startMs}/${window.index}/${subject}`;
+}

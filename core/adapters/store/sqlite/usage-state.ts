@@ -1,0 +1,366 @@
+import { DomainError } from '../../../errors.js';
+import { windowAt, windowEnd } from '../../../policy/spending-limit/cycle.js';
+import type {
+  AccountBalance,
+  AccountId,
+  LimitShare,
+  PeekResult,
+  Reservation,
+  ReservationKey,
+  ReserveRequest,
+  ReserveResult,
+} from '../../../policy/usage-store.js';
+import type { AddressKey } from '../../../units/address.js';
+import type { EpochMs } from '../../../units/time.js';
+import { gwei } from '../../../units/wei.js';
+import {
+  ChainBook,
+  slotOf,
+  type Account,
+  type Entry,
+  Names,
+  type Name,
+  type PaymasterBook,
+} from './usage-books.js';
+import {
+  CounterBook,
+  counterName,
+  counterOf,
+  hold,
+  unhold,
+  type Counter,
+  type Window,
+} from './usage-counters.js';
+import type { Op } from './usage-ops.js';
+
+/** A decision that was carried out in memory; `undo` it unless its commit succeeds. */
+export type Change = { readonly chain: ChainBook; readonly entry: Entry; readonly former: Entry | undefined };
+
+export const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
+/** How the journal writes a unit and a mode: by its place. */
+export const unitCodes = ['COUNT', 'NATIVE_ASSET'] as const;
+export const modeCodes = ['SPONSORED', 'ERC20'] as const;
+const stale: ReserveResult = Object.freeze({ outcome: 'stale' });
+
+/**
+ * All usage in memory, and the decisions over it: no I/O and no clock of its own. Amounts are gwei or counts.
+ *
+ * - `counter.reserved` and `account.reserved` are always the sums over the listed entries.
+ * - An entry is listed once per paymaster, EntryPoint, sender and nonce of a chain.
+ * - Names and windows that were made since the last commit are in `definitions`, as operations that must be written
+ *   before anything that uses their numbers.
+ */
+export class UsageState {
+  readonly counters = new CounterBook();
+  readonly chains = new Map<number, ChainBook>();
+  readonly paymasters = new Map<string, PaymasterBook>();
+  readonly messages = new Map<string, { readonly message: string; readonly expiresAt: EpochMs }>();
+  /** Operations that define names, windows and generations, to be committed with the next row. */
+  definitions: Op[] = [];
+  /** A window that ended before this moment may have been forgotten with its use. */
+  forgottenUntil = 0;
+
+  readonly ids = new Names<string>((name) => this.definitions.push(['n', name.id, name.text]));
+  readonly addresses = new Names<AddressKey>((name) => this.definitions.push(['a', name.id, name.text]));
+
+  // What the judgement of one request found, for carrying it out in the same synchronous stretch.
+  readonly #counters: (Counter | undefined)[] = [];
+  readonly #accounts: Account[] = [];
+
+  /**
+   * Decides a request and carries it out in memory. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) when a balance is not known
+   * well enough, which changes nothing.
+   */
+  reserve(request: ReserveRequest, now: EpochMs): ReserveResult | Change {
+    const paymaster = this.paymaster(request.key.paymasterId);
+    if (request.configGeneration > paymaster.generation) {
+      paymaster.generation = request.configGeneration;
+      this.definitions.push(['g', paymaster.name.id, request.configGeneration]);
+    }
+    const chain = this.chain(request.key.chainId);
+    const entryPoint = this.addresses.of(request.key.entryPoint);
+    const slot = slotOf(entryPoint, request.key.sender, request.key.nonce);
+    const former = chain.find(slot, request.key.paymasterId);
+    const verdict = this.#judge(request, paymaster, chain, former, now);
+    if (verdict !== reserved) return verdict;
+
+    const counters: Counter[] = [];
+    const costs: number[] = [];
+    for (let i = 0; i < request.limits.length; i++) {
+      const limit = request.limits[i]!;
+      counters.push(this.#counterFor(limit, this.#counters[i], now));
+      costs.push(limit.cost);
+    }
+    const entry: Entry = {
+      paymaster,
+      entryPoint,
+      sender: request.key.sender,
+      nonce: request.key.nonce,
+      slot,
+      contract: this.addresses.of(request.contract),
+      mode: request.mode,
+      funding: request.fundingAddress === undefined ? undefined : this.addresses.of(request.fundingAddress),
+      validUntil: request.validUntil,
+      counters,
+      costs,
+      accounts: this.#accounts.slice(),
+      needs: request.accounts.map(({ need }) => need),
+      userOpHash: undefined,
+      rival: undefined,
+    };
+    const change: Change = { chain, entry: former === undefined ? entry : raised(former, entry), former };
+    this.put(change);
+    return change;
+  }
+
+  peek(request: ReserveRequest, now: EpochMs): PeekResult {
+    const { key } = request;
+    const chain = this.chains.get(key.chainId) ?? new ChainBook(key.chainId);
+    const former = this.find(key);
+    const result = this.#judge(request, this.paymasters.get(key.paymasterId), chain, former, now);
+    return {
+      result,
+      limits: request.limits.map((limit) => {
+        const window = windowAt(limit, now);
+        const counter = this.#findCounter(limit, window);
+        const used = counter === undefined ? 0 : counter.used + counter.reserved - heldCost(former, counter);
+        return { used, window, resetsAt: windowEnd(limit, window) };
+      }),
+      accounts: request.accounts.map((share) => balanceOf(share, findAccount(chain, share))),
+    };
+  }
+
+  /** Lists the entry instead of its former one. */
+  put({ chain, entry, former }: Change): void {
+    for (let i = 0; i < entry.counters.length; i++) hold(entry.counters[i]!, entry.costs[i]!);
+    for (let i = 0; i < entry.accounts.length; i++) entry.accounts[i]!.reserved += entry.needs[i]!;
+    if (former !== undefined) this.drop(chain, former);
+    chain.add(entry);
+  }
+
+  undo({ chain, entry, former }: Change): void {
+    if (former === undefined) this.drop(chain, entry);
+    if (former !== undefined) this.put({ chain, entry: former, former: entry });
+  }
+
+  /** Ends a reservation: what it held is free again. */
+  drop(chain: ChainBook, entry: Entry): void {
+    chain.remove(entry);
+    for (let i = 0; i < entry.counters.length; i++) unhold(entry.counters[i]!, entry.costs[i]!);
+    for (let i = 0; i < entry.accounts.length; i++) entry.accounts[i]!.reserved -= entry.needs[i]!;
+  }
+
+  find(key: ReservationKey): Entry | undefined {
+    const entryPoint = this.addresses.find(key.entryPoint);
+    if (entryPoint === undefined) return undefined;
+    return this.chains.get(key.chainId)?.find(slotOf(entryPoint, key.sender, key.nonce), key.paymasterId);
+  }
+
+  /** Reservations of one operation, of every paymaster. */
+  *ofOperation(
+    chain: ChainBook,
+    operation: Pick<ReservationKey, 'entryPoint' | 'sender' | 'nonce'>,
+  ): IterableIterator<Entry> {
+    const entryPoint = this.addresses.find(operation.entryPoint);
+    if (entryPoint === undefined) return;
+    let entry = chain.rivals(slotOf(entryPoint, operation.sender, operation.nonce));
+    for (; entry !== undefined; entry = entry.rival) yield entry;
+  }
+
+  chain(chainId: number): ChainBook {
+    const known = this.chains.get(chainId);
+    if (known !== undefined) return known;
+    const chain = new ChainBook(chainId);
+    this.chains.set(chainId, chain);
+    return chain;
+  }
+
+  paymaster(paymasterId: string): PaymasterBook {
+    const known = this.paymasters.get(paymasterId);
+    if (known !== undefined) return known;
+    const book: PaymasterBook = { name: this.ids.of(paymasterId), generation: 0 };
+    this.paymasters.set(paymasterId, book);
+    return book;
+  }
+
+  account(chain: ChainBook, contract: Name<AddressKey>, funding: Name<AddressKey> | undefined): Account {
+    let ofContract = chain.accounts.get(contract.text);
+    if (ofContract === undefined) chain.accounts.set(contract.text, (ofContract = new Map()));
+    const known = ofContract.get(funding?.text ?? '');
+    if (known !== undefined) return known;
+    const account: Account = { contract, funding, balance: undefined, readAt: undefined, reserved: 0 };
+    ofContract.set(funding?.text ?? '', account);
+    return account;
+  }
+
+  #judge(
+    request: ReserveRequest,
+    paymaster: PaymasterBook | undefined,
+    chain: ChainBook,
+    former: Entry | undefined,
+    now: EpochMs,
+  ): ReserveResult {
+    if (paymaster !== undefined && request.configGeneration < paymaster.generation) return stale;
+    return (
+      this.#judgeLimits(request, former, now) ?? this.#judgeAccounts(request, chain, former, now) ?? reserved
+    );
+  }
+
+  #judgeLimits(request: ReserveRequest, former: Entry | undefined, now: EpochMs): ReserveResult | undefined {
+    for (let index = 0; index < request.limits.length; index++) {
+      const limit = request.limits[index]!;
+      // Two shares of one counter would each be judged without the other.
+      for (let earlier = 0; earlier < index; earlier++)
+        if (isSameCounter(limit, request.limits[earlier]!)) throw listedTwice(`limit ${limit.policyId}`);
+      const window = windowAt(limit, now);
+      const resetsAt = windowEnd(limit, window);
+      // Only a clock that was set back leads here. What was used is unknown, and unknown is not zero.
+      if (resetsAt <= this.forgottenUntil) return { outcome: 'usage-lost', index, resetsAt };
+      const counter = this.#findCounter(limit, window);
+      this.#counters[index] = counter;
+      const held = counter === undefined ? 0 : heldCost(former, counter);
+      const taken = counter === undefined ? 0 : counter.used + counter.reserved - held;
+      if (taken + Math.max(held, limit.cost) > limit.threshold)
+        return { outcome: 'limit', index, used: taken, resetsAt };
+    }
+    return undefined;
+  }
+
+  #judgeAccounts(
+    request: ReserveRequest,
+    chain: ChainBook,
+    former: Entry | undefined,
+    now: EpochMs,
+  ): ReserveResult | undefined {
+    this.#accounts.length = 0;
+    for (let index = 0; index < request.accounts.length; index++) {
+      const share = request.accounts[index]!;
+      const account = findAccount(chain, share);
+      if (account?.balance === undefined || account.readAt === undefined)
+        throw depositUnknown(share, 'was never read');
+      if (now - account.readAt > request.depositMaxAgeMs)
+        throw depositUnknown(share, 'was read too long ago');
+      if (this.#accounts.includes(account)) throw listedTwice(`account ${share.contract}`);
+      const held = heldNeed(former, account);
+      const others = account.reserved - held;
+      if (others + Math.max(held, share.need) > account.balance)
+        return { outcome: 'deposit', index, balance: account.balance, reserved: others };
+      this.#accounts.push(account);
+    }
+    return undefined;
+  }
+
+  #findCounter(limit: LimitShare, index: number): Counter | undefined {
+    return this.counters.find(limit.policyId, limit.startMs, index, limit.unit)?.counters.get(limit.subject);
+  }
+
+  /** The counter of a limit, in a window that is known to last as long as this limit says. */
+  #counterFor(limit: LimitShare, known: Counter | undefined, now: EpochMs): Counter {
+    if (known !== undefined && known.window.durationMs >= limit.durationMs) return known;
+    const { policyId, startMs, durationMs, unit } = limit;
+    const index = windowAt(limit, now);
+    const window =
+      this.counters.find(policyId, startMs, index, unit) ??
+      this.counters.open({ policyId, startMs, durationMs, index, unit });
+    window.durationMs = Math.max(window.durationMs, durationMs);
+    this.define(window);
+    return counterOf(window, limit.subject);
+  }
+
+  define({ id, policyId, startMs, durationMs, index, unit }: Window): void {
+    this.definitions.push(['w', id, policyId, startMs, durationMs, index, unitCodes.indexOf(unit)]);
+  }
+}
+
+/**
+ * The reservation that stands after its operation was promised again: it keeps what it holds, raised to the larger
+ * amounts, since the earlier signature stays valid.
+ */
+function raised(former: Entry, asked: Entry): Entry {
+  const [counters, costs] = union(former.counters, former.costs, asked.counters, asked.costs);
+  const [accounts, needs] = union(former.accounts, former.needs, asked.accounts, asked.needs);
+  const validUntil = former.validUntil > asked.validUntil ? former.validUntil : asked.validUntil;
+  return { ...asked, counters, costs, accounts, needs, validUntil, userOpHash: former.userOpHash };
+}
+
+function union<T>(
+  held: readonly T[],
+  heldAmounts: readonly number[],
+  asked: readonly T[],
+  askedAmounts: readonly number[],
+): [T[], number[]] {
+  const amounts = new Map<T, number>();
+  for (let i = 0; i < held.length; i++) amounts.set(held[i]!, heldAmounts[i]!);
+  for (let i = 0; i < asked.length; i++)
+    amounts.set(asked[i]!, Math.max(amounts.get(asked[i]!) ?? 0, askedAmounts[i]!));
+  return [[...amounts.keys()], [...amounts.values()]];
+}
+
+function isSameCounter(a: LimitShare, b: LimitShare): boolean {
+  return a.policyId === b.policyId && a.subject === b.subject && a.startMs === b.startMs && a.unit === b.unit;
+}
+
+function listedTwice(what: string): DomainError {
+  return new DomainError('INTERNAL', `a reservation names ${what} twice`);
+}
+
+function heldCost(entry: Entry | undefined, counter: Counter): number {
+  if (entry === undefined) return 0;
+  const index = entry.counters.indexOf(counter);
+  return index < 0 ? 0 : entry.costs[index]!;
+}
+
+function heldNeed(entry: Entry | undefined, account: Account): number {
+  if (entry === undefined) return 0;
+  const index = entry.accounts.indexOf(account);
+  return index < 0 ? 0 : entry.needs[index]!;
+}
+
+export function findAccount(chain: ChainBook, share: AccountId): Account | undefined {
+  return chain.accounts.get(share.contract)?.get(share.fundingAddress ?? '');
+}
+
+export function balanceOf(share: AccountId, account: Account | undefined): AccountBalance {
+  return {
+    contract: share.contract,
+    ...(share.fundingAddress === undefined ? {} : { fundingAddress: share.fundingAddress }),
+    balance: account?.balance,
+    reserved: gwei(account?.reserved ?? 0),
+    readAt: account?.readAt,
+  };
+}
+
+function depositUnknown(share: AccountId, why: string): DomainError {
+  const account = share.fundingAddress === undefined ? 'deposit' : `balance of ${share.fundingAddress}`;
+  return new DomainError('UNAVAILABLE', `the ${account} in contract ${share.contract} ${why}`, {
+    reason: 'DEPOSIT_UNKNOWN',
+    retryAfterSeconds: 1,
+  });
+}
+
+export function reservationOf(chainId: number, entry: Entry): Reservation {
+  return {
+    key: {
+      chainId,
+      paymasterId: entry.paymaster.name.text,
+      entryPoint: entry.entryPoint.text,
+      sender: entry.sender,
+      nonce: entry.nonce,
+    },
+    contract: entry.contract.text,
+    mode: entry.mode,
+    fundingAddress: entry.funding?.text,
+    validUntil: entry.validUntil,
+    userOpHash: entry.userOpHash,
+    limits: entry.counters.map((counter, i) => ({
+      counter: counterName(counter),
+      unit: counter.window.unit,
+      cost: entry.costs[i]!,
+    })),
+    accounts: entry.accounts.map((account, i) => ({
+      contract: account.contract.text,
+      ...(account.funding === undefined ? {} : { fundingAddress: account.funding.text }),
+      need: gwei(entry.needs[i]!),
+    })),
+  };
+}
