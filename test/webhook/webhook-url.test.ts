@@ -4,7 +4,7 @@ import { judgeWebhookUrl } from '../../core/policy/webhook/webhook-url.js';
 import { hostileByAddress, hostileByText, legalUrls } from './ssrf-corpus.js';
 
 describe('a webhook URL is judged by its text when it is stored', () => {
-  test.each(hostileByText)('$why is refused: $url', ({ url }) => {
+  test.each(hostileByText)('$# $why is refused', ({ url }) => {
     expect(judgeWebhookUrl(url)).toEqual({
       field: 'url',
       expected: expect.stringMatching(/URL/),

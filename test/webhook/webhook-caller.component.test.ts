@@ -1,0 +1,532 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createHmac } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { createGuardedConnector } from '../../core/adapters/webhook/ssrf-guard.js';
+import { createWebhookCaller, type WebhookCallerDeps } from '../../core/adapters/webhook/webhook-caller.js';
+import { deriveWebhookKey } from '../../core/config/api-key.js';
+import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import { silentLogger } from '../../core/log.js';
+import { createAddressGuard } from '../../core/policy/webhook/public-address.js';
+import type { WebhookCaller, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import { systemClock, type EpochMs } from '../../core/units/time.js';
+import { createCertificate } from './certificate.js';
+import { hostileByAddress, hostileByText } from './ssrf-corpus.js';
+import { answerJson, startHost, startRawHost, type Answer, type WebhookHost } from './webhook-host.js';
+
+const masterKey = new Uint8Array(32).fill(7);
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+function aCaller(change: Partial<WebhookCallerDeps> = {}): WebhookCaller {
+  const caller = createWebhookCaller({
+    webhookMasterKey: masterKey,
+    allowHttp: true,
+    allowLoopback: true,
+    clock: systemClock,
+    log: silentLogger,
+    metrics: createMetrics({ process: false }),
+    ...change,
+  });
+  cleanUps.push(() => caller.stop());
+  return caller;
+}
+
+async function aHost(...args: Parameters<typeof startHost>): Promise<WebhookHost> {
+  const host = await startHost(...args);
+  cleanUps.push(() => host.stop());
+  return host;
+}
+
+async function aRawHost(onSocket: (socket: Socket) => void): Promise<WebhookHost> {
+  const host = await startRawHost(onSocket);
+  cleanUps.push(() => host.stop());
+  return host;
+}
+
+const aWebhook = (url: string, change: Partial<WebhookConfig> = {}): WebhookConfig => ({
+  policyId: `policy of ${url}`,
+  name: 'kyc',
+  url,
+  method: 'POST',
+  onError: 'Deny',
+  ...change,
+});
+
+const aRequest = (webhooks: readonly WebhookConfig[], change: Partial<WebhookRequest> = {}) => ({
+  webhooks,
+  data: { plan: 'gold' },
+  userOp: { sender: '0xab' },
+  requestId: 'r-1',
+  ...change,
+});
+
+const askOne = async (caller: WebhookCaller, url: string, change: Partial<WebhookConfig> = {}) =>
+  (await caller.call(aRequest([aWebhook(url, change)])))[0];
+
+const localUrl = ({ port }: WebhookHost, path = '/') => `http://127.0.0.1:${port}${path}`;
+const yes = answerJson({ arePoliciesVerified: true });
+const no = answerJson({ arePoliciesVerified: false });
+const failedWith = (detail: RegExp) => ({ verdict: 'failed', detail: expect.stringMatching(detail) });
+
+describe('a webhook is called', () => {
+  test('by POST with the webhook data and the user operation, signed with the key of its policy', async () => {
+    const host = await aHost(yes);
+    const clock = { now: () => 1_700_000_000_999 as EpochMs };
+    const webhook = aWebhook(localUrl(host, '/check?tenant=7'), { policyId: 'p-1' });
+    expect(await aCaller({ clock }).call(aRequest([webhook]))).toEqual([{ verdict: 'verified' }]);
+
+    const [request] = host.received;
+    expect(request).toMatchObject({
+      method: 'POST',
+      path: '/check?tenant=7',
+      body: '{"data":{"plan":"gold"},"userOp":{"sender":"0xab"}}',
+      headers: {
+        host: `127.0.0.1:${host.port}`,
+        'content-type': 'application/json',
+        'x-request-id': 'r-1',
+        'x-timestamp': '1700000000',
+      },
+    });
+    const expected = createHmac('sha256', deriveWebhookKey(masterKey, 'p-1'))
+      .update(`1700000000.${request?.body}`)
+      .digest('hex');
+    expect(request?.headers['x-signature']).toBe(expected);
+  });
+
+  test('by GET with the data as query parameters', async () => {
+    const host = await aHost(no);
+    expect(await askOne(aCaller(), localUrl(host, '/check'), { method: 'GET' })).toEqual({
+      verdict: 'refused',
+    });
+    expect(host.received).toEqual([
+      expect.objectContaining({ method: 'GET', path: '/check?plan=gold', body: '' }),
+    ]);
+  });
+
+  test('with {} when the request carried no webhook data', async () => {
+    const host = await aHost(yes);
+    await aCaller().call(aRequest([aWebhook(localUrl(host))], { data: undefined }));
+    expect(host.received[0]?.body).toBe('{"data":{},"userOp":{"sender":"0xab"}}');
+  });
+
+  test('together with all others of the request, each outcome in its place', async () => {
+    // Each host answers only when the other one has been asked too: in turn, neither ever would.
+    let release = () => {};
+    const bothAsked = new Promise<void>((resolve) => (release = resolve));
+    let asked = 0;
+    const answerTogether =
+      (answer: Answer): Answer =>
+      (request, response) => {
+        asked += 1;
+        if (asked === 2) release();
+        void bothAsked.then(() => answer(request, response));
+      };
+    const [first, second] = [await aHost(answerTogether(yes)), await aHost(answerTogether(no))];
+    const webhooks = [aWebhook(localUrl(first)), aWebhook(localUrl(second))];
+    expect(await aCaller().call(aRequest(webhooks))).toEqual([
+      { verdict: 'verified' },
+      { verdict: 'refused' },
+    ]);
+  });
+
+  test('over kept connections when asked again', async () => {
+    const host = await aHost(yes);
+    const caller = aCaller();
+    for (let i = 0; i < 20; i += 1)
+      expect(await askOne(caller, localUrl(host))).toEqual({ verdict: 'verified' });
+    // A second one may open while the first is still finishing its answer.
+    expect(host.connections()).toBeLessThanOrEqual(2);
+  });
+
+  test('never, when the request has none', async () => {
+    expect(await aCaller().call(aRequest([]))).toEqual([]);
+  });
+});
+
+describe('one retry', () => {
+  test('follows an HTTP 5xx', async () => {
+    const host = await aHost([answerJson({}, 503), yes]);
+    expect(await askOne(aCaller(), localUrl(host))).toEqual({ verdict: 'verified' });
+    expect(host.received).toHaveLength(2);
+  });
+
+  test('follows a connection that is reset', async () => {
+    const host = await aHost([(_request, response) => response.socket?.resetAndDestroy(), yes]);
+    expect(await askOne(aCaller(), localUrl(host))).toEqual({ verdict: 'verified' });
+    expect(host.received).toHaveLength(2);
+  });
+
+  test('follows a truncated answer', async () => {
+    const truncated: Answer = (_request, response) => {
+      response.writeHead(200, { 'content-length': '1000' });
+      response.write('{"arePoliciesVerified":', () => response.destroy());
+    };
+    const host = await aHost([truncated, yes]);
+    expect(await askOne(aCaller(), localUrl(host))).toEqual({ verdict: 'verified' });
+  });
+
+  test('is the last: two failures are a failure', async () => {
+    const host = await aHost(answerJson({ arePoliciesVerified: true }, 500));
+    expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/HTTP 500/));
+    expect(host.received).toHaveLength(2);
+  });
+
+  test.each([200, 204, 301, 400, 401, 404, 429])('does not follow HTTP %d', async (status) => {
+    const host = await aHost(answerJson({}, status));
+    expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/./));
+    expect(host.received).toHaveLength(1);
+  });
+
+  test('does not follow a "no"', async () => {
+    const host = await aHost([no, yes]);
+    expect(await askOne(aCaller(), localUrl(host))).toEqual({ verdict: 'refused' });
+    expect(host.received).toHaveLength(1);
+  });
+});
+
+describe('a failure is reported with host and cause', () => {
+  test('when the host is slower than the budget', async () => {
+    const host = await aHost(() => {});
+    const startedAt = performance.now();
+    expect(await askOne(aCaller({ budgetMs: 150 }), localUrl(host, '/?key=s3cret'))).toEqual({
+      verdict: 'failed',
+      detail: `127.0.0.1:${host.port} did not answer within 150 ms`,
+    });
+    expect(performance.now() - startedAt).toBeLessThan(1500);
+  });
+
+  test('when a retry would end after the budget of all webhooks', async () => {
+    const slowFailure: Answer = (request, response) => {
+      setTimeout(() => answerJson({}, 500)(request, response), 100);
+    };
+    const host = await aHost([slowFailure, () => {}]);
+    expect(await askOne(aCaller({ budgetMs: 250 }), localUrl(host))).toEqual(failedWith(/within 250 ms/));
+    expect(host.received).toHaveLength(2);
+  });
+
+  test('when the body never ends', async () => {
+    const host = await aHost((_request, response) => {
+      response.writeHead(200).write('{"arePoliciesVerified":true');
+    });
+    expect(await askOne(aCaller({ budgetMs: 150 }), localUrl(host))).toEqual(failedWith(/within 150 ms/));
+  });
+
+  test('when the body is too big, without reading all of it', async () => {
+    const sent = { bytes: 0 };
+    const host = await aHost((_request, response) => {
+      const chunk = Buffer.alloc(16 * 1024, 0x20);
+      const pump = () => {
+        if (response.destroyed) return;
+        sent.bytes += chunk.length;
+        response.write(chunk, pump);
+      };
+      response.writeHead(200);
+      pump();
+    });
+    expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/more than 65536 bytes/));
+    expect(sent.bytes).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  test('when a connection is accepted and never answered', async () => {
+    const host = await aRawHost((socket) => socket.pause());
+    expect(await askOne(aCaller({ budgetMs: 150 }), localUrl(host))).toEqual(failedWith(/within 150 ms/));
+  });
+
+  test('when the host half-closes without an answer', async () => {
+    const host = await aRawHost((socket) => socket.end());
+    expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/could not be asked \(/));
+    expect(host.connections()).toBe(2);
+  });
+
+  test.each([
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['a broken status line', 'HTTP/1.1 abc\r\n\r\n'],
+    ['endless headers', `HTTP/1.1 200 OK\r\n${'x-a: b\r\n'.repeat(20_000)}`],
+    [
+      'two content lengths',
+      'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 30\r\n\r\n{"arePoliciesVerified":true}',
+    ],
+  ])('when the host speaks %s', async (_name, bytes) => {
+    const host = await aRawHost((socket) => socket.on('data', () => socket.write(bytes)));
+    expect(await askOne(aCaller({ budgetMs: 1000 }), localUrl(host))).toEqual(
+      failedWith(/could not be asked|within/),
+    );
+  });
+
+  test('when nobody listens', async () => {
+    const host = await aHost(yes);
+    await host.stop();
+    expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/\(ECONNREFUSED\)/));
+  });
+
+  test('when the name does not resolve', async () => {
+    const resolve = () => Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }));
+    expect(await askOne(aCaller({ resolve }), 'https://nowhere.example.com/')).toEqual(
+      failedWith(/\(ENOTFOUND\)/),
+    );
+  });
+
+  test('when the resolver hangs', async () => {
+    const resolve = () => new Promise<readonly string[]>(() => {});
+    const caller = aCaller({ resolve, budgetMs: 150 });
+    expect(await askOne(caller, 'https://slow.example.com/')).toEqual(failedWith(/within 150 ms/));
+  });
+
+  test('and never with the path or query, which may hold secrets', async () => {
+    const host = await aHost(answerJson({}, 418));
+    const outcome = await askOne(aCaller(), localUrl(host, '/p4th?key=s3cret'));
+    expect(outcome).toEqual(failedWith(/HTTP 418/));
+    expect(JSON.stringify(outcome)).not.toMatch(/p4th|s3cret/);
+  });
+
+  test('without a call when GET data would make too long a query', async () => {
+    const host = await aHost(yes);
+    const webhook = aWebhook(localUrl(host), { method: 'GET' });
+    const outcomes = await aCaller().call(aRequest([webhook], { data: { a: 'x'.repeat(9000) } }));
+    expect(outcomes).toEqual([failedWith(/at most 8192/)]);
+    expect(host.connections()).toBe(0);
+  });
+});
+
+describe('redirects are not followed', () => {
+  test.each([301, 302, 303, 307, 308])('HTTP %d to an inner address is a failure', async (status) => {
+    const inner = await aHost(yes);
+    const host = await aHost((_request, response) => {
+      response.writeHead(status, { location: localUrl(inner) }).end('{"arePoliciesVerified":true}');
+    });
+    expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/redirects are not followed/));
+    expect(inner.connections()).toBe(0);
+  });
+});
+
+describe('TLS', () => {
+  const certificate = createCertificate('hooks.example.com');
+  const resolve = () => Promise.resolve(['127.0.0.1']);
+
+  test('checks the certificate against the name of the URL, and sends that name', async () => {
+    const host = await aHost(yes, { tls: certificate });
+    const caller = aCaller({ resolve, ca: certificate.cert, ports: [host.port], allowHttp: false });
+    expect(await askOne(caller, `https://hooks.example.com:${host.port}/`)).toEqual({ verdict: 'verified' });
+    expect(host.received[0]?.headers.host).toBe(`hooks.example.com:${host.port}`);
+  });
+
+  test('refuses a certificate of another name', async () => {
+    const host = await aHost(yes, { tls: certificate });
+    const caller = aCaller({ resolve, ca: certificate.cert, ports: [host.port] });
+    expect(await askOne(caller, `https://other.example.com:${host.port}/`)).toEqual(
+      failedWith(/ERR_TLS_CERT_ALTNAME_INVALID/),
+    );
+    expect(host.received).toEqual([]);
+  });
+
+  test('refuses a certificate that nobody vouches for', async () => {
+    const host = await aHost(yes, { tls: certificate });
+    const caller = aCaller({ resolve, ports: [host.port] });
+    expect(await askOne(caller, `https://hooks.example.com:${host.port}/`)).toEqual(
+      failedWith(/CERT|SELF_SIGNED/),
+    );
+    expect(host.received).toEqual([]);
+  });
+});
+
+describe('no URL leads to an inner address', () => {
+  const strict = { allowHttp: false, allowLoopback: false };
+
+  test('not one of the hostile forms is called', async () => {
+    const caller = aCaller({ ...strict, resolve: () => Promise.resolve(['127.0.0.1']), budgetMs: 500 });
+    const outcomes = await caller.call(aRequest(hostileByText.map(({ url }) => aWebhook(url))));
+    expect(outcomes).toHaveLength(hostileByText.length);
+    expect(hostileByText.length).toBeGreaterThanOrEqual(60);
+    for (const outcome of outcomes) expect(outcome).toEqual(failedWith(/must be/));
+  });
+
+  test.each(hostileByAddress)('$host, which resolves to $addresses', async ({ host: name, addresses }) => {
+    const canary = await aHost(yes);
+    const caller = aCaller({
+      ...strict,
+      allowHttp: true,
+      ports: [canary.port],
+      resolve: () => Promise.resolve(addresses),
+    });
+    expect(await askOne(caller, `http://${name}:${canary.port}/`)).toEqual(failedWith(/may not be called/));
+    expect(canary.connections()).toBe(0);
+  });
+
+  test('a resolver that changes its answer is not believed twice', async () => {
+    const host = await aHost((request, response) => {
+      response.setHeader('connection', 'close');
+      yes(request, response);
+    });
+    const answers = [['127.0.0.1'], ['127.0.0.2']];
+    const asked: string[] = [];
+    const caller = aCaller({
+      allowHttp: true,
+      allowLoopback: false,
+      allowNetworks: ['127.0.0.1/32'],
+      ports: [host.port],
+      resolve: (name) => {
+        asked.push(name);
+        return Promise.resolve(answers[asked.length - 1] ?? []);
+      },
+    });
+    const url = `http://rebind.example.com:${host.port}/`;
+    expect(await askOne(caller, url)).toEqual({ verdict: 'verified' });
+    expect(asked).toHaveLength(1);
+    expect(await askOne(caller, url)).toEqual(failedWith(/may not be called/));
+    expect(host.received).toHaveLength(1);
+  });
+
+  test.each(['127.0.0.1', '[::1]', '::1', '169.254.169.254'])(
+    'the connector itself refuses the literal %s, for which no lookup happens',
+    async (hostname) => {
+      const canary = await aHost(yes);
+      const connect = createGuardedConnector({
+        guard: createAddressGuard(),
+        resolve: () => Promise.resolve(['127.0.0.1']),
+        connectTimeoutMs: 1000,
+      });
+      const error = await new Promise<Error | null>((resolve) =>
+        connect({ hostname, protocol: 'http:', port: String(canary.port) }, (...result) =>
+          resolve(result[0]),
+        ),
+      );
+      expect(error).toMatchObject({ code: 'ADDRESS_REFUSED' });
+      expect(canary.connections()).toBe(0);
+    },
+  );
+
+  test('a socket that ended up elsewhere is closed before a byte is sent', async () => {
+    const bytes: Buffer[] = [];
+    const canary = await aRawHost((socket) => socket.on('data', (chunk) => bytes.push(chunk)));
+    let judged = 0;
+    // Allowed when resolved, not allowed when the connected socket is judged.
+    const guard = { isAllowed: () => (judged += 1) === 1 };
+    const connect = createGuardedConnector({
+      guard,
+      resolve: () => Promise.resolve(['127.0.0.1']),
+      connectTimeoutMs: 1000,
+    });
+    const error = await new Promise<Error | null>((resolve) =>
+      connect({ hostname: 'x.example.com', protocol: 'http:', port: String(canary.port) }, (...result) =>
+        resolve(result[0]),
+      ),
+    );
+    expect(error).toMatchObject({ code: 'ADDRESS_REFUSED' });
+    expect(bytes).toEqual([]);
+  });
+});
+
+describe('a host that does not answer', () => {
+  test('is left alone after repeated silence, then asked once, then trusted again', async () => {
+    const clock = { time: 1_000_000, now: () => clock.time as EpochMs };
+    const state = { isUp: false };
+    const host = await aRawHost((socket) => {
+      if (!state.isUp) socket.resetAndDestroy();
+      socket.on('data', () => {
+        const body = '{"arePoliciesVerified":true}';
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+      });
+    });
+    const caller = aCaller({ clock, limits: { failures: 3, openMs: 5000 } });
+    for (let i = 0; i < 3; i += 1)
+      expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/could not be/));
+
+    const before = host.connections();
+    expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/was not called/));
+    expect(host.connections()).toBe(before);
+
+    clock.time += 5000;
+    expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/could not be/));
+    expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/was not called/));
+
+    state.isUp = true;
+    clock.time += 5000;
+    expect(await askOne(caller, localUrl(host))).toEqual({ verdict: 'verified' });
+    expect(await askOne(caller, localUrl(host))).toEqual({ verdict: 'verified' });
+  });
+
+  test('is not left alone for answers that one user can provoke', async () => {
+    const host = await aHost([...Array<Answer>(12).fill(answerJson({}, 500)), yes]);
+    const caller = aCaller({ limits: { failures: 3 } });
+    for (let i = 0; i < 6; i += 1)
+      expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/HTTP 500/));
+    expect(await askOne(caller, localUrl(host))).toEqual({ verdict: 'verified' });
+  });
+
+  test('takes no more than its share of calls and connections', async () => {
+    const open = { now: 0, most: 0 };
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const host = await aHost((request, response) => {
+      open.now += 1;
+      open.most = Math.max(open.most, open.now);
+      void released.then(() => {
+        open.now -= 1;
+        yes(request, response);
+      });
+    });
+    const caller = aCaller({ limits: { inFlight: 4, connections: 2 } });
+    const calls = Array.from({ length: 10 }, () => askOne(caller, localUrl(host)));
+    expect(await Promise.all(calls.slice(4))).toEqual(Array(6).fill(failedWith(/too many calls/)));
+    await until(() => open.now === 2);
+    release();
+    expect(await Promise.all(calls.slice(0, 4))).toEqual(Array(4).fill({ verdict: 'verified' }));
+    expect(open.most).toBe(2);
+  });
+});
+
+describe('the life of a caller', () => {
+  test('stopping waits for calls under way, refuses later ones, and may be repeated', async () => {
+    let answer = () => {};
+    const host = await aHost((request, response) => {
+      answer = () => yes(request, response);
+    });
+    const caller = aCaller();
+    const underWay = askOne(caller, localUrl(host));
+    await until(() => host.received.length === 1);
+    const stopped = Promise.all([caller.stop(), caller.stop()]);
+    expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/stopping/));
+    answer();
+    expect(await underWay).toEqual({ verdict: 'verified' });
+    await stopped;
+    await caller.stop();
+  });
+
+  test('handles are flat after many calls to many hosts', async () => {
+    const before = openSockets();
+    const hosts = await Promise.all([aHost(yes), aHost(() => {}), aHost(answerJson({}, 500)), aHost(no)]);
+    const caller = aCaller({ budgetMs: 100, limits: { origins: 2 } });
+    for (let i = 0; i < 5; i += 1) {
+      await caller.call(aRequest(hosts.map((host) => aWebhook(localUrl(host)))));
+    }
+    await caller.stop();
+    for (const host of hosts) await host.stop();
+    await until(() => openSockets() <= before);
+  });
+
+  test('calls are counted by outcome', async () => {
+    const metrics = createMetrics({ process: false });
+    const caller = aCaller({ metrics });
+    const [good, bad] = [await aHost(yes), await aHost(answerJson({}, 500))];
+    await caller.call(aRequest([aWebhook(localUrl(good)), aWebhook(localUrl(bad))]));
+    const { body } = await metrics.render();
+    expect(body).toContain('paymaster_webhook_calls_total{outcome="verified"} 1');
+    expect(body).toContain('paymaster_webhook_calls_total{outcome="failed"} 1');
+    expect(body).toContain('paymaster_webhook_retries_total 1');
+    expect(body).toContain('paymaster_webhook_duration_seconds_count 2');
+  });
+});
+
+const openSockets = () =>
+  process.getActiveResourcesInfo().filter((name) => /TCP|TLS|DNS|Timeout/.test(name)).length;
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`never became true: ${condition.toString()}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
