@@ -1,0 +1,160 @@
+import { quote } from '../errors.js';
+import type { EntryPointVersion } from '../userop/user-operation.js';
+import type { Chain, ProfileSpec } from '../resources/chain.js';
+import { finding } from '../resources/conditions.js';
+import type { Finding } from '../resources/conditions.js';
+import type { FeeToken, FeeTokenSpec } from '../resources/fee-token.js';
+import { isAddressText, parseAddress, zeroAddress } from '../units/address.js';
+import type { Address } from '../units/address.js';
+import type { ChainConfig, ProfileConfig } from './chain-config.js';
+import { compareAge, conflicts, rank } from './ranking.js';
+
+/** What compiling needs to know of the layouts: which exist, and which EntryPoint each speaks to. */
+export type LayoutFacts = Readonly<
+  Record<string, { readonly entryPointVersion: EntryPointVersion; readonly supportsTokenMode: boolean }>
+>;
+
+export type ChainSources = {
+  readonly chain: Chain;
+  readonly feeTokens: readonly FeeToken[];
+  readonly layouts: LayoutFacts;
+  readonly previous: ChainConfig | undefined;
+};
+
+export type CompiledChain = {
+  readonly config: ChainConfig;
+  readonly accepted: Finding;
+  /** One per profile of the spec, in its order; `served` is absent when the profile is not accepted. */
+  readonly profiles: readonly {
+    readonly version: string;
+    readonly accepted: Finding;
+    readonly served?: ProfileConfig;
+  }[];
+  readonly feeTokens: readonly { readonly object: FeeToken; readonly accepted: Finding }[];
+};
+
+/** Canonical EntryPoints: a profile that names one must have a layout of that version. */
+const entryPoints: Readonly<Record<string, EntryPointVersion>> = {
+  '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789': '0.6',
+  '0x0000000071727de22e5e9d8baf0edac6f37da032': '0.7',
+  '0x4337084d9e255ff0702461cf8895ce9e3b5ff108': '0.8',
+};
+
+/**
+ * Compiles a Chain and its FeeTokens into what is served, and says what is wrong with each profile and token. Pure.
+ * A profile or token that is not accepted is left out; the others are served.
+ */
+export function compileChain({ chain, feeTokens, layouts, previous }: ChainSources): CompiledChain {
+  const seen = new Set<string>();
+  const profiles = chain.spec.profiles.map((profile) => {
+    const problem = seen.has(profile.version)
+      ? `Version "${profile.version}" is given twice: the first one counts.`
+      : problemOfProfile(profile, layouts);
+    seen.add(profile.version);
+    const { version } = profile;
+    if (problem !== undefined) return { version, accepted: finding('Accepted', 'Invalid', problem) };
+    return { version, accepted: finding('Accepted', 'Accepted'), served: compileProfile(profile) };
+  });
+  const tokens = compileFeeTokens(feeTokens);
+  const { spec, metadata } = chain;
+  const wrong = profiles.filter(({ accepted }) => accepted.status !== 'True');
+  const config: ChainConfig = {
+    chainId: spec.chainId,
+    objectName: metadata.name,
+    configGeneration: previous?.configGeneration ?? 0,
+    suspended: spec.suspended === true,
+    rpc: spec.rpc,
+    ...(spec.bundlerUrl === undefined ? {} : { bundlerUrl: spec.bundlerUrl }),
+    nativeCurrency: spec.nativeCurrency,
+    confirmations: spec.confirmations ?? 12,
+    delegates: (spec.delegates ?? []).filter(isAddressText).map(parseAddress),
+    gas: spec.gas ?? {},
+    profiles: profiles.flatMap(({ served }) => (served === undefined ? [] : [served])),
+    feeTokens: tokens.flatMap(({ accepted, object }) =>
+      accepted.status === 'True' ? [servedToken(object)] : [],
+    ),
+  };
+  const accepted =
+    wrong.length === 0
+      ? finding('Accepted', 'Accepted')
+      : finding(
+          'Accepted',
+          'Invalid',
+          wrong.map((each) => `${each.version}: ${each.accepted.message}`).join(' '),
+        );
+  return { config, accepted, profiles, feeTokens: tokens };
+}
+
+function compileProfile(profile: ProfileSpec): ProfileConfig {
+  const { defaultFunding, options, addresses } = profile;
+  return {
+    version: profile.version,
+    layout: profile.layout,
+    entryPoint: parseAddress(profile.entryPoint),
+    sponsorship: parseAddress(addresses.sponsorship),
+    ...(addresses.token === undefined ? {} : { token: parseAddress(addresses.token) }),
+    signerFile: profile.signer.file,
+    ...(defaultFunding === undefined
+      ? {}
+      : {
+          defaultFunding: {
+            address: parseAddress(defaultFunding.address),
+            organisations: defaultFunding.organisations,
+          },
+        }),
+    options: {
+      priceMarkup: options?.priceMarkup ?? 1_000_000,
+      unaccountedGas: options?.unaccountedGas ?? 50_000,
+      ...(options?.treasury === undefined ? {} : { treasury: parseAddress(options.treasury) }),
+    },
+  };
+}
+
+/** What is wrong with a profile, as a sentence that names the field. */
+function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | undefined {
+  const layout = Object.hasOwn(layouts, profile.layout) ? layouts[profile.layout] : undefined;
+  if (layout === undefined)
+    return `layout must be one of ${Object.keys(layouts).join(', ')}, got ${quote(profile.layout)}.`;
+  const { entryPoint, addresses, defaultFunding, options } = profile;
+  const texts: readonly (readonly [string, string | undefined])[] = [
+    ['entryPoint', entryPoint],
+    ['addresses.sponsorship', addresses.sponsorship],
+    ['addresses.token', addresses.token],
+    ['defaultFunding.address', defaultFunding?.address],
+    ['options.treasury', options?.treasury],
+  ];
+  for (const [field, text] of texts) {
+    if (text === undefined) continue;
+    if (!isAddressText(text)) return `${field} must be 0x and 40 hex digits, got ${quote(text)}.`;
+    if (text.toLowerCase() === zeroAddress) return `${field} must not be the zero address.`;
+  }
+  const version = entryPoints[entryPoint.toLowerCase()];
+  if (version !== undefined && version !== layout.entryPointVersion)
+    return `entryPoint is the EntryPoint of version ${version}, but layout ${profile.layout} speaks to ${layout.entryPointVersion}.`;
+  if (addresses.token !== undefined && !layout.supportsTokenMode)
+    return `addresses.token must be absent: layout ${profile.layout} has no mode ERC20.`;
+  return undefined;
+}
+
+function compileFeeTokens(feeTokens: readonly FeeToken[]): CompiledChain['feeTokens'] {
+  const losers = conflicts(
+    rank(feeTokens, () => false),
+    ({ spec }) => spec.address.toLowerCase(),
+  );
+  return [...feeTokens].sort(compareAge).map((object) => {
+    const holder = losers.get(object);
+    if (!isAddressText(object.spec.address))
+      return {
+        object,
+        accepted: finding('Accepted', 'Invalid', 'spec.address must be 0x and 40 hex digits.'),
+      };
+    if (holder === undefined) return { object, accepted: finding('Accepted', 'Accepted') };
+    const message = `FeeToken ${holder.metadata.name} has the address ${object.spec.address}: delete one.`;
+    return { object, accepted: finding('Accepted', 'NameConflict', message) };
+  });
+}
+
+function servedToken({ spec }: FeeToken): FeeTokenSpec {
+  const address: Address = parseAddress(spec.address);
+  return { ...spec, address };
+}

@@ -1,0 +1,205 @@
+import { findCondition, finding } from '../resources/conditions.js';
+import type { Finding } from '../resources/conditions.js';
+import type {
+  CycleStatus,
+  PaymasterPolicy,
+  SpendingLimitSpec,
+  WebhookSpec,
+} from '../resources/paymaster-policy.js';
+import type { EpochMs } from '../units/time.js';
+import { cycleUnits, maxCycleValue } from '../units/time.js';
+import { parseDecimal, parseEther } from '../units/wei.js';
+import { quote, unreachable } from '../errors.js';
+import { decideCycle } from './cycle.js';
+import { policyIdOf } from './ids.js';
+import type { LimitConfig, PaymasterConfig, WebhookConfig } from './paymaster-config.js';
+import { compareAge, conflicts, rank } from './ranking.js';
+
+/** What is served of one policy. `invalid`: it is active and was never accepted, so every request is refused. */
+export type ServedPolicy =
+  | { readonly kind: 'limit'; readonly limit: LimitConfig }
+  | { readonly kind: 'webhook'; readonly webhook: WebhookConfig }
+  | { readonly kind: 'wallet-deployment' }
+  | { readonly kind: 'invalid' };
+
+export type CompiledPolicy = {
+  readonly object: PaymasterPolicy;
+  readonly policyId: string;
+  readonly accepted: Finding;
+  /** Of limits: the cycle to be recorded in the status. */
+  readonly cycle?: CycleStatus;
+  /** Absent when it is paused. */
+  readonly served?: ServedPolicy;
+};
+
+type Context = {
+  readonly previous: PaymasterConfig | undefined;
+  readonly quota: number | undefined;
+  readonly now: EpochMs;
+};
+
+/**
+ * Compiles the policies of one paymaster, oldest first. Fails closed: an active policy that is not accepted keeps its
+ * last compiled form, and without one refuses every request.
+ */
+export function compilePolicies(
+  policies: readonly PaymasterPolicy[],
+  context: Context,
+): readonly CompiledPolicy[] {
+  const ranked = rank(policies, (policy) => isServed(policy, context.previous));
+  const sameName = conflicts(ranked, (policy) => policy.spec.name);
+  const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota));
+  return [...policies].sort(compareAge).map((object) => {
+    const holder = sameName.get(object);
+    if (holder !== undefined) return keepLast(object, nameConflict(object, holder), context);
+    if (overQuota.has(object)) return keepLast(object, quotaExceeded(context.quota), context);
+    const problem = problemOf(object);
+    if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
+    return compilePolicy(object, context);
+  });
+}
+
+function compilePolicy(object: PaymasterPolicy, { previous, now }: Context): CompiledPolicy {
+  const { name, active, policyType, spendingLimit, webhook } = object.spec;
+  const policyId = idOf(object);
+  const accepted = finding('Accepted', 'Accepted');
+  const base = { object, policyId, accepted };
+  switch (policyType) {
+    case 'PAYMASTER_SA_LIMIT': {
+      if (spendingLimit === undefined) break;
+      const served = previous?.limits.find((limit) => limit.policyId === policyId);
+      const cycle = decideCycle(spendingLimit, object.status?.cycle, served, now);
+      if (active === false) return { ...base, cycle };
+      return { ...base, cycle, served: { kind: 'limit', limit: limitOf(policyId, name, cycle) } };
+    }
+    case 'WEBHOOK':
+      if (webhook === undefined) break;
+      if (active === false) return base;
+      return { ...base, served: { kind: 'webhook', webhook: webhookOf(policyId, name, webhook) } };
+    case 'WALLET_DEPLOYMENT':
+      return active === false ? base : { ...base, served: { kind: 'wallet-deployment' } };
+    default:
+      return unreachable(policyType);
+  }
+  throw new RangeError(`policy ${object.metadata.name} was compiled although it is not valid`);
+}
+
+function limitOf(policyId: string, name: string, cycle: CycleStatus): LimitConfig {
+  return {
+    policyId,
+    name,
+    scope: cycle.scope,
+    thresholdType: cycle.thresholdType,
+    threshold: cycle.threshold,
+    startMs: Date.parse(cycle.startTime) as EpochMs,
+    durationMs: cycle.durationMs,
+  };
+}
+
+function webhookOf(policyId: string, name: string, webhook: WebhookSpec): WebhookConfig {
+  return {
+    policyId,
+    name,
+    url: webhook.url,
+    method: webhook.method ?? 'POST',
+    onError: webhook.onError ?? 'Deny',
+  };
+}
+
+/** The last compiled form of a policy that is not accepted now; its recorded cycle stays too. */
+function keepLast(object: PaymasterPolicy, accepted: Finding, { previous }: Context): CompiledPolicy {
+  const policyId = idOf(object);
+  const cycle = object.status?.cycle;
+  const base = { object, policyId, accepted, ...(cycle === undefined ? {} : { cycle }) };
+  if (object.spec.active === false) return base;
+  return { ...base, served: lastServed(object, previous) ?? { kind: 'invalid' } };
+}
+
+function lastServed(
+  object: PaymasterPolicy,
+  previous: PaymasterConfig | undefined,
+): ServedPolicy | undefined {
+  const policyId = idOf(object);
+  const limit = previous?.limits.find((served) => served.policyId === policyId);
+  if (limit !== undefined) return { kind: 'limit', limit };
+  const webhook = previous?.webhooks.find((served) => served.policyId === policyId);
+  if (webhook !== undefined) return { kind: 'webhook', webhook };
+  // A deployment permission has no entry of its own; that it was served stands in its status.
+  const wasServed = findCondition(object.status?.conditions, 'Programmed')?.status === 'True';
+  const isPermission = object.spec.policyType === 'WALLET_DEPLOYMENT';
+  return isPermission && wasServed && previous?.walletDeployment ? { kind: 'wallet-deployment' } : undefined;
+}
+
+function isServed(policy: PaymasterPolicy, previous: PaymasterConfig | undefined): boolean {
+  const policyId = idOf(policy);
+  const isSame = (served: { readonly policyId: string; readonly name: string }): boolean =>
+    served.policyId === policyId && served.name === policy.spec.name;
+  if (previous?.limits.some(isSame) || previous?.webhooks.some(isSame)) return true;
+  const programmed = findCondition(policy.status?.conditions, 'Programmed');
+  return programmed?.status === 'True' && programmed.observedGeneration === policy.metadata.generation;
+}
+
+/** What is wrong with a spec, as a sentence; schemas refuse most of it before, but not in every store. */
+function problemOf({ spec }: PaymasterPolicy): string | undefined {
+  switch (spec.policyType) {
+    case 'PAYMASTER_SA_LIMIT':
+      return spec.spendingLimit === undefined
+        ? missing(spec, 'spendingLimit')
+        : limitProblem(spec.spendingLimit);
+    case 'WEBHOOK':
+      return spec.webhook === undefined ? missing(spec, 'webhook') : webhookProblem(spec.webhook);
+    case 'WALLET_DEPLOYMENT':
+      return spec.walletDeployment === undefined ? missing(spec, 'walletDeployment') : undefined;
+    default:
+      return `spec.policyType must be a known policy type, got ${quote(spec.policyType)}.`;
+  }
+}
+
+function limitProblem(limit: SpendingLimitSpec): string | undefined {
+  const { value, unit } = limit.cycleDuration;
+  if (!Object.hasOwn(cycleUnits, unit))
+    return `spec.spendingLimit.cycleDuration.unit must be "hour" or "day", got ${quote(unit)}.`;
+  if (!Number.isInteger(value) || value < 1 || value > maxCycleValue[unit])
+    return `spec.spendingLimit.cycleDuration.value must be a whole number from 1 to ${maxCycleValue[unit]}, got ${quote(value)}.`;
+  if (limit.startTime !== undefined && Number.isNaN(Date.parse(limit.startTime)))
+    return `spec.spendingLimit.startTime must be an RFC 3339 time, got ${quote(limit.startTime)}.`;
+  try {
+    if (limit.thresholdType === 'NATIVE_ASSET') parseEther(limit.threshold);
+    else parseDecimal(limit.threshold, 0);
+    return undefined;
+  } catch {
+    const expected =
+      limit.thresholdType === 'NATIVE_ASSET' ? 'decimal text with at most 18 decimals' : 'a whole number';
+    return `spec.spendingLimit.threshold must be ${expected}, got ${quote(limit.threshold)}.`;
+  }
+}
+
+function webhookProblem({ url }: WebhookSpec): string | undefined {
+  const parsed = URL.parse(url);
+  if (parsed?.protocol === 'https:' || parsed?.protocol === 'http:')
+    return parsed.username === '' && parsed.password === ''
+      ? undefined
+      : 'spec.webhook.url must not hold a user name or password.';
+  return 'spec.webhook.url must be an http or https URL.';
+}
+
+function missing({ policyType }: PaymasterPolicy['spec'], member: string): string {
+  return `spec.${member} must be present for policyType ${policyType}.`;
+}
+
+function nameConflict(object: PaymasterPolicy, holder: PaymasterPolicy): Finding {
+  const message = `PaymasterPolicy ${holder.metadata.name} has the name "${object.spec.name}": rename or delete one.`;
+  return finding('Accepted', 'NameConflict', message);
+}
+
+function quotaExceeded(quota: number | undefined): Finding {
+  return finding(
+    'Accepted',
+    'QuotaExceeded',
+    `The Organisation allows ${quota} policies per paymaster: delete one.`,
+  );
+}
+
+function idOf({ metadata }: PaymasterPolicy): string {
+  return policyIdOf(metadata.namespace ?? '', metadata.name);
+}

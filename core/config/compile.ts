@@ -1,0 +1,295 @@
+import { finding } from '../resources/conditions.js';
+import type { Finding } from '../resources/conditions.js';
+import type { Organisation } from '../resources/organisation.js';
+import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
+import type { Paymaster, PaymasterStatus } from '../resources/paymaster.js';
+import type { SmartContract } from '../resources/smart-contract.js';
+import type { MasterKeys } from '../secrets.js';
+import type { LayoutId } from '../paymaster/layout.js';
+import type { EpochMs } from '../units/time.js';
+import { deriveApiKey, hashApiKey } from './api-key.js';
+import type { ChainConfig, ProfileConfig } from './chain-config.js';
+import { compileContracts } from './compile-contracts.js';
+import type { CompiledContract, ReadAbi } from './compile-contracts.js';
+import { compilePolicies } from './compile-policies.js';
+import type { CompiledPolicy } from './compile-policies.js';
+import { resolveFunding } from './funding.js';
+import { paymasterIdOf } from './ids.js';
+import { maxConfigBytes, maxContracts } from './paymaster-config.js';
+import type { PaymasterConfig } from './paymaster-config.js';
+import { conflicts, rank } from './ranking.js';
+
+/** Everything that the compiled form of one paymaster depends on. */
+export type PaymasterSources = {
+  readonly paymaster: Paymaster;
+  readonly contracts: readonly SmartContract[];
+  readonly policies: readonly PaymasterPolicy[];
+  /** The Organisation that names the namespace. */
+  readonly organisation: Organisation | undefined;
+  /** All Paymasters of the namespace, this one included. */
+  readonly siblings: readonly Paymaster[];
+  /** Object names of the siblings that are being served. */
+  readonly programmed: ReadonlySet<string>;
+  /** The chain that the paymaster names, compiled. */
+  readonly chain: ChainConfig | undefined;
+  readonly offeredChains: readonly number[];
+  readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
+  /** What is served now. */
+  readonly previous: PaymasterConfig | undefined;
+  readonly readAbi: ReadAbi;
+  /** Whether contracts of a layout keep a balance per funding wallet. */
+  readonly keepsSponsorBalances: (layout: LayoutId) => boolean;
+  readonly now: EpochMs;
+};
+
+export type CompiledPaymaster = {
+  /** What is to be served from now on. Also set when nothing may be signed: then `notReady` says why. */
+  readonly config: PaymasterConfig;
+  readonly accepted: Finding;
+  readonly resolved: Finding;
+  /** True once `config` is stored. */
+  readonly programmed: Finding;
+  readonly openSponsorship: Finding;
+  readonly profile: ProfileConfig | undefined;
+  readonly status: Omit<PaymasterStatus, 'conditions' | 'observedGeneration'>;
+  readonly contracts: readonly CompiledContract[];
+  readonly policies: readonly CompiledPolicy[];
+};
+
+/**
+ * Compiles a Paymaster with its contracts and policies into what is served, and says what is wrong with each. Pure.
+ * Fails closed: whatever is not accepted narrows what is sponsored and never widens it.
+ */
+export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
+  const { paymaster, chain, organisation, previous } = sources;
+  const quotas = organisation?.spec.quotas;
+  const contracts = compileContracts(sources.contracts, {
+    previous,
+    quota: quotas?.contractsPerPaymaster,
+    readAbi: sources.readAbi,
+  });
+  const policies = compilePolicies(sources.policies, {
+    previous,
+    quota: quotas?.policiesPerPaymaster,
+    now: sources.now,
+  });
+
+  const profile = chain?.profiles.find(({ version }) => version === paymaster.spec.version);
+  const funding = fundingOf(sources, profile);
+  const accepted = acceptance(sources) ?? funding.refused ?? finding('Accepted', 'Accepted');
+  const resolved = resolution(sources, profile);
+  const complete = assemble(sources, contracts, policies, funding.address, notReadyOf(accepted, resolved));
+  const { config, tooLarge } = fit(complete, previous);
+  const refusal = [accepted, resolved].find(({ status }) => status !== 'True');
+  const programmed =
+    tooLarge ??
+    (refusal === undefined
+      ? finding('Programmed', 'Programmed')
+      : finding('Programmed', 'NotAccepted', refusal.message));
+  return {
+    config,
+    accepted,
+    resolved,
+    programmed,
+    openSponsorship: openSponsorship(complete),
+    profile,
+    status: {
+      paymasterId: config.paymasterId,
+      ...(profile === undefined ? {} : { address: profile.sponsorship }),
+      ...(profile?.token === undefined ? {} : { tokenAddress: profile.token }),
+      apiKeyFingerprint: (config.keys[0]?.sha256 ?? '').slice(0, 8),
+      contracts: contracts.length,
+      policies: policies.length,
+    },
+    contracts,
+    policies,
+  };
+}
+
+/** Whether a stored config is one that holds its name: losers of a name are stored too, to say so to callers. */
+export function holdsItsName(config: PaymasterConfig | undefined): boolean {
+  return config !== undefined && !losing.has(config.notReady?.reason ?? '');
+}
+
+/** Whether a sibling may hold the name or the quota that this paymaster needs: its programming must be known. */
+export function isRival(paymaster: Paymaster, sibling: Paymaster): boolean {
+  return sibling.spec.name === paymaster.spec.name && sibling.spec.chainId === paymaster.spec.chainId;
+}
+
+const losing: ReadonlySet<string> = new Set(['NameConflict', 'QuotaExceeded']);
+
+function acceptance(sources: PaymasterSources): Finding | undefined {
+  const { paymaster, organisation } = sources;
+  const { name, chainId, previousKeyUntil } = paymaster.spec;
+  if (organisation === undefined)
+    return finding(
+      'Accepted',
+      'NoOrganisation',
+      `No Organisation has spec.namespace "${paymaster.metadata.namespace}": ask the platform for one.`,
+    );
+  if (previousKeyUntil !== undefined && Number.isNaN(Date.parse(previousKeyUntil)))
+    return finding('Accepted', 'Invalid', 'spec.previousKeyUntil must be an RFC 3339 time.');
+  const ranked = rank(sources.siblings, ({ metadata }) => sources.programmed.has(metadata.name));
+  const self = ranked.find(({ metadata }) => metadata.name === paymaster.metadata.name);
+  const holder = self && conflicts(ranked, ({ spec }) => `${spec.chainId}/${spec.name}`).get(self);
+  if (holder !== undefined)
+    return finding(
+      'Accepted',
+      'NameConflict',
+      `Paymaster ${holder.metadata.name} has the name "${name}" on chain ${chainId}: delete one and create it under another name.`,
+    );
+  const quota = organisation.spec.quotas?.paymasters;
+  if (self !== undefined && quota !== undefined && ranked.indexOf(self) >= quota)
+    return finding('Accepted', 'QuotaExceeded', `The Organisation allows ${quota} paymasters: delete one.`);
+  const chains = organisation.spec.chains;
+  if (chains !== undefined && !chains.includes(chainId))
+    return finding(
+      'Accepted',
+      'ChainNotAllowed',
+      `The Organisation may use the chains ${list(chains)}, not ${chainId}: ask the platform.`,
+    );
+  return undefined;
+}
+
+function resolution(
+  { paymaster, chain, offeredChains }: PaymasterSources,
+  profile: ProfileConfig | undefined,
+): Finding {
+  const { chainId, version } = paymaster.spec;
+  if (chain === undefined)
+    return finding(
+      'ResolvedRefs',
+      'ChainNotFound',
+      `No Chain with chainId ${chainId} is offered; offered: ${list(offeredChains)}.`,
+    );
+  if (profile !== undefined) return finding('ResolvedRefs', 'ResolvedRefs');
+  const offered = chain.profiles.map((each) => each.version);
+  return finding(
+    'ResolvedRefs',
+    'VersionNotFound',
+    `Chain ${chainId} has no version "${version}"; offered: ${list(offered)}.`,
+  );
+}
+
+function fundingOf(
+  { paymaster, organisation, keepsSponsorBalances }: PaymasterSources,
+  profile: ProfileConfig | undefined,
+): ReturnType<typeof resolveFunding> {
+  if (organisation === undefined || profile === undefined) return {};
+  return resolveFunding(paymaster, organisation, profile, keepsSponsorBalances(profile.layout));
+}
+
+function notReadyOf(...findings: readonly Finding[]): PaymasterConfig['notReady'] {
+  const refusal = findings.find(({ status }) => status !== 'True');
+  return refusal && { reason: refusal.reason, message: refusal.message };
+}
+
+function assemble(
+  sources: PaymasterSources,
+  contracts: readonly CompiledContract[],
+  policies: readonly CompiledPolicy[],
+  fundingAddress: PaymasterConfig['fundingAddress'],
+  notReady: PaymasterConfig['notReady'],
+): PaymasterConfig {
+  const { metadata, spec } = sources.paymaster;
+  const namespace = metadata.namespace ?? '';
+  const served = policies.flatMap((policy) => (policy.served === undefined ? [] : [policy.served]));
+  return {
+    paymasterId: paymasterIdOf(namespace, metadata.name),
+    namespace,
+    objectName: metadata.name,
+    name: spec.name,
+    chainId: spec.chainId,
+    version: spec.version,
+    configGeneration: sources.previous?.configGeneration ?? 0,
+    suspended: spec.suspended === true,
+    ...(notReady === undefined ? {} : { notReady }),
+    keys: keysOf(sources),
+    tokens: tokensOf(sources.organisation),
+    ...(fundingAddress === undefined ? {} : { fundingAddress }),
+    defaultContractAction: spec.defaultContractAction ?? 'Allow',
+    // Paused and broken ones count: neither may ever turn a closed paymaster into an open one.
+    contractsRegistered: sources.contracts.length > 0,
+    contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
+    limits: served.flatMap((policy) => (policy.kind === 'limit' ? [policy.limit] : [])),
+    webhooks: served.flatMap((policy) => (policy.kind === 'webhook' ? [policy.webhook] : [])),
+    walletDeployment: served.some((policy) => policy.kind === 'wallet-deployment'),
+    invalidPolicies: policies
+      .filter((policy) => policy.served?.kind === 'invalid')
+      .map(({ object }) => object.spec.name),
+    gas: spec.gas ?? {},
+    maxExpirySeconds: spec.maxExpirySeconds ?? 7200,
+    ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
+  };
+}
+
+/** The current key first; then what still works while a key or the master key is being rotated. */
+function keysOf({ paymaster, masterKeys }: PaymasterSources): PaymasterConfig['keys'] {
+  const { metadata, spec } = paymaster;
+  const owner = { namespace: metadata.namespace ?? '', name: metadata.name };
+  const keyGeneration = spec.keyGeneration ?? 1;
+  const masters =
+    masterKeys.previous === undefined ? [masterKeys.current] : [masterKeys.current, masterKeys.previous];
+  const current = masters.map((master) => ({
+    sha256: hashApiKey(deriveApiKey(master, { ...owner, keyGeneration })),
+  }));
+  const until = spec.previousKeyUntil === undefined ? Number.NaN : Date.parse(spec.previousKeyUntil);
+  if (Number.isNaN(until) || keyGeneration < 2) return current;
+  const rotated = masters.map((master) => ({
+    sha256: hashApiKey(deriveApiKey(master, { ...owner, keyGeneration: keyGeneration - 1 })),
+    validUntil: until as EpochMs,
+  }));
+  return [...current, ...rotated];
+}
+
+function tokensOf(organisation: Organisation | undefined): PaymasterConfig['tokens'] {
+  return (organisation?.spec.tokens ?? []).map(({ sha256, expiresAt }) =>
+    expiresAt === undefined ? { sha256 } : { sha256, validUntil: expiryOf(expiresAt) },
+  );
+}
+
+// A time that cannot be read has passed: the token of a mistyped entry must not live for ever.
+function expiryOf(expiresAt: string): EpochMs {
+  const parsed = Date.parse(expiresAt);
+  return (Number.isNaN(parsed) ? 0 : parsed) as EpochMs;
+}
+
+/**
+ * Keeps what is served within the bounds of the stores. Over them the last one stays, except for what makes it safer
+ * or must not wait: suspension, keys, tokens, readiness, and that contracts are registered at all.
+ */
+function fit(
+  config: PaymasterConfig,
+  previous: PaymasterConfig | undefined,
+): { readonly config: PaymasterConfig; readonly tooLarge?: Finding } {
+  const message = sizeProblem(config);
+  if (message === undefined) return { config };
+  const tooLarge = finding('Programmed', 'TooLarge', message);
+  const { suspended, keys, tokens, notReady } = config;
+  if (previous === undefined) {
+    const empty = { ...config, contracts: [], limits: [], webhooks: [], invalidPolicies: [] };
+    return { config: { ...empty, notReady: notReady ?? { reason: 'TooLarge', message } }, tooLarge };
+  }
+  const { notReady: _, ...last } = previous;
+  const still = notReady ?? (previous.notReady?.reason === 'TooLarge' ? previous.notReady : undefined);
+  const contractsRegistered = config.contractsRegistered || previous.contractsRegistered;
+  const kept = { ...last, suspended, keys, tokens, contractsRegistered };
+  return { config: still === undefined ? kept : { ...kept, notReady: still }, tooLarge };
+}
+
+function sizeProblem(config: PaymasterConfig): string | undefined {
+  if (config.contracts.length > maxContracts)
+    return `More than ${maxContracts} active contracts: pause or delete some.`;
+  if (Buffer.byteLength(JSON.stringify(config)) > maxConfigBytes)
+    return `The compiled form is over ${maxConfigBytes / 1024} KiB: whitelist fewer methods, or delete contracts or policies.`;
+  return undefined;
+}
+
+function openSponsorship(config: PaymasterConfig): Finding {
+  if (config.contractsRegistered) return finding('OpenSponsorship', 'ContractsRegistered');
+  return finding('OpenSponsorship', config.defaultContractAction === 'Allow' ? 'NoContracts' : 'Denied');
+}
+
+function list(values: readonly (string | number)[]): string {
+  return values.length === 0 ? 'none' : values.join(', ');
+}

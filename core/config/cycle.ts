@@ -1,0 +1,62 @@
+import type { CycleStatus, SpendingLimitSpec } from '../resources/paymaster-policy.js';
+import type { EpochMs } from '../units/time.js';
+import { cycleUnits } from '../units/time.js';
+import type { LimitConfig } from './paymaster-config.js';
+
+/**
+ * The cycle in force for a limit as it stands now.
+ *
+ * ```
+ * startTime new or changed          → starts at startTime
+ * else a field of the limit changed → starts now, the first time that this is seen
+ * else                              → goes on
+ * ```
+ * `served` is the limit as it is served: a change that was served before its status could be written (a crash, or a
+ * cache that lags behind our own write) must not start the cycle a second time.
+ */
+export function decideCycle(
+  spec: SpendingLimitSpec,
+  recorded: CycleStatus | undefined,
+  served: LimitConfig | undefined,
+  now: EpochMs,
+): CycleStatus {
+  const wanted = {
+    durationMs: durationOf(spec),
+    scope: spec.scope,
+    threshold: spec.threshold,
+    thresholdType: spec.thresholdType,
+    ...(spec.startTime === undefined ? {} : { specStartTime: spec.startTime }),
+  };
+  if (spec.startTime !== undefined && spec.startTime !== recorded?.specStartTime)
+    return { startTime: iso(Date.parse(spec.startTime)), ...wanted };
+  if (recorded !== undefined && isSameLimit(recorded, wanted))
+    return isRecordedAs(recorded, wanted) ? recorded : { startTime: recorded.startTime, ...wanted };
+  if (served !== undefined && isSameLimit(served, wanted))
+    return { startTime: iso(served.startMs), ...wanted };
+  return { startTime: iso(now), ...wanted };
+}
+
+/** Length of a cycle in milliseconds. */
+export function durationOf({ cycleDuration }: Pick<SpendingLimitSpec, 'cycleDuration'>): number {
+  return cycleDuration.value * cycleUnits[cycleDuration.unit];
+}
+
+type LimitFields = Pick<LimitConfig, 'durationMs' | 'scope' | 'threshold' | 'thresholdType'>;
+
+function isSameLimit(a: LimitFields, b: LimitFields): boolean {
+  return (
+    a.durationMs === b.durationMs &&
+    a.scope === b.scope &&
+    a.threshold === b.threshold &&
+    a.thresholdType === b.thresholdType
+  );
+}
+
+// A startTime that was taken out of the spec leaves the record too: put back, it is new again.
+function isRecordedAs(recorded: CycleStatus, wanted: { readonly specStartTime?: string }): boolean {
+  return recorded.specStartTime === wanted.specStartTime;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,67 @@
+import { finding } from '../resources/conditions.js';
+import type { Finding } from '../resources/conditions.js';
+import type { Organisation } from '../resources/organisation.js';
+import type { Paymaster } from '../resources/paymaster.js';
+import { isAddressText, parseAddress } from '../units/address.js';
+import type { Address } from '../units/address.js';
+import type { ProfileConfig } from './chain-config.js';
+import { verifyFunding } from './funding-proof.js';
+
+export type Funding = {
+  /** The proven wallet of the paymaster's own. */
+  readonly address?: Address;
+  /** Set when a wallet is named and nothing shows that it agreed. */
+  readonly refused?: Finding;
+};
+
+/**
+ * Which wallet may pay for a paymaster. A wallet is honoured when its Organisation lists it (the platform's hand), or
+ * when it signed a message for exactly this paymaster. A contract that keeps one deposit for all has nothing that a
+ * wallet could agree to, so there only the platform's word counts.
+ */
+export function resolveFunding(
+  paymaster: Paymaster,
+  organisation: Organisation,
+  profile: ProfileConfig,
+  keepsSponsorBalances: boolean,
+): Funding {
+  const funding = paymaster.spec.funding;
+  if (funding === undefined) return {};
+  if (!isAddressText(funding.address)) return notProven('spec.funding.address must be 0x and 40 hex digits.');
+  const address = parseAddress(funding.address);
+  const vouched = (organisation.spec.fundingAddresses ?? []).map((listed) => listed.toLowerCase());
+  if (vouched.includes(address.toLowerCase())) return { address };
+  if (!keepsSponsorBalances)
+    return notProven(
+      `The contract of version ${profile.version} keeps one deposit for all: only an address in fundingAddresses of Organisation ${organisation.metadata.name} is accepted.`,
+    );
+  const terms = {
+    chainId: paymaster.spec.chainId,
+    contract: profile.sponsorship,
+    namespace: paymaster.metadata.namespace ?? '',
+    paymaster: paymaster.metadata.name,
+  };
+  if (funding.message === undefined || funding.signature === undefined)
+    return notProven(
+      `Sign the funding message with ${address} and give message and signature in spec.funding, or list the address in fundingAddresses of Organisation ${organisation.metadata.name}.`,
+    );
+  const verdict = verifyFunding({
+    ...terms,
+    ...funding,
+    message: funding.message,
+    signature: funding.signature,
+  });
+  if (verdict.proven) return { address };
+  return notProven(`The proof in spec.funding is not accepted: ${verdict.problem}.`);
+}
+
+/** The profile's default funding wallet, if it serves this organisation. */
+export function defaultFundingOf(profile: ProfileConfig, namespace: string): Address | undefined {
+  const organisations = profile.defaultFunding?.organisations ?? [];
+  const serves = organisations.includes('*') || organisations.includes(namespace);
+  return serves ? profile.defaultFunding?.address : undefined;
+}
+
+function notProven(message: string): Funding {
+  return { refused: finding('Accepted', 'FundingNotProven', message) };
+}

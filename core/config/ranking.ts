@@ -1,0 +1,46 @@
+import type { ObjectMeta } from '../resources/meta.js';
+
+type Object = { readonly metadata: ObjectMeta };
+
+/**
+ * Objects in the order of their right to a name: those already programmed first, since taking a name away from what is
+ * being served would be an outage, then the oldest, then by object name so that every replica agrees.
+ */
+export function rank<T extends Object>(
+  objects: readonly T[],
+  isProgrammed: (object: T) => boolean,
+): readonly T[] {
+  const programmed = new Set(objects.filter(isProgrammed));
+  return [...objects].sort(
+    (a, b) => Number(programmed.has(b)) - Number(programmed.has(a)) || compareAge(a, b),
+  );
+}
+
+/** Oldest first; the order in which children of a paymaster are compiled, so that equal sources compile equally. */
+export function compareAge(a: Object, b: Object): number {
+  return (
+    compareText(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
+    compareText(a.metadata.name, b.metadata.name)
+  );
+}
+
+/**
+ * Who holds each natural key: maps every object that lost it to the one that has it. `ranked` in order of right.
+ */
+export function conflicts<T>(ranked: readonly T[], keyOf: (object: T) => string): ReadonlyMap<T, T> {
+  const holders = new Map<string, T>();
+  const losers = new Map<T, T>();
+  for (const object of ranked) {
+    const key = keyOf(object);
+    const holder = holders.get(key);
+    if (holder === undefined) holders.set(key, object);
+    else losers.set(object, holder);
+  }
+  return losers;
+}
+
+// RFC 3339 in UTC sorts as text; locale collation would not be the same on every machine.
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

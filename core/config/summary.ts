@@ -1,0 +1,44 @@
+import { finding } from '../resources/conditions.js';
+import type { ConditionReason, Finding } from '../resources/conditions.js';
+
+type ReadyReason = ConditionReason<'Ready'>;
+
+// In the order in which somebody would mend things: what is wrong earlier explains what is wrong later.
+const causes: Readonly<Record<string, ReadyReason>> = {
+  Accepted: 'NotAccepted',
+  ResolvedRefs: 'NotResolved',
+  Programmed: 'NotProgrammed',
+  Reachable: 'ChainNotReady',
+  CodePresent: 'ChainNotReady',
+  EntryPointMatches: 'ChainNotReady',
+  HashMatches: 'ChainNotReady',
+  SignerAuthorized: 'SignerNotAuthorized',
+  Funded: 'NotFunded',
+};
+
+/**
+ * The summary condition `Ready` of an object from its other findings. `hold` is a reason of its own that outranks what
+ * the chain says, such as a suspension. What is not known yet makes it Unknown, never True.
+ */
+export function summarise(findings: readonly Finding[], hold?: Finding): Finding {
+  const wrong = firstWith(findings, 'False', isOwn) ?? hold ?? firstWith(findings, 'False');
+  if (wrong !== undefined && wrong.type === 'Ready') return wrong;
+  if (wrong !== undefined) return finding('Ready', causes[wrong.type] ?? 'NotAccepted', wrong.message);
+  const unknown = firstWith(findings, 'Unknown');
+  return unknown === undefined ? finding('Ready', 'Ready') : finding('Ready', 'Pending', unknown.message);
+}
+
+/** Conditions that follow from the resources alone. */
+function isOwn({ type }: Finding): boolean {
+  return type === 'Accepted' || type === 'ResolvedRefs' || type === 'Programmed';
+}
+
+function firstWith(
+  findings: readonly Finding[],
+  status: Finding['status'],
+  matches: (finding: Finding) => boolean = () => true,
+): Finding | undefined {
+  return Object.keys(causes)
+    .map((type) => findings.find((each) => each.type === type && each.status === status && matches(each)))
+    .find((each) => each !== undefined);
+}

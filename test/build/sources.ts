@@ -1,0 +1,35 @@
+import { compileChain } from '../../core/config/compile-chain.js';
+import type { LayoutFacts } from '../../core/config/compile-chain.js';
+import type { PaymasterSources } from '../../core/config/compile.js';
+import { parseAbi } from '../../core/resources/abi.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { aChain, aPaymaster, anOrganisation } from './resources.js';
+
+export const someLayouts: LayoutFacts = {
+  'vendor-1.1.0': { entryPointVersion: '0.6', supportsTokenMode: true },
+  'vendor-2.x': { entryPointVersion: '0.7', supportsTokenMode: true },
+  'verifying-0.7': { entryPointVersion: '0.7', supportsTokenMode: false },
+};
+
+export const someNow = Date.parse('2026-02-01T00:00:00.000Z') as EpochMs;
+
+/** Sources of a paymaster that has all it needs; `siblings` default to itself. */
+export function someSources(overrides: Partial<PaymasterSources> = {}): PaymasterSources {
+  const paymaster = overrides.paymaster ?? aPaymaster();
+  return {
+    paymaster,
+    contracts: [],
+    policies: [],
+    organisation: anOrganisation(),
+    siblings: [paymaster],
+    programmed: new Set(),
+    chain: compileChain({ chain: aChain(), feeTokens: [], layouts: someLayouts, previous: undefined }).config,
+    offeredChains: [31337],
+    masterKeys: { current: new Uint8Array(32).fill(1) },
+    previous: undefined,
+    readAbi: parseAbi,
+    keepsSponsorBalances: (layout) => layout !== 'verifying-0.7',
+    now: someNow,
+    ...overrides,
+  };
+}

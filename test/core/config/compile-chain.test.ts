@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import { compileChain } from '../../../core/config/compile-chain.js';
+import type { CompiledChain } from '../../../core/config/compile-chain.js';
+import type { FeeToken } from '../../../core/resources/fee-token.js';
+import type { Chain, ProfileSpec } from '../../../core/resources/chain.js';
+import { aChain, aFeeToken, aProfile } from '../../build/resources.js';
+import { someLayouts } from '../../build/sources.js';
+
+const compile = (chain: Chain, feeTokens: readonly FeeToken[] = []): CompiledChain =>
+  compileChain({ chain, feeTokens, layouts: someLayouts, previous: undefined });
+
+test('a chain is served with defaults written out and addresses in checksummed form', () => {
+  const { config, accepted } = compile(aChain({ delegates: [`0x${'ab'.repeat(20)}`] }), [aFeeToken()]);
+  expect(accepted.status).toBe('True');
+  expect(config).toEqual({
+    chainId: 31337,
+    objectName: 'dev',
+    configGeneration: 0,
+    suspended: false,
+    rpc: { urls: ['http://127.0.0.1:8545'] },
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    confirmations: 12,
+    delegates: ['0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB'],
+    gas: {},
+    profiles: [
+      {
+        version: '1.1.0',
+        layout: 'vendor-1.1.0',
+        entryPoint: '0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789',
+        sponsorship: '0x00000f79B7FaF42EEBAdbA19aCc07cD08Af44789',
+        signerFile: 'dev',
+        defaultFunding: { address: '0x00000000000000000000000000000000000000f1', organisations: ['*'] },
+        options: { priceMarkup: 1_000_000, unaccountedGas: 50_000 },
+      },
+    ],
+    feeTokens: [
+      expect.objectContaining({ symbol: 'USD', address: '0x00000000000000000000000000000000000000D1' }),
+    ],
+  });
+});
+
+describe('a profile is left out, and the others served,', () => {
+  const bad = { ...aProfile, version: 'bad' };
+  test.each<{ name: string; profile: object; message: string }>([
+    {
+      name: 'when its layout is unknown',
+      profile: { layout: 'vendor-9' },
+      message: 'layout must be one of vendor-1.1.0, vendor-2.x',
+    },
+    {
+      name: 'when its EntryPoint is of another version than its layout',
+      profile: { entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032' },
+      message: 'EntryPoint of version 0.7, but layout vendor-1.1.0 speaks to 0.6',
+    },
+    {
+      name: 'when its contract is no address',
+      profile: { addresses: { sponsorship: '0x1' } },
+      message: 'addresses.sponsorship must be',
+    },
+    {
+      name: 'when its contract is the zero address',
+      profile: { addresses: { sponsorship: `0x${'0'.repeat(40)}` } },
+      message: 'must not be the zero address',
+    },
+    {
+      name: 'when it names a token contract for a layout without mode ERC20',
+      profile: {
+        layout: 'verifying-0.7',
+        entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+        addresses: { sponsorship: `0x${'1'.repeat(40)}`, token: `0x${'1'.repeat(40)}` },
+      },
+      message: 'addresses.token must be absent',
+    },
+    { name: 'when its version is given twice', profile: { version: '1.1.0' }, message: 'given twice' },
+  ])('$name', ({ profile, message }) => {
+    const profiles: ProfileSpec[] = [aProfile, { ...bad, ...profile }];
+    const compiled = compile(aChain({ profiles }));
+    expect(compiled.config.profiles.map(({ version }) => version)).toEqual(['1.1.0']);
+    expect(compiled.profiles[1]?.accepted).toMatchObject({
+      status: 'False',
+      message: expect.stringContaining(message),
+    });
+    expect(compiled.accepted.message).toContain(message);
+  });
+});
+
+test('an EntryPoint of its own address is accepted for any layout', () => {
+  const compiled = compile(aChain({ profiles: [{ ...aProfile, entryPoint: `0x${'5'.repeat(40)}` }] }));
+  expect(compiled.accepted.status).toBe('True');
+});
+
+test('of two fee tokens with one address the oldest is served', () => {
+  const late = aFeeToken({
+    meta: { name: 'late', creationTimestamp: '2026-05-01T00:00:00Z' },
+    symbol: 'LATE',
+  });
+  const compiled = compile(aChain(), [late, aFeeToken()]);
+  expect(compiled.config.feeTokens.map(({ symbol }) => symbol)).toEqual(['USD']);
+  expect(compiled.feeTokens.map(({ accepted }) => accepted.reason)).toEqual(['Accepted', 'NameConflict']);
+});

@@ -1,0 +1,535 @@
+import { describe, expect, test } from '@jest/globals';
+import { Wallet } from 'ethers';
+import { deriveApiKey, hashApiKey } from '../../../core/config/api-key.js';
+import { compileChain } from '../../../core/config/compile-chain.js';
+import { compilePaymaster, holdsItsName } from '../../../core/config/compile.js';
+import type { CompiledPaymaster, PaymasterSources } from '../../../core/config/compile.js';
+import { fundingMessage } from '../../../core/config/funding-proof.js';
+import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
+import { maxConfigBytes } from '../../../core/config/paymaster-config.js';
+import { parseAddress } from '../../../core/units/address.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import {
+  aChain,
+  aLimit,
+  aPaymaster,
+  aPolicy,
+  aProfile,
+  aSmartContract,
+  anOrganisation,
+} from '../../build/resources.js';
+import { someLayouts, someNow, someSources } from '../../build/sources.js';
+
+const compile = (overrides: Partial<PaymasterSources> = {}): CompiledPaymaster =>
+  compilePaymaster(someSources(overrides));
+const younger = { creationTimestamp: '2026-01-02T12:00:00.000Z' };
+
+describe('a paymaster that has all it needs', () => {
+  const compiled = compile({
+    contracts: [aSmartContract()],
+    policies: [
+      aPolicy(),
+      aPolicy({
+        meta: { name: 'shop-hook', ...younger },
+        name: 'Hook',
+        policyType: 'WEBHOOK',
+        webhook: { url: 'https://rules.example/check' },
+      }),
+      aPolicy({
+        meta: { name: 'shop-deploy' },
+        name: 'Deploy',
+        policyType: 'WALLET_DEPLOYMENT',
+        walletDeployment: {},
+      }),
+    ],
+  });
+
+  test('is accepted, resolved and programmed', () => {
+    const { accepted, resolved, programmed } = compiled;
+    expect([accepted, resolved, programmed].map(({ type, status }) => `${type}=${status}`)).toEqual([
+      'Accepted=True',
+      'ResolvedRefs=True',
+      'Programmed=True',
+    ]);
+  });
+
+  test('is served with its contracts and policies, and without any secret', () => {
+    const id = paymasterIdOf('acme', 'shop');
+    const apiKey = deriveApiKey(new Uint8Array(32).fill(1), {
+      namespace: 'acme',
+      name: 'shop',
+      keyGeneration: 1,
+    });
+    expect(compiled.config).toEqual({
+      paymasterId: id,
+      namespace: 'acme',
+      objectName: 'shop',
+      name: 'Shop',
+      chainId: 31337,
+      version: '1.1.0',
+      configGeneration: 0,
+      suspended: false,
+      keys: [{ sha256: hashApiKey(apiKey) }],
+      tokens: [],
+      defaultContractAction: 'Allow',
+      contractsRegistered: true,
+      contracts: [
+        { name: 'NFT', address: '0x00000000000000000000000000000000000000C1', selectors: ['0x42966c68'] },
+      ],
+      limits: [
+        {
+          policyId: policyIdOf('acme', 'shop-limit'),
+          name: 'Daily',
+          scope: 'PAYMASTER',
+          thresholdType: 'COUNT',
+          threshold: '10',
+          startMs: someNow,
+          durationMs: 86_400_000,
+        },
+      ],
+      webhooks: [
+        {
+          policyId: policyIdOf('acme', 'shop-hook'),
+          name: 'Hook',
+          url: 'https://rules.example/check',
+          method: 'POST',
+          onError: 'Deny',
+        },
+      ],
+      walletDeployment: true,
+      invalidPolicies: [],
+      gas: {},
+      maxExpirySeconds: 7200,
+    });
+    expect(JSON.stringify(compiled.config)).not.toContain(apiKey);
+  });
+
+  test('shows id, addresses, fingerprint and counts in its status', () => {
+    expect(compiled.status).toEqual({
+      paymasterId: compiled.config.paymasterId,
+      address: '0x00000f79B7FaF42EEBAdbA19aCc07cD08Af44789',
+      apiKeyFingerprint: compiled.config.keys[0]?.sha256.slice(0, 8),
+      contracts: 1,
+      policies: 3,
+    });
+  });
+
+  test('compiles equally from its sources in any order', () => {
+    const contracts = [
+      aSmartContract(),
+      aSmartContract({ meta: { name: 'b', ...younger }, name: 'B', address: `0x${'2'.repeat(40)}` }),
+    ];
+    const policies = [aPolicy(), aPolicy({ meta: { name: 'p', ...younger }, name: 'P' })];
+    const reversed = { contracts: [...contracts].reverse(), policies: [...policies].reverse() };
+    expect(compile(reversed).config).toEqual(compile({ contracts, policies }).config);
+  });
+});
+
+describe('a paymaster may not be served', () => {
+  const owner = new Wallet(`0x${'11'.repeat(32)}`);
+  test.each<{ name: string; sources: Partial<PaymasterSources>; reason: string; message: string }>([
+    {
+      name: 'in a namespace without Organisation',
+      sources: { organisation: undefined },
+      reason: 'NoOrganisation',
+      message: 'No Organisation has spec.namespace "acme"',
+    },
+    {
+      name: 'on a chain that nobody offers',
+      sources: { chain: undefined, offeredChains: [1, 137] },
+      reason: 'ChainNotFound',
+      message: 'No Chain with chainId 31337 is offered; offered: 1, 137.',
+    },
+    {
+      name: 'with a version that the chain lacks',
+      sources: { paymaster: aPaymaster({ version: '9.9.9' }) },
+      reason: 'VersionNotFound',
+      message: 'Chain 31337 has no version "9.9.9"; offered: 1.1.0.',
+    },
+    {
+      name: 'on a chain that its Organisation may not use',
+      sources: { organisation: anOrganisation({ chains: [1] }) },
+      reason: 'ChainNotAllowed',
+      message: 'may use the chains 1, not 31337',
+    },
+    {
+      name: 'under a name that an older one holds',
+      sources: {
+        paymaster: aPaymaster({ meta: younger }),
+        siblings: [aPaymaster({ meta: younger }), aPaymaster({ meta: { name: 'first' } })],
+      },
+      reason: 'NameConflict',
+      message: 'Paymaster first has the name "Shop" on chain 31337',
+    },
+    {
+      name: 'under a name that a younger one holds already',
+      sources: {
+        siblings: [aPaymaster(), aPaymaster({ meta: { name: 'late', ...younger } })],
+        programmed: new Set(['late']),
+      },
+      reason: 'NameConflict',
+      message: 'Paymaster late has the name',
+    },
+    {
+      name: 'over the quota of paymasters',
+      sources: {
+        paymaster: aPaymaster({ meta: younger }),
+        siblings: [aPaymaster({ meta: younger }), aPaymaster({ meta: { name: 'first' }, name: 'First' })],
+        organisation: anOrganisation({ quotas: { paymasters: 1 } }),
+      },
+      reason: 'QuotaExceeded',
+      message: 'allows 1 paymasters',
+    },
+    {
+      name: 'with a funding wallet that proved nothing',
+      sources: { paymaster: aPaymaster({ funding: { address: owner.address } }) },
+      reason: 'FundingNotProven',
+      message: `Sign the funding message with ${owner.address}`,
+    },
+    {
+      name: 'with a signature over something else',
+      sources: {
+        paymaster: aPaymaster({
+          funding: { address: owner.address, message: 'hi', signature: owner.signMessageSync('hi') },
+        }),
+      },
+      reason: 'FundingNotProven',
+      message: 'the message is not a funding message of this service',
+    },
+    {
+      name: 'with a previousKeyUntil that is no time',
+      sources: { paymaster: aPaymaster({ previousKeyUntil: 'soon' }) },
+      reason: 'Invalid',
+      message: 'spec.previousKeyUntil',
+    },
+  ])('$name', ({ sources, reason, message }) => {
+    const compiled = compile(sources);
+    const refused = [compiled.accepted, compiled.resolved].find(({ status }) => status === 'False');
+    expect(refused?.reason).toBe(reason);
+    expect(refused?.message).toContain(message);
+    expect(compiled.config.notReady).toEqual({ reason, message: refused?.message });
+    expect(compiled.programmed).toMatchObject({ status: 'False', reason: 'NotAccepted' });
+  });
+
+  test('but keeps being served as it was, next to a newcomer that takes its name', () => {
+    const siblings = [aPaymaster({ meta: younger }), aPaymaster({ meta: { name: 'new' } })];
+    const sources = { paymaster: aPaymaster({ meta: younger }), siblings, programmed: new Set(['shop']) };
+    expect(compile(sources).accepted.status).toBe('True');
+  });
+
+  test('the loser of a name never counts as its holder', () => {
+    const loser = compile({ siblings: [aPaymaster(), aPaymaster({ meta: { name: 'a' } })] });
+    expect(loser.accepted.reason).toBe('NameConflict');
+    expect(holdsItsName(loser.config)).toBe(false);
+    expect(holdsItsName(compile().config)).toBe(true);
+    expect(holdsItsName(undefined)).toBe(false);
+  });
+
+  test('names are counted per chain', () => {
+    const other = aPaymaster({ meta: { name: 'a' }, chainId: 1 });
+    expect(compile({ siblings: [aPaymaster(), other] }).accepted.status).toBe('True');
+  });
+});
+
+describe('a funding wallet is honoured', () => {
+  const owner = new Wallet(`0x${'11'.repeat(32)}`);
+  const message = fundingMessage({
+    chainId: 31337,
+    contract: parseAddress(aProfile.addresses.sponsorship),
+    namespace: 'acme',
+    paymaster: 'shop',
+    nonce: 'abcdefgh',
+    time: someNow,
+  });
+  const proven = { address: owner.address.toLowerCase(), message, signature: owner.signMessageSync(message) };
+
+  test('when it signed for exactly this paymaster', () => {
+    const compiled = compile({ paymaster: aPaymaster({ funding: proven }) });
+    expect(compiled.accepted.status).toBe('True');
+    expect(compiled.config.fundingAddress).toBe(owner.address);
+  });
+
+  test('never for another paymaster that shows the same signature', () => {
+    const paymaster = aPaymaster({ meta: { name: 'thief' }, funding: proven });
+    const compiled = compile({ paymaster, siblings: [paymaster] });
+    expect(compiled.accepted.reason).toBe('FundingNotProven');
+    expect(compiled.config.fundingAddress).toBeUndefined();
+  });
+
+  test('when its Organisation lists it, in any case', () => {
+    const organisation = anOrganisation({
+      fundingAddresses: [owner.address.toUpperCase().replace('0X', '0x')],
+    });
+    const paymaster = aPaymaster({ funding: { address: owner.address } });
+    expect(compile({ organisation, paymaster }).config.fundingAddress).toBe(owner.address);
+  });
+
+  test('only by the word of the platform where the contract keeps one deposit for all', () => {
+    const profile = {
+      ...aProfile,
+      layout: 'verifying-0.7' as const,
+      entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+    };
+    const chain = compileChain({
+      chain: aChain({ profiles: [profile] }),
+      feeTokens: [],
+      layouts: someLayouts,
+      previous: undefined,
+    }).config;
+    const paymaster = aPaymaster({ funding: proven });
+    expect(compile({ chain, paymaster }).accepted).toMatchObject({
+      reason: 'FundingNotProven',
+      message: expect.stringContaining('keeps one deposit for all'),
+    });
+    const organisation = anOrganisation({ fundingAddresses: [owner.address] });
+    expect(compile({ chain, paymaster, organisation }).accepted.status).toBe('True');
+  });
+});
+
+describe('keys', () => {
+  const master = { current: new Uint8Array(32).fill(1), previous: new Uint8Array(32).fill(2) };
+  const keyOf = (which: Uint8Array, keyGeneration: number): string =>
+    hashApiKey(deriveApiKey(which, { namespace: 'acme', name: 'shop', keyGeneration }));
+
+  test('of the previous generation work until previousKeyUntil', () => {
+    const paymaster = aPaymaster({ keyGeneration: 2, previousKeyUntil: '2026-03-01T00:00:00Z' });
+    expect(compile({ paymaster }).config.keys).toEqual([
+      { sha256: keyOf(master.current, 2) },
+      { sha256: keyOf(master.current, 1), validUntil: Date.parse('2026-03-01T00:00:00Z') },
+    ]);
+  });
+
+  test('of the previous generation stop at once without previousKeyUntil', () => {
+    expect(compile({ paymaster: aPaymaster({ keyGeneration: 2 }) }).config.keys).toEqual([
+      { sha256: keyOf(master.current, 2) },
+    ]);
+  });
+
+  test('of both master keys work while the master key is rotated, the current one first', () => {
+    expect(compile({ masterKeys: master }).config.keys).toEqual([
+      { sha256: keyOf(master.current, 1) },
+      { sha256: keyOf(master.previous, 1) },
+    ]);
+  });
+
+  test('tokens of the organisation are served with their expiry, and an unreadable expiry has passed', () => {
+    const organisation = anOrganisation({
+      tokens: [
+        { name: 'ci', sha256: 'a'.repeat(64) },
+        { name: 'old', sha256: 'b'.repeat(64), expiresAt: '2026-03-01T00:00:00Z' },
+        { name: 'typo', sha256: 'c'.repeat(64), expiresAt: 'tomorrow' },
+      ],
+    });
+    expect(compile({ organisation }).config.tokens).toEqual([
+      { sha256: 'a'.repeat(64) },
+      { sha256: 'b'.repeat(64), validUntil: Date.parse('2026-03-01T00:00:00Z') },
+      { sha256: 'c'.repeat(64), validUntil: 0 },
+    ]);
+  });
+});
+
+describe('contracts', () => {
+  test.each([
+    { name: 'paused', contract: aSmartContract({ active: false }), accepted: 'True' },
+    { name: 'broken', contract: aSmartContract({ abi: 'no json' }), accepted: 'False' },
+    {
+      name: 'with an unknown method',
+      contract: aSmartContract({ whitelistedMethods: ['fly'] }),
+      accepted: 'False',
+    },
+  ])('that are $name sponsor nothing and never open the paymaster', ({ contract, accepted }) => {
+    const compiled = compile({ contracts: [contract] });
+    expect(compiled.contracts[0]?.accepted.status).toBe(accepted);
+    expect(compiled.config).toMatchObject({ contracts: [], contractsRegistered: true });
+    expect(compiled.openSponsorship).toMatchObject({ status: 'False', reason: 'ContractsRegistered' });
+  });
+
+  test('with an unknown method name it and those that exist', () => {
+    const compiled = compile({ contracts: [aSmartContract({ whitelistedMethods: ['fly'] })] });
+    expect(compiled.contracts[0]?.accepted.message).toBe(
+      'spec.whitelistedMethods[0] must be a method of the ABI (mint, burn), got "fly".',
+    );
+    expect(compiled.contracts[0]?.methods).toEqual(['mint', 'burn']);
+  });
+
+  test('without whitelistedMethods are registered and nothing of them is sponsored', () => {
+    const { whitelistedMethods: _, ...spec } = aSmartContract().spec;
+    const compiled = compile({ contracts: [{ ...aSmartContract(), spec }] });
+    expect(compiled.config.contracts).toEqual([expect.objectContaining({ name: 'NFT', selectors: [] })]);
+  });
+
+  test.each([
+    {
+      name: 'an address',
+      other: { name: 'Other', address: '0x00000000000000000000000000000000000000C1' },
+      what: 'address',
+    },
+    { name: 'a name', other: { address: `0x${'2'.repeat(40)}` }, what: 'name "NFT"' },
+  ])('that share $name: the oldest has it, the other says so', ({ other, what }) => {
+    const late = aSmartContract({ meta: { name: 'late', ...younger }, ...other });
+    const compiled = compile({ contracts: [late, aSmartContract()] });
+    expect(compiled.config.contracts.map(({ name }) => name)).toEqual(['NFT']);
+    const loser = compiled.contracts.find(({ object }) => object === late);
+    expect(loser?.accepted).toMatchObject({ reason: 'NameConflict', message: expect.stringContaining(what) });
+  });
+
+  test('that share a name after a change: the one that is served keeps it', () => {
+    const served = aSmartContract({ meta: { name: 'late', ...younger } });
+    const previous = compile({ contracts: [served] }).config;
+    const renamed = aSmartContract({ meta: { name: 'early' }, address: `0x${'2'.repeat(40)}` });
+    const compiled = compile({ contracts: [renamed, served], previous });
+    expect(compiled.config.contracts).toEqual(previous.contracts);
+  });
+
+  test('over the quota are not served, the oldest are', () => {
+    const compiled = compile({
+      organisation: anOrganisation({ quotas: { contractsPerPaymaster: 1 } }),
+      contracts: [
+        aSmartContract({ meta: { name: 'b', ...younger }, name: 'B', address: `0x${'2'.repeat(40)}` }),
+        aSmartContract(),
+      ],
+    });
+    expect(compiled.contracts.map(({ accepted }) => accepted.reason)).toEqual(['Accepted', 'QuotaExceeded']);
+    expect(compiled.config.contracts).toHaveLength(1);
+  });
+
+  test.each([
+    { action: 'Allow' as const, status: 'True', reason: 'NoContracts' },
+    { action: 'Deny' as const, status: 'False', reason: 'Denied' },
+  ])('none registered and default $action is OpenSponsorship=$status', ({ action, status, reason }) => {
+    const compiled = compile({ paymaster: aPaymaster({ defaultContractAction: action }) });
+    expect(compiled.openSponsorship).toMatchObject({ status, reason });
+    expect(compiled.config).toMatchObject({ contractsRegistered: false, defaultContractAction: action });
+  });
+});
+
+describe('policies', () => {
+  test.each([
+    { name: 'a unit of weeks', change: { cycleDuration: { value: 1, unit: 'week' } } },
+    { name: 'a cycle of nothing', change: { cycleDuration: { value: 0, unit: 'day' } } },
+    { name: 'half a count', change: { threshold: '1.5' } },
+    { name: 'a negative threshold', change: { threshold: '-1' } },
+    {
+      name: 'an amount finer than wei',
+      change: { thresholdType: 'NATIVE_ASSET', threshold: `0.${'1'.repeat(19)}` },
+    },
+    { name: 'a start that is no time', change: { startTime: 'noon' } },
+  ])('with $name refuse every request until they are mended', ({ change }) => {
+    const broken = aPolicy();
+    const policy = {
+      ...broken,
+      spec: { ...broken.spec, spendingLimit: { ...aLimit, ...change } as typeof aLimit },
+    };
+    const compiled = compile({ policies: [policy] });
+    expect(compiled.policies[0]?.accepted).toMatchObject({ status: 'False', reason: 'Invalid' });
+    expect(compiled.config).toMatchObject({ limits: [], invalidPolicies: ['Daily'] });
+  });
+
+  test.each(['ftp://x', 'not a url', 'https://user:pw@host/'])(
+    'with the webhook %s are not accepted',
+    (url) => {
+      const compiled = compile({ policies: [aPolicy({ policyType: 'WEBHOOK', webhook: { url } })] });
+      expect(compiled.config).toMatchObject({ webhooks: [], invalidPolicies: ['Daily'] });
+      expect(compiled.policies[0]?.accepted.message).not.toContain('pw@');
+    },
+  );
+
+  test('that break keep their last compiled form', () => {
+    const previous = compile({ policies: [aPolicy()] }).config;
+    const broken = aPolicy({ spendingLimit: { ...aLimit, threshold: 'x' } });
+    const compiled = compile({ policies: [broken], previous });
+    expect(compiled.policies[0]?.accepted.reason).toBe('Invalid');
+    expect(compiled.config.limits).toEqual(previous.limits);
+    expect(compiled.config.invalidPolicies).toEqual([]);
+  });
+
+  test('that are paused are not served, broken or not', () => {
+    const previous = compile({ policies: [aPolicy()] }).config;
+    const paused = aPolicy({ active: false });
+    const broken = aPolicy({ active: false, spendingLimit: { ...aLimit, threshold: 'x' } });
+    for (const policy of [paused, broken])
+      expect(compile({ policies: [policy], previous }).config).toMatchObject({
+        limits: [],
+        invalidPolicies: [],
+      });
+  });
+
+  test('renamed to a taken name keep their last form, and the holder its name', () => {
+    const two = [aPolicy(), aPolicy({ meta: { name: 'b', ...younger }, name: 'B' })];
+    const previous = compile({ policies: two }).config;
+    const renamed = aPolicy({ meta: { name: 'shop-limit', generation: 2 }, name: 'B' });
+    const compiled = compile({ policies: [renamed, two[1] ?? aPolicy()], previous });
+    expect(compiled.policies[0]?.accepted).toMatchObject({ reason: 'NameConflict' });
+    expect(compiled.config.limits).toEqual(previous.limits);
+  });
+
+  test('that never were valid refuse, those next to them still count', () => {
+    const compiled = compile({
+      policies: [aPolicy(), aPolicy({ meta: { name: 'b' }, name: 'B', policyType: 'WEBHOOK' })],
+    });
+    expect(compiled.config.limits).toHaveLength(1);
+    expect(compiled.config.invalidPolicies).toEqual(['B']);
+  });
+});
+
+describe('what is too large', () => {
+  const many = (count: number): ReturnType<typeof aSmartContract>[] =>
+    Array.from({ length: count }, (_, index) =>
+      aSmartContract({
+        meta: { name: `c${index}` },
+        name: `C${index}`,
+        address: `0x${index.toString(16).padStart(40, '0')}`,
+      }),
+    );
+
+  test('is not served: the last form stays, and the condition says so', () => {
+    const previous = compile({ contracts: many(1000) }).config;
+    expect(previous.contracts).toHaveLength(1000);
+    const compiled = compile({ contracts: many(1001), previous });
+    expect(compiled.programmed).toMatchObject({ status: 'False', reason: 'TooLarge' });
+    expect(compiled.config).toEqual(previous);
+  });
+
+  test('still obeys suspension and key rotation at once', () => {
+    const previous = compile({ contracts: many(10) }).config;
+    const paymaster = aPaymaster({ suspended: true, keyGeneration: 2 });
+    const compiled = compile({ paymaster, contracts: many(1001), previous });
+    expect(compiled.config).toMatchObject({ suspended: true, contracts: previous.contracts });
+    expect(compiled.config.keys).not.toEqual(previous.keys);
+  });
+
+  test('never leaves a paymaster open that was open before it had contracts', () => {
+    const compiled = compile({ contracts: many(1001), previous: compile().config });
+    expect(compiled.config).toMatchObject({ contractsRegistered: true, contracts: [] });
+  });
+
+  test('from the start signs nothing', () => {
+    const compiled = compile({ contracts: many(1001) });
+    expect(compiled.config).toMatchObject({ contracts: [], notReady: { reason: 'TooLarge' } });
+    expect(compile({ contracts: many(1), previous: compiled.config }).config.notReady).toBeUndefined();
+  });
+
+  test('counts bytes too', () => {
+    const webhooks = Array.from({ length: 400 }, (_, index) =>
+      aPolicy({
+        meta: { name: `w${index}` },
+        name: `W${index}`,
+        policyType: 'WEBHOOK',
+        webhook: { url: `https://host.example/${'x'.repeat(1500)}` },
+      }),
+    );
+    expect(JSON.stringify(webhooks).length).toBeGreaterThan(maxConfigBytes);
+    expect(compile({ policies: webhooks }).programmed.reason).toBe('TooLarge');
+  });
+});
+
+test('a suspended paymaster says so in what is served', () => {
+  expect(compile({ paymaster: aPaymaster({ suspended: true }) }).config.suspended).toBe(true);
+});
+
+test('what is served does not move while time passes', () => {
+  const policies = [aPolicy()];
+  const first = compile({ policies });
+  const later = compile({ policies, previous: first.config, now: (someNow + 5_000_000) as EpochMs });
+  expect(later.config).toEqual(first.config);
+});
