@@ -1,5 +1,5 @@
 import type { Layout, PaymasterGas } from '../layout.js';
-import { noPaymasterGas } from '../prefund.js';
+import { noPaymasterGas } from '../../userop/gas.js';
 import { sponsorshipCodec } from './sponsorship.js';
 
 // One deployed contract per EntryPoint; both modes at one address. 0.8 differs from 0.7 in the EntryPoint only: its

@@ -11,7 +11,7 @@ import {
   userOperation07Values,
 } from '../abi.js';
 import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
-import { requiredPrefund } from '../prefund.js';
+import { maxCost } from '../../userop/gas.js';
 import { readAddress, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import {
@@ -52,7 +52,7 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
   return {
     gas: () => gas,
     minVerificationGasLimit: 0n,
-    need: (op) => ({ entryPoint: requiredPrefund(op, version, gas), funding: undefined }),
+    need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
     hash: (op, terms) => {
       const words = zeroed(64);
       words.set(keccak256(format.operationWords(op, unsigned(format, terms, gas))), 0);

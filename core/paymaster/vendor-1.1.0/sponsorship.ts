@@ -3,7 +3,7 @@ import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
 import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
-import { noPaymasterGas, requiredPrefund } from '../prefund.js';
+import { noPaymasterGas, maxCost } from '../../userop/gas.js';
 import { expectZero, readAddress, readAddressWord, readExactly, readUint48Word } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import {
@@ -45,7 +45,7 @@ export const sponsorship: SponsorshipCodec = {
   // The contract compares verificationGasLimit with nothing; too little of it fails validation, and nobody pays.
   minVerificationGasLimit: 0n,
   need: (op) => {
-    const prefund = requiredPrefund(op, '0.6', noPaymasterGas);
+    const prefund = maxCost(op, '0.6', noPaymasterGas);
     // Validation compares the sponsor's balance with the very prefund that the EntryPoint asks of the contract.
     return { entryPoint: prefund, funding: prefund };
   },

@@ -10,7 +10,7 @@ import {
   verifyingSignerCall,
 } from '../abi.js';
 import type { DepositNeed, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
-import { requiredPrefund } from '../prefund.js';
+import { maxCost } from '../../userop/gas.js';
 import { readAddress, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import {
@@ -74,7 +74,7 @@ const size = 153;
  * contract's by 2 wei, never fall short.
  */
 function need(op: FinalUserOperation, options: Options, gas: PaymasterGas): DepositNeed {
-  const prefund = requiredPrefund(op, '0.7', gas);
+  const prefund = maxCost(op, '0.7', gas);
   const overhead = BigInt(options.unaccountedGas) * op.maxFeePerGas;
   const marked = divideUp((prefund + overhead) * BigInt(options.priceMarkup), 1_000_000n);
   const penalty = divideUp(10n * (op.callGasLimit + gas.paymasterPostOpGasLimit) * op.maxFeePerGas, 100n);

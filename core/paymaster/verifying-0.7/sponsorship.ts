@@ -4,7 +4,7 @@ import type { Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
 import { encodeCall, userOperation07, userOperation07Values, verifyingSignerCall } from '../abi.js';
 import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
-import { requiredPrefund } from '../prefund.js';
+import { maxCost } from '../../userop/gas.js';
 import { readAddress, readExactly, readPaymasterGas, readUint48Word } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import {
@@ -39,7 +39,7 @@ export function sponsorshipCodec(gas: PaymasterGas): SponsorshipCodec {
   return {
     gas: () => gas,
     minVerificationGasLimit: 0n,
-    need: (op) => ({ entryPoint: requiredPrefund(op, '0.7', gas), funding: undefined }),
+    need: (op) => ({ entryPoint: maxCost(op, '0.7', gas), funding: undefined }),
     hash: (op, terms) => hash(op, terms, gas),
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,

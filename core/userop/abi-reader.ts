@@ -1,0 +1,121 @@
+import { toAddressKey } from '../units/address.js';
+import type { AddressKey } from '../units/address.js';
+import type { Hex } from '../units/hex.js';
+import { Undecodable } from './call.js';
+import type { Range } from './call.js';
+
+const zeros = '0'.repeat(64);
+const zeros56 = '0'.repeat(56);
+const zeros24 = '0'.repeat(24);
+
+/**
+ * Reads ABI-encoded arguments out of hex text without converting it. As strict as Solidity's decoder or stricter:
+ * everything lies inside the range, addresses have clean padding, byte strings are padded to whole words, and tails follow each
+ * other without overlap, as every encoder writes them. Positions are byte offsets from the start of the hex text.
+ */
+export class AbiReader {
+  /** Lowercase. */
+  readonly hex: Hex;
+  /** Offsets of tails count from here. */
+  private readonly base: number;
+  private readonly end: number;
+  /** End of the last tail that was read: the next may not begin before it. */
+  private tail: number;
+
+  /** Reads arguments of which the head, `headWords` words, begins at `range.start`. */
+  constructor(hex: Hex, range: Range, headWords: number) {
+    this.hex = hex;
+    this.base = range.start;
+    this.end = range.end;
+    this.tail = range.start + 32 * headWords;
+    if (this.tail > this.end) throw new Undecodable(`the arguments at byte ${this.base} are cut off`);
+  }
+
+  /** An address, from the word at `at`. */
+  address(at: number): AddressKey {
+    const from = this.word(at);
+    if (!this.hex.startsWith(zeros24, from))
+      throw new Undecodable(`the word at byte ${at} is no address: its padding is not zero`);
+    return toAddressKey(`0x${this.hex.slice(from + 24, from + 64)}`);
+  }
+
+  /** A uint256, from the word at `at`. */
+  uint256(at: number): bigint {
+    const from = this.word(at);
+    return this.hex.startsWith(zeros, from) ? 0n : BigInt(`0x${this.hex.slice(from, from + 64)}`);
+  }
+
+  /** A length, offset or small integer, from the word at `at`. */
+  size(at: number): number {
+    const from = this.word(at);
+    if (!this.hex.startsWith(zeros56, from))
+      throw new Undecodable(`the word at byte ${at} is larger than any offset or length can be`);
+    return parseInt(this.hex.slice(from + 56, from + 64), 16);
+  }
+
+  /** The byte string whose offset is in the word at `at`. */
+  bytes(at: number): Range {
+    const from = this.tailAt(at);
+    const start = from + 32;
+    const end = start + this.size(from);
+    this.take(at, start + Math.ceil((end - start) / 32) * 32);
+    return { start, end };
+  }
+
+  /** The array of one-word elements whose offset is in the word at `at`: first element and length, at most `most`. */
+  words(at: number, most: number): { readonly start: number; readonly length: number } {
+    const from = this.tailAt(at);
+    const length = this.length(from, most);
+    const start = from + 32;
+    this.take(at, start + 32 * length);
+    return { start, length };
+  }
+
+  /** A reader of the array of dynamic elements whose offset is in the word at `at`: element i's offset is its word i. */
+  elements(
+    at: number,
+    most: number,
+  ): { readonly reader: AbiReader; readonly start: number; readonly length: number } {
+    const from = this.tailAt(at);
+    const length = this.length(from, most);
+    const start = from + 32;
+    return { reader: new AbiReader(this.hex, { start, end: this.end }, length), start, length };
+  }
+
+  /** A reader of the struct whose offset is in the word at `at`; its head has `headWords` words. */
+  struct(at: number, headWords: number): { readonly reader: AbiReader; readonly start: number } {
+    const start = this.tailAt(at);
+    return { reader: new AbiReader(this.hex, { start, end: this.end }, headWords), start };
+  }
+
+  /** Takes over how far a reader of one of this reader's tails has come. */
+  passed(inner: AbiReader): void {
+    this.tail = inner.tail;
+  }
+
+  /** Position of the tail whose offset is in the word at `at`. */
+  private tailAt(at: number): number {
+    const position = this.base + this.size(at);
+    if (position < this.tail)
+      throw new Undecodable(`the offset at byte ${at} points back into what was read before`);
+    return position;
+  }
+
+  private length(at: number, most: number): number {
+    const length = this.size(at);
+    if (length > most)
+      throw new Undecodable(`the array at byte ${at} has ${length} elements, at most ${most} are read`);
+    return length;
+  }
+
+  private take(at: number, end: number): void {
+    if (end > this.end) throw new Undecodable(`what the offset at byte ${at} points to is cut off`);
+    this.tail = end;
+  }
+
+  /** Index into the hex text of the word at byte `at`. */
+  private word(at: number): number {
+    if (at + 32 > this.end) throw new Undecodable(`the word at byte ${at} lies outside`);
+    return 2 + 2 * at;
+  }
+}

@@ -1,0 +1,49 @@
+import { hexSize } from '../units/hex.js';
+import type { Hex } from '../units/hex.js';
+import { accountFunctions } from './account-functions.js';
+import { Undecodable } from './call.js';
+import type { Call, CallRefusal } from './call.js';
+import { callReaders } from './call-shapes.js';
+
+/** What callData makes the account do. `calls` is empty for empty callData and for an empty batch. */
+export type DecodedCalls =
+  | {
+      readonly outcome: 'calls';
+      readonly calls: readonly Call[];
+      /** The account's function, e.g. `execute(address,uint256,bytes)`; '' for empty callData. */
+      readonly signature: string;
+    }
+  | { readonly outcome: 'refused'; readonly reason: CallRefusal; readonly detail: string };
+
+/**
+ * Decodes callData (lowercase) by the table of account functions. Whatever is accepted is the same calls to Solidity
+ * and to ethers; whatever is doubtful is refused. Hot path: reads the text in place, allocates per call, not per byte.
+ */
+export function decodeCalls(callData: Hex): DecodedCalls {
+  if (callData === '0x') return { outcome: 'calls', calls: [], signature: '' };
+  const selector = callData.slice(0, 10);
+  const accountFunction = accountFunctions.get(selector);
+  if (accountFunction === undefined) return refuseSelector(selector);
+  const { shape, signature } = accountFunction;
+  try {
+    const calls = callReaders[shape](callData, { start: 4, end: hexSize(callData) });
+    return { outcome: 'calls', calls, signature };
+  } catch (error) {
+    if (!(error instanceof Undecodable)) throw error;
+    return { outcome: 'refused', reason: error.reason, detail: `${signature}: ${error.message}` };
+  }
+}
+
+function refuseSelector(selector: string): DecodedCalls {
+  return selector.length < 10
+    ? {
+        outcome: 'refused',
+        reason: 'CALLDATA_UNDECODABLE',
+        detail: `callData ${selector} is shorter than a selector`,
+      }
+    : {
+        outcome: 'refused',
+        reason: 'ACCOUNT_UNKNOWN',
+        detail: `no known account executes calls with selector ${selector}`,
+      };
+}

@@ -1,0 +1,41 @@
+import type { RefusalReason } from '../policy/verdict.js';
+import type { AddressKey } from '../units/address.js';
+import type { Hex } from '../units/hex.js';
+
+/** A stretch of callData: byte offsets, `end` exclusive. */
+export type Range = { readonly start: number; readonly end: number };
+
+/** One call that the account will make. */
+export type Call = {
+  readonly target: AddressKey;
+  /** Wei that the account (not the paymaster) sends along. */
+  readonly value: bigint;
+  /** First four bytes of the call's data, all of it where it is shorter, `0x` where there is none. */
+  readonly selector: Hex;
+  /** Where the data lies in callData. */
+  readonly data: Range;
+};
+
+/** More calls than this in one operation are not read. */
+export const maxCalls = 128;
+
+export type CallRefusal = Extract<
+  RefusalReason,
+  'CALLDATA_UNDECODABLE' | 'ACCOUNT_UNKNOWN' | 'DELEGATE_CALL'
+>;
+
+/** Why callData is refused; thrown by readers and caught by `decodeCalls` only. */
+export class Undecodable extends Error {
+  readonly reason: CallRefusal;
+
+  constructor(detail: string, reason: CallRefusal = 'CALLDATA_UNDECODABLE') {
+    super(detail);
+    this.name = 'Undecodable';
+    this.reason = reason;
+  }
+}
+
+export function callOf(callData: Hex, target: AddressKey, value: bigint, data: Range): Call {
+  const end = Math.min(data.start + 4, data.end);
+  return { target, value, selector: `0x${callData.slice(2 + 2 * data.start, 2 + 2 * end)}`, data };
+}

@@ -1,0 +1,46 @@
+import { toAddressKey } from '../units/address.js';
+import type { Hex } from '../units/hex.js';
+import { AbiReader } from './abi-reader.js';
+import { Undecodable, callOf } from './call.js';
+import type { Call, Range } from './call.js';
+import { readStructs } from './structs.js';
+
+/**
+ * Calls of ERC-7579 `execute(bytes32 mode, bytes executionCallData)`. Mode: call type 1, exec type 1 (00 revert, 01 try),
+ * 4 unused, mode selector 4, payload 22; only the default selector and payload (zeros) are read, since others
+ * change the meaning of the rest (ERC-7821, for one, takes target 0 for the account itself).
+ *
+ * | call type | executionCallData |
+ * |---|---|
+ * | 00 single, fe static | target 20 ++ value 32 ++ data |
+ * | 01 batch | abi.encode((address, uint256, bytes)[]) |
+ * | ff delegate | refused |
+ */
+export function readErc7579(callData: Hex, args: Range): readonly Call[] {
+  const reader = new AbiReader(callData, args, 2);
+  const execution = reader.bytes(args.start + 32);
+  const mode = 2 + 2 * args.start;
+  const callType = callData.slice(mode, mode + 2);
+  if (callType === 'ff') throw new Undecodable('the mode asks for a delegate call', 'DELEGATE_CALL');
+  if (!defaultModes.has(callData.slice(mode + 2, mode + 64)))
+    throw new Undecodable(`mode 0x${callData.slice(mode, mode + 64)} is not read`);
+  if (callType === '01') return readStructs(callData, execution);
+  if (callType === '00' || callType === 'fe') return [readPacked(callData, execution)];
+  throw new Undecodable(`call type 0x${callType} is not known`);
+}
+
+/** Exec type 00 or 01, then zeros. */
+const defaultModes: ReadonlySet<string> = new Set([`00${'0'.repeat(60)}`, `01${'0'.repeat(60)}`]);
+
+function readPacked(callData: Hex, execution: Range): Call {
+  const dataStart = execution.start + 52;
+  if (dataStart > execution.end)
+    throw new Undecodable('a single execution must hold a target of 20 bytes and a value of 32');
+  const at = 2 + 2 * execution.start;
+  return callOf(
+    callData,
+    toAddressKey(`0x${callData.slice(at, at + 40)}`),
+    BigInt(`0x${callData.slice(at + 40, at + 104)}`),
+    { start: dataStart, end: execution.end },
+  );
+}

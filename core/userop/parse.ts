@@ -1,0 +1,112 @@
+import { invalidInput, quote } from '../errors.js';
+import { hexSize } from '../units/hex.js';
+import type { Hex } from '../units/hex.js';
+import { eip7702Factory, is7702InitCode } from './eip-7702.js';
+import { Fields, isRecord } from './fields.js';
+import type { Eip7702Auth, EntryPointVersion, UserOperation } from './user-operation.js';
+
+// Every EntryPoint refuses an operation with a gas field above 2^120 - 1 (AA94), narrower than the fields themselves.
+const gasBits = 120;
+
+/**
+ * Parses what a client sent as a user operation. Quantities may be hex, decimal text or safe integers; absent, null, ''
+ * and '0x' mean missing; addresses may have any case; unknown fields, `paymasterAndData` included, are ignored.
+ * Operations of EntryPoint 0.6 and 0.7+ and packed ones (`accountGasLimits`, `gasFees`) are accepted whatever the
+ * version is; only the EIP-7702 factory needs 0.8. Gas limits may be missing; sender, nonce, callData and fees may not.
+ * Throws INVALID_INPUT with every problem, each with its path below `path`.
+ */
+export function parseUserOperation(
+  input: unknown,
+  version: EntryPointVersion,
+  path = 'params[0]',
+): UserOperation {
+  if (!isRecord(input))
+    throw invalidInput([{ field: path, expected: 'a user operation object', value: quote(input) }]);
+  const fields = new Fields(input, path);
+  const sender = fields.requiredAddress('sender');
+  const nonce = fields.required('nonce', 256);
+  const initCode = readInitCode(fields, version);
+  const callData = fields.bytes('callData', { required: true });
+  const limits = fields.isGiven('accountGasLimits')
+    ? readPacked(fields, 'accountGasLimits', 'verificationGasLimit', 'callGasLimit')
+    : [fields.quantity('verificationGasLimit', gasBits), fields.quantity('callGasLimit', gasBits)];
+  const fees = fields.isGiven('gasFees')
+    ? readPacked(fields, 'gasFees', 'maxPriorityFeePerGas', 'maxFeePerGas')
+    : [fields.required('maxPriorityFeePerGas', gasBits), fields.required('maxFeePerGas', gasBits)];
+  const preVerificationGas = fields.quantity('preVerificationGas', gasBits);
+  const signature = fields.bytes('signature', { secret: true });
+  const eip7702Auth = readAuthorization(fields);
+  fields.done();
+  return {
+    sender,
+    nonce,
+    initCode,
+    callData,
+    callGasLimit: limits[1],
+    verificationGasLimit: limits[0],
+    preVerificationGas,
+    maxFeePerGas: fees[1] ?? 0n,
+    maxPriorityFeePerGas: fees[0] ?? 0n,
+    signature,
+    ...(eip7702Auth === undefined ? {} : { eip7702Auth }),
+  };
+}
+
+/** Two uint128 in one word, high ++ low, instead of the two named fields. */
+function readPacked(fields: Fields, name: string, high: string, low: string): readonly [bigint, bigint] {
+  for (const unpacked of [high, low])
+    if (fields.isGiven(unpacked)) fields.problem(unpacked, `left out when ${name} is given`);
+  const word = fields.bytes(name);
+  if (hexSize(word) !== 32) {
+    fields.problem(name, '32 bytes as 0x hex', fields.raw(name));
+    return [0n, 0n];
+  }
+  const values = [BigInt(word.slice(0, 34)), BigInt(`0x${word.slice(34)}`)] as const;
+  if (values[0] >> BigInt(gasBits) !== 0n || values[1] >> BigInt(gasBits) !== 0n)
+    fields.problem(name, `two values of at most ${gasBits} bits`, fields.raw(name));
+  return values;
+}
+
+/** `initCode` itself, or `factory ++ factoryData`. */
+function readInitCode(fields: Fields, version: EntryPointVersion): Hex {
+  const initCode = fields.bytes('initCode');
+  const factoryData = fields.bytes('factoryData');
+  const factory = fields.isGiven('factory') ? readFactory(fields, version) : undefined;
+  if (factory !== undefined) {
+    if (initCode !== '0x') fields.problem('initCode', 'left out when factory is given');
+    return `${factory}${factoryData.slice(2)}`;
+  }
+  if (factoryData !== '0x') fields.problem('factory', 'given when factoryData is');
+  const isMarker = version === '0.8' && is7702InitCode(initCode);
+  if (initCode !== '0x' && hexSize(initCode) < 20 && !isMarker)
+    fields.problem('initCode', '0x, or a factory address of 20 bytes and its call data', initCode);
+  return initCode;
+}
+
+function readFactory(fields: Fields, version: EntryPointVersion): Hex {
+  const factory = fields.raw('factory');
+  const isMarker = factory === '0x7702' || factory === eip7702Factory;
+  if (!isMarker) return fields.requiredAddress('factory');
+  if (version !== '0.8')
+    fields.problem('factory', 'an address (0x7702 needs EntryPoint 0.8 or later)', factory);
+  return eip7702Factory;
+}
+
+function readAuthorization(operation: Fields): Eip7702Auth | undefined {
+  const fields = operation.nested('eip7702Auth');
+  if (fields === undefined) return undefined;
+  const yParity = fields.required('yParity', 256);
+  if (yParity > 1n) fields.problem('yParity', '0 or 1', fields.raw('yParity'));
+  return {
+    address: fields.requiredAddress('address'),
+    chainId: fields.required('chainId', 256),
+    nonce: fields.required('nonce', 64),
+    r: wordHex(fields.required('r', 256, { secret: true })),
+    s: wordHex(fields.required('s', 256, { secret: true })),
+    yParity: yParity === 1n ? 1 : 0,
+  };
+}
+
+function wordHex(value: bigint): Hex {
+  return `0x${value.toString(16).padStart(64, '0')}`;
+}
