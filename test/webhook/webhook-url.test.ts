@@ -1,4 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { isIP } from 'node:net';
+import { parseIp } from '../../core/policy/webhook/ip-address.js';
 import { createAddressGuard } from '../../core/policy/webhook/public-address.js';
 import { judgeWebhookUrl } from '../../core/policy/webhook/webhook-url.js';
 import { hostileByAddress, hostileByText, legalUrls } from './ssrf-corpus.js';
@@ -86,5 +89,33 @@ describe('addresses', () => {
     expect(
       ['10.0.0.1', '0.0.0.0', '::', '::ffff:127.0.0.1'].some((address) => local.isAllowed(address)),
     ).toBe(false);
+  });
+});
+
+describe('address literals', () => {
+  const v4 = fc.ipV4();
+  const v6 = fc.ipV6();
+  const nearly = fc
+    .tuple(fc.oneof(v4, v6), fc.nat(40), fc.constantFrom('', ':', '.', '0', 'f', '::', '256', 'g', '%1', ' '))
+    .map(([text, at, insert]) => text.slice(0, at) + insert + text.slice(at + 1));
+
+  test('are told from other text as the runtime does', () => {
+    fc.assert(
+      fc.property(fc.oneof(v4, v6, nearly, fc.string()), (text) => {
+        fc.pre(!text.includes('%'));
+        expect(parseIp(text)?.family ?? 0).toBe(isIP(text));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test('have one value in every spelling', () => {
+    fc.assert(
+      fc.property(v6, (text) => {
+        const canonical = new URL(`http://[${text}]/`).hostname.slice(1, -1);
+        expect(parseIp(text)).toEqual(parseIp(canonical));
+      }),
+      { numRuns: 1000 },
+    );
   });
 });

@@ -1,0 +1,116 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from '../../core/log.js';
+import { createEventLoopLag, type EventLoopLag } from './event-loop-lag.js';
+import type { Instruments } from './instruments.js';
+import { runChecks, type ReadinessCheck } from './readiness.js';
+
+export type OpsDeps = {
+  readonly checks: readonly ReadinessCheck[];
+  readonly metrics: { render(): Promise<{ readonly contentType: string; readonly body: string }> };
+  readonly instruments: Pick<Instruments, 'ready'>;
+  readonly log: Logger;
+  /** Brings gauges that are read rather than counted up to date, before each scrape. */
+  readonly refresh?: () => void | Promise<void>;
+  /** Default: measured in this process. */
+  readonly lag?: EventLoopLag;
+  /** A median lag above this makes the process unhealthy. Default 5 s. */
+  readonly maxLagSeconds?: number;
+};
+
+export type Ops = {
+  /** Answers `/healthz`, `/readyz` and `/metrics`; false when the request is for another path. Never throws. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  stop(): void;
+};
+
+/**
+ * - `/healthz`: is the process itself alive? Answering proves that the event loop turns; it fails only when the loop is
+ *   permanently late. An outage of a store or a chain is never a reason to restart, so it is not looked at.
+ * - `/readyz`: should this replica get traffic? 200 or 503, with every check and what to do about each that fails.
+ * - `/metrics`: Prometheus text.
+ */
+export function createOps(deps: OpsDeps): Ops {
+  const lag = deps.lag ?? createEventLoopLag();
+  const maxLagSeconds = deps.maxLagSeconds ?? 5;
+  // Known to the metrics before the first probe.
+  for (const { name } of deps.checks) deps.instruments.ready.with({ check: name }).set(0);
+
+  const checkAll = async () => {
+    const reports = await runChecks(deps.checks, deps.log);
+    for (const { name, ready } of reports) deps.instruments.ready.with({ check: name }).set(ready ? 1 : 0);
+    return reports;
+  };
+
+  const routes: Readonly<Record<string, () => Reply | Promise<Reply>>> = {
+    '/healthz': () => {
+      const { medianSeconds, maxSeconds } = lag.read();
+      const isHealthy = medianSeconds <= maxLagSeconds;
+      return json(isHealthy ? 200 : 503, {
+        status: isHealthy ? 'ok' : 'event loop too slow',
+        eventLoopLagSeconds: { median: medianSeconds, max: maxSeconds, allowed: maxLagSeconds },
+      });
+    },
+    '/readyz': async () => {
+      const checks = await checkAll();
+      const ready = checks.every((check) => check.ready);
+      return json(ready ? 200 : 503, { ready, checks });
+    },
+    '/metrics': async () => {
+      await Promise.all([checkAll(), deps.refresh?.()]);
+      const { contentType, body } = await deps.metrics.render();
+      return { status: 200, contentType, body };
+    },
+  };
+
+  return {
+    handle(request, response) {
+      const path = pathOf(request.url);
+      const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+      if (route === undefined) return false;
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        response.setHeader('allow', 'GET, HEAD');
+        send(response, json(405, { error: `${path} answers GET and HEAD` }), false);
+        return true;
+      }
+      answer(route, request, response, deps.log);
+      return true;
+    },
+    stop: () => lag.stop(),
+  };
+}
+
+type Reply = { readonly status: number; readonly contentType: string; readonly body: string };
+
+function answer(
+  route: () => Reply | Promise<Reply>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  log: Logger,
+): void {
+  Promise.resolve()
+    .then(route)
+    .catch((error: unknown) => {
+      log.error('operations route failed', { path: pathOf(request.url), error });
+      return json(500, { error: 'internal error, see the log' });
+    })
+    .then((reply) => send(response, reply, request.method === 'HEAD'))
+    .catch((error: unknown) => log.warn('operations answer could not be sent', { error }));
+}
+
+function send(response: ServerResponse, { status, contentType, body }: Reply, isHead: boolean): void {
+  response.statusCode = status;
+  response.setHeader('content-type', contentType);
+  response.setHeader('content-length', Buffer.byteLength(body));
+  response.setHeader('cache-control', 'no-store');
+  response.end(isHead ? undefined : body);
+}
+
+function json(status: number, value: unknown): Reply {
+  return { status, contentType: 'application/json', body: `${JSON.stringify(value)}\n` };
+}
+
+/** Path without query; one trailing slash is ignored, since probes are often written with it. */
+function pathOf(url = '/'): string {
+  const path = url.split('?', 1)[0] ?? '/';
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}

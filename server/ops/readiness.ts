@@ -1,0 +1,42 @@
+import type { Logger } from '../../core/log.js';
+
+/** One condition for taking traffic, with what an operator should do while it does not hold. */
+export type ReadinessCheck = {
+  /** Short and fixed, e.g. `configs-synced`: it is a metric label. */
+  readonly name: string;
+  /** What to look at or to change; shown only while the check fails. */
+  readonly action: string;
+  /** Throwing, or taking longer than {@link checkTimeoutMs}, is a failure. */
+  readonly isReady: () => boolean | Promise<boolean>;
+};
+
+export type CheckReport =
+  | { readonly name: string; readonly ready: true }
+  | { readonly name: string; readonly ready: false; readonly reason: string; readonly action: string };
+
+export const checkTimeoutMs = 2000;
+
+/** Runs all checks at once. Never throws; the order of the reports is the order of the checks. */
+export function runChecks(checks: readonly ReadinessCheck[], log: Logger): Promise<readonly CheckReport[]> {
+  return Promise.all(checks.map((check) => runCheck(check, log)));
+}
+
+async function runCheck(check: ReadinessCheck, log: Logger): Promise<CheckReport> {
+  const { name, action } = check;
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<'timeout'>((resolve) => {
+    timer = setTimeout(resolve, checkTimeoutMs, 'timeout');
+  });
+  try {
+    const result = await Promise.race([Promise.resolve(check.isReady()), timeout]);
+    if (result === true) return { name, ready: true };
+    const reason = result === 'timeout' ? `did not answer within ${checkTimeoutMs} ms` : 'not yet';
+    return { name, ready: false, reason, action };
+  } catch (error) {
+    // The cause goes to the log: this route is open to anyone who can reach the port.
+    log.warn('readiness check failed', { check: name, error });
+    return { name, ready: false, reason: 'failed, see the log', action };
+  } finally {
+    clearTimeout(timer);
+  }
+}
