@@ -1,5 +1,6 @@
 import { AbiCoder } from 'ethers';
 import type { Chain } from '../../../core/chain/chain.js';
+import { entryPoints } from '../../../core/paymaster/entry-point.js';
 import type { EntryPointVersion } from '../../../core/userop/user-operation.js';
 import { parseAddress, type Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
@@ -12,12 +13,6 @@ import {
   zeroSalt,
   type Transactor,
 } from './transactor.js';
-
-export const entryPoints: Readonly<Record<EntryPointVersion, Address>> = {
-  '0.6': parseAddress('0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789'),
-  '0.7': parseAddress('0x0000000071727De22E5E9d8BAf0edAc6f37da032'),
-  '0.8': parseAddress('0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'),
-};
 
 /** SimpleAccount factories, as viem and permissionless know them. */
 export const accountFactories: Readonly<Record<EntryPointVersion, Address>> = {

@@ -3,6 +3,7 @@ import { createChains } from '../../../core/adapters/chain/chains.js';
 import type { Chain } from '../../../core/chain/chain.js';
 import type { Logger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
+import { entryPoints } from '../../../core/paymaster/entry-point.js';
 import type { LayoutId } from '../../../core/paymaster/layout.js';
 import type { Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
@@ -10,13 +11,7 @@ import { systemClock } from '../../../core/units/time.js';
 import { parseEther } from '../../../core/units/wei.js';
 import type { EntryPointVersion } from '../../../core/userop/user-operation.js';
 import { readNpmArtifact, readOwnArtifact, readSingletonInitCode } from './artifacts.js';
-import {
-  accountFactories,
-  deployCanonical,
-  entryPoints,
-  simple7702Account,
-  withArguments,
-} from './canonical.js';
+import { accountFactories, deployCanonical, simple7702Account, withArguments } from './canonical.js';
 import { devAccounts } from './dev-accounts.js';
 import { create2Address, createTransactor, deployOnce, type Transactor } from './transactor.js';
 

@@ -1,0 +1,190 @@
+import { createRequire } from 'node:module';
+import { AbiCoder, Interface, keccak256 } from 'ethers';
+import { CallReverted, type Chain, type StateOverride } from '../../chain/chain.js';
+import { DomainError } from '../../errors.js';
+import {
+  userOperation06,
+  userOperation06Values,
+  userOperation07,
+  userOperation07Values,
+} from '../../paymaster/abi.js';
+import type { Address } from '../../units/address.js';
+import { isHexBytes, type Hex } from '../../units/hex.js';
+import { toSeconds, type Clock } from '../../units/time.js';
+import type { EntryPointVersion, FinalUserOperation } from '../../userop/user-operation.js';
+import { RpcError } from '../chain/node-errors.js';
+import { formatRevert, printable } from './revert-reason.js';
+
+export type Simulation = {
+  readonly op: FinalUserOperation;
+  readonly paymasterAndData: Hex;
+  /** Called by the EntryPoint after the operation; undefined calls nothing. */
+  readonly target: { readonly address: string; readonly data: Hex } | undefined;
+};
+
+export type SimulationResult = {
+  /** Gas of validation (with preVerificationGas, which simulations set to 0). */
+  readonly preOpGas: bigint;
+  /** Wei that the operation paid; equals gas because simulations pay 1 wei per gas. */
+  readonly paid: bigint;
+  readonly targetSuccess: boolean;
+  readonly targetResult: Hex;
+};
+
+/** The node cannot simulate this EntryPoint: it knows no state overrides. Callers fall back to a bundler. */
+export class OverridesUnsupported extends Error {}
+
+/** One EntryPoint of one chain, ready to simulate. */
+export type Simulator = (simulation: Simulation) => Promise<SimulationResult>;
+
+const abi06 = new Interface([
+  `function simulateHandleOp(${userOperation06} op, address target, bytes targetCallData)`,
+  'error ExecutionResult(uint256 preOpGas, uint256 paid, uint48 validAfter, uint48 validUntil, bool targetSuccess, bytes targetResult)',
+]);
+const abi07 = new Interface([
+  `function simulateHandleOp(${userOperation07} op, address target, bytes targetCallData) returns (tuple(uint256 preOpGas, uint256 paid, uint256 accountValidationData, uint256 paymasterValidationData, bool targetSuccess, bytes targetResult))`,
+]);
+const failures = new Interface([
+  'error FailedOp(uint256 opIndex, string reason)',
+  'error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner)',
+]);
+const zeroAddress = '0x0000000000000000000000000000000000000000';
+/** The sender's deposit in simulations without a paymaster: enough for every limit at 1 wei per gas. */
+const senderDeposit: Hex = `0x${(10n ** 12n).toString(16).padStart(64, '0')}`;
+
+/**
+ * Simulates by `eth_call`: on 0.6 the EntryPoint's own `simulateHandleOp`, which answers by a revert; on 0.7 and 0.8 the
+ * same method of `EntryPointSimulations`, whose code overrides the EntryPoint's for the call. An EntryPoint that refuses
+ * the operation is DomainError ESTIMATION_FAILED with its reason, e.g. "AA13 initCode failed or OOG".
+ */
+export function createSimulator(
+  chain: Chain,
+  entryPoint: Address,
+  version: EntryPointVersion,
+  clock: Clock,
+): Simulator {
+  let hasBlockOverrides = true;
+
+  return async (simulation) => {
+    const overrides = overridesOf(simulation, entryPoint, version);
+    const call = { to: entryPoint, data: encode(simulation, version) };
+    const params: unknown[] = [call, 'latest', overrides];
+    if (Object.keys(overrides).length === 0) params.pop();
+    try {
+      return decodeReturn(await callAtPresent(params, overrides), version);
+    } catch (error) {
+      if (error instanceof CallReverted) return decodeRevert(error, version);
+      if (error instanceof DomainError && error.cause instanceof RpcError && params.length > 2)
+        throw new OverridesUnsupported(error.message, { cause: error });
+      throw error;
+    }
+  };
+
+  /** With the clock's time: on an idle chain the last block is old, and deadlines seem to be further away than they are. */
+  async function callAtPresent(params: readonly unknown[], overrides: object): Promise<unknown> {
+    if (hasBlockOverrides) {
+      const time = `0x${toSeconds(clock.now()).toString(16)}`;
+      try {
+        return await chain.request('eth_call', [...params.slice(0, 2), overrides, { time }]);
+      } catch (error) {
+        if (!(error instanceof DomainError && error.cause instanceof RpcError)) throw error;
+        hasBlockOverrides = false;
+      }
+    }
+    return chain.request('eth_call', params);
+  }
+}
+
+function overridesOf(
+  { op, paymasterAndData }: Simulation,
+  entryPoint: Address,
+  version: EntryPointVersion,
+): Readonly<Record<string, StateOverride>> {
+  const code = version === '0.6' ? undefined : simulationCode(version);
+  // `deposits` is the first state variable of every EntryPoint; its first word is the deposit.
+  const deposit = paymasterAndData === '0x' ? { [depositSlot(op.sender)]: senderDeposit } : undefined;
+  const delegate = op.eip7702Auth?.address;
+  return {
+    ...(code === undefined && deposit === undefined
+      ? {}
+      : {
+          [entryPoint]: {
+            ...(code === undefined ? {} : { code }),
+            ...(deposit === undefined ? {} : { stateDiff: deposit }),
+          },
+        }),
+    ...(delegate === undefined ? {} : { [op.sender]: { code: `0xef0100${delegate.slice(2)}` as const } }),
+  };
+}
+
+function depositSlot(account: string): Hex {
+  return asHex(keccak256(AbiCoder.defaultAbiCoder().encode(['address', 'uint256'], [account, 0])));
+}
+
+function encode({ op, paymasterAndData, target }: Simulation, version: EntryPointVersion): Hex {
+  const [abi, values] =
+    version === '0.6'
+      ? [abi06, userOperation06Values(op, paymasterAndData)]
+      : [abi07, userOperation07Values(op, paymasterAndData)];
+  return asHex(
+    abi.encodeFunctionData('simulateHandleOp', [
+      values,
+      target?.address ?? zeroAddress,
+      target?.data ?? '0x',
+    ]),
+  );
+}
+
+function decodeReturn(result: unknown, version: EntryPointVersion): SimulationResult {
+  // 0.6 always reverts, and an EntryPoint whose code was not overridden has no such method and no fallback.
+  if (version === '0.6' || !isHexBytes(result) || result === '0x')
+    throw new OverridesUnsupported('simulateHandleOp returned nothing');
+  return toResult(abi07.decodeFunctionResult('simulateHandleOp', result)[0]);
+}
+
+function decodeRevert({ data, message }: CallReverted, version: EntryPointVersion): SimulationResult {
+  if (version === '0.6' && data.startsWith(abi06.getError('ExecutionResult')?.selector ?? ''))
+    return toResult(abi06.decodeErrorResult('ExecutionResult', data));
+  const failure = data === '0x' ? null : failures.parseError(data);
+  if (failure !== null) {
+    const { reason, inner } = failure.args.toObject();
+    const detail = isHexBytes(inner) && inner !== '0x' ? `: ${formatRevert(inner)}` : '';
+    throw estimationFailed(`${printable(String(reason))}${detail}`);
+  }
+  if (version !== '0.6' && data === '0x') throw new OverridesUnsupported(message);
+  throw estimationFailed(`the EntryPoint reverted ${formatRevert(data)}`);
+}
+
+function toResult(values: { readonly [name: string]: unknown }): SimulationResult {
+  return {
+    preOpGas: BigInt(String(values['preOpGas'])),
+    paid: BigInt(String(values['paid'])),
+    targetSuccess: values['targetSuccess'] === true,
+    targetResult: asHex(String(values['targetResult'])),
+  };
+}
+
+export function estimationFailed(reason: string): DomainError {
+  return new DomainError('ESTIMATION_FAILED', `gas estimation failed: ${reason}`, {
+    reason: 'ESTIMATION_FAILED',
+  });
+}
+
+const require = createRequire(import.meta.url);
+
+/** Runtime code of the EntryPoint with simulation methods; Node keeps the parsed file, so it is read once. */
+function simulationCode(version: '0.7' | '0.8'): Hex {
+  const artifact: unknown = require(
+    version === '0.7'
+      ? 'aa07/artifacts/EntryPointSimulations.json'
+      : 'aa08/artifacts/EntryPointSimulations.json',
+  );
+  if (typeof artifact !== 'object' || artifact === null || !('deployedBytecode' in artifact))
+    throw new TypeError(`the EntryPointSimulations artifact of ${version} must hold deployedBytecode`);
+  return asHex(String(artifact.deployedBytecode));
+}
+
+function asHex(text: string): Hex {
+  if (!isHexBytes(text)) throw new TypeError('expected whole bytes of hex');
+  return text;
+}

@@ -1,0 +1,142 @@
+import { AbiCoder } from 'ethers';
+import { userOperation07, userOperation07Values } from '../../paymaster/abi.js';
+import { stubSignature } from '../../paymaster/signature.js';
+import { userOpHash } from '../../paymaster/user-op-hash.js';
+import { bytesToHex, type Hex } from '../../units/hex.js';
+import type { Estimate, EstimateRequest } from '../../userop/estimator.js';
+import { preVerificationGas } from '../../userop/pre-verification-gas.js';
+import type { FinalUserOperation } from '../../userop/user-operation.js';
+import { formatRevert } from './revert-reason.js';
+import { estimationFailed, type SimulationResult, type Simulator } from './simulate-handle-op.js';
+
+/** Limits while measuring: above every guard, and low enough for nodes that cap `eth_call` at the block's gas. */
+const measuringLimits = {
+  callGasLimit: 12_000_000n,
+  verificationGasLimit: 8_000_000n,
+  preVerificationGas: 0n,
+};
+const maxAttempts = 4;
+/** executeUserOp(PackedUserOperation,bytes32): EntryPoints from 0.7 on call such accounts with the whole operation. */
+const executeUserOpSelector = '0x8dd7712f';
+
+/**
+ * Limits of an operation by simulation. Two measurements: the operation itself, and the same without its call, after
+ * which the EntryPoint makes the call as `target`; their difference is the call's gas, and the second says whether it
+ * succeeds and why not, for accounts that do not exist yet as well. A third simulation confirms the final limits, since
+ * a call may need more gas than it uses (the 63/64 rule, or contracts that ask how much is left).
+ */
+export async function simulateLimits(simulate: Simulator, request: EstimateRequest): Promise<Estimate> {
+  const paymasterAndData = request.paymasterAndData ?? '0x';
+  const op = measurable(request);
+  const bare = { ...op, callData: '0x' as const };
+  const target = { address: op.sender, data: callOfEntryPoint(request, op, paymasterAndData) };
+  const [whole, base] = await Promise.all([
+    simulate({ op, paymasterAndData, target: undefined }),
+    simulate({ op: bare, paymasterAndData, target: op.callData === '0x' ? undefined : target }),
+  ]);
+
+  const callGas = op.callData === '0x' ? 0n : spentByCall(whole, base, request);
+  const limits = {
+    callGasLimit: withMargin(callGas),
+    verificationGasLimit: atLeast(withMargin(whole.preOpGas), request.minVerificationGasLimit),
+    preVerificationGas: preVerificationGas(op, paymasterAndData),
+  };
+  if (op.callData !== '0x' && !base.targetSuccess)
+    return { ...limits, reverted: formatRevert(base.targetResult) };
+  return confirm(simulate, request, { op, paymasterAndData, limits, whole, callGas });
+}
+
+type Measured = {
+  readonly op: FinalUserOperation;
+  readonly paymasterAndData: Hex;
+  readonly limits: Pick<FinalUserOperation, keyof typeof measuringLimits>;
+  readonly whole: SimulationResult;
+  readonly callGas: bigint;
+};
+
+/** Simulates with the limits found; raises callGasLimit until the call spends what it spent with plenty. */
+async function confirm(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Estimate> {
+  const { op, paymasterAndData, whole, callGas } = measured;
+  let limits = measured.limits;
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const bounded = { ...op, ...limits, preVerificationGas: 0n };
+    const result = await simulate({ op: bounded, paymasterAndData, target: undefined });
+    if (callGas === 0n || behavesAlike(whole, result, limits.callGasLimit, callGas, request)) return limits;
+    limits = { ...limits, callGasLimit: (limits.callGasLimit * 3n) / 2n };
+  }
+  throw estimationFailed(
+    `the call needs more gas than it uses, also with callGasLimit ${limits.callGasLimit}`,
+  );
+}
+
+function measurable({ op }: EstimateRequest): FinalUserOperation {
+  return {
+    ...op,
+    ...measuringLimits,
+    // 1 wei per gas: what is paid is the gas, and no deposit is too small for it.
+    maxFeePerGas: 1n,
+    maxPriorityFeePerGas: 1n,
+    // Accounts recover a signer from it; bytes that are no signature would revert where a wrong one is only reported.
+    signature: op.signature === '0x' ? bytesToHex(stubSignature()) : op.signature,
+  };
+}
+
+/** What the EntryPoint sends to the account for this callData. */
+function callOfEntryPoint(request: EstimateRequest, op: FinalUserOperation, paymasterAndData: Hex): Hex {
+  if (request.entryPointVersion === '0.6' || !op.callData.startsWith(executeUserOpSelector))
+    return op.callData;
+  const target = {
+    version: request.entryPointVersion,
+    entryPoint: request.entryPoint,
+    chainId: request.chainId,
+  };
+  const hash = userOpHash(op, paymasterAndData, target) ?? `0x${'00'.repeat(32)}`;
+  const values = [userOperation07Values(op, paymasterAndData), hash];
+  const encoded = AbiCoder.defaultAbiCoder().encode([userOperation07, 'bytes32'], values);
+  return `${executeUserOpSelector}${encoded.slice(2)}`;
+}
+
+/** From 0.7 on the EntryPoint adds a tenth of the unused gas, so a tenth of what the call uses is missing in the difference. */
+function spentByCall(
+  whole: SimulationResult,
+  base: SimulationResult,
+  { entryPointVersion }: EstimateRequest,
+): bigint {
+  const difference = whole.paid - whole.preOpGas - (base.paid - base.preOpGas);
+  const gas = entryPointVersion === '0.6' ? difference : (difference * 10n + 8n) / 9n;
+  return gas > 0n ? gas : 0n;
+}
+
+/**
+ * True when the call spent about as much with its final limit as with plenty. One that runs out of gas spends the whole
+ * limit, at least a tenth and 5,000 more; one that gives up early spends less. Simulations do not report success itself.
+ */
+function behavesAlike(
+  plenty: SimulationResult,
+  bounded: SimulationResult,
+  callGasLimit: bigint,
+  callGas: bigint,
+  { entryPointVersion }: EstimateRequest,
+): boolean {
+  const spentWithPlenty = plenty.paid - plenty.preOpGas;
+  const spent = bounded.paid - bounded.preOpGas;
+  const fine = entryPointVersion === '0.6' ? 0n : fineDifference(callGasLimit, callGas, entryPointVersion);
+  const deviation = spent - (spentWithPlenty - fine);
+  return (deviation < 0n ? -deviation : deviation) <= callGas / 50n + 2_500n;
+}
+
+/** How much less the EntryPoint adds for unused gas with `callGasLimit` than with the measuring limit. */
+function fineDifference(callGasLimit: bigint, callGas: bigint, version: '0.7' | '0.8'): bigint {
+  const unused = callGasLimit > callGas ? callGasLimit - callGas : 0n;
+  // 0.8 lets 40,000 unused gas pass.
+  const fined = version === '0.8' && unused <= 40_000n ? 0n : unused;
+  return (measuringLimits.callGasLimit - callGas - fined) / 10n;
+}
+
+function withMargin(gas: bigint): bigint {
+  return (gas * 11n) / 10n + 5_000n;
+}
+
+function atLeast(value: bigint, least: bigint): bigint {
+  return value > least ? value : least;
+}
