@@ -1,0 +1,23 @@
+import type { DecodedCalls } from '../../userop/call-data.js';
+import type { AllowList } from '../allow-list/compile.js';
+import { isDeployOnly } from '../allow-list/decide.js';
+import type { AllowListOperation } from '../allow-list/decide.js';
+import { pass, refuse } from '../verdict.js';
+import type { Verdict } from '../verdict.js';
+
+/**
+ * WALLET_DEPLOYMENT is a permission for deploy-only operations (`initCode`, no call), which hit no registered contract:
+ * with it they are sponsored, without it refused wherever calls are restricted. Any other operation passes: it is the
+ * allow-list's to judge, whether it deploys its account or not.
+ *
+ * @param allowed whether the paymaster has an active WALLET_DEPLOYMENT policy
+ */
+export function decideDeployment(
+  allowed: boolean,
+  allowList: AllowList,
+  decoded: DecodedCalls,
+  op: AllowListOperation,
+): Verdict {
+  if (allowed || allowList.kind === 'open' || !isDeployOnly(decoded, op)) return pass;
+  return refuse('DEPLOYMENT_NOT_ALLOWED', 'the operation deploys its account and calls nothing');
+}
