@@ -20,6 +20,10 @@ export function toMs(seconds: EpochSeconds): EpochMs {
   return (seconds * 1000) as EpochMs;
 }
 
+export function plusSeconds(at: EpochSeconds, seconds: number): EpochSeconds {
+  return (at + seconds) as EpochSeconds;
+}
+
 export const cycleUnits = { hour: 3_600_000, day: 86_400_000 } as const;
 export type CycleUnit = keyof typeof cycleUnits;
 

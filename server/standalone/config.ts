@@ -31,7 +31,8 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
 
   const portText = env['PORT'] || '8080';
   const port = /^[0-9]{1,5}$/.test(portText) ? Number(portText) : Number.NaN;
-  if (!(port >= 1 && port <= 65535)) mistakes.push(`PORT must be a number from 1 to 65535, got "${portText}"`);
+  if (!(port >= 1 && port <= 65535))
+    mistakes.push(`PORT must be a number from 1 to 65535, got "${portText}"`);
 
   const authToken = env['PAYMASTER_AUTH_TOKEN'] || undefined;
   if (authToken !== undefined && !/^[\x21-\x7e]{16,256}$/.test(authToken)) {
@@ -39,7 +40,10 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
   }
 
   const chainRpcUrl = env['CHAIN_RPC_URL'] || undefined;
-  if (chainRpcUrl !== undefined && !(URL.canParse(chainRpcUrl) && /^https?:$/.test(new URL(chainRpcUrl).protocol))) {
+  if (
+    chainRpcUrl !== undefined &&
+    !(URL.canParse(chainRpcUrl) && /^https?:$/.test(new URL(chainRpcUrl).protocol))
+  ) {
     mistakes.push('CHAIN_RPC_URL must be an http or https URL');
   }
 

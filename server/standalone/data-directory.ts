@@ -60,7 +60,9 @@ export function loadMasterKeys(directory: DataDirectory): MasterKeys {
 function loadKey(path: string): Uint8Array {
   const text = readOrCreate(path, () => randomBytes(32).toString('hex'));
   if (!/^[0-9a-f]{64}$/.test(text)) {
-    throw new Error(`${path} must hold 64 hex digits; restore it, or delete it to make a new key (all apiKeys change)`);
+    throw new Error(
+      `${path} must hold 64 hex digits; restore it, or delete it to make a new key (all apiKeys change)`,
+    );
   }
   return Buffer.from(text, 'hex');
 }

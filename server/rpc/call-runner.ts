@@ -1,0 +1,153 @@
+import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import { refusals, type RefusalReason } from '../../core/policy/verdict.js';
+import type { Instruments, RpcOutcome } from '../ops/instruments.js';
+import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
+import { renderError } from './errors.js';
+import type { RpcContext, RpcMethod } from './method.js';
+import type { RpcMethods } from './methods.js';
+
+/** The answer to one call: `body` is a whole JSON-RPC answer, `status` is what a call alone would be answered with. */
+export type CallAnswer = {
+  readonly body: string;
+  readonly status: number;
+  readonly refusal?: RefusalReason | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+};
+
+/** Runs calls and accounts for them: every call is counted once, by method and outcome, and timed. */
+export type CallRunner = {
+  run(call: RpcCall, context: RpcContext): Promise<CallAnswer>;
+  /** Answers a call that never reached a method; `method` is what the caller named, if anything. */
+  fail(
+    call: Pick<RpcCall, 'id'> & { readonly method?: string },
+    error: unknown,
+    requestId: string,
+  ): CallAnswer;
+  reject(call: BadCall, requestId: string): CallAnswer;
+};
+
+export type CallRunnerDeps = {
+  readonly methods: RpcMethods;
+  readonly instruments: Pick<Instruments, 'rpcRequests' | 'rpcDuration' | 'refusals'>;
+  readonly log: Logger;
+};
+
+/** Label of every method that is not served: a caller must not be able to make new series. */
+const unknownMethod = 'unknown';
+
+export function createCallRunner({ methods, instruments, log }: CallRunnerDeps): CallRunner {
+  const served = new Map<string, { readonly method: RpcMethod; readonly meter: Meter }>();
+  for (const [name, method] of Object.entries(methods))
+    served.set(name, { method, meter: createMeter(instruments, name) });
+  const strangers = createMeter(instruments, unknownMethod);
+  const refused = bindRefusals(instruments);
+
+  function answerError(
+    id: string,
+    error: unknown,
+    {
+      requestId,
+      meter,
+      method,
+      withOk,
+    }: { requestId: string; meter: Meter; method: string; withOk: boolean },
+  ): CallAnswer {
+    const rendered = renderError(error, requestId);
+    const code: ErrorCode = isDomainError(error) && !rendered.fault ? error.code : 'INTERNAL';
+    if (rendered.fault) log.error('JSON-RPC call failed', { requestId, method, error });
+    else if (code === 'UNAVAILABLE')
+      log.warn('JSON-RPC call found something unavailable', {
+        requestId,
+        method,
+        reason: rendered.reason,
+        error,
+      });
+    if (code === 'SPONSORSHIP_REFUSED' && isRefusal(rendered.reason)) {
+      refused.count(rendered.reason);
+      meter.count('refused');
+    } else meter.count(code);
+    return {
+      body: renderFailure(id, rendered.body),
+      status: withOk ? 200 : rendered.status,
+      retryAfterSeconds: rendered.retryAfterSeconds,
+    };
+  }
+
+  return {
+    async run(call, context) {
+      const { requestId } = context;
+      const entry = served.get(call.method);
+      if (entry === undefined) {
+        const error = new DomainError(
+          'RPC_METHOD_NOT_FOUND',
+          `Method not found; served are ${[...served.keys()].join(', ')}.`,
+        );
+        return answerError(call.id, error, {
+          requestId,
+          meter: strangers,
+          method: unknownMethod,
+          withOk: false,
+        });
+      }
+      const { method, meter } = entry;
+      const started = performance.now();
+      try {
+        const result = await method.handle(call.params, context);
+        meter.time(started);
+        if (result.refusal === undefined) meter.count(result.outcome ?? 'sponsored');
+        else {
+          meter.count('refused');
+          refused.count(result.refusal);
+        }
+        return { body: renderResult(call.id, result.json), status: 200, refusal: result.refusal };
+      } catch (error) {
+        meter.time(started);
+        const withOk = method.answersErrorsWithOk?.(call.params) ?? false;
+        return answerError(call.id, error, { requestId, meter, method: call.method, withOk });
+      }
+    },
+
+    fail(call, error, requestId) {
+      const entry = call.method === undefined ? undefined : served.get(call.method);
+      const meter = entry?.meter ?? strangers;
+      const method = entry === undefined ? unknownMethod : (call.method ?? unknownMethod);
+      return answerError(call.id, error, { requestId, meter, method, withOk: false });
+    },
+
+    reject({ id, error }, requestId) {
+      return answerError(id, error, { requestId, meter: strangers, method: unknownMethod, withOk: false });
+    },
+  };
+}
+
+type Meter = { count(outcome: RpcOutcome): void; time(started: number): void };
+
+/** Outcomes are bound when they first happen and kept: binding costs more than counting. */
+function createMeter({ rpcRequests, rpcDuration }: CallRunnerDeps['instruments'], method: string): Meter {
+  const bound = new Map<RpcOutcome, { inc(by?: number): void }>();
+  const duration = rpcDuration.with({ method });
+  for (const outcome of ['sponsored', 'refused'] as const)
+    bound.set(outcome, rpcRequests.with({ method, outcome }));
+  return {
+    count(outcome) {
+      let counter = bound.get(outcome);
+      if (counter === undefined) {
+        counter = rpcRequests.with({ method, outcome });
+        bound.set(outcome, counter);
+      }
+      counter.inc();
+    },
+    time: (started) => duration.observe((performance.now() - started) / 1000),
+  };
+}
+
+function bindRefusals({ refusals: counter }: CallRunnerDeps['instruments']) {
+  const bound = new Map<string, { inc(by?: number): void }>();
+  for (const reason of Object.keys(refusals)) bound.set(reason, counter.with({ reason }));
+  return { count: (reason: RefusalReason) => bound.get(reason)?.inc() };
+}
+
+function isRefusal(text: string): text is RefusalReason {
+  return Object.hasOwn(refusals, text);
+}

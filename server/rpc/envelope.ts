@@ -1,0 +1,76 @@
+import { DomainError, formatProblem, quote, type Problem } from '../../core/errors.js';
+
+/** One call of a request body whose envelope is right. `id` is JSON text, so that it is echoed with its type. */
+export type RpcCall = { readonly id: string; readonly method: string; readonly params: readonly unknown[] };
+
+/** A call whose envelope is wrong; `id` is echoed where it could be read, else `null`. */
+export type BadCall = { readonly id: string; readonly error: DomainError };
+
+/** A batch longer than this is refused as a whole: its answers are held until the last one is known. */
+export const maxBatchCalls = 100;
+
+/** Reads one member of a batch, or the whole body. `jsonrpc` "2.0.0" is what the service document's field table says. */
+export function parseCall(value: unknown): RpcCall | BadCall {
+  if (!isRecord(value))
+    return bad('null', [{ field: 'request', expected: 'a JSON object', value: quote(value) }]);
+  const id = readId(value['id']);
+  const { jsonrpc, method, params } = value;
+  if (
+    id !== undefined &&
+    (jsonrpc === '2.0' || jsonrpc === '2.0.0') &&
+    typeof method === 'string' &&
+    Array.isArray(params)
+  ) {
+    return { id, method, params };
+  }
+  const problems: Problem[] = [];
+  if (jsonrpc !== '2.0' && jsonrpc !== '2.0.0')
+    problems.push({ field: 'jsonrpc', expected: '"2.0"', value: quote(jsonrpc) });
+  if (id === undefined)
+    problems.push({ field: 'id', expected: 'a string or a safe number', value: quote(value['id']) });
+  if (typeof method !== 'string')
+    problems.push({ field: 'method', expected: 'a string', value: quote(method) });
+  if (!Array.isArray(params)) {
+    // A known envelope with wrong params is a fault of the params, which JSON-RPC tells apart.
+    const problem = { field: 'params', expected: 'an array', value: quote(params) };
+    if (problems.length === 0) return { id: id ?? 'null', error: wrongParams(problem) };
+    problems.push(problem);
+  }
+  return bad(id ?? 'null', problems);
+}
+
+/** Body of an answer with a result; both arguments are JSON text. */
+export function renderResult(id: string, result: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+}
+
+/** Body of an answer with an error; both arguments are JSON text. */
+export function renderFailure(id: string, error: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
+}
+
+export function invalidRequest(message: string): DomainError {
+  return new DomainError('RPC_INVALID_REQUEST', message);
+}
+
+function bad(id: string, problems: readonly Problem[]): BadCall {
+  const message = `Invalid request: ${problems.map(formatProblem).join('; ')}`;
+  return { id, error: new DomainError('RPC_INVALID_REQUEST', message, { problems }) };
+}
+
+function wrongParams(problem: Problem): DomainError {
+  return new DomainError('INVALID_INPUT', formatProblem(problem), { problems: [problem] });
+}
+
+/** An integer beyond 2^53 would come back as another number, so it is refused rather than changed. */
+function readId(id: unknown): string | undefined {
+  if (typeof id === 'number') {
+    if (!Number.isFinite(id) || (Number.isInteger(id) && !Number.isSafeInteger(id))) return undefined;
+    return String(id);
+  }
+  return typeof id === 'string' ? JSON.stringify(id) : undefined;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

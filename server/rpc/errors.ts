@@ -1,0 +1,91 @@
+import { isDomainError, type DomainError, type ErrorCode } from '../../core/errors.js';
+
+/** How an error looks outside: JSON-RPC code, HTTP status of a single call, and whether the same request may succeed later. */
+export type RpcErrorRow = { readonly code: number; readonly status: number; readonly retryable: boolean };
+
+const invalidParams = { code: -32602, status: 400, retryable: false } as const;
+const internal = { code: -32603, status: 400, retryable: true } as const;
+
+/**
+ * The published table of JSON-RPC errors. HTTP 400 rather than 200 or 5xx: the vendor's SDK drops the message of a 2xx
+ * answer, and viem repeats 5xx answers by itself. Codes of the dashboard never leave here: they are plain faults.
+ */
+export const rpcErrors = {
+  RPC_PARSE_ERROR: { code: -32700, status: 400, retryable: false },
+  RPC_INVALID_REQUEST: { code: -32600, status: 400, retryable: false },
+  RPC_METHOD_NOT_FOUND: { code: -32601, status: 400, retryable: false },
+  INVALID_INPUT: invalidParams,
+  CHAIN_MISMATCH: invalidParams,
+  MODE_NOT_AVAILABLE: invalidParams,
+  FEE_TOKEN_REQUIRED: invalidParams,
+  FEE_TOKEN_UNSUPPORTED: invalidParams,
+  PAYLOAD_TOO_LARGE: { code: -32600, status: 413, retryable: false },
+  KEY_UNKNOWN: { code: -32001, status: 401, retryable: false },
+  CREDENTIALS_REQUIRED: { code: -32001, status: 401, retryable: false },
+  UNAVAILABLE: { code: -32003, status: 400, retryable: true },
+  ESTIMATION_FAILED: { code: -32004, status: 400, retryable: false },
+  RATE_LIMITED: { code: -32005, status: 429, retryable: true },
+  PAYMASTER_NOT_READY: { code: -32006, status: 400, retryable: true },
+  // ERC-7677 forms only, where a refusal is an error (ERC-7769: "paymaster rejected").
+  SPONSORSHIP_REFUSED: { code: -32501, status: 400, retryable: false },
+  INTERNAL: internal,
+  NOT_FOUND: internal,
+  ALREADY_EXISTS: internal,
+  WRITE_CONFLICT: internal,
+  FIELD_OWNED: internal,
+  PAYMASTER_NAME_EXISTS: internal,
+  CHAIN_NOT_SUPPORTED: internal,
+  VERSION_NOT_SUPPORTED: internal,
+  CONTRACT_EXISTS: internal,
+  CONTRACT_NOT_FOUND: internal,
+  METHODS_NOT_AN_ARRAY: internal,
+  POLICY_NOT_FOUND: internal,
+  POLICY_KIND_MISMATCH: internal,
+  INVALID_SIGNATURE: internal,
+  USER_NOT_FOUND: internal,
+  QUOTA_EXCEEDED: internal,
+} as const satisfies Record<ErrorCode, RpcErrorRow>;
+
+/** One failed call, ready to be written: `body` is the JSON text of the `error` member. */
+export type RenderedError = {
+  readonly body: string;
+  readonly status: number;
+  readonly reason: string;
+  readonly retryAfterSeconds?: number;
+  /** True for faults of ours, which are logged in full; their message stays inside. */
+  readonly fault: boolean;
+};
+
+/** Renders what a handler threw. Anything that is no DomainError, or has no code of this edge, says nothing about its cause. */
+export function renderError(error: unknown, requestId: string): RenderedError {
+  if (!isDomainError(error) || rpcErrors[error.code] === internal) return renderFault(requestId);
+  const row = rpcErrors[error.code];
+  const reason = error.details.reason ?? error.code;
+  const data = { reason, requestId, retryable: row.retryable, ...extras(error) };
+  const { retryAfterSeconds } = error.details;
+  return {
+    body: JSON.stringify({ code: row.code, message: error.message, data }),
+    status: row.status,
+    reason,
+    fault: false,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+}
+
+function renderFault(requestId: string): RenderedError {
+  const data = { reason: 'INTERNAL', requestId, retryable: internal.retryable };
+  const message = 'Internal error. Quote the requestId to the operator of this service.';
+  return {
+    body: JSON.stringify({ code: internal.code, message, data }),
+    status: internal.status,
+    reason: 'INTERNAL',
+    fault: true,
+  };
+}
+
+function extras({ details }: DomainError): object {
+  return {
+    ...(details.problems === undefined ? {} : { problems: details.problems }),
+    ...(details.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: details.retryAfterSeconds }),
+  };
+}

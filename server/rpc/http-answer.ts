@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http';
+
+import type { RefusalReason } from '../../core/policy/verdict.js';
+
+/** One HTTP answer of the JSON-RPC edge. */
+export type HttpAnswer = {
+  readonly status: number;
+  /** JSON text. */
+  readonly body: string;
+  readonly requestId: string;
+  readonly refusal?: RefusalReason | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+  /** The rest of the request was not read, so the connection cannot carry another one. */
+  readonly close?: boolean;
+};
+
+/** Browsers' wallets call from any origin; the key in the address is the only credential, and it is no cookie. */
+const corsHeaders = [
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  'X-Sponsorship-Reason, X-Request-Id, Retry-After',
+] as const;
+
+/** Writes headers as one flat list: node then skips its per-header bookkeeping. */
+export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void {
+  if (response.destroyed || response.headersSent) return;
+  const headers: (string | number)[] = [
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    Buffer.byteLength(answer.body),
+    'X-Request-Id',
+    answer.requestId,
+    ...corsHeaders,
+  ];
+  if (answer.refusal !== undefined) headers.push('X-Sponsorship-Reason', answer.refusal);
+  if (answer.retryAfterSeconds !== undefined) headers.push('Retry-After', answer.retryAfterSeconds);
+  if (answer.status === 405) headers.push('Allow', 'POST, OPTIONS');
+  if (answer.close === true) headers.push('Connection', 'close');
+  response.writeHead(answer.status, headers);
+  response.end(answer.body);
+}
+
+/** Answers a CORS preflight. Whatever headers the client asks for are allowed: none of them carries authority here. */
+export function writePreflight(response: ServerResponse, requested: string | undefined): void {
+  response.writeHead(204, [
+    ...corsHeaders,
+    'Access-Control-Allow-Methods',
+    'POST, OPTIONS',
+    'Access-Control-Allow-Headers',
+    requested ?? 'Content-Type, apiKey, authToken',
+    'Access-Control-Max-Age',
+    '86400',
+  ]);
+  response.end();
+}

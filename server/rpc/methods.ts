@@ -1,0 +1,17 @@
+import { pm_explainSponsorship, type ExplainMethodDeps } from './pm_explainSponsorship.js';
+import { pm_getFeeQuoteOrData } from './pm_getFeeQuoteOrData.js';
+import { pm_sponsorUserOperation, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
+import type { RpcMethod } from './method.js';
+
+export type MethodDeps = SponsorMethodDeps & ExplainMethodDeps;
+
+/** Every method that is served, by the name that clients call. */
+export function createMethods(deps: MethodDeps) {
+  return {
+    pm_sponsorUserOperation: pm_sponsorUserOperation(deps),
+    pm_getFeeQuoteOrData: pm_getFeeQuoteOrData(deps),
+    pm_explainSponsorship: pm_explainSponsorship(deps),
+  } as const satisfies Record<string, RpcMethod>;
+}
+
+export type RpcMethods = Readonly<Record<string, RpcMethod>>;

@@ -1,0 +1,45 @@
+import type { RateLimit } from '../../core/resources/paymaster.js';
+import type { Clock } from '../../core/units/time.js';
+
+/**
+ * Token buckets, one per name: `requests` per `perSeconds`, burst = `requests`. Buckets that nobody used for a while
+ * are full again, so the least recently used one is forgotten when there are too many: memory stays bounded and nobody
+ * gains by it more than one burst.
+ */
+export type RateLimiter = {
+  /** 0 when the request may pass (and is counted), else the seconds until one may. */
+  take(name: string, limit: RateLimit): number;
+};
+
+type Bucket = { tokens: number; at: number };
+
+const maxBuckets = 50_000;
+
+export function createRateLimiter({ clock }: { readonly clock: Clock }): RateLimiter {
+  // A Map keeps insertion order; re-inserting on use makes its first key the least recently used one.
+  const buckets = new Map<string, Bucket>();
+
+  return {
+    take(name, { requests, perSeconds }) {
+      const now = clock.now();
+      const bucket = buckets.get(name) ?? { tokens: requests, at: now };
+      const perMs = requests / (perSeconds * 1000);
+      const elapsedMs = Math.max(0, now - bucket.at);
+      bucket.tokens = Math.min(requests, bucket.tokens + elapsedMs * perMs);
+      bucket.at = now;
+      buckets.delete(name);
+      buckets.set(name, bucket);
+      if (buckets.size > maxBuckets) forgetOldest(buckets);
+      if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perMs / 1000);
+      bucket.tokens -= 1;
+      return 0;
+    },
+  };
+}
+
+function forgetOldest(buckets: Map<string, Bucket>): void {
+  for (const name of buckets.keys()) {
+    buckets.delete(name);
+    return;
+  }
+}

@@ -1,0 +1,126 @@
+import type { Head, Heads } from '../../core/chain/heads.js';
+import { DomainError } from '../../core/errors.js';
+import type { Signer } from '../../core/paymaster/signer.js';
+import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
+import { toSeconds, type Clock, type EpochMs } from '../../core/units/time.js';
+import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
+import type { ConfigView } from '../view/config-view.js';
+import { servesByDefault, type ServedChain, type ServedProfile } from '../view/served-chain.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { wantsEstimate } from './gas-limits.js';
+import { defaultExpirySeconds, type SponsorRequest } from './request.js';
+
+/** Everything that the rules look at, gathered before the first of them runs. Reading it costs no I/O. */
+export type SponsorCase = {
+  readonly paymaster: ServedPaymaster;
+  readonly chain: ServedChain;
+  readonly profile: ServedProfile;
+  readonly signer: Signer;
+  readonly request: SponsorRequest;
+  readonly head: Head;
+  readonly now: EpochMs;
+  readonly expirySeconds: number;
+  /** True when the limits are found by simulation rather than taken from the caller. */
+  readonly estimating: boolean;
+  /** The wallet that pays; undefined when nobody does. */
+  readonly funding: AddressKey | undefined;
+  /** What callData makes the account do. */
+  readonly calls: DecodedCalls;
+};
+
+export type CaseDeps = {
+  readonly view: Pick<ConfigView, 'chain' | 'staleness'>;
+  readonly heads: Heads;
+  readonly clock: Clock;
+};
+
+/** Configs that were not confirmed for this long may have been revoked: nothing is signed on them. */
+const maxStalenessMs = 6 * 3_600_000;
+/** Base fee and tip that are older than this say nothing about today's. */
+const maxHeadAgeMs = 15 * 60_000;
+/** A chain this far ahead of our clock would find our data expired, or one of the two clocks is wrong. */
+const maxClockSkewSeconds = 120;
+
+/**
+ * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing could be signed whatever the rules say,
+ * UNAVAILABLE when the chain's state is not known, INVALID_INPUT when the request contradicts itself.
+ */
+export function gatherCase(
+  { view, heads, clock }: CaseDeps,
+  paymaster: ServedPaymaster,
+  request: SponsorRequest,
+): SponsorCase {
+  const now = clock.now();
+  if (view.staleness() > maxStalenessMs)
+    throw notReady('CONFIG_STALE', 'The configuration of this replica was not confirmed for 6 hours.');
+  if (paymaster.notReady !== undefined) throw notReady(paymaster.notReady.reason, paymaster.notReady.message);
+
+  const chain = requireChain(view, paymaster);
+  const profile = requireProfile(view, paymaster);
+  if (profile.signer === undefined)
+    throw notReady('SIGNER_MISSING', `The signing key of version "${profile.version}" is not mounted here.`);
+
+  const head = heads.get(paymaster.chainId);
+  if (head === undefined || now - head.observedAt > maxHeadAgeMs)
+    throw new DomainError(
+      'UNAVAILABLE',
+      `Chain ${chain.chainId} was not read lately: its fees are unknown.`,
+      {
+        reason: 'CHAIN_UNAVAILABLE',
+        retryAfterSeconds: 5,
+      },
+    );
+  if (head.timestamp - toSeconds(now) > maxClockSkewSeconds)
+    throw notReady('CLOCK_SKEW', 'The chain is more than 2 minutes ahead of the clock of this service.');
+
+  return {
+    paymaster,
+    chain,
+    profile,
+    signer: profile.signer,
+    request,
+    head,
+    now,
+    expirySeconds: request.expirySeconds ?? Math.min(defaultExpirySeconds, paymaster.maxExpirySeconds),
+    estimating: wantsEstimate(request.op, request.calculateGasLimits),
+    funding: payerOf(profile, paymaster),
+    calls: decodeCalls(request.op.callData),
+  };
+}
+
+/** The profile that a paymaster is served by. Throws PAYMASTER_NOT_READY when the chain does not offer it here. */
+export function requireProfile(view: Pick<ConfigView, 'chain'>, paymaster: ServedPaymaster): ServedProfile {
+  const { chainId, profiles } = requireChain(view, paymaster);
+  const profile = profiles.get(paymaster.version);
+  if (profile !== undefined) return profile;
+  const offered = [...profiles.keys()].join(', ');
+  throw notReady(
+    'VERSION_UNKNOWN',
+    `Version "${paymaster.version}" is not offered on chain ${chainId}; offered: ${offered}.`,
+  );
+}
+
+function requireChain(view: Pick<ConfigView, 'chain'>, { chainId }: ServedPaymaster): ServedChain {
+  const chain = view.chain(chainId);
+  if (chain !== undefined) return chain;
+  throw notReady('CHAIN_UNKNOWN', `Chain ${chainId} is not configured here.`);
+}
+
+/**
+ * The paymaster's own wallet, else the profile's default where it serves the organisation. A layout without a balance
+ * per sponsor pays from the contract's one deposit: nobody's wallet is named, and a default that lists organisations
+ * says who may draw on it.
+ */
+function payerOf(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey | undefined {
+  const { defaultFunding } = profile;
+  const byDefault = servesByDefault(profile, paymaster.namespace) ? defaultFunding?.address : undefined;
+  if (profile.keepsBalances) return paymaster.fundingAddress ?? byDefault;
+  return defaultFunding === undefined ? noWallet : byDefault;
+}
+
+/** What layouts without balances are given: they do not write it. */
+const noWallet = toAddressKey(zeroAddress);
+
+function notReady(reason: string, message: string): DomainError {
+  return new DomainError('PAYMASTER_NOT_READY', message, { reason });
+}

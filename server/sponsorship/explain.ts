@@ -1,0 +1,192 @@
+import { DomainError, isDomainError } from '../../core/errors.js';
+import { traceCalls, type CallTrace } from '../../core/policy/allow-list/decide.js';
+import { amount } from '../../core/policy/spending-limit/texts.js';
+import type { PeekResult } from '../../core/policy/usage-store.js';
+import { formatDecimal } from '../../core/units/wei.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { ConfigView } from '../view/config-view.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';
+import type { SponsorRequest } from './request.js';
+import { reservationOf } from './reservation.js';
+import { rulesAtOnce } from './rules.js';
+import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
+import { createTrace, type Trace, type TraceStep } from './trace.js';
+
+export type ExplainDeps = CaseDeps & StageDeps & { readonly view: Pick<ConfigView, 'refresh'> };
+
+export type Explain = (
+  paymaster: ServedPaymaster,
+  request: SponsorRequest,
+  options: { readonly callWebhook: boolean },
+) => Promise<Explanation>;
+
+/** Everything that decides about an operation. Amounts of ether and gwei are decimal text in ether. */
+export type Explanation = {
+  /** What a sponsorship request would come to now. */
+  readonly sponsored: boolean;
+  readonly reason?: string;
+  readonly paymaster: object;
+  readonly steps: readonly TraceStep[];
+  readonly account: string;
+  /** Each call by itself; an operation passes when all of them do. */
+  readonly calls: readonly CallTrace[];
+  readonly gas?: object;
+  readonly limits: readonly object[];
+  readonly deposits: readonly object[];
+  readonly webhooks: readonly object[];
+};
+
+/**
+ * Decides as a sponsorship request would, with the same rules and stages, but goes on after a refusal, so that every
+ * obstacle is shown at once. Reserves nothing, signs nothing, and asks webhooks only when told to. Throws what a
+ * request would throw before any rule is looked at.
+ */
+export function createExplain(deps: ExplainDeps): Explain {
+  return async (paymaster, request, options) => {
+    const first = await explainOnce(deps, gatherCase(deps, paymaster, request), options);
+    if (first !== 'stale') return first;
+    const newer = await deps.view.refresh(paymaster.paymasterId);
+    const second =
+      newer === undefined ? 'stale' : await explainOnce(deps, gatherCase(deps, newer, request), options);
+    if (second !== 'stale') return second;
+    throw new DomainError('UNAVAILABLE', 'The configuration of this paymaster is changing: try again.', {
+      reason: 'CONFIG_BEHIND',
+      retryAfterSeconds: 1,
+    });
+  };
+}
+
+async function explainOnce(
+  deps: ExplainDeps,
+  facts: SponsorCase,
+  { callWebhook }: { readonly callWebhook: boolean },
+): Promise<Explanation | 'stale'> {
+  const trace = createTrace();
+  for (const { name, decide } of rulesAtOnce) trace.judged(name, decide(facts));
+
+  const op = await explainGas(deps, facts, trace);
+  const webhooks = await explainWebhooks(deps, facts, op, callWebhook, trace);
+  const usage = await peekUsage(deps, facts, op);
+  if (usage.outcome === 'stale') return 'stale';
+  trace.judged('limitsAndDeposit', usage.outcome === 'refused' ? usage.refusal : { pass: true });
+
+  const stopped = trace.stoppedBy();
+  return {
+    sponsored: stopped === undefined,
+    ...(stopped?.reason === undefined ? {} : { reason: stopped.reason }),
+    paymaster: showPaymaster(facts),
+    steps: trace.steps,
+    account: facts.calls.outcome === 'calls' ? facts.calls.signature : '',
+    calls: traceCalls(facts.paymaster.allowList, facts.calls),
+    ...(op === undefined ? {} : { gas: showGas(facts, op) }),
+    ...showUsage(deps, facts, op, usage.peeked),
+    webhooks,
+  };
+}
+
+/** The operation with final limits, where they can be had. */
+async function explainGas(
+  deps: ExplainDeps,
+  facts: SponsorCase,
+  trace: Trace,
+): Promise<FinalUserOperation | undefined> {
+  if (facts.estimating && facts.funding === undefined) {
+    trace.skipped('gas', 'Nobody pays, so there is nothing to simulate.');
+    return undefined;
+  }
+  try {
+    const { op, verdict } = facts.estimating ? await findLimits(deps, facts) : givenLimits(facts);
+    trace.judged('gas', verdict);
+    return op;
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    trace.failed('gas', error.message);
+    return undefined;
+  }
+}
+
+async function explainWebhooks(
+  deps: ExplainDeps,
+  facts: SponsorCase,
+  op: FinalUserOperation | undefined,
+  callWebhook: boolean,
+  trace: Trace,
+): Promise<readonly object[]> {
+  const { webhooks } = facts.paymaster;
+  if (webhooks.length === 0) return [];
+  if (!callWebhook || op === undefined) {
+    trace.skipped(
+      'webhooks',
+      callWebhook ? 'The gas limits are not known.' : 'Not asked: send callWebhook: true.',
+    );
+    return webhooks.map(({ name }) => ({ name, verdict: 'not asked' }));
+  }
+  const { verdict, outcomes } = await askWebhooks(deps, facts, op);
+  trace.judged('webhooks', verdict);
+  return webhooks.map(({ name, onError }, index) => ({ name, onError, ...outcomes[index] }));
+}
+
+function showPaymaster({ paymaster, profile, funding }: SponsorCase): object {
+  return {
+    paymasterId: paymaster.paymasterId,
+    chainId: paymaster.chainId,
+    version: paymaster.version,
+    configGeneration: paymaster.configGeneration,
+    layout: profile.layout.id,
+    entryPoint: profile.entryPoint,
+    contract: profile.contract,
+    ...(profile.keepsBalances && funding !== undefined ? { fundingAddress: funding } : {}),
+  };
+}
+
+function showGas({ estimating, profile }: SponsorCase, op: FinalUserOperation): object {
+  const { entryPoint } = profile.layout.sponsorship.need(op, profile.options);
+  return {
+    estimated: estimating,
+    callGasLimit: op.callGasLimit.toString(),
+    verificationGasLimit: op.verificationGasLimit.toString(),
+    preVerificationGas: op.preVerificationGas.toString(),
+    maxFeePerGas: op.maxFeePerGas.toString(),
+    maxPriorityFeePerGas: op.maxPriorityFeePerGas.toString(),
+    maxCost: formatDecimal(entryPoint, 18),
+  };
+}
+
+function showUsage(
+  { clock }: ExplainDeps,
+  facts: SponsorCase,
+  op: FinalUserOperation | undefined,
+  peeked: PeekResult,
+): Pick<Explanation, 'limits' | 'deposits'> {
+  const request = op === undefined ? undefined : reservationOf(facts, op, clock.now());
+  const limits = facts.paymaster.limits.map((limit, index) => {
+    const counter = peeked.limits[index];
+    const share = request?.limits[index];
+    const used = counter?.used ?? 0;
+    return {
+      policyId: limit.policyId,
+      name: limit.name,
+      scope: limit.perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
+      thresholdType: limit.unit,
+      threshold: amount(limit, limit.threshold),
+      used: amount(limit, used),
+      left: amount(limit, Math.max(0, limit.threshold - used)),
+      ...(share === undefined ? {} : { needed: amount(limit, share.cost) }),
+      ...(counter === undefined ? {} : { resetsAt: new Date(counter.resetsAt).toISOString() }),
+    };
+  });
+  const deposits = peeked.accounts.map((account, index) => ({
+    contract: account.contract,
+    ...(account.fundingAddress === undefined ? {} : { fundingAddress: account.fundingAddress }),
+    ...(account.balance === undefined ? {} : { balance: ether(account.balance) }),
+    promised: ether(account.reserved),
+    ...(request === undefined ? {} : { needed: ether(request.accounts[index]?.need ?? 0) }),
+    ...(account.readAt === undefined ? {} : { readAt: new Date(account.readAt).toISOString() }),
+  }));
+  return { limits, deposits };
+}
+
+function ether(gwei: number): string {
+  return formatDecimal(BigInt(gwei), 9);
+}

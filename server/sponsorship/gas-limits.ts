@@ -1,0 +1,116 @@
+import { stubSignature } from '../../core/paymaster/signature.js';
+import { invalidInput, type Problem } from '../../core/errors.js';
+import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
+import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/userop/user-operation.js';
+import type { ServedProfile } from '../view/served-chain.js';
+
+/** Limits as the caller gave them; undefined members are missing. */
+export type GivenLimits = Pick<UserOperation, keyof GasLimits>;
+
+/**
+ * Whether the limits are ours to find. Asked for: yes. Refused (`false`): no, and then none may be missing, which
+ * throws DomainError INVALID_INPUT. Not said: only when one is missing; a zero verificationGasLimit or
+ * preVerificationGas counts as missing, because some clients fill in zeros for what they do not know.
+ */
+export function wantsEstimate(op: UserOperation, calculateGasLimits: boolean | undefined): boolean {
+  if (calculateGasLimits === true) return true;
+  if (calculateGasLimits === undefined) return !isComplete(op);
+  const problems: Problem[] = limitNames
+    .filter((name) => op[name] === undefined)
+    .map((name) => ({ field: `params[0].${name}`, expected: 'given when calculateGasLimits is false' }));
+  if (problems.length > 0) throw invalidInput(problems);
+  return false;
+}
+
+const limitNames = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
+
+function isComplete(op: UserOperation): boolean {
+  if (op.callGasLimit === undefined || !op.verificationGasLimit || !op.preVerificationGas) return false;
+  return op.callGasLimit !== 0n || op.callData === '0x';
+}
+
+/** The operation with limits filled in; missing ones become 0, which bounds its cost from below. */
+export function withLimits(op: UserOperation, limits: GivenLimits): FinalUserOperation {
+  return {
+    sender: op.sender,
+    nonce: op.nonce,
+    initCode: op.initCode,
+    callData: op.callData,
+    callGasLimit: limits.callGasLimit ?? 0n,
+    verificationGasLimit: limits.verificationGasLimit ?? 0n,
+    preVerificationGas: limits.preVerificationGas ?? 0n,
+    maxFeePerGas: op.maxFeePerGas,
+    maxPriorityFeePerGas: op.maxPriorityFeePerGas,
+    signature: op.signature,
+    ...(op.eip7702Auth === undefined ? {} : { eip7702Auth: op.eip7702Auth }),
+  };
+}
+
+/** Paymaster data of the right shape with a signature by nobody. */
+export function stubData(profile: ServedProfile, op: UserOperation, terms: SponsorshipTerms): Hex {
+  return profile.layout.sponsorship.encode(withLimits(op, op), terms, stubSignature());
+}
+
+/** Simulates the operation with stub data. Throws ESTIMATION_FAILED, UNAVAILABLE. */
+export function estimateSponsored(
+  estimator: GasEstimator,
+  profile: ServedProfile,
+  op: UserOperation,
+  terms: SponsorshipTerms,
+): Promise<Estimate> {
+  return estimator.estimate(estimateRequest(profile, terms.chainId, op, stubData(profile, op, terms)));
+}
+
+/**
+ * Limits that go with a refusal: what the caller gave, else an estimate without a paymaster, because the user now pays,
+ * else fixed figures that are enough for an ordinary operation. Never an error, never 0: the refusal is the answer.
+ */
+export async function limitsOfRefusal(
+  estimator: GasEstimator,
+  profile: ServedProfile,
+  chainId: number,
+  op: UserOperation,
+  estimating: boolean,
+): Promise<GasLimits> {
+  if (!estimating) return withLimits(op, op);
+  try {
+    const { callGasLimit, verificationGasLimit, preVerificationGas } = await estimator.estimate(
+      estimateRequest(profile, chainId, op, undefined),
+    );
+    return { callGasLimit, verificationGasLimit, preVerificationGas };
+  } catch {
+    return {
+      callGasLimit: op.callGasLimit || fallbackLimits.callGasLimit,
+      verificationGasLimit:
+        op.verificationGasLimit ||
+        (op.initCode === '0x' ? fallbackLimits.verificationGasLimit : fallbackLimits.deploymentGasLimit),
+      preVerificationGas: op.preVerificationGas || preVerificationGas(op, '0x'),
+    };
+  }
+}
+
+const fallbackLimits = {
+  callGasLimit: 500_000n,
+  verificationGasLimit: 200_000n,
+  deploymentGasLimit: 1_000_000n,
+} as const;
+
+function estimateRequest(
+  profile: ServedProfile,
+  chainId: number,
+  op: UserOperation,
+  paymasterAndData: Hex | undefined,
+): EstimateRequest {
+  return {
+    chainId,
+    entryPoint: profile.entryPoint,
+    entryPointVersion: profile.entryPointVersion,
+    op,
+    paymasterAndData,
+    minVerificationGasLimit:
+      paymasterAndData === undefined ? 0n : profile.layout.sponsorship.minVerificationGasLimit,
+  };
+}

@@ -1,0 +1,39 @@
+import type { RefusalReason } from '../../core/policy/verdict.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/userop/user-operation.js';
+import type { ServedProfile } from '../view/served-chain.js';
+
+/** A request to sponsor one operation, parsed; it says nothing about how it arrived. */
+export type SponsorRequest = {
+  readonly op: UserOperation;
+  /** Undefined: decided by whether all limits are given. */
+  readonly calculateGasLimits: boolean | undefined;
+  /** Undefined: the default. */
+  readonly expirySeconds: number | undefined;
+  /** As the caller sent it; `{}` when absent. */
+  readonly webhookData: unknown;
+  readonly requestId: string;
+};
+
+/** The answer. A refusal carries limits too, because the vendor's clients take theirs from here and from nowhere else. */
+export type Sponsorship =
+  | {
+      readonly outcome: 'sponsored';
+      readonly profile: ServedProfile;
+      /** Exactly what was signed. */
+      readonly op: FinalUserOperation;
+      readonly paymasterAndData: Hex;
+      /** Unix seconds. */
+      readonly validUntil: number;
+      readonly validAfter: number;
+    }
+  | {
+      readonly outcome: 'refused';
+      readonly profile: ServedProfile;
+      readonly reason: RefusalReason;
+      readonly detail: string;
+      readonly limits: GasLimits;
+    };
+
+/** Seconds for which sponsorship data is valid when the caller does not say: the service document's figure. */
+export const defaultExpirySeconds = 300;

@@ -1,0 +1,87 @@
+import { decideCalls } from '../../core/policy/allow-list/decide.js';
+import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decide.js';
+import { pass, refuse, type Verdict } from '../../core/policy/verdict.js';
+import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
+import { toSeconds } from '../../core/units/time.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { is7702InitCode } from '../../core/userop/eip-7702.js';
+import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import { guardOf } from '../view/served-chain.js';
+import type { SponsorCase } from './case.js';
+import { stubData } from './gas-limits.js';
+import { termsOf } from './terms.js';
+
+/** A rule that is decided from what is at hand. Its name is what `pm_explainSponsorship` shows. */
+export type Rule = { readonly name: string; readonly decide: (facts: SponsorCase) => Verdict };
+
+/** In the order in which they are asked; the first refusal wins. */
+export const rulesAtOnce: readonly Rule[] = [
+  { name: 'suspended', decide: decideSuspended },
+  { name: 'funding', decide: decideFunding },
+  { name: 'policies', decide: decidePolicies },
+  {
+    name: 'calls',
+    decide: ({ paymaster, calls, request }) => decideCalls(paymaster.allowList, calls, request.op),
+  },
+  {
+    name: 'deployment',
+    decide: ({ paymaster, calls, request }) =>
+      decideDeployment(paymaster.walletDeployment, paymaster.allowList, calls, request.op),
+  },
+  { name: 'delegate', decide: decideDelegate },
+  {
+    name: 'fees',
+    decide: ({ chain, paymaster, head, request }) =>
+      decideFees(guardOf(chain, paymaster.gas), head, request.op),
+  },
+];
+
+export function decideAtOnce(facts: SponsorCase): Verdict {
+  for (const rule of rulesAtOnce) {
+    const verdict = rule.decide(facts);
+    if (!verdict.pass) return verdict;
+  }
+  return pass;
+}
+
+/** Caps and floors of the limits that will be signed. */
+export function decideGas(facts: SponsorCase, op: FinalUserOperation): Verdict {
+  const { chain, paymaster, profile } = facts;
+  return decideGasLimits(guardOf(chain, paymaster.gas), op, {
+    minVerificationGasLimit: profile.layout.sponsorship.minVerificationGasLimit,
+    ownPreVerificationGas: () =>
+      preVerificationGas(op, stubData(profile, op, termsOf(facts, toSeconds(facts.now)))),
+  });
+}
+
+function decideSuspended({ paymaster, chain }: SponsorCase): Verdict {
+  if (paymaster.suspended) return refuse('SUSPENDED', 'the paymaster is suspended');
+  return chain.suspended ? refuse('SUSPENDED', `chain ${chain.chainId} is suspended`) : pass;
+}
+
+function decideFunding({ funding, paymaster, profile }: SponsorCase): Verdict {
+  if (funding !== undefined) return pass;
+  return refuse(
+    'NOT_FUNDED',
+    `version "${profile.version}" has no wallet that pays for organisation "${paymaster.namespace}"`,
+  );
+}
+
+function decidePolicies({ paymaster }: SponsorCase): Verdict {
+  if (paymaster.invalidPolicies.length === 0) return pass;
+  const names = paymaster.invalidPolicies.map((name) => `"${name}"`).join(', ');
+  return refuse('POLICY_INVALID', `never valid: ${names}`);
+}
+
+/**
+ * An EIP-7702 operation runs whatever code its delegate has, so the delegate must be one that the platform trusts. One
+ * that says it is such an operation and does not show its authorization cannot be judged.
+ */
+function decideDelegate({ chain, profile, request }: SponsorCase): Verdict {
+  const { eip7702Auth, initCode } = request.op;
+  if (eip7702Auth !== undefined && !chain.delegates.has(eip7702Auth.address))
+    return refuse('DELEGATE_NOT_ALLOWED', `delegate ${eip7702Auth.address}`);
+  if (eip7702Auth === undefined && profile.entryPointVersion === '0.8' && is7702InitCode(initCode))
+    return refuse('DELEGATE_NOT_ALLOWED', 'the factory is 0x7702 and eip7702Auth is missing');
+  return pass;
+}

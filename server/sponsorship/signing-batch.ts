@@ -1,0 +1,84 @@
+import type { Signer } from '../../core/paymaster/signer.js';
+
+/**
+ * Signs all digests of an event-loop turn together.
+ *
+ * - A digest waits for the end of the turn in which it was handed in, so that the reads of a turn are followed by one
+ *   tight signing loop and then by all writes: fewer wake-ups of the peers, 1.4 times the requests.
+ * - At most `maxPerTurn` signatures are made before the loop may do other work; the rest follow in the next turn.
+ * - A signer that fails fails the digests of that turn which were given to it, and no others.
+ */
+export type SigningBatch = {
+  sign(signer: Signer, digest: Uint8Array): Promise<Uint8Array>;
+};
+
+/** 32 native signatures take about a millisecond and a half. */
+const defaultMaxPerTurn = 32;
+
+type Waiting = {
+  readonly signer: Signer;
+  readonly digest: Uint8Array;
+  readonly resolve: (signature: Uint8Array) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+export function createSigningBatch({ maxPerTurn = defaultMaxPerTurn } = {}): SigningBatch {
+  let queue: Waiting[] = [];
+  let scheduled = false;
+
+  function flush(): void {
+    const turn = queue.length <= maxPerTurn ? queue : queue.slice(0, maxPerTurn);
+    queue = queue.length <= maxPerTurn ? [] : queue.slice(maxPerTurn);
+    scheduled = queue.length > 0;
+    if (scheduled) setImmediate(flush);
+    for (const group of groupBySigner(turn)) signGroup(group);
+  }
+
+  return {
+    sign(signer, digest) {
+      return new Promise((resolve, reject) => {
+        queue.push({ signer, digest, resolve, reject });
+        if (scheduled) return;
+        scheduled = true;
+        setImmediate(flush);
+      });
+    },
+  };
+}
+
+/** Nearly always one group: a process serves few signers, mostly one. */
+function groupBySigner(turn: readonly Waiting[]): readonly (readonly Waiting[])[] {
+  const first = turn[0];
+  if (first === undefined) return [];
+  if (turn.every((waiting) => waiting.signer === first.signer)) return [turn];
+  return [...Map.groupBy(turn, (waiting) => waiting.signer).values()];
+}
+
+function signGroup(group: readonly Waiting[]): void {
+  const [first] = group;
+  if (first === undefined) return;
+  try {
+    const signed = first.signer.sign(group.map((waiting) => waiting.digest));
+    if (signed instanceof Promise) {
+      signed.then(
+        (signatures) => settle(group, signatures),
+        (error: unknown) => fail(group, error),
+      );
+    } else settle(group, signed);
+  } catch (error) {
+    fail(group, error);
+  }
+}
+
+function settle(group: readonly Waiting[], signatures: readonly Uint8Array[]): void {
+  group.forEach((waiting, index) => {
+    const signature = signatures[index];
+    if (signature === undefined)
+      waiting.reject(new Error('the signer answered fewer signatures than digests'));
+    else waiting.resolve(signature);
+  });
+}
+
+function fail(group: readonly Waiting[], error: unknown): void {
+  for (const waiting of group) waiting.reject(error);
+}

@@ -1,0 +1,140 @@
+import { personalDigest } from '../../core/crypto/keccak.js';
+import { DomainError } from '../../core/errors.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
+import type { Refusal } from '../../core/policy/verdict.js';
+import { toSeconds, type EpochMs } from '../../core/units/time.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { ConfigView } from '../view/config-view.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';
+import { limitsOfRefusal } from './gas-limits.js';
+import type { SponsorRequest, Sponsorship } from './request.js';
+import { describeRefusal, reservationOf } from './reservation.js';
+import { decideAtOnce } from './rules.js';
+import type { SigningBatch } from './signing-batch.js';
+import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
+import { termsOf } from './terms.js';
+
+export type SponsorDeps = CaseDeps &
+  StageDeps & {
+    readonly view: Pick<ConfigView, 'refresh' | 'sharesAccount'>;
+    readonly usage: Pick<UsageStore, 'reserve' | 'noteSigned'>;
+    readonly signing: SigningBatch;
+  };
+
+export type Sponsor = (paymaster: ServedPaymaster, request: SponsorRequest) => Promise<Sponsorship>;
+
+/**
+ * Decides whether a paymaster pays for an operation, and signs that it does. First refusal wins, in this order: what is
+ * known at once (state of the paymaster, calls, deployment, prices) → a peek at limits and deposit → estimate → caps on
+ * the limits that will be signed → webhooks → reservation. Where nothing slow lies between, the peek is left out: the
+ * reservation says the same.
+ *
+ * A refusal is an answer. Throws PAYMASTER_NOT_READY, UNAVAILABLE, ESTIMATION_FAILED and INVALID_INPUT, and then
+ * nothing was signed; what was reserved falls back when it expires.
+ */
+export function createSponsor(deps: SponsorDeps): Sponsor {
+  return async (paymaster, request) => {
+    const first = await attempt(deps, paymaster, request);
+    if (first !== 'stale') return first;
+    // Another replica has served a newer config of this paymaster: read it again and try once more.
+    const newer = await deps.view.refresh(paymaster.paymasterId);
+    const second = newer === undefined ? 'stale' : await attempt(deps, newer, request);
+    if (second !== 'stale') return second;
+    throw new DomainError('UNAVAILABLE', 'The configuration of this paymaster is changing: try again.', {
+      reason: 'CONFIG_BEHIND',
+      retryAfterSeconds: 1,
+    });
+  };
+}
+
+async function attempt(
+  deps: SponsorDeps,
+  paymaster: ServedPaymaster,
+  request: SponsorRequest,
+): Promise<Sponsorship | 'stale'> {
+  const facts = gatherCase(deps, paymaster, request);
+  const atOnce = decideAtOnce(facts);
+  if (!atOnce.pass) return refused(deps, facts, atOnce);
+
+  if (facts.estimating || paymaster.webhooks.length > 0) {
+    const usage = await peekUsage(deps, facts);
+    if (usage.outcome === 'stale') return 'stale';
+    if (usage.outcome === 'refused') return refused(deps, facts, usage.refusal);
+  }
+  const found = facts.estimating ? await findLimits(deps, facts) : givenLimits(facts);
+  if (!found.verdict.pass) return refused(deps, facts, found.verdict, found.op);
+  if (paymaster.webhooks.length > 0) {
+    const { verdict } = await askWebhooks(deps, facts, found.op);
+    if (!verdict.pass) return refused(deps, facts, verdict, found.op);
+  }
+
+  // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
+  const now = deps.clock.now();
+  const reservation = reservationOf(facts, found.op, now);
+  const reserved = await deps.usage.reserve(reservation);
+  if (reserved.outcome === 'reserved') return sign(deps, facts, found.op, reservation, now);
+  if (reserved.outcome === 'stale') return 'stale';
+  return refused(deps, facts, describeRefusal(facts, reservation, reserved), found.op);
+}
+
+async function sign(
+  deps: SponsorDeps,
+  facts: SponsorCase,
+  op: FinalUserOperation,
+  reservation: ReserveRequest,
+  now: EpochMs,
+): Promise<Sponsorship> {
+  const { profile } = facts;
+  const codec = profile.layout.sponsorship;
+  const terms = termsOf(facts, toSeconds(now));
+  const signature = await signDigest(deps, facts, personalDigest(codec.hash(op, terms)));
+  const paymasterAndData = codec.encode(op, terms, signature);
+  noteHash(deps, facts, op, reservation, paymasterAndData);
+  const { validUntil, validAfter } = terms;
+  return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter };
+}
+
+async function signDigest(
+  deps: SponsorDeps,
+  { signer }: SponsorCase,
+  digest: Uint8Array,
+): Promise<Uint8Array> {
+  try {
+    return await deps.signing.sign(signer, digest);
+  } catch (cause) {
+    throw new DomainError('UNAVAILABLE', 'The signer did not answer: try again.', {
+      reason: 'SIGNER_UNAVAILABLE',
+      retryAfterSeconds: 1,
+      cause,
+    });
+  }
+}
+
+/**
+ * Remembers the hash of what was signed, but only where operations of several paymasters can settle from one account:
+ * elsewhere EntryPoint, contract, sender and nonce name the reservation, and three more hashes would buy nothing.
+ */
+function noteHash(
+  { view, usage }: SponsorDeps,
+  { paymaster, profile, funding }: SponsorCase,
+  op: FinalUserOperation,
+  { key }: ReserveRequest,
+  paymasterAndData: Hex,
+): void {
+  if (funding === undefined || !view.sharesAccount(paymaster, profile, funding)) return;
+  const hash = profile.userOpHash(op, paymasterAndData);
+  if (hash !== undefined) usage.noteSigned(key, hash);
+}
+
+/** Whoever refuses before the limits were found still owes them to the client. */
+async function refused(
+  { estimator }: SponsorDeps,
+  { profile, paymaster, request, estimating }: SponsorCase,
+  { reason, detail }: Refusal,
+  op?: FinalUserOperation,
+): Promise<Sponsorship> {
+  const limits = op ?? (await limitsOfRefusal(estimator, profile, paymaster.chainId, request.op, estimating));
+  return { outcome: 'refused', profile, reason, detail, limits };
+}

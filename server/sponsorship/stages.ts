@@ -1,0 +1,87 @@
+import type { PeekResult, UsageStore } from '../../core/policy/usage-store.js';
+import { pass, refuse, type Refusal, type Verdict } from '../../core/policy/verdict.js';
+import { decideWebhooks } from '../../core/policy/webhook/decide.js';
+import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+import { toSeconds, type Clock } from '../../core/units/time.js';
+import type { GasEstimator } from '../../core/userop/estimator.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { renderUserOperation } from '../../core/userop/render.js';
+import type { SponsorCase } from './case.js';
+import { estimateSponsored, withLimits } from './gas-limits.js';
+import { describeRefusal, reservationOf } from './reservation.js';
+import { decideGas } from './rules.js';
+import { termsOf } from './terms.js';
+
+// The steps of a sponsorship that wait for somebody else, shared by sponsor and explain so that both decide alike.
+
+export type StageDeps = {
+  readonly usage: Pick<UsageStore, 'peek'>;
+  readonly estimator: GasEstimator;
+  readonly webhooks: Pick<WebhookCaller, 'call'>;
+  readonly clock: Clock;
+};
+
+export type UsagePeek =
+  | { readonly outcome: 'passes'; readonly peeked: PeekResult }
+  | { readonly outcome: 'refused'; readonly peeked: PeekResult; readonly refusal: Refusal }
+  | { readonly outcome: 'stale' };
+
+/**
+ * What a reservation would say now. Without an operation whose limits are final the ones given are taken, 0 for those
+ * that are missing: its cost is then the least that it can be, so nothing is refused that could still pass.
+ */
+export async function peekUsage(
+  { usage, clock }: StageDeps,
+  facts: SponsorCase,
+  op: FinalUserOperation = withLimits(facts.request.op, facts.estimating ? noLimits : facts.request.op),
+): Promise<UsagePeek> {
+  const request = reservationOf(facts, op, clock.now());
+  const peeked = await usage.peek(request);
+  const { result } = peeked;
+  if (result.outcome === 'reserved') return { outcome: 'passes', peeked };
+  if (result.outcome === 'stale') return { outcome: 'stale' };
+  return { outcome: 'refused', peeked, refusal: describeRefusal(facts, request, result) };
+}
+
+/** An operation with final limits, and whether those limits are acceptable. */
+export type FoundLimits = { readonly op: FinalUserOperation; readonly verdict: Verdict };
+
+/** The caller's limits, judged. */
+export function givenLimits(facts: SponsorCase): FoundLimits {
+  const op = withLimits(facts.request.op, facts.request.op);
+  return { op, verdict: decideGas(facts, op) };
+}
+
+/** Limits by simulation, judged. An operation that would fail is not worth a sponsor's money. */
+export async function findLimits({ estimator, clock }: StageDeps, facts: SponsorCase): Promise<FoundLimits> {
+  const { profile, request } = facts;
+  const terms = termsOf(facts, toSeconds(clock.now()));
+  const estimate = await estimateSponsored(estimator, profile, request.op, terms);
+  const op = withLimits(request.op, estimate);
+  if (estimate.reverted !== undefined) return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
+  return { op, verdict: decideGas(facts, op) };
+}
+
+export type AskedWebhooks = { readonly verdict: Verdict; readonly outcomes: readonly WebhookOutcome[] };
+
+/** Asks every webhook of the paymaster at once about the operation as it will be signed. */
+export async function askWebhooks(
+  { webhooks }: StageDeps,
+  { paymaster, profile, request }: SponsorCase,
+  op: FinalUserOperation,
+): Promise<AskedWebhooks> {
+  if (paymaster.webhooks.length === 0) return { verdict: pass, outcomes: [] };
+  const outcomes = await webhooks.call({
+    webhooks: paymaster.webhooks,
+    data: request.webhookData,
+    userOp: renderUserOperation(op, profile.entryPointVersion),
+    requestId: request.requestId,
+  });
+  return { verdict: decideWebhooks(paymaster.webhooks, outcomes), outcomes };
+}
+
+const noLimits = {
+  callGasLimit: undefined,
+  verificationGasLimit: undefined,
+  preVerificationGas: undefined,
+} as const;

@@ -1,0 +1,69 @@
+import type { RefusalReason, Verdict } from '../../core/policy/verdict.js';
+
+/** One step of a decision, for people. */
+export type TraceStep = {
+  readonly step: string;
+  readonly verdict: 'pass' | 'refuse' | 'skipped' | 'error';
+  readonly reason?: RefusalReason;
+  /** What exactly: which address, limit, figure. */
+  readonly detail?: string;
+  /** What would make it pass. */
+  readonly remedy?: string;
+};
+
+/** Collects the steps of an explanation; the first refusal is what a sponsorship request would be answered with. */
+export type Trace = {
+  judged(step: string, verdict: Verdict): void;
+  skipped(step: string, why: string): void;
+  /** A step that could not be decided: a sponsorship request would be answered with an error. */
+  failed(step: string, message: string): void;
+  readonly steps: readonly TraceStep[];
+  /** The first step that did not pass. */
+  stoppedBy(): TraceStep | undefined;
+};
+
+export function createTrace(): Trace {
+  const steps: TraceStep[] = [];
+  return {
+    steps,
+    judged(step, verdict) {
+      if (verdict.pass) steps.push({ step, verdict: 'pass' });
+      else {
+        const { reason, detail } = verdict;
+        steps.push({ step, verdict: 'refuse', reason, detail, remedy: remedies[reason] });
+      }
+    },
+    skipped: (step, detail) => void steps.push({ step, verdict: 'skipped', detail }),
+    failed: (step, detail) => void steps.push({ step, verdict: 'error', detail }),
+    stoppedBy: () => steps.find(({ verdict }) => verdict === 'refuse' || verdict === 'error'),
+  };
+}
+
+/** What would make an operation pass that was refused for this reason. */
+const remedies = {
+  SUSPENDED: 'Set spec.suspended of the Paymaster or Chain to false.',
+  NOT_FUNDED:
+    'Set and prove a funding wallet, or have the platform list the organisation for its default wallet.',
+  POLICY_INVALID: 'Mend the policies named, or pause them.',
+  OPEN_SPONSORSHIP_DENIED: 'Register the contract that is called, or set defaultContractAction to Allow.',
+  CALLDATA_UNDECODABLE: 'Send callData that the account encodes as the standard ABI encodes it.',
+  ACCOUNT_UNKNOWN: 'Use an account whose execute functions are in the table of known accounts.',
+  VALUE_TRANSFER: 'Call a whitelisted method; a transfer without data is sponsored to nobody.',
+  DELEGATE_CALL: 'Make a plain call; only the known MultiSend contracts may be delegate-called.',
+  CONTRACT_NOT_REGISTERED: 'Register the contract that is called.',
+  METHOD_NOT_WHITELISTED: 'Add the method that is called to whitelistedMethods of the contract.',
+  DEPLOYMENT_NOT_ALLOWED: 'Activate a WALLET_DEPLOYMENT policy, or add a whitelisted call to the operation.',
+  FEE_TOO_HIGH: 'Lower maxFeePerGas, or raise the cap in spec.gas of the Paymaster or Chain.',
+  PRIORITY_FEE_TOO_HIGH:
+    'Lower maxPriorityFeePerGas, or raise the cap in spec.gas of the Paymaster or Chain.',
+  GAS_LIMIT_TOO_HIGH: 'Lower the gas limit, or raise the cap in spec.gas of the Paymaster or Chain.',
+  GAS_LIMIT_TOO_LOW: 'Raise the gas limit, or send calculateGasLimits: true.',
+  LIMIT_REACHED:
+    'Wait for the next cycle, raise the threshold, or update the limit, which starts a new cycle.',
+  USAGE_LOST: 'Wait for the next cycle, or update the limit, which starts a new cycle.',
+  DEPOSIT_TOO_LOW: 'Deposit more for the account named, or wait until what is promised is settled.',
+  WEBHOOK_REFUSED: 'Meet the conditions of the webhook that refused.',
+  WEBHOOK_FAILED: 'Mend the webhook host, or set onError: Allow on its policy.',
+  EXECUTION_REVERTS: 'Send an operation that succeeds when it is simulated.',
+  DELEGATE_NOT_ALLOWED: 'Add the delegate to spec.delegates of the Chain.',
+} as const satisfies Record<RefusalReason, string>;

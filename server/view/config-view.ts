@@ -1,0 +1,195 @@
+import { hash } from 'node:crypto';
+
+import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type { Signers } from '../../core/paymaster/signer.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Instruments } from '../ops/instruments.js';
+import { createKeyLookup } from './key-lookup.js';
+import { compileChain, type ServedChain, type ServedProfile } from './served-chain.js';
+import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
+import { createSharing } from './sharing.js';
+
+/**
+ * What this replica serves, kept current by the config store's watch.
+ *
+ * - A request costs one Map look-up by the hash of its key; nothing is parsed, no text of a config is kept.
+ * - A record is compiled once per change and frozen. It names its chain and version rather than holding them, so a
+ *   change of a chain swaps one object, however many paymasters use it.
+ * - A config that does not compile replaces nothing: the last good record keeps serving, and the log says why.
+ */
+export type ConfigView = {
+  /** The paymaster that accepts this key now, if the watch has delivered it. */
+  find(sha256: string): ServedPaymaster | undefined;
+  /** Asks the store for a key that `find` does not know (a paymaster made a moment ago). RATE_LIMITED, UNAVAILABLE. */
+  load(sha256: string): Promise<ServedPaymaster | undefined>;
+  /** Reads one paymaster again, past the watch: for a replica that has fallen behind. */
+  refresh(paymasterId: string): Promise<ServedPaymaster | undefined>;
+  chain(chainId: number): ServedChain | undefined;
+  chains(): Iterable<ServedChain>;
+  /** True when operations of several paymasters served here can draw on the same account, so that rivals must be told apart. */
+  sharesAccount(paymaster: ServedPaymaster, profile: ServedProfile, funding: AddressKey): boolean;
+  /** Milliseconds since the store last confirmed that this is current. */
+  staleness(): number;
+  readonly synced: boolean;
+  /** Begins to watch; resolves when the state at the start has been delivered. */
+  start(): Promise<void>;
+  stop(): void;
+};
+
+export type ConfigViewDeps = {
+  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
+  readonly signers: Signers;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly instruments: Pick<Instruments, 'configs' | 'configAge'>;
+};
+
+/** SHA-256 of an apiKey or authToken as stored in configs. */
+export function hashCredential(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
+export function createConfigView({ configs, signers, clock, log, instruments }: ConfigViewDeps): ConfigView {
+  const byKey = new Map<string, ServedPaymaster>();
+  const byId = new Map<string, ServedPaymaster>();
+  const chains = new Map<number, ServedChain>();
+  const census = createCensus();
+  const sharing = createSharing();
+  const lookup = createKeyLookup({ configs, clock });
+  const counts = {
+    paymasters: instruments.configs.with({ kind: 'paymaster' }),
+    chains: instruments.configs.with({ kind: 'chain' }),
+  };
+  let watch: ReturnType<ConfigStore['watch']> | undefined;
+  let synced = false;
+
+  function forget(paymasterId: string): void {
+    const known = byId.get(paymasterId);
+    if (known === undefined) return;
+    byId.delete(paymasterId);
+    census.remove(known);
+    for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
+  }
+
+  function remember(paymaster: ServedPaymaster): void {
+    forget(paymaster.paymasterId);
+    byId.set(paymaster.paymasterId, paymaster);
+    census.add(paymaster);
+    for (const key of paymaster.keys) byKey.set(key, paymaster);
+  }
+
+  function compile(config: PaymasterConfig): ServedPaymaster | undefined {
+    try {
+      return compilePaymaster(config, sharing);
+    } catch (error) {
+      log.error('config of a paymaster cannot be served', { paymasterId: config.paymasterId, error });
+      return undefined;
+    }
+  }
+
+  function apply(event: ConfigEvent): void {
+    switch (event.type) {
+      case 'put-paymaster': {
+        lookup.noteChange(event.config.paymasterId);
+        const compiled = compile(event.config);
+        if (compiled !== undefined) remember(compiled);
+        break;
+      }
+      case 'delete-paymaster':
+        lookup.noteChange(event.paymasterId);
+        forget(event.paymasterId);
+        break;
+      case 'put-chain':
+        chains.set(event.config.chainId, compileChain(event.config, signers, log));
+        break;
+      case 'delete-chain':
+        chains.delete(event.chainId);
+        break;
+    }
+    counts.paymasters.set(byId.size);
+    counts.chains.set(chains.size);
+  }
+
+  return {
+    find(sha256) {
+      const paymaster = byKey.get(sha256);
+      if (paymaster === undefined) return undefined;
+      return acceptsKey(paymaster, sha256, clock.now()) ? paymaster : undefined;
+    },
+
+    async load(sha256) {
+      const found = await lookup.find(sha256, compile);
+      return found !== undefined && acceptsKey(found, sha256, clock.now()) ? found : undefined;
+    },
+
+    async refresh(paymasterId) {
+      const stored = await configs.getPaymaster(paymasterId);
+      if (stored === undefined) return undefined;
+      const known = byId.get(paymasterId);
+      // The watch may have been faster; a read that began earlier must not undo it.
+      if (known !== undefined && known.configGeneration >= stored.config.configGeneration) return known;
+      const compiled = compile(stored.config);
+      if (compiled !== undefined && known !== undefined) remember(compiled);
+      return compiled;
+    },
+
+    chain: (chainId) => chains.get(chainId),
+    chains: () => chains.values(),
+    sharesAccount: (paymaster, profile, funding) =>
+      profile.tellsSponsorsApart
+        ? census.sharesFunding(funding, chains.get(paymaster.chainId)?.defaultFundings.has(funding) ?? false)
+        : census.sharesChain(paymaster.chainId),
+    staleness() {
+      if (watch === undefined) return Number.POSITIVE_INFINITY;
+      const age = clock.now() - watch.confirmedAt();
+      return age;
+    },
+    get synced() {
+      return synced;
+    },
+
+    async start() {
+      if (watch !== undefined) throw new DomainError('INTERNAL', 'the config view is started already');
+      watch = configs.watch(apply);
+      await watch.synced;
+      synced = true;
+    },
+    stop() {
+      watch?.stop();
+      synced = false;
+    },
+  };
+}
+
+function acceptsKey(paymaster: ServedPaymaster, sha256: string, now: number): boolean {
+  const end = paymaster.keyEnds?.get(sha256);
+  return end === undefined || now < end;
+}
+
+/** Counts who draws on which funding wallet. Chains are not told apart: a wallet used on two is counted as shared, which is safe. */
+function createCensus() {
+  const byFunding = new Map<AddressKey | 'default', number>();
+  const byChain = new Map<number, number>();
+  const change = (paymaster: ServedPaymaster, by: number): void => {
+    bump(byFunding, paymaster.fundingAddress ?? 'default', by);
+    bump(byChain, paymaster.chainId, by);
+  };
+  return {
+    add: (paymaster: ServedPaymaster) => change(paymaster, 1),
+    remove: (paymaster: ServedPaymaster) => change(paymaster, -1),
+    sharesChain: (chainId: number): boolean => (byChain.get(chainId) ?? 0) > 1,
+    /** Whoever has no wallet of its own uses some profile's default, which may be this very wallet. */
+    sharesFunding: (funding: AddressKey, isDefault: boolean): boolean =>
+      (byFunding.get(funding) ?? 0) + (isDefault ? (byFunding.get('default') ?? 0) : 0) > 1,
+  };
+}
+
+function bump<K>(counts: Map<K, number>, key: K, by: number): void {
+  const next = (counts.get(key) ?? 0) + by;
+  if (next === 0) counts.delete(key);
+  else counts.set(key, next);
+}

@@ -1,0 +1,103 @@
+import type { ConfigStore } from '../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { DomainError } from '../../core/errors.js';
+import type { Clock } from '../../core/units/time.js';
+import type { ServedPaymaster } from './served-paymaster.js';
+
+/**
+ * Looks up keys that the watch has not delivered, without letting strangers turn wrong keys into load:
+ *
+ * - One look-up per key at a time, whoever asks.
+ * - At most 20 per second in this process; beyond that a key is neither found nor unknown, so the answer is RATE_LIMITED.
+ * - A key that was not found is not asked for again for ten seconds; one that was found is remembered as long, because
+ *   the watch delivers it before that.
+ */
+export type KeyLookup = {
+  find(
+    sha256: string,
+    compile: (config: PaymasterConfig) => ServedPaymaster | undefined,
+  ): Promise<ServedPaymaster | undefined>;
+  /** A watch event about this paymaster outranks whatever was looked up. */
+  noteChange(paymasterId: string): void;
+};
+
+const lookupsPerSecond = 20;
+const rememberMs = 10_000;
+const maxRemembered = 10_000;
+
+type Found = { readonly until: number; readonly paymaster: ServedPaymaster };
+
+export function createKeyLookup({
+  configs,
+  clock,
+}: {
+  readonly configs: Pick<ConfigStore, 'findByKey'>;
+  readonly clock: Clock;
+}): KeyLookup {
+  const unknownUntil = new Map<string, number>();
+  // At most 20 a second for ten seconds, so that a watch event may look through it.
+  const found = new Map<string, Found>();
+  const inFlight = new Map<string, Promise<ServedPaymaster | undefined>>();
+  // Paymasters that the watch spoke about while a look-up was under way: its answer may be older than the event.
+  const changed = new Set<string>();
+  let tokens = lookupsPerSecond;
+  let refilledAt = clock.now();
+
+  function takeToken(): void {
+    const now = clock.now();
+    tokens = Math.min(lookupsPerSecond, tokens + (Math.max(0, now - refilledAt) * lookupsPerSecond) / 1000);
+    refilledAt = now;
+    if (tokens < 1)
+      throw new DomainError('RATE_LIMITED', 'Too many look-ups of unknown API keys: try again in a second.', {
+        reason: 'KEY_LOOKUPS',
+        retryAfterSeconds: 1,
+      });
+    tokens -= 1;
+  }
+
+  function remember(sha256: string, paymaster: ServedPaymaster | undefined): void {
+    const until = clock.now() + rememberMs;
+    if (paymaster === undefined) unknownUntil.set(sha256, until);
+    else found.set(sha256, { until, paymaster });
+    for (const oldest of unknownUntil.keys()) {
+      if (unknownUntil.size <= maxRemembered) break;
+      unknownUntil.delete(oldest);
+    }
+    for (const [key, entry] of found) if (entry.until <= clock.now()) found.delete(key);
+  }
+
+  async function ask(
+    sha256: string,
+    compile: (config: PaymasterConfig) => ServedPaymaster | undefined,
+  ): Promise<ServedPaymaster | undefined> {
+    try {
+      const config = await configs.findByKey(sha256);
+      const paymaster = config === undefined || changed.has(config.paymasterId) ? undefined : compile(config);
+      remember(sha256, paymaster);
+      return paymaster;
+    } finally {
+      inFlight.delete(sha256);
+      if (inFlight.size === 0) changed.clear();
+    }
+  }
+
+  return {
+    async find(sha256, compile) {
+      const now = clock.now();
+      if (now < (unknownUntil.get(sha256) ?? 0)) return undefined;
+      const known = found.get(sha256);
+      if (known !== undefined && now < known.until) return known.paymaster;
+      const running = inFlight.get(sha256);
+      if (running !== undefined) return running;
+      takeToken();
+      const lookup = ask(sha256, compile);
+      inFlight.set(sha256, lookup);
+      return lookup;
+    },
+    noteChange(paymasterId) {
+      if (inFlight.size > 0) changed.add(paymasterId);
+      for (const [sha256, { paymaster }] of found)
+        if (paymaster.paymasterId === paymasterId) found.delete(sha256);
+    },
+  };
+}

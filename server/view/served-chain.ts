@@ -1,0 +1,132 @@
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import type { Logger } from '../../core/log.js';
+import type { Layout, PaymasterGas, SponsorshipTerms } from '../../core/paymaster/layout.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { userOpHasher } from '../../core/paymaster/user-op-hash.js';
+import type { Signer, Signers } from '../../core/paymaster/signer.js';
+import { compilePriceGuard, type PriceGuard } from '../../core/policy/price-guard/compile.js';
+import type { GasCaps } from '../../core/resources/paymaster.js';
+import { toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
+import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+
+/** One chain as requests need it. Replaced as a whole when its config changes. */
+export type ServedChain = {
+  readonly chainId: number;
+  readonly suspended: boolean;
+  readonly gas: GasCaps;
+  /** Guards by the paymasters' own caps: compiled when first asked for, and gone with this object. */
+  readonly guards: WeakMap<GasCaps, PriceGuard>;
+  /** EIP-7702 delegates that operations may name. */
+  readonly delegates: ReadonlySet<AddressKey>;
+  /** By the `version` that paymasters name. */
+  readonly profiles: ReadonlyMap<string, ServedProfile>;
+  /** Every wallet that pays for paymasters without one of their own. */
+  readonly defaultFundings: ReadonlySet<AddressKey>;
+};
+
+/** One way to sponsor on a chain, with everything resolved that does not depend on the request. */
+export type ServedProfile = {
+  readonly version: string;
+  readonly layout: Layout;
+  readonly entryPoint: Address;
+  readonly entryPointKey: AddressKey;
+  readonly entryPointVersion: EntryPointVersion;
+  /** Contract that pays in mode SPONSORED. */
+  readonly contract: Address;
+  readonly contractKey: AddressKey;
+  readonly options: SponsorshipTerms['options'];
+  readonly paymasterGas: PaymasterGas;
+  /** What the EntryPoint will call an operation with this `paymasterAndData`. */
+  readonly userOpHash: ReturnType<typeof userOpHasher>;
+  /** Undefined while this process holds no key of that name: then nothing can be signed. */
+  readonly signer: Signer | undefined;
+  readonly signerFile: string;
+  readonly defaultFunding: DefaultFunding | undefined;
+  /** True where the contract keeps a balance per sponsor. */
+  readonly keepsBalances: boolean;
+  /** True where the contract keeps a balance per sponsor and names in an event whom it charged. */
+  readonly tellsSponsorsApart: boolean;
+};
+
+/** A wallet that pays for paymasters without one of their own. */
+export type DefaultFunding = {
+  readonly address: AddressKey;
+  /** Undefined: every organisation. */
+  readonly organisations: ReadonlySet<string> | undefined;
+};
+
+/** Compiles a chain config. A profile whose layout this build does not know is left out, and the log says so. */
+export function compileChain(config: ChainConfig, signers: Signers, log: Logger): ServedChain {
+  const profiles = new Map<string, ServedProfile>();
+  for (const profile of config.profiles) {
+    if (!Object.hasOwn(layouts, profile.layout)) {
+      log.error('unknown layout, profile is not served', {
+        chainId: config.chainId,
+        version: profile.version,
+        layout: profile.layout,
+      });
+      continue;
+    }
+    profiles.set(profile.version, compileProfile(config.chainId, profile, signers));
+  }
+  const defaults = config.profiles.flatMap((profile) =>
+    profile.defaultFunding === undefined ? [] : [toAddressKey(profile.defaultFunding.address)],
+  );
+  return Object.freeze({
+    chainId: config.chainId,
+    suspended: config.suspended,
+    gas: config.gas,
+    guards: new WeakMap(),
+    delegates: new Set(config.delegates.map(toAddressKey)),
+    profiles,
+    defaultFundings: new Set(defaults),
+  });
+}
+
+function compileProfile(chainId: number, profile: ProfileConfig, signers: Signers): ServedProfile {
+  const layout = layouts[profile.layout];
+  const { priceMarkup, unaccountedGas } = profile.options;
+  const options = { priceMarkup, unaccountedGas };
+  return Object.freeze({
+    version: profile.version,
+    layout,
+    entryPoint: profile.entryPoint,
+    entryPointKey: toAddressKey(profile.entryPoint),
+    entryPointVersion: layout.entryPointVersion,
+    contract: profile.sponsorship,
+    contractKey: toAddressKey(profile.sponsorship),
+    options,
+    userOpHash: userOpHasher({ version: layout.entryPointVersion, entryPoint: profile.entryPoint, chainId }),
+    paymasterGas: layout.sponsorship.gas(options),
+    signer: signers.get(profile.signerFile),
+    signerFile: profile.signerFile,
+    defaultFunding: compileDefaultFunding(profile.defaultFunding),
+    keepsBalances: layout.sponsorship.fundingBalanceCall !== undefined,
+    tellsSponsorsApart:
+      layout.sponsorship.fundingBalanceCall !== undefined && layout.chargeEvent !== undefined,
+  });
+}
+
+function compileDefaultFunding(funding: ProfileConfig['defaultFunding']): DefaultFunding | undefined {
+  if (funding === undefined) return undefined;
+  const { address, organisations } = funding;
+  return {
+    address: toAddressKey(address),
+    organisations: organisations.includes('*') ? undefined : new Set(organisations),
+  };
+}
+
+/** The caps in force for a paymaster on this chain. Most paymasters share one object without caps, and so one guard. */
+export function guardOf({ guards, gas }: ServedChain, caps: GasCaps): PriceGuard {
+  const known = guards.get(caps);
+  if (known !== undefined) return known;
+  const guard = compilePriceGuard(caps, gas);
+  guards.set(caps, guard);
+  return guard;
+}
+
+/** True when the platform lets this organisation draw on the profile's default wallet. */
+export function servesByDefault({ defaultFunding }: ServedProfile, namespace: string): boolean {
+  if (defaultFunding === undefined) return false;
+  return defaultFunding.organisations === undefined || defaultFunding.organisations.has(namespace);
+}

@@ -1,0 +1,66 @@
+import type { PaymasterConfig, WebhookConfig } from '../../core/config/paymaster-config.js';
+import { compileAllowList, type AllowList } from '../../core/policy/allow-list/compile.js';
+import { compileLimits, type CompiledLimit } from '../../core/policy/spending-limit/shares.js';
+import type { GasCaps, RateLimit } from '../../core/resources/paymaster.js';
+import { toAddressKey, type AddressKey } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
+import type { Sharing } from './sharing.js';
+
+/**
+ * One paymaster as requests need it: look-ups instead of lists, integers instead of text. A hundred thousand of these
+ * live in memory, so a member that is nearly always the same is shared, and one that is nearly always absent is absent.
+ */
+export type ServedPaymaster = {
+  readonly paymasterId: string;
+  readonly namespace: string;
+  readonly chainId: number;
+  readonly version: string;
+  readonly configGeneration: number;
+  readonly suspended: boolean;
+  readonly notReady: PaymasterConfig['notReady'];
+  /** SHA-256 of each accepted apiKey. */
+  readonly keys: readonly string[];
+  /** When keys end that do not last. */
+  readonly keyEnds: ReadonlyMap<string, EpochMs> | undefined;
+  readonly tokens: PaymasterConfig['tokens'];
+  readonly fundingAddress: AddressKey | undefined;
+  readonly allowList: AllowList;
+  readonly limits: readonly CompiledLimit[];
+  readonly webhooks: readonly WebhookConfig[];
+  readonly walletDeployment: boolean;
+  readonly invalidPolicies: readonly string[];
+  readonly gas: GasCaps;
+  readonly maxExpirySeconds: number;
+  readonly rateLimit: { readonly perKey?: RateLimit; readonly perClient?: RateLimit } | undefined;
+};
+
+/** Compiles a config. Throws RangeError on one that no operator writes, e.g. a threshold that is no number. */
+export function compilePaymaster(config: PaymasterConfig, share: Sharing): ServedPaymaster {
+  const ends = config.keys.flatMap(({ sha256, validUntil }) =>
+    validUntil === undefined ? [] : [[sha256, validUntil] as const],
+  );
+  return Object.freeze({
+    paymasterId: config.paymasterId,
+    namespace: share.text(config.namespace),
+    chainId: config.chainId,
+    version: share.text(config.version),
+    configGeneration: config.configGeneration,
+    suspended: config.suspended,
+    notReady: config.notReady,
+    keys: config.keys.map(({ sha256 }) => sha256),
+    keyEnds: ends.length === 0 ? undefined : new Map(ends),
+    tokens: share.tokens(config.namespace, config.tokens),
+    fundingAddress: config.fundingAddress === undefined ? undefined : toAddressKey(config.fundingAddress),
+    allowList: compileAllowList(config),
+    limits: compileLimits(config.limits),
+    webhooks: config.webhooks.length === 0 ? none : config.webhooks,
+    walletDeployment: config.walletDeployment,
+    invalidPolicies: config.invalidPolicies.length === 0 ? none : config.invalidPolicies,
+    gas: Object.keys(config.gas).length === 0 ? noCaps : config.gas,
+    maxExpirySeconds: config.maxExpirySeconds,
+    rateLimit: config.rateLimit,
+  });
+}
+
+const none: readonly never[] = Object.freeze([]);
+const noCaps: GasCaps = Object.freeze({});

@@ -1,0 +1,46 @@
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+
+type Tokens = PaymasterConfig['tokens'];
+
+/**
+ * Lends equal values to many records: a namespace's name and its dashboard tokens are the same in each of its
+ * paymasters. Forgetting a value costs memory, never correctness, so the tables are simply emptied when they grow.
+ */
+export type Sharing = {
+  text(text: string): string;
+  /** One list of tokens per namespace, as long as it does not change. */
+  tokens(namespace: string, tokens: Tokens): Tokens;
+};
+
+const maxShared = 10_000;
+
+export function createSharing(): Sharing {
+  const texts = new Map<string, string>();
+  const byNamespace = new Map<string, Tokens>();
+
+  return {
+    text(text) {
+      const known = texts.get(text);
+      if (known !== undefined) return known;
+      if (texts.size >= maxShared) texts.clear();
+      texts.set(text, text);
+      return text;
+    },
+    tokens(namespace, tokens) {
+      const known = byNamespace.get(namespace);
+      if (known !== undefined && isEqual(known, tokens)) return known;
+      if (byNamespace.size >= maxShared) byNamespace.clear();
+      byNamespace.set(namespace, tokens);
+      return tokens;
+    },
+  };
+}
+
+function isEqual(left: Tokens, right: Tokens): boolean {
+  return (
+    left.length === right.length &&
+    left.every(
+      (token, index) => token.sha256 === right[index]?.sha256 && token.validUntil === right[index].validUntil,
+    )
+  );
+}
