@@ -168,7 +168,7 @@ const status = object<ChainStatus>('What the operator found.', {
   },
 });
 
-export const chainDefinition: KindDefinition = {
+export const chainDefinition = {
   kind: 'Chain',
   ...kindNames.Chain,
   categories,
@@ -189,4 +189,4 @@ export const chainDefinition: KindDefinition = {
     ageColumn,
   ],
   selectableFields: ['spec.chainId'],
-};
+} as const satisfies KindDefinition;

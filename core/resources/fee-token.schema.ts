@@ -112,7 +112,7 @@ const status = object<FeeTokenStatus>('What the operator found.', {
   optional: { observedGeneration, conditions },
 });
 
-export const feeTokenDefinition: KindDefinition = {
+export const feeTokenDefinition = {
   kind: 'FeeToken',
   ...kindNames.FeeToken,
   categories,
@@ -134,5 +134,5 @@ export const feeTokenDefinition: KindDefinition = {
     },
     ageColumn,
   ],
-  selectableFields: ['spec.chainId', 'spec.address'],
-};
+  selectableFields: ['spec.address', 'spec.chainId'],
+} as const satisfies KindDefinition;

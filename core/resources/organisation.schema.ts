@@ -65,7 +65,7 @@ const status = object<OrganisationStatus>('What the operator found.', {
   optional: { observedGeneration, conditions },
 });
 
-export const organisationDefinition: KindDefinition = {
+export const organisationDefinition = {
   kind: 'Organisation',
   ...kindNames.Organisation,
   categories,
@@ -79,4 +79,4 @@ export const organisationDefinition: KindDefinition = {
     ageColumn,
   ],
   selectableFields: ['spec.namespace'],
-};
+} as const satisfies KindDefinition;

@@ -164,7 +164,7 @@ const status = object<PaymasterPolicyStatus>('What the operator found.', {
   },
 });
 
-export const paymasterPolicyDefinition: KindDefinition = {
+export const paymasterPolicyDefinition = {
   kind: 'PaymasterPolicy',
   ...kindNames.PaymasterPolicy,
   categories,
@@ -187,5 +187,5 @@ export const paymasterPolicyDefinition: KindDefinition = {
     },
     ageColumn,
   ],
-  selectableFields: ['spec.paymasterRef.name', 'spec.name', 'spec.policyType'],
-};
+  selectableFields: ['spec.name', 'spec.paymasterRef.name', 'spec.policyType'],
+} as const satisfies KindDefinition;

@@ -122,7 +122,7 @@ const status = object<PaymasterStatus>('What the operator found.', {
   },
 });
 
-export const paymasterDefinition: KindDefinition = {
+export const paymasterDefinition = {
   kind: 'Paymaster',
   ...kindNames.Paymaster,
   categories,
@@ -160,4 +160,4 @@ export const paymasterDefinition: KindDefinition = {
     ageColumn,
   ],
   selectableFields: ['spec.name', 'spec.chainId'],
-};
+} as const satisfies KindDefinition;

@@ -1,4 +1,5 @@
 import type { KindDefinition } from '../schema/crd.js';
+import type { StructuralSchema } from '../schema/structural.js';
 import { chainDefinition } from './chain.schema.js';
 import { chainConfigDefinition, paymasterConfigDefinition } from './compiled.schema.js';
 import { feeTokenDefinition } from './fee-token.schema.js';
@@ -8,15 +9,18 @@ import { paymasterPolicyDefinition } from './paymaster-policy.schema.js';
 import { paymasterDefinition } from './paymaster.schema.js';
 import { smartContractDefinition } from './smart-contract.schema.js';
 
+/** Kinds that users write have a status; those that the operator writes have none. */
+export type UserKindDefinition = KindDefinition & { readonly status: StructuralSchema };
+
 /** Schema, columns and selectable fields of every kind that users write. */
-export const definitions = {
+export const definitions: Readonly<Record<Kind, UserKindDefinition>> = {
   Chain: chainDefinition,
   FeeToken: feeTokenDefinition,
   Organisation: organisationDefinition,
   Paymaster: paymasterDefinition,
   SmartContract: smartContractDefinition,
   PaymasterPolicy: paymasterPolicyDefinition,
-} as const satisfies Record<Kind, KindDefinition>;
+};
 
 /** Kinds that the operator writes for the servers. */
 export const compiledDefinitions = {

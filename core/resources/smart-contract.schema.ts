@@ -67,7 +67,7 @@ const status = object<SmartContractStatus>('What the operator found.', {
   },
 });
 
-export const smartContractDefinition: KindDefinition = {
+export const smartContractDefinition = {
   kind: 'SmartContract',
   ...kindNames.SmartContract,
   categories,
@@ -89,5 +89,5 @@ export const smartContractDefinition: KindDefinition = {
     },
     ageColumn,
   ],
-  selectableFields: ['spec.paymasterRef.name', 'spec.name', 'spec.address'],
-};
+  selectableFields: ['spec.name', 'spec.address', 'spec.paymasterRef.name'],
+} as const satisfies KindDefinition;

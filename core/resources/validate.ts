@@ -1,5 +1,7 @@
-import { type Problem, quote } from '../errors.js';
+import { formatProblem, type Problem, quote } from '../errors.js';
+import type { StructuralSchema } from '../schema/structural.js';
 import { compileSchema, type Validate } from '../schema/validate.js';
+import { isTree } from './field-tree.js';
 import { type Kind, kindNames } from './kinds.js';
 import { definitions } from './schemas.js';
 
@@ -9,25 +11,37 @@ export type ResourceInput = {
 };
 
 /** Memo of a pure function: a schema is compiled on first use and is the same ever after. */
-const compiled = new Map<Kind, Validate>();
+const compiled = new Map<StructuralSchema, Validate>();
 
 /**
  * All that is wrong with an object, as the API server would say it: name and namespace, shape and bounds, unknown
  * fields, CEL rules. `old` is the stored object on an update; without it the rules about changes are skipped.
+ * What was wrong with `old` already and stays as it was is let through, so that a rule that a release tightens does
+ * not block every other change of a stored object.
  */
 export function validateResource(
   kind: Kind,
   object: ResourceInput,
   old?: { readonly spec: unknown },
 ): readonly Problem[] {
-  return [...validateName(kind, object.metadata), ...validatorOf(kind)(object.spec, old?.spec)];
+  const validate = validatorOf(definitions[kind].spec, 'spec');
+  const problems = validate(object.spec, old?.spec);
+  const known = old && problems.length > 0 ? validate(old.spec).map(formatProblem) : [];
+  return [
+    ...validateName(kind, object.metadata),
+    ...problems.filter((problem) => !known.includes(formatProblem(problem))),
+  ];
 }
 
-function validatorOf(kind: Kind): Validate {
-  const known = compiled.get(kind);
+export function validateStatus(kind: Kind, status: unknown): readonly Problem[] {
+  return validatorOf(definitions[kind].status, 'status')(status);
+}
+
+function validatorOf(schema: StructuralSchema, field: string): Validate {
+  const known = compiled.get(schema);
   if (known) return known;
-  const validate = compileSchema(definitions[kind].spec, 'spec');
-  compiled.set(kind, validate);
+  const validate = compileSchema(schema, field);
+  compiled.set(schema, validate);
   return validate;
 }
 
@@ -61,4 +75,61 @@ export function validateName(kind: Kind, { name, namespace }: ResourceInput['met
     });
   }
   return problems;
+}
+
+const labelValuePattern = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+const metadataKeyPattern =
+  /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const maxAnnotationBytes = 256 * 1024;
+
+/** The rules of the API server for labels and annotations. */
+export function validateMetadata(metadata: Readonly<Record<string, unknown>>): Problem[] {
+  const maps = ['labels', 'annotations']
+    .filter((field) => metadata[field] !== undefined && !isTree(metadata[field]))
+    .map((field) => ({
+      field: `metadata.${field}`,
+      expected: 'an object of texts',
+      value: quote(metadata[field]),
+    }));
+  const labels = isTree(metadata['labels']) ? metadata['labels'] : {};
+  const annotations = isTree(metadata['annotations']) ? metadata['annotations'] : {};
+  const keyed = (field: string, entries: Readonly<Record<string, unknown>>) =>
+    Object.keys(entries)
+      .filter((key) => !metadataKeyPattern.test(key))
+      .map((key) => ({
+        field: `metadata.${field}`,
+        expected: 'keyed by names such as "team" or "example.com/team"',
+        value: quote(key),
+      }));
+  const valued = (
+    field: string,
+    entries: Readonly<Record<string, unknown>>,
+    expected: string,
+    isRight: (value: unknown) => boolean,
+  ) =>
+    Object.entries(entries)
+      .filter(([, value]) => !isRight(value))
+      .map(([key, value]) => ({ field: `metadata.${field}["${key}"]`, expected, value: quote(value) }));
+  const size = Buffer.byteLength(JSON.stringify(annotations));
+  return [
+    ...maps,
+    ...keyed('labels', labels),
+    ...valued(
+      'labels',
+      labels,
+      'text of at most 63 letters, digits, "-", "_" and "."',
+      (value) => typeof value === 'string' && labelValuePattern.test(value),
+    ),
+    ...keyed('annotations', annotations),
+    ...valued('annotations', annotations, 'text', (value) => typeof value === 'string'),
+    ...(size > maxAnnotationBytes
+      ? [
+          {
+            field: 'metadata.annotations',
+            expected: `at most ${maxAnnotationBytes} bytes`,
+            value: String(size),
+          },
+        ]
+      : []),
+  ];
 }

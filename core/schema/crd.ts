@@ -22,7 +22,7 @@ export type KindDefinition = {
   /** Absent for kinds that have none: then there is no status subresource. */
   readonly status?: StructuralSchema;
   readonly printerColumns: readonly PrinterColumn[];
-  /** Paths such as `spec.chainId` that lists may select by. */
+  /** Paths such as `spec.chainId` that lists may select by, the most selective first. */
   readonly selectableFields: readonly string[];
 };
 

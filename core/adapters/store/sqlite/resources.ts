@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { DomainError, invalidInput, type Problem } from '../../../errors.js';
+import { isSameJson, isTree, type Tree } from '../../../resources/field-tree.js';
+import { type Kind, kindNames, type Resources } from '../../../resources/kinds.js';
+import { apiVersion, formatKey, type ManagedFields, type ObjectKey } from '../../../resources/meta.js';
+import type { ApplyRequest, ResourceStore } from '../../../resources/resource-store.js';
+import { applyFields, type Conflict } from '../../../resources/server-side-apply.js';
+import { validateMetadata, validateResource, validateStatus } from '../../../resources/validate.js';
+import type { Clock } from '../../../units/time.js';
+import type { Database } from './database.js';
+import { createResourceRows, type StoredObject, typed } from './resource-rows.js';
+import { createResourceWatches } from './resource-watch.js';
+
+/**
+ * ResourceStore in one SQLite file. Each write is one transaction that reads, decides and stores; watchers of this
+ * process hear of it after the commit and before the write resolves.
+ */
+export function createSqliteResourceStore({
+  db,
+  clock,
+}: {
+  readonly db: Database;
+  readonly clock: Clock;
+}): ResourceStore {
+  const rows = createResourceRows(db);
+  const watches = createResourceWatches({ page: (...args) => db.run(() => rows.page(...args)) });
+  const now = () => new Date(clock.now()).toISOString();
+
+  function apply<K extends Kind>(request: ApplyRequest<K>): StoredObject {
+    const { kind, key } = request;
+    const { before, after } = db.transaction(() => {
+      const stored = rows.get(kind, key);
+      checkPreconditions(request, stored);
+      const next = decide(request, stored, now());
+      if (!next) return { before: stored, after: stored };
+      const written = withVersion(next, rows.nextVersion());
+      rows.put(written);
+      return { before: stored, after: written };
+    });
+    if (!after) throw new Error(`an apply of ${kind} ${formatKey(key)} stored nothing`);
+    if (after !== before) watches.publish(before ? 'MODIFIED' : 'ADDED', structuredClone(after));
+    return after;
+  }
+
+  function update(
+    kind: Kind,
+    key: ObjectKey,
+    version: string | undefined,
+    change: (stored: StoredObject) => StoredObject | undefined,
+  ): StoredObject {
+    const { isChanged, object } = db.transaction(() => {
+      const stored = rows.get(kind, key);
+      if (!stored) throw notFound(kind, key);
+      checkVersion(kind, key, stored, version);
+      const next = change(stored);
+      if (!next) return { isChanged: false, object: stored };
+      const written = withVersion(next, rows.nextVersion());
+      rows.put(written);
+      return { isChanged: true, object: written };
+    });
+    if (isChanged) watches.publish('MODIFIED', structuredClone(object));
+    return object;
+  }
+
+  return {
+    get: async (kind, key) => {
+      const stored = db.run(() => rows.get(kind, key));
+      return stored && typed(stored);
+    },
+
+    list: async <K extends Kind>(kind: K, options = {}) =>
+      db.run(() => rows.list(kind, options)).map((object) => typed<K>(object)),
+
+    apply: async <K extends Kind>(request: ApplyRequest<K>) => typed<K>(apply(request)),
+
+    delete: async (kind, key, options = {}) => {
+      const gone = db.transaction(() => {
+        const stored = rows.get(kind, key);
+        if (!stored) throw notFound(kind, key);
+        checkVersion(kind, key, stored, options.version);
+        rows.delete(kind, key);
+        return withVersion(stored, rows.nextVersion());
+      });
+      watches.publish('DELETED', gone);
+    },
+
+    applyStatus: async <K extends Kind>(
+      kind: K,
+      key: ObjectKey,
+      status: NonNullable<Resources[K]['status']>,
+      options: { readonly version?: string } = {},
+    ) => {
+      const written = update(kind, key, options.version, (stored) => {
+        const whole = plain(status);
+        if (isSameJson(stored.status, whole)) return undefined;
+        throwIfAny(validateStatus(kind, whole));
+        return { ...stored, status: whole };
+      });
+      return typed<K>(written);
+    },
+
+    watch: (kind, handler) => watches.watch(kind, handler),
+  };
+}
+
+/** What an apply makes of the stored object; undefined when it changes nothing. Throws FIELD_OWNED, INVALID_INPUT. */
+function decide<K extends Kind>(
+  request: ApplyRequest<K>,
+  stored: StoredObject | undefined,
+  time: string,
+): StoredObject | undefined {
+  const { kind, key, manager, force = false } = request;
+  const outcome = applyFields({
+    live: ownableFields(stored),
+    managedFields: stored?.metadata.managedFields ?? [],
+    manager,
+    fields: fieldsOf(request),
+    force,
+    time,
+  });
+  if (outcome.conflicts.length > 0) throw fieldOwned(kind, key, outcome.conflicts);
+  const next = objectOf(kind, key, stored, outcome.live, outcome.managedFields, time);
+  if (stored && isSameJson(stored, next)) return undefined;
+  throwIfAny([
+    ...validateMetadata(isTree(outcome.live['metadata']) ? outcome.live['metadata'] : {}),
+    ...validateResource(kind, next, stored && { spec: stored.spec }),
+  ]);
+  return next;
+}
+
+function fieldsOf<K extends Kind>({ spec, labels, annotations }: ApplyRequest<K>): Tree {
+  // The clone makes the stored object independent of the caller's, and plain.
+  const fields = plain({ spec, metadata: { labels, annotations } });
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => !isTree(value) || Object.keys(value).length > 0),
+  );
+}
+
+function ownableFields(stored: StoredObject | undefined): Tree {
+  if (!stored) return {};
+  const { labels, annotations } = stored.metadata;
+  return { spec: stored.spec, metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
+}
+
+function objectOf(
+  kind: Kind,
+  key: ObjectKey,
+  stored: StoredObject | undefined,
+  live: Tree,
+  managedFields: readonly ManagedFields[],
+  time: string,
+): StoredObject {
+  const spec = isTree(live['spec']) ? live['spec'] : {};
+  const { labels, annotations } = isTree(live['metadata']) ? live['metadata'] : {};
+  const { uid, resourceVersion, generation, creationTimestamp } = stored?.metadata ?? {
+    uid: randomUUID(),
+    resourceVersion: '',
+    generation: 0,
+    creationTimestamp: time,
+  };
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name: key.name,
+      ...(key.namespace !== undefined && { namespace: key.namespace }),
+      uid,
+      resourceVersion,
+      generation: stored && isSameJson(stored.spec, spec) ? generation : generation + 1,
+      creationTimestamp,
+      ...(isTextMap(labels) && { labels }),
+      ...(isTextMap(annotations) && { annotations }),
+      managedFields,
+    },
+    spec,
+    ...(stored?.status && { status: stored.status }),
+  };
+}
+
+function withVersion(object: StoredObject, resourceVersion: string): StoredObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion } };
+}
+
+function checkPreconditions<K extends Kind>(
+  { kind, key, create, version }: ApplyRequest<K>,
+  stored: StoredObject | undefined,
+): void {
+  if (create && stored) throw new DomainError('ALREADY_EXISTS', `${kind} ${formatKey(key)} exists already`);
+  if (version === undefined) return;
+  if (!stored) throw notFound(kind, key);
+  checkVersion(kind, key, stored, version);
+}
+
+function checkVersion(kind: Kind, key: ObjectKey, stored: StoredObject, version: string | undefined): void {
+  if (version !== undefined && version !== stored.metadata.resourceVersion)
+    throw new DomainError(
+      'WRITE_CONFLICT',
+      `${kind} ${formatKey(key)} has changed: read it again (expected version ${version}, it is ${stored.metadata.resourceVersion})`,
+    );
+}
+
+function notFound(kind: Kind, key: ObjectKey): DomainError {
+  return new DomainError('NOT_FOUND', `${kindNames[kind].plural} "${formatKey(key)}" not found`);
+}
+
+function fieldOwned(kind: Kind, key: ObjectKey, conflicts: readonly Conflict[]): DomainError {
+  const owners = [...new Set(conflicts.map(({ manager }) => manager))];
+  const fields = conflicts.map(({ field, manager }) => `${field} is owned by "${manager}"`).join('; ');
+  return new DomainError('FIELD_OWNED', `${kind} ${formatKey(key)}: ${fields}`, {
+    owner: owners.join(', '),
+    problems: conflicts.map(({ field, manager }) => ({
+      field,
+      expected: `changed by its owner "${manager}"`,
+    })),
+  });
+}
+
+function throwIfAny(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw invalidInput(problems);
+}
+
+/** JSON without members that are `undefined`: what a store over a wire would receive. */
+function plain(value: object): Tree {
+  return JSON.parse(JSON.stringify(value)) as Tree;
+}
+
+function isTextMap(value: unknown): value is Record<string, string> {
+  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
+}

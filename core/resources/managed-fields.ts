@@ -1,0 +1,63 @@
+import { getAt, isAtOrBelow, isTree, pathKey, pathOfKey, setAt, type Tree } from './field-tree.js';
+import type { AnyResource, Kind, Resources } from './kinds.js';
+import type { ManagedFields } from './meta.js';
+import type { DeepPartial } from './resource-store.js';
+import { pathsOf } from './server-side-apply.js';
+
+export type OwnedFields<Spec> = {
+  readonly spec: DeepPartial<Spec>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+};
+
+/**
+ * The part of an object that a manager owns now. An apply replaces all that its manager owned before, so a change is:
+ * take this, add the fields that change, apply with the resourceVersion that was read.
+ */
+export function ownedFields<K extends Kind>(
+  object: Resources[K],
+  manager: string,
+): OwnedFields<Resources[K]['spec']> {
+  const owned = (object.metadata.managedFields ?? [])
+    .filter((entry) => entry.manager === manager && entry.operation === 'Apply')
+    .flatMap(pathsOf)
+    .reduce<Tree>((tree, key) => copyLeaf(object, key, tree), {});
+  const labels = getAt(owned, ['metadata', 'labels']);
+  const annotations = getAt(owned, ['metadata', 'annotations']);
+  return {
+    // Leaves of an object of this kind at their own paths are a partial spec of this kind.
+    spec: (owned['spec'] ?? {}) as DeepPartial<Resources[K]['spec']>,
+    ...(isTextMap(labels) && { labels }),
+    ...(isTextMap(annotations) && { annotations }),
+  };
+}
+
+/** The partial spec that a manager owns now; see {@link ownedFields}, which also tells labels and annotations. */
+export function ownedSpec<K extends Kind>(
+  object: Resources[K],
+  manager: string,
+): DeepPartial<Resources[K]['spec']> {
+  return ownedFields<K>(object, manager).spec;
+}
+
+export type Owner = Pick<ManagedFields, 'manager' | 'operation'>;
+
+/** Who owns a field such as `spec.active`, or anything below it; `Update` owners wrote without apply, e.g. by hand. */
+export function ownersOf(object: AnyResource, fieldPath: string): readonly Owner[] {
+  const key = pathKey(fieldPath.split('.'));
+  return (object.metadata.managedFields ?? [])
+    .filter((entry) => pathsOf(entry).some((path) => isAtOrBelow(path, key) || isAtOrBelow(key, path)))
+    .map(({ manager, operation }) => ({ manager, operation }));
+}
+
+function copyLeaf(object: AnyResource, key: string, into: Tree): Tree {
+  const path = pathOfKey(key);
+  const value = getAt(object, path);
+  if (value === undefined) return into;
+  // An owned empty object may have been filled by others since: only its presence is ours.
+  return setAt(into, path, isTree(value) ? {} : value);
+}
+
+function isTextMap(value: unknown): value is Record<string, string> {
+  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
+}

@@ -1,0 +1,132 @@
+import {
+  type FieldPath,
+  formatPath,
+  fromFieldsV1,
+  getAt,
+  isAtOrBelow,
+  isSameJson,
+  isTree,
+  leavesOf,
+  pathKey,
+  pathOfKey,
+  removeAt,
+  setAt,
+  toFieldsV1,
+  type Tree,
+} from './field-tree.js';
+import { apiVersion, type ManagedFields } from './meta.js';
+
+/**
+ * Server-side apply as a function: who owns which leaf, what an apply changes, and with whom it collides. Used by
+ * every store that has no API server to do it.
+ *
+ * - An apply states all that its manager wants; what it stated before and leaves out now is removed, unless somebody
+ *   else owns it too.
+ * - A leaf that somebody else owns with another value is a conflict; with the same value it is owned by both.
+ * - With `force` the conflicting leaves change hands.
+ */
+export type ApplyInput = {
+  /** Fields that managers own: `spec`, and `metadata` with labels and annotations. */
+  readonly live: Tree;
+  readonly managedFields: readonly ManagedFields[];
+  readonly manager: string;
+  readonly fields: Tree;
+  readonly force: boolean;
+  /** RFC 3339; the time of the manager's entry if it changes. */
+  readonly time: string;
+};
+
+export type ApplyOutcome = {
+  readonly live: Tree;
+  readonly managedFields: readonly ManagedFields[];
+  /** What could not be applied without `force`; empty with it. */
+  readonly conflicts: readonly Conflict[];
+};
+
+export type Conflict = { readonly field: string; readonly manager: string };
+
+export function applyFields(input: ApplyInput): ApplyOutcome {
+  const { live, managedFields, manager, fields, force, time } = input;
+  const wanted = new Map(leavesOf(fields).map((leaf) => [pathKey(leaf.path), leaf.value]));
+  const others = managedFields.filter((entry) => !isEntryOf(entry, manager));
+
+  const disputed = [...wanted]
+    .filter(([key, value]) => isChange(live, pathOfKey(key), value))
+    .map(([key]) => key);
+  const conflicts = others.flatMap((entry) =>
+    pathsOf(entry)
+      .filter((key) => disputed.includes(key))
+      .map((key) => ({ field: formatPath(pathOfKey(key)), manager: entry.manager })),
+  );
+  if (conflicts.length > 0 && !force) return { live, managedFields, conflicts };
+
+  const remaining = others.map((entry) => without(entry, disputed)).filter((entry) => entry !== undefined);
+  const previous = managedFields.find((entry) => isEntryOf(entry, manager));
+  const mine = entryFor(manager, [...wanted.keys()], previous, time);
+  const entries = mine === undefined ? remaining : [...remaining, mine];
+
+  const dropped = previous === undefined ? [] : pathsOf(previous).filter((key) => !wanted.has(key));
+  const pruned = prune(live, dropped, entries.flatMap(pathsOf));
+  return { live: write(pruned, wanted), managedFields: inOrder(entries, managedFields), conflicts: [] };
+}
+
+/** An empty object asks only that there be an object; everything else replaces the leaf. */
+function isChange(live: Tree, path: FieldPath, value: unknown): boolean {
+  const present = getAt(live, path);
+  return isTree(value) ? !isTree(present) : !isSameJson(present, value);
+}
+
+function write(live: Tree, wanted: ReadonlyMap<string, unknown>): Tree {
+  let result = live;
+  for (const [key, value] of wanted) {
+    const path = pathOfKey(key);
+    if (isChange(result, path, value)) result = setAt(result, path, value);
+  }
+  return result;
+}
+
+function prune(live: Tree, dropped: readonly string[], owned: readonly string[]): Tree {
+  const isOwned = (path: FieldPath) => owned.includes(pathKey(path));
+  return dropped
+    .filter((key) => !owned.some((other) => isAtOrBelow(other, key)))
+    .reduce((tree, key) => removeAt(tree, pathOfKey(key), isOwned), live);
+}
+
+function isEntryOf(entry: ManagedFields, manager: string): boolean {
+  return entry.manager === manager && entry.operation === 'Apply' && entry.subresource === undefined;
+}
+
+export function pathsOf(entry: ManagedFields): string[] {
+  return entry.fieldsV1 === undefined || entry.subresource !== undefined ? [] : fromFieldsV1(entry.fieldsV1);
+}
+
+function without(entry: ManagedFields, taken: readonly string[]): ManagedFields | undefined {
+  const paths = pathsOf(entry);
+  const left = paths.filter((key) => !taken.includes(key));
+  if (left.length === paths.length) return entry;
+  return left.length === 0 ? undefined : { ...entry, fieldsV1: toFieldsV1(left) };
+}
+
+function entryFor(
+  manager: string,
+  paths: readonly string[],
+  previous: ManagedFields | undefined,
+  time: string,
+): ManagedFields | undefined {
+  if (paths.length === 0) return undefined;
+  const fieldsV1 = toFieldsV1(paths);
+  if (previous && isSameJson(previous.fieldsV1, fieldsV1)) return previous;
+  return { manager, operation: 'Apply', apiVersion, fieldsType: 'FieldsV1', fieldsV1, time };
+}
+
+/** Entries keep their place, new ones come last, so that an apply that changes nothing changes no byte. */
+function inOrder(entries: readonly ManagedFields[], before: readonly ManagedFields[]): ManagedFields[] {
+  const place = (entry: ManagedFields) => {
+    const index = before.findIndex(
+      ({ manager, operation, subresource }) =>
+        manager === entry.manager && operation === entry.operation && subresource === entry.subresource,
+    );
+    return index === -1 ? before.length : index;
+  };
+  return [...entries].sort((a, b) => place(a) - place(b));
+}
