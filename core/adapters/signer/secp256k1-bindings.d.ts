@@ -1,0 +1,20 @@
+/**
+ * The native half of `secp256k1`, which its main entry replaces by a slow JavaScript one where no binary fits. Only
+ * what is used here is declared.
+ */
+declare module 'secp256k1/bindings.js' {
+  type Bindings = {
+    contextRandomize(seed: Uint8Array): void;
+    privateKeyVerify(key: Uint8Array): boolean;
+    publicKeyCreate(key: Uint8Array, compressed: boolean): Uint8Array;
+    /** Writes r‖s, 64 bytes, to `output`. */
+    ecdsaSign(
+      digest: Uint8Array,
+      key: Uint8Array,
+      options: Readonly<Record<string, never>>,
+      output: Uint8Array,
+    ): { readonly recid: number };
+  };
+  const bindings: Bindings;
+  export default bindings;
+}

@@ -1,0 +1,152 @@
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { computeAddress } from 'ethers';
+import { loadSigners, variableName } from '../../core/adapters/signer/signers.js';
+import type { SignersOptions } from '../../core/adapters/signer/signers.js';
+import { createLocalSigner } from '../../core/adapters/signer/local-signer.js';
+import { loadNativeCurve } from '../../core/adapters/signer/native.js';
+import { loadWasmCurve } from '../../core/adapters/signer/wasm.js';
+import { silentLogger } from '../../core/log.js';
+import type { Logger } from '../../core/log.js';
+import { signerConformance } from '../conformance/signer.js';
+
+for (const load of [loadNativeCurve, loadWasmCurve])
+  signerConformance(load.name, async (key) => ({
+    signer: createLocalSigner(await load(), key, 'test key'),
+    stop: async () => {},
+  }));
+
+test('a library that signs wrongly is found out before anything is signed', async () => {
+  const native = await loadNativeCurve();
+  const broken = {
+    ...native,
+    sign: (digest: Uint8Array, key: Uint8Array) => native.sign(digest.toReversed(), key),
+  };
+  expect(() => createLocalSigner(broken, Buffer.alloc(32, 1), 'dev')).toThrow(/wrong signatures/);
+});
+
+describe('loading keys', () => {
+  const key = `0x${'5d'.repeat(32)}`;
+  const other = `0x${'6e'.repeat(32)}`;
+  let directory: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'signers-'));
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  const put = async (name: string, text: string, mode = 0o600) => {
+    await writeFile(join(directory, name), text, { mode });
+    await chmod(join(directory, name), mode);
+  };
+  const load = (options: Partial<SignersOptions> = {}) =>
+    loadSigners({ directory, log: silentLogger, ...options });
+  const failure = async (loading: Promise<unknown>) => {
+    const error: unknown = await loading.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(Error);
+    return error instanceof Error ? `${error.message} ${error.stack} ${JSON.stringify(error)}` : '';
+  };
+
+  test('a key file is found by its name, with or without 0x and a line end', async () => {
+    await put('a', `${key}\n`);
+    await put('b', other.slice(2), 0o400);
+    const signers = await load();
+    expect(signers.get('a')?.address).toBe(computeAddress(key));
+    expect(signers.get('b')?.address).toBe(computeAddress(other));
+    expect(signers.get('c')).toBeUndefined();
+  });
+
+  test.each([0o640, 0o604, 0o644, 0o666, 0o620])(
+    'a file of mode %o is refused with the command that mends it',
+    async (mode) => {
+      await put('dev', key, mode);
+      const message = await failure(load());
+      expect(message).toContain(`chmod 600 ${join(directory, 'dev')}`);
+      expect(message).not.toContain('5d5d');
+    },
+  );
+
+  test('a file that its group can read passes where that is said', async () => {
+    await put('dev', key, 0o440);
+    const signers = await load({ access: 'group' });
+    expect(signers.get('dev')?.address).toBe(computeAddress(key));
+  });
+
+  test.each([0o444, 0o660])('with group access mode %o is still refused', async (mode) => {
+    await put('dev', key, mode);
+    expect(await failure(load({ access: 'group' }))).toContain('chmod 640');
+  });
+
+  test.each([
+    { name: 'too short', text: `0x${'5d'.repeat(31)}` },
+    { name: 'not hex', text: `0x${'5d'.repeat(31)}5g` },
+    { name: 'zero', text: `0x${'00'.repeat(32)}` },
+    { name: 'the order itself', text: '0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141' },
+    { name: 'a long text', text: `${'5d'.repeat(32)} `.repeat(100) },
+    { name: 'empty', text: '' },
+  ])('a file that is $name is an error that names it and quotes nothing', async ({ text }) => {
+    await put('dev', text);
+    const message = await failure(load());
+    expect(message).toContain(join(directory, 'dev'));
+    expect(message).toContain('private key');
+    expect(message).not.toMatch(/5d5d|aedce6/);
+  });
+
+  test('a key of the environment stands for a file of its name', async () => {
+    expect(variableName('dev-signer.key')).toBe('PAYMASTER_SIGNER_KEY_DEV_SIGNER_KEY');
+    const signers = await load({ environment: { PAYMASTER_SIGNER_KEY_DEV_SIGNER_KEY: key, PATH: '/bin' } });
+    expect(signers.get('dev-signer.key')?.address).toBe(computeAddress(key));
+  });
+
+  test('a file goes before a variable of the same name', async () => {
+    await put('dev', other);
+    const signers = await load({ environment: { PAYMASTER_SIGNER_KEY_DEV: key } });
+    expect(signers.get('dev')?.address).toBe(computeAddress(other));
+  });
+
+  test('a bad variable is an error that names it and quotes nothing', async () => {
+    const message = await failure(load({ environment: { PAYMASTER_SIGNER_KEY_DEV: key.slice(0, -2) } }));
+    expect(message).toContain('PAYMASTER_SIGNER_KEY_DEV');
+    expect(message).not.toContain('5d5d');
+  });
+
+  test('a mounted Secret is read: links to files, with hidden directories beside them', async () => {
+    await mkdir(join(directory, '..2026'));
+    await put('..2026/dev', key);
+    await symlink('..2026', join(directory, '..data'));
+    await symlink('..data/dev', join(directory, 'dev'));
+    const signers = await load();
+    expect(signers.list().map(({ name }) => name)).toEqual(['dev']);
+  });
+
+  test('reload takes new keys, and keeps the old ones when one is bad', async () => {
+    await put('a', key);
+    const signers = await load();
+    await put('b', other);
+    await signers.reload();
+    expect(signers.get('b')?.address).toBe(computeAddress(other));
+    await put('c', 'no key');
+    await expect(signers.reload()).rejects.toThrow(/private key/);
+    expect(signers.get('a')?.address).toBe(computeAddress(key));
+    expect(signers.get('b')?.address).toBe(computeAddress(other));
+  });
+
+  test('the library in use is reported, and no line holds a key', async () => {
+    await put('dev', key);
+    const lines: string[] = [];
+    const write = (message: string, fields?: object) =>
+      void lines.push(`${message} ${JSON.stringify(fields)}`);
+    const log: Logger = { debug: write, info: write, warn: write, error: write, child: () => log };
+    const signers = await load({ log, implementation: 'wasm' });
+    expect(signers.implementation).toBe('wasm');
+    expect(signers.get('dev')?.implementation).toBe('wasm');
+    expect(lines.join('\n')).toContain('"implementation":"wasm"');
+    expect(lines.join('\n')).toContain(computeAddress(key));
+    expect(lines.join('\n')).not.toContain('5d5d');
+  });
+});
