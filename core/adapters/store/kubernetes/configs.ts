@@ -1,0 +1,287 @@
+import type { ChainConfig } from '../../../config/chain-config.js';
+import { contentOf } from '../../../config/config-hash.js';
+import type {
+  ConfigEvent,
+  ConfigStore,
+  ConfigWatch,
+  PutResult,
+  StoredConfig,
+} from '../../../config/config-store.js';
+import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../config/paymaster-config.js';
+import { DomainError, invalidInput } from '../../../errors.js';
+import type { Logger } from '../../../log.js';
+import type { Metrics } from '../../../metrics.js';
+import type { CompiledPaymasterSpec } from '../../../resources/compiled.schema.js';
+import { apiVersion, group, version } from '../../../resources/meta.js';
+import type { Clock } from '../../../units/time.js';
+import type { KubeList, KubeObject } from '../../kube/objects.js';
+import { createReflector, type Reflector, type ReflectorTiming } from '../../kube/reflector.js';
+import type { KubeTransport } from '../../kube/transport.js';
+import { toDomainError } from './errors.js';
+
+export type KubeConfigStoreDeps = {
+  readonly transport: KubeTransport;
+  /** The system namespace: compiled objects live there and nowhere else. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: () => number;
+  readonly timing?: Partial<ReflectorTiming>;
+};
+
+type Compiled = PaymasterConfig | ChainConfig;
+type CompiledObject = KubeObject & {
+  readonly spec: Omit<CompiledPaymasterSpec, 'keyHashes'> & Partial<CompiledPaymasterSpec>;
+};
+
+/** What a watch keeps of an object. The config itself is handed to the handler once and then dropped. */
+type Slim = KubeObject & { readonly payload: { config: Compiled | undefined } };
+
+const managedByLabel = { 'app.kubernetes.io/managed-by': 'paymaster-operator' };
+/** Label names hold 63 characters; 40 hex digits of a SHA-256 identify a key well enough to find its object. */
+const keyLabel = (sha256: string): string => `key.${group}/${sha256.slice(0, 40)}`;
+
+/**
+ * ConfigStore on the Kubernetes API: one PaymasterConfig object per paymaster and one ChainConfig per chain. Written by
+ * PUT with the resourceVersion that was read, only when the content hash differs.
+ *
+ * The generation is the time of the write in milliseconds, or one more than the stored one where that is larger: it
+ * stays monotonic when an object is deleted and made again, which a counter kept in the object would not.
+ */
+export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore {
+  const { transport, namespace, clock, log } = deps;
+
+  async function call<T>(what: string, run: () => Promise<unknown>): Promise<T> {
+    try {
+      return (await run()) as T;
+    } catch (error) {
+      throw toDomainError(error, what);
+    }
+  }
+
+  async function read(kind: CompiledKind, name: string): Promise<CompiledObject | undefined> {
+    try {
+      return (await transport.request({ method: 'GET', path: pathOf(kind, name) })) as CompiledObject;
+    } catch (error) {
+      const mapped = toDomainError(error, `${kind} ${name}`);
+      if (mapped.code === 'NOT_FOUND') return undefined;
+      throw mapped;
+    }
+  }
+
+  async function put(
+    kind: CompiledKind,
+    name: string,
+    config: Compiled,
+    keyHashes: readonly string[],
+  ): Promise<PutResult> {
+    const { hash } = contentOf(config);
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = await read(kind, name);
+      if (stored && stored.spec.hash === hash) {
+        return { changed: false, hash, configGeneration: parse<Compiled>(stored).configGeneration };
+      }
+      const previous = stored === undefined ? 0 : parse<Compiled>(stored).configGeneration;
+      const configGeneration = Math.max(previous + 1, clock.now());
+      const text = JSON.stringify({ ...config, configGeneration });
+      checkSize(kind, name, text);
+      const body = {
+        apiVersion,
+        kind,
+        metadata: {
+          name,
+          namespace,
+          labels: {
+            ...managedByLabel,
+            ...Object.fromEntries(keyHashes.map((sha256) => [keyLabel(sha256), ''])),
+          },
+          ...(stored === undefined
+            ? {}
+            : { resourceVersion: stored.metadata.resourceVersion, uid: stored.metadata.uid }),
+        },
+        spec: { hash, ...(kind === 'PaymasterConfig' ? { keyHashes } : {}), config: text },
+      };
+      try {
+        await call(`${kind} ${name}`, () =>
+          stored === undefined
+            ? transport.request({ method: 'POST', path: pathOf(kind), query: strict, body })
+            : transport.request({ method: 'PUT', path: pathOf(kind, name), query: strict, body }),
+        );
+        return { changed: true, hash, configGeneration };
+      } catch (error) {
+        const isRace = error instanceof DomainError && raceCodes.has(error.code);
+        if (!isRace || attempt === 5) throw error;
+      }
+    }
+  }
+
+  async function remove(kind: CompiledKind, name: string): Promise<void> {
+    try {
+      await call(`${kind} ${name}`, () => transport.request({ method: 'DELETE', path: pathOf(kind, name) }));
+    } catch (error) {
+      if (!(error instanceof DomainError && error.code === 'NOT_FOUND')) throw error;
+    }
+  }
+
+  async function list<C extends Compiled>(
+    kind: CompiledKind,
+    labelSelector?: string,
+  ): Promise<readonly StoredConfig<C>[]> {
+    const found: StoredConfig<C>[] = [];
+    let next: string | undefined;
+    do {
+      const query: Record<string, string> = {
+        limit: '500',
+        ...(labelSelector === undefined ? {} : { labelSelector }),
+        ...(next === undefined ? {} : { continue: next }),
+      };
+      const page = await call<KubeList<CompiledObject>>(`${kind} list`, () =>
+        transport.request({ method: 'GET', path: pathOf(kind), query }),
+      );
+      for (const object of page.items) found.push({ config: parse<C>(object), hash: object.spec.hash });
+      next = page.metadata.continue || undefined;
+    } while (next !== undefined);
+    return found;
+  }
+
+  async function get<C extends Compiled>(
+    kind: CompiledKind,
+    name: string,
+  ): Promise<StoredConfig<C> | undefined> {
+    const object = await read(kind, name);
+    return object && { config: parse<C>(object), hash: object.spec.hash };
+  }
+
+  function follow(
+    kind: CompiledKind,
+    onEvent: (type: 'put' | 'delete', slim: Slim) => void,
+  ): Reflector<Slim> {
+    return createReflector<Slim>({
+      transport,
+      path: pathOf(kind),
+      kind,
+      transform: (object) => slimOf(object, log),
+      onEvent: ({ type, object }) => {
+        onEvent(type === 'DELETED' ? 'delete' : 'put', object);
+        object.payload.config = undefined;
+      },
+      log,
+      metrics: deps.metrics,
+      now: () => clock.now(),
+      random: deps.random,
+      ...(deps.timing === undefined ? {} : { timing: deps.timing }),
+    });
+  }
+
+  function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
+    const chains = follow('ChainConfig', (type, { metadata, payload }) => {
+      const chainId = Number(metadata.name.slice(chainPrefix.length));
+      if (type === 'delete') handler({ type: 'delete-chain', chainId });
+      else if (payload.config) handler({ type: 'put-chain', config: payload.config as ChainConfig });
+    });
+    const paymasters = follow('PaymasterConfig', (type, { metadata, payload }) => {
+      if (type === 'delete') handler({ type: 'delete-paymaster', paymasterId: metadata.name });
+      else if (payload.config) handler({ type: 'put-paymaster', config: payload.config as PaymasterConfig });
+    });
+    // Chains first: a paymaster is served by what its chain offers.
+    chains.start();
+    const synced = chains.synced.then(() => {
+      paymasters.start();
+      return paymasters.synced;
+    });
+    return {
+      synced,
+      confirmedAt: () => Math.min(chains.lastHeardAt(), paymasters.lastHeardAt()),
+      stop() {
+        Promise.all([chains.stop(), paymasters.stop()]).catch((error: unknown) =>
+          log.debug('a watch did not stop cleanly', { error: String(error) }),
+        );
+      },
+    };
+  }
+
+  function pathOf(kind: CompiledKind, name?: string): string {
+    const base = `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plurals[kind]}`;
+    return name === undefined ? base : `${base}/${encodeURIComponent(name)}`;
+  }
+
+  return {
+    getPaymaster: (paymasterId) => get('PaymasterConfig', paymasterId),
+    listPaymasters: () => list<PaymasterConfig>('PaymasterConfig'),
+    putPaymaster: async (config) => {
+      checkContracts(config);
+      return put(
+        'PaymasterConfig',
+        config.paymasterId,
+        config,
+        config.keys.map((key) => key.sha256),
+      );
+    },
+    deletePaymaster: (paymasterId) => remove('PaymasterConfig', paymasterId),
+    getChain: (chainId) => get('ChainConfig', chainName(chainId)),
+    listChains: () => list<ChainConfig>('ChainConfig'),
+    putChain: (config) => put('ChainConfig', chainName(config.chainId), config, []),
+    deleteChain: (chainId) => remove('ChainConfig', chainName(chainId)),
+    async findByKey(sha256) {
+      const found = await list<PaymasterConfig>('PaymasterConfig', keyLabel(sha256));
+      return found.find(({ config }) => config.keys.some((key) => key.sha256 === sha256))?.config;
+    },
+    watch,
+  };
+}
+
+const plurals = { PaymasterConfig: 'paymasterconfigs', ChainConfig: 'chainconfigs' } as const;
+type CompiledKind = keyof typeof plurals;
+const strict = { fieldManager: 'paymaster-operator', fieldValidation: 'Strict' };
+const raceCodes: ReadonlySet<string> = new Set(['WRITE_CONFLICT', 'ALREADY_EXISTS', 'NOT_FOUND']);
+const chainPrefix = 'chain-';
+const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
+
+/** An object that nobody but the operator may write: its text is what a put rendered. */
+function parse<C extends Compiled>(object: CompiledObject): C {
+  return JSON.parse(object.spec.config) as C;
+}
+
+function slimOf(object: KubeObject, log: Logger): Slim {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = object.metadata;
+  const metadata = {
+    name,
+    uid,
+    resourceVersion,
+    generation,
+    creationTimestamp,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+  let config: Compiled | undefined;
+  try {
+    config = parse<Compiled>(object as CompiledObject);
+  } catch (error) {
+    // Somebody edited it by hand: what was served before stays.
+    log.error('a compiled object does not parse and is left out', { name, error: String(error) });
+  }
+  return { metadata, payload: { config } };
+}
+
+function checkContracts({ paymasterId, contracts }: PaymasterConfig): void {
+  if (contracts.length <= maxContracts) return;
+  throw invalidInput([
+    {
+      field: `paymaster ${paymasterId}: contracts`,
+      expected: `at most ${maxContracts}`,
+      value: String(contracts.length),
+    },
+  ]);
+}
+
+function checkSize(kind: CompiledKind, name: string, text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxConfigBytes) return;
+  throw invalidInput([
+    {
+      field: `${kind} ${name}`,
+      expected: `at most ${maxConfigBytes} bytes: register fewer contracts or methods`,
+      value: String(bytes),
+    },
+  ]);
+}
