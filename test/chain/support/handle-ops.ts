@@ -1,0 +1,95 @@
+import { Interface } from 'ethers';
+import { CallReverted, type Log } from '../../../core/chain/chain.js';
+import {
+  userOperation06,
+  userOperation06Values,
+  userOperation07,
+  userOperation07Values,
+} from '../../../core/paymaster/abi.js';
+import { decodeUserOperationEvent, type UserOperationEvent } from '../../../core/paymaster/entry-point.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { EntryPointVersion } from '../../../core/userop/user-operation.js';
+import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
+import { encodeWith } from './account.js';
+import type { DevChain } from './dev-chain.js';
+import type { SignedUserOp } from './user-op.js';
+
+export type Mined = {
+  readonly events: readonly UserOperationEvent[];
+  readonly logs: readonly Log[];
+  /** Gas of the whole bundle transaction. */
+  readonly gasUsed: bigint;
+};
+
+const abis: Readonly<Record<EntryPointVersion, Interface>> = {
+  '0.6': new Interface([`function handleOps(${userOperation06}[] ops, address beneficiary)`]),
+  '0.7': new Interface([`function handleOps(${userOperation07}[] ops, address beneficiary)`]),
+  '0.8': new Interface([`function handleOps(${userOperation07}[] ops, address beneficiary)`]),
+};
+const failures = new Interface([
+  'error FailedOp(uint256 opIndex, string reason)',
+  'error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner)',
+]);
+const beneficiary = '0x00000000000000000000000000000000000B0B01';
+
+/** Mines the operations in one bundle through the real EntryPoint; throws when the bundle reverts. */
+export async function handleOps(
+  devChain: DevChain,
+  version: EntryPointVersion,
+  ops: readonly SignedUserOp[],
+): Promise<Mined> {
+  const { chain, deployments } = devChain;
+  const before = await chain.block('latest');
+  await devChain.transactor.send('bundle', {
+    to: deployments.entryPoints[version],
+    data: encodeHandleOps(version, ops),
+  });
+  const block = (before?.number ?? 0) + 1;
+  const logs = await chain.logs({ fromBlock: block, toBlock: block });
+  const receipt: unknown = await chain.request('eth_getTransactionReceipt', [logs[0]?.transactionHash]);
+  const gasUsed =
+    typeof receipt === 'object' && receipt !== null && 'gasUsed' in receipt ? receipt.gasUsed : '0x0';
+  const events = logs.flatMap((log) => decodeUserOperationEvent(log) ?? []);
+  return { events, logs, gasUsed: BigInt(String(gasUsed)) };
+}
+
+/** The single operation's event; throws unless exactly one was mined. */
+export async function handleOp(devChain: DevChain, version: EntryPointVersion, signed: SignedUserOp) {
+  const mined = await handleOps(devChain, version, [signed]);
+  const [event] = mined.events;
+  if (event === undefined || mined.events.length !== 1)
+    throw new Error(`expected one operation, got ${mined.events.length}`);
+  return { ...mined, event };
+}
+
+/** Why the EntryPoint refuses the bundle now, e.g. "AA34 signature error"; `accepted` when it does not. By eth_call. */
+export async function refusalOf(
+  devChain: DevChain,
+  version: EntryPointVersion,
+  ops: readonly SignedUserOp[],
+): Promise<string> {
+  try {
+    await devChain.chain.call({
+      from: devAccounts.deployer.address,
+      to: devChain.deployments.entryPoints[version],
+      data: encodeHandleOps(version, ops),
+    });
+    return 'accepted';
+  } catch (error) {
+    if (!(error instanceof CallReverted)) throw error;
+    return formatFailure(error.data);
+  }
+}
+
+function formatFailure(data: Hex): string {
+  const failure = data === '0x' ? null : failures.parseError(data);
+  if (failure === null) return `reverted with ${data}`;
+  const { reason, inner } = failure.args.toObject();
+  return `${String(reason)}${typeof inner === 'string' ? ` ${inner.slice(0, 10)}` : ''}`;
+}
+
+function encodeHandleOps(version: EntryPointVersion, ops: readonly SignedUserOp[]): Hex {
+  const values = version === '0.6' ? userOperation06Values : userOperation07Values;
+  const tuples = ops.map(({ op, paymasterAndData }) => values(op, paymasterAndData));
+  return encodeWith(abis[version], 'handleOps', [tuples, beneficiary]);
+}

@@ -1,0 +1,71 @@
+import { createPublicClient, http } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { toSimpleSmartAccount } from 'permissionless/accounts';
+import { parseAddress, toAddressKey } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { EntryPointVersion, FinalUserOperation } from '../../../core/userop/user-operation.js';
+import { asHex, type TestAccount } from './account.js';
+import type { DevChain } from './dev-chain.js';
+
+/** SimpleAccount as permissionless and viem see it: their encoders, their hash, their signature. */
+export async function buildPermissionlessAccount(
+  devChain: DevChain,
+  version: EntryPointVersion,
+): Promise<TestAccount> {
+  const client = createPublicClient({ transport: http(devChain.url) });
+  const account = await toSimpleSmartAccount({
+    client,
+    owner: privateKeyToAccount(generatePrivateKey()),
+    entryPoint: { address: devChain.deployments.entryPoints[version], version },
+  });
+
+  return {
+    builtBy: 'permissionless',
+    version,
+    address: toAddressKey(parseAddress(account.address)),
+    encodeCalls: (calls) =>
+      account.encodeCalls(calls.map(({ to, value, data }) => ({ to, value: value ?? 0n, data }))),
+    nonce: () => account.getNonce({ key: 0n }),
+    async initCode() {
+      const { factory, factoryData } = await account.getFactoryArgs();
+      return factory === undefined
+        ? '0x'
+        : asHex(`${factory.toLowerCase()}${(factoryData ?? '0x').slice(2)}`);
+    },
+    sign: (op, paymasterAndData) => account.signUserOperation(unpack(op, paymasterAndData, version)),
+  };
+}
+
+/** The operation in viem's shape. */
+function unpack(op: FinalUserOperation, paymasterAndData: Hex, version: EntryPointVersion) {
+  const { sender, nonce, callData, callGasLimit, verificationGasLimit, preVerificationGas } = op;
+  const common = {
+    sender,
+    nonce,
+    callData,
+    callGasLimit,
+    verificationGasLimit,
+    preVerificationGas,
+    maxFeePerGas: op.maxFeePerGas,
+    maxPriorityFeePerGas: op.maxPriorityFeePerGas,
+    signature: op.signature,
+  };
+  if (version === '0.6') return { ...common, initCode: op.initCode, paymasterAndData };
+  const hasFactory = op.initCode !== '0x';
+  return {
+    ...common,
+    ...(hasFactory ? { factory: slice(op.initCode, 0, 20), factoryData: slice(op.initCode, 20) } : {}),
+    ...(paymasterAndData === '0x'
+      ? {}
+      : {
+          paymaster: slice(paymasterAndData, 0, 20),
+          paymasterVerificationGasLimit: BigInt(slice(paymasterAndData, 20, 36)),
+          paymasterPostOpGasLimit: BigInt(slice(paymasterAndData, 36, 52)),
+          paymasterData: slice(paymasterAndData, 52),
+        }),
+  };
+}
+
+function slice(hex: Hex, start: number, end?: number): Hex {
+  return `0x${hex.slice(2 + start * 2, end === undefined ? undefined : 2 + end * 2)}`;
+}

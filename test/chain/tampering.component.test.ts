@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Interface, Wallet } from 'ethers';
+import { layouts } from '../../core/paymaster/layouts.js';
+import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
+import { toAddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { DevProfile } from '../../server/standalone/dev-chain/deployments.js';
+import { buildAccount, encodeWith, type TestAccount } from './support/account.js';
+import { startDevChain, type DevChain } from './support/dev-chain.js';
+import { handleOp, refusalOf } from './support/handle-ops.js';
+import { buildTerms, buildUserOp, signByAccount, signSponsorship, sponsorUserOp } from './support/user-op.js';
+
+const versions = [
+  '1.1.0',
+  '2.0.0',
+  'singleton-0.6',
+  'singleton-0.7',
+  'singleton-0.8',
+  'verifying-0.7',
+] as const;
+const counter = new Interface(['function increment()', 'function burn(uint256 rounds)']);
+
+let devChain: DevChain;
+beforeAll(async () => {
+  devChain = await startDevChain();
+});
+afterAll(() => devChain.stop());
+
+type Case = {
+  readonly name: string;
+  /** Changed after the sponsor signed; the account signs again, so that only the sponsor's signature can notice. */
+  readonly op?: (op: FinalUserOperation) => Partial<FinalUserOperation>;
+  /** Changed bytes of the data, with the sponsor's signature of the original. */
+  readonly terms?: (terms: SponsorshipTerms) => Partial<SponsorshipTerms>;
+  readonly data?: (data: Hex) => Hex;
+  readonly layouts?: RegExp;
+};
+
+const cases: readonly Case[] = [
+  { name: 'callData', op: () => ({ callData: burnCall() }) },
+  { name: 'callGasLimit', op: (op) => ({ callGasLimit: op.callGasLimit + 1n }) },
+  { name: 'verificationGasLimit', op: (op) => ({ verificationGasLimit: op.verificationGasLimit + 1n }) },
+  { name: 'preVerificationGas', op: (op) => ({ preVerificationGas: op.preVerificationGas + 1n }) },
+  { name: 'maxFeePerGas', op: (op) => ({ maxFeePerGas: op.maxFeePerGas + 1n }) },
+  { name: 'maxPriorityFeePerGas', op: (op) => ({ maxPriorityFeePerGas: op.maxPriorityFeePerGas + 1n }) },
+  { name: 'the key of the nonce', op: () => ({ nonce: 1n << 64n }) },
+  { name: 'validUntil', terms: (terms) => ({ validUntil: terms.validUntil + 1 }) },
+  { name: 'validAfter', terms: (terms) => ({ validAfter: terms.validAfter + 1 }) },
+  {
+    name: 'the funding wallet',
+    terms: () => ({ fundingAddress: toAddressKey(devChain.deployments.treasury) }),
+    layouts: /vendor/,
+  },
+  {
+    name: 'the markup',
+    terms: () => ({ options: { priceMarkup: 1_000_001, unaccountedGas: 15_000 } }),
+    layouts: /vendor-2/,
+  },
+  { name: 'paymasterVerificationGasLimit', data: (data) => raised(data, 20, 16), layouts: /2\.x|0\.7|0\.8/ },
+  { name: 'paymasterPostOpGasLimit', data: (data) => raised(data, 36, 16), layouts: /2\.x|0\.7|0\.8/ },
+];
+
+describe.each(versions)('profile %s', (version) => {
+  const layoutOf = () => devChain.profile(version).layout;
+
+  test('data that nobody changed is accepted', async () => {
+    const { profile, account, op } = await deployedAccount(version);
+    const signed = await sponsorUserOp(devChain, profile, account, op);
+    expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe('accepted');
+  });
+
+  test('a change of any covered field is AA34, although the account signed the changed operation', async () => {
+    const { profile, account, op } = await deployedAccount(version);
+    const terms = await buildTerms(devChain, profile);
+    const original = signSponsorship(devChain, profile, op, terms);
+    const applicable = cases.filter((row) => row.layouts === undefined || row.layouts.test(layoutOf()));
+    expect(applicable.length).toBeGreaterThanOrEqual(9);
+
+    const refusals = await Promise.all(
+      applicable.map(async (row) => {
+        const changed = { ...op, ...row.op?.(op) };
+        const data =
+          row.terms === undefined ? original : retermed(profile, op, terms, row.terms(terms), original);
+        const signed = await signByAccount(account, changed, row.data?.(data) ?? data);
+        return [row.name, await refusalOf(devChain, profile.entryPointVersion, [signed])];
+      }),
+    );
+    expect(refusals).toEqual(applicable.map(({ name }) => [name, 'AA34 signature error']));
+  });
+
+  test('a signature over a changed initCode is AA34', async () => {
+    const profile = devChain.profile(version);
+    const owner = new Wallet(Wallet.createRandom().privateKey);
+    const account = await buildAccount(devChain, profile.entryPointVersion, owner);
+    const op = await buildUserOp(account, []);
+    // Same account, one trailing byte more: the factory ignores it, the sponsor has not seen it.
+    const sponsored = signSponsorship(devChain, profile, op, await buildTerms(devChain, profile));
+    const changed: FinalUserOperation = { ...op, initCode: `${op.initCode}00` };
+    const signed = await signByAccount(account, changed, sponsored);
+    expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe('AA34 signature error');
+  });
+
+  test('a signature by a key that the contract does not know is AA34', async () => {
+    const { profile, account, op } = await deployedAccount(version);
+    const stranger = new Wallet(Wallet.createRandom().privateKey);
+    const data = signSponsorship(devChain, profile, op, await buildTerms(devChain, profile), stranger);
+    const signed = await signByAccount(account, op, data);
+    expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe('AA34 signature error');
+  });
+
+  test('data that has expired, or is not valid yet, is AA32', async () => {
+    const { profile, account, op } = await deployedAccount(version);
+    const now = await devChain.time();
+    for (const window of [
+      { validUntil: now - 10, validAfter: 0 },
+      { validUntil: now + 200_000, validAfter: now + 100_000 },
+    ]) {
+      const signed = await sponsorUserOp(devChain, profile, account, op, window);
+      expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toBe(
+        'AA32 paymaster expired or not due',
+      );
+    }
+  });
+});
+
+/** An account that exists already, and its next operation. */
+async function deployedAccount(
+  version: string,
+): Promise<{ profile: DevProfile; account: TestAccount; op: FinalUserOperation }> {
+  const profile = devChain.profile(version);
+  const account = await buildAccount(devChain, profile.entryPointVersion);
+  const deployment = await sponsorUserOp(devChain, profile, account, await buildUserOp(account, []));
+  const { event } = await handleOp(devChain, profile.entryPointVersion, deployment);
+  expect(event.success).toBe(true);
+  return { profile, account, op: await buildUserOp(account, [incrementCall()]) };
+}
+
+/** Data that says other terms, with the signature of the original. */
+function retermed(
+  profile: DevProfile,
+  op: FinalUserOperation,
+  terms: SponsorshipTerms,
+  changes: Partial<SponsorshipTerms>,
+  original: Hex,
+): Hex {
+  const { sponsorship } = layouts[profile.layout];
+  const { signature } = sponsorship.decode(original);
+  return sponsorship.encode(op, { ...terms, ...changes }, Buffer.from(signature.slice(2), 'hex'));
+}
+
+function raised(data: Hex, offset: number, width: number): Hex {
+  const start = 2 + offset * 2;
+  const value = BigInt(`0x${data.slice(start, start + width * 2)}`) + 1n;
+  return `0x${data.slice(2, start)}${value.toString(16).padStart(width * 2, '0')}${data.slice(start + width * 2)}`;
+}
+
+function incrementCall() {
+  return { to: devChain.deployments.sponsoredContract.address, data: encodeWith(counter, 'increment', []) };
+}
+
+function burnCall(): Hex {
+  return encodeWith(counter, 'burn', [1]);
+}
