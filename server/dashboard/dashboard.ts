@@ -1,0 +1,96 @@
+import cors from 'cors';
+import express from 'express';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import { DomainError } from '../../core/errors.js';
+import { createAuthenticator } from '../http/auth.js';
+import { collapseSlashes } from '../http/slashes.js';
+import { createRequestIds } from '../rpc/request-id.js';
+import type { DashboardDeps, Tools } from './deps.js';
+import { createEndpoints, prefix } from './endpoints.js';
+import { renderError } from './errors.js';
+import { createOpenApi } from './openapi.js';
+import { createParsers } from './parse.js';
+import { createProgrammedWait } from './programmed.js';
+import { createRouter } from './router.js';
+import { createTurns } from './turns.js';
+import { createWrites } from './writes.js';
+
+/**
+ * The dashboard management API as a request handler; it serves everything below `/api/v2/public/sdk` and passes what is
+ * not its own on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
+ * write that waits for the operator ends within `programmedTimeoutMs`.
+ */
+export function createDashboard(deps: DashboardDeps): Express {
+  const { resources, configs, fundingMessages, masterKeys, clock, log } = deps;
+  const tools: Tools = {
+    resources,
+    fundingMessages,
+    masterKeys,
+    clock,
+    log,
+    writes: createWrites({ resources, clock }),
+    turns: createTurns(),
+    programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
+    parse: createParsers(deps.webhookUrls),
+  };
+  const endpoints = createEndpoints(tools);
+  const authenticator = createAuthenticator({ resources, masterKeys, clock });
+  const openApi = createOpenApi(endpoints);
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use((request, _response, next) => {
+    request.url = collapseSlashes(request.url);
+    next();
+  });
+  app.use(prefix, observe(deps), cors(corsOptions));
+  app.get(`${prefix}/openapi.json`, (_request, response) => void response.json(openApi));
+  app.use(prefix, createRouter(endpoints, { authenticator, log }));
+  app.use(prefix, (request) => {
+    throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
+  });
+  app.use(prefix, answerError(deps));
+  return app;
+}
+
+/** Any web page may call: what protects the API are its two headers, which a browser never adds by itself. */
+const corsOptions: cors.CorsOptions = {
+  origin: '*',
+  methods: ['GET', 'POST', 'PATCH', 'DELETE'],
+  allowedHeaders: ['authToken', 'apiKey', 'Content-Type', 'X-Request-Id'],
+  exposedHeaders: ['X-Programmed', 'X-Request-Id', 'Retry-After'],
+  maxAge: 86_400,
+};
+
+function observe({ instruments }: DashboardDeps): RequestHandler {
+  const requestIds = createRequestIds();
+  return (request, response, next) => {
+    const startedAt = performance.now();
+    response.set('X-Request-Id', requestIds.next(request.get('X-Request-Id')));
+    // Answers carry apiKeys.
+    response.set('Cache-Control', 'no-store');
+    response.on('finish', () => {
+      const route = String(response.locals['route'] ?? 'other');
+      instruments.dashboardRequests.with({ route, status: String(response.statusCode) }).inc();
+      instruments.dashboardDuration.with({ route }).observe((performance.now() - startedAt) / 1000);
+    });
+    next();
+  };
+}
+
+function answerError({ log }: DashboardDeps): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    if (response.headersSent) return next(error);
+    const { status, envelope, retryAfterSeconds } = renderError(error);
+    if (status >= 500)
+      log.error('dashboard request failed', {
+        requestId: response.get('X-Request-Id'),
+        route: response.locals['route'],
+        status,
+        error,
+      });
+    if (retryAfterSeconds !== undefined) response.set('Retry-After', String(retryAfterSeconds));
+    response.status(status).json(envelope);
+  };
+}

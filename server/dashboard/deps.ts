@@ -1,0 +1,37 @@
+import type { ConfigStore } from '../../core/config/config-store.js';
+import type { Logger } from '../../core/log.js';
+import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import type { MasterKeys } from '../../core/secrets.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Instruments } from '../ops/instruments.js';
+import type { Parsers } from './parse.js';
+import type { ProgrammedWait } from './programmed.js';
+import type { Turns } from './turns.js';
+import type { Writes } from './writes.js';
+
+export type DashboardDeps = {
+  readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
+  readonly configs: Pick<ConfigStore, 'getPaymaster'>;
+  readonly fundingMessages: Pick<
+    UsageStore,
+    'putFundingMessage' | 'getFundingMessage' | 'consumeFundingMessage'
+  >;
+  readonly masterKeys: MasterKeys;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly instruments: Pick<Instruments, 'dashboardRequests' | 'dashboardDuration'>;
+  /** Which webhook URLs may be stored; the same rules as those of the caller. Default: public https hosts. */
+  readonly webhookUrls?: WebhookUrlRules;
+  /** How long a write waits for the operator before it answers. Default 2,000 ms; 0 where no operator runs. */
+  readonly programmedTimeoutMs?: number;
+};
+
+/** What handlers share. */
+export type Tools = Pick<DashboardDeps, 'resources' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log'> & {
+  readonly writes: Writes;
+  readonly turns: Turns;
+  readonly programmed: ProgrammedWait;
+  readonly parse: Parsers;
+};

@@ -1,0 +1,52 @@
+import type { ErrorCode } from '../../core/errors.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { StructuralSchema } from '../../core/schema/structural.js';
+import type { Principal } from '../http/auth.js';
+
+/** One row of the endpoint table of the service document. */
+export type Endpoint = OrganisationEndpoint | PaymasterEndpoint;
+
+/** Takes `authToken` only. */
+export type OrganisationEndpoint = Documented & {
+  readonly scope: 'organisation';
+  readonly handle: (call: Call) => Promise<Reply>;
+};
+
+/** Takes `authToken` and `apiKey`. */
+export type PaymasterEndpoint = Documented & {
+  readonly scope: 'paymaster';
+  readonly handle: (call: PaymasterCall) => Promise<Reply>;
+};
+
+type Documented = {
+  /** Number in the service document. */
+  readonly number: number;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  /** Below the prefix, in the short spelling; parameters as `:name`. */
+  readonly path: string;
+  /** Fixed message of success. */
+  readonly message: string;
+  /** Shapes of the body, where one is sent. */
+  readonly bodies?: readonly StructuralSchema[];
+  /** Answer to a wrong header, where the document gives another one than the 401 of a missing header. */
+  readonly wrongToken?: ErrorCode;
+  readonly wrongKey?: ErrorCode;
+};
+
+export type Call = {
+  readonly principal: Principal;
+  /** Parsed JSON; undefined when there is none. */
+  readonly body: unknown;
+  /** Parameters of the path. */
+  readonly params: Readonly<Record<string, string>>;
+};
+
+export type PaymasterCall = Call & { readonly paymaster: Paymaster };
+
+export type Reply = {
+  readonly data?: unknown;
+  /** Set on writes: whether the operator has programmed the change; header `X-Programmed`. */
+  readonly programmed?: boolean;
+};

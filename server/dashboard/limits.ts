@@ -1,0 +1,97 @@
+import { DomainError, invalidInput } from '../../core/errors.js';
+import { keyOf } from '../../core/resources/meta.js';
+import type { PaymasterPolicy, SpendingLimitSpec } from '../../core/resources/paymaster-policy.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { decimalText } from '../http/json.js';
+import type { Tools } from './deps.js';
+import type { PaymasterCall, Reply } from './endpoint.js';
+import {
+  findContract,
+  inTurn,
+  policiesOf,
+  policyNotFound,
+  requireFreeName,
+  withPolicyNotFound,
+} from './policies.js';
+import type { UpdateLimit } from './schemas.js';
+import { thresholdProblem } from './threshold.js';
+import { policyIdOfObject } from './views.js';
+import type { Spec } from './writes.js';
+
+/** Endpoint 11. Every update restarts the cycle, also one that changes no value: usage counts from now on. */
+export async function updateLimit(tools: Tools, call: PaymasterCall): Promise<Reply> {
+  const input = tools.parse.updateLimit(call.body);
+  const policy = await inTurn(tools, call.paymaster, async () => {
+    const policies = await policiesOf(tools, call.paymaster);
+    const found = policies.find((candidate) => policyIdOfObject(candidate) === call.params['policyId']);
+    if (!found) throw await missingPolicy(tools, call);
+    if (input.name !== undefined) requireFreeName(policies, input.name, found);
+    return withPolicyNotFound(() =>
+      tools.writes.change('PaymasterPolicy', keyOf(found), (current, owned) =>
+        plan(current, owned, input, tools.clock.now()),
+      ),
+    );
+  });
+  return { programmed: await tools.programmed.written('PaymasterPolicy', policy) };
+}
+
+function plan(
+  { spec }: PaymasterPolicy,
+  owned: Spec<'PaymasterPolicy'>,
+  input: UpdateLimit,
+  now: EpochMs,
+): Spec<'PaymasterPolicy'> {
+  const limit = spec.spendingLimit;
+  if (!limit) throw notALimit();
+  const change = changedFields(limit, input);
+  return {
+    ...owned,
+    ...(input.name === undefined || input.name === spec.name ? {} : { name: input.name }),
+    spendingLimit: {
+      ...owned.spendingLimit,
+      ...change,
+      ...(change.cycleDuration && {
+        cycleDuration: { ...owned.spendingLimit?.cycleDuration, ...change.cycleDuration },
+      }),
+      startTime: nextStart(limit.startTime, now),
+    },
+  };
+}
+
+/** Only what differs: a field written again would be claimed from the manifest that declares it. */
+function changedFields(
+  limit: SpendingLimitSpec,
+  { type, cycleDuration, threshold, thresholdType }: UpdateLimit,
+): NonNullable<Spec<'PaymasterPolicy'>['spendingLimit']> {
+  if (type !== undefined && type !== limit.scope)
+    throw invalidInput([{ field: 'type', expected: `left as it is ("${limit.scope}")`, value: type }]);
+  const text = threshold === undefined ? limit.threshold : decimalText(threshold);
+  const countedAs = thresholdType ?? limit.thresholdType;
+  const problem = thresholdProblem(text, countedAs, 'threshold');
+  if (problem) throw invalidInput([problem]);
+  const { value, unit } = { ...limit.cycleDuration, ...cycleDuration };
+  const cycle = {
+    ...(value === limit.cycleDuration.value ? {} : { value }),
+    ...(unit === limit.cycleDuration.unit ? {} : { unit }),
+  };
+  return {
+    ...(text === limit.threshold ? {} : { threshold: text }),
+    ...(countedAs === limit.thresholdType ? {} : { thresholdType: countedAs }),
+    ...(Object.keys(cycle).length === 0 ? {} : { cycleDuration: cycle }),
+  };
+}
+
+/** Strictly later than before: two updates within a millisecond, or under a clock that was set back, both restart. */
+function nextStart(previous: string | undefined, now: EpochMs): string {
+  const earliest = previous === undefined ? now : Date.parse(previous) + 1;
+  return new Date(Math.max(now, earliest)).toISOString();
+}
+
+async function missingPolicy(tools: Tools, { paymaster, params }: PaymasterCall): Promise<DomainError> {
+  const contract = await findContract(tools, paymaster, params['policyId'] ?? '');
+  return contract ? notALimit() : policyNotFound();
+}
+
+function notALimit(): DomainError {
+  return new DomainError('POLICY_KIND_MISMATCH', 'The policy is not a spending limit');
+}

@@ -1,0 +1,123 @@
+import type { StructuralSchema } from '../../core/schema/structural.js';
+import type { Endpoint } from './endpoint.js';
+import { prefix } from './endpoints.js';
+import { dataSchemas, errorSchema } from './openapi-records.js';
+import type { JsonSchema } from './openapi-records.js';
+import { spellings } from './router.js';
+
+/** The OpenAPI 3.1 document of the API, made from the same table and schemas that serve it. */
+export function createOpenApi(endpoints: readonly Endpoint[]): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const endpoint of endpoints)
+    spellings(endpoint.path).forEach((path, index) => {
+      const template = path.replace(/:(\w+)/g, '{$1}');
+      const operationId = index === 0 ? endpoint.operationId : `${endpoint.operationId}LongPath`;
+      paths[template] = { ...paths[template], [endpoint.method]: operation(endpoint, operationId) };
+    });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Paymaster dashboard API',
+      version: 'v2',
+      description:
+        'Creates paymasters, registers the contracts whose methods they sponsor, and sets their rules. Every path has two spellings.',
+    },
+    servers: [{ url: prefix }],
+    paths,
+    components: {
+      schemas: { Error: errorSchema },
+      securitySchemes: {
+        authToken: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'authToken',
+          description: 'Token of the organisation.',
+        },
+        apiKey: { type: 'apiKey', in: 'header', name: 'apiKey', description: 'Key of one paymaster.' },
+      },
+    },
+  };
+}
+
+function operation(endpoint: Endpoint, operationId: string): JsonSchema {
+  const names = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+  return {
+    operationId,
+    summary: endpoint.summary,
+    security: [endpoint.scope === 'organisation' ? { authToken: [] } : { authToken: [], apiKey: [] }],
+    ...(names.length > 0 && {
+      parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    }),
+    ...(endpoint.bodies && {
+      requestBody: { required: true, content: json(anyOf(endpoint.bodies.map(published))) },
+    }),
+    responses: {
+      200: {
+        description: endpoint.message,
+        ...(endpoint.method !== 'get' && { headers: { 'X-Programmed': programmedHeader } }),
+        content: json(successSchema(endpoint)),
+      },
+      ...Object.fromEntries(
+        Object.entries(errorDescriptions).map(([status, description]) => [
+          status,
+          { description, content: json({ $ref: '#/components/schemas/Error' }) },
+        ]),
+      ),
+    },
+  };
+}
+
+const programmedHeader = {
+  description:
+    'true when the change is served already, false when the operator needs longer or has refused it.',
+  schema: { type: 'string', enum: ['true', 'false'] },
+};
+
+const errorDescriptions = {
+  400: 'A wrong field, a taken name or address, an unsupported chain or version, a wrong signature, a used-up quota.',
+  401: 'A missing or unacceptable header.',
+  404: 'What the path, the body or a header names does not exist. For a contract, `statusCode` is 400.',
+  409: 'Another manager, such as a manifest, owns a field that would change.',
+  413: 'The body is larger than 1 MiB.',
+  429: 'Too many requests; see Retry-After.',
+  500: 'An error of the service.',
+  503: 'A store is down or busy; see Retry-After.',
+} as const;
+
+function successSchema({ operationId, message }: Endpoint): JsonSchema {
+  const data = dataSchemas[operationId];
+  return {
+    type: 'object',
+    required: ['statusCode', 'message', ...(data ? ['data'] : [])],
+    properties: { statusCode: { const: 200 }, message: { const: message }, ...(data && { data }) },
+    additionalProperties: false,
+  };
+}
+
+function json(schema: JsonSchema): JsonSchema {
+  return { 'application/json': { schema } };
+}
+
+function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
+  const [only, ...more] = schemas;
+  return only !== undefined && more.length === 0 ? only : { anyOf: schemas };
+}
+
+/** Without what only our own messages and the API server read. */
+function published(schema: StructuralSchema): JsonSchema {
+  const { properties, items, ...rest } = schema;
+  const standard = Object.fromEntries(Object.entries(rest).filter(([name]) => !isHint(name)));
+  return {
+    ...standard,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, child]) => [name, published(child)]),
+      ),
+    }),
+    ...(items && { items: published(items) }),
+  };
+}
+
+function isHint(name: string): boolean {
+  return name === 'expected' || name === 'confidential' || name.startsWith('x-');
+}

@@ -1,0 +1,84 @@
+import { DomainError, isDomainError, quote } from '../../core/errors.js';
+import type { ChainSpec } from '../../core/resources/chain.js';
+import { paymasterObjectName } from '../../core/resources/names.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import { currentApiKey } from '../http/auth.js';
+import type { Principal } from '../http/auth.js';
+import type { Tools } from './deps.js';
+import type { Call, Reply } from './endpoint.js';
+import type { CreatePaymaster } from './schemas.js';
+import { byAge, paymasterIdOfObject, renderPaymaster } from './views.js';
+
+/** Endpoint 1. */
+export async function listPaymasters({ resources, masterKeys }: Tools, { principal }: Call): Promise<Reply> {
+  const paymasters = await resources.list('Paymaster', { namespace: principal.namespace });
+  return { data: byAge(paymasters).map((p) => renderPaymaster(p, currentApiKey(masterKeys, p))) };
+}
+
+/** Endpoint 2. Also returns `paymasterId`, which the funding endpoints ask for. */
+export async function createPaymaster(tools: Tools, { principal, body }: Call): Promise<Reply> {
+  const input = tools.parse.createPaymaster(body);
+  const paymaster = await tools.turns.run(`paymasters of ${principal.namespace}`, async () => {
+    await requireProfile(tools, principal, input);
+    await requireFreeName(tools, principal, input);
+    return create(tools, principal, input);
+  });
+  const programmed = await tools.programmed.written('Paymaster', paymaster);
+  const record = renderPaymaster(paymaster, currentApiKey(tools.masterKeys, paymaster));
+  return { data: { ...record, paymasterId: paymasterIdOfObject(paymaster) }, programmed };
+}
+
+async function create(
+  { writes }: Tools,
+  { namespace, tokenName }: Principal,
+  { name, chainId, type, version }: CreatePaymaster,
+): Promise<Paymaster> {
+  const key = { namespace, name: paymasterObjectName(chainId, name) };
+  try {
+    return await writes.create('Paymaster', key, { name, chainId, type, version }, tokenName);
+  } catch (error) {
+    // The object name comes from chain and name, so a duplicate on another replica ends here.
+    throw isDomainError(error, 'ALREADY_EXISTS') ? nameExists() : error;
+  }
+}
+
+/** Throws CHAIN_NOT_SUPPORTED or VERSION_NOT_SUPPORTED, which lists those that are offered. */
+async function requireProfile(
+  tools: Tools,
+  { organisation }: Principal,
+  { chainId, version }: CreatePaymaster,
+): Promise<void> {
+  const { chains } = organisation.spec;
+  const chain = chains && !chains.includes(chainId) ? undefined : await findChain(tools, chainId);
+  if (!chain) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
+  const versions = chain.profiles.map((profile) => profile.version);
+  if (versions.includes(version)) return;
+  const offered = versions.map((text) => `"${text}"`).join(', ');
+  throw new DomainError('VERSION_NOT_SUPPORTED', `version must be one of ${offered}, got ${quote(version)}`);
+}
+
+/** The chain as offered now; undefined when there is none. */
+export async function findChain(
+  { resources }: Pick<Tools, 'resources'>,
+  chainId: number,
+): Promise<ChainSpec | undefined> {
+  const [chain] = byAge(await resources.list('Chain', { fields: { 'spec.chainId': String(chainId) } }));
+  return chain?.spec;
+}
+
+/** Also paymasters that a manifest made count as taken, and towards the quota. */
+async function requireFreeName(
+  { resources }: Tools,
+  { namespace, organisation }: Principal,
+  { name, chainId }: CreatePaymaster,
+): Promise<void> {
+  const paymasters = await resources.list('Paymaster', { namespace });
+  if (paymasters.some(({ spec }) => spec.name === name && spec.chainId === chainId)) throw nameExists();
+  const quota = organisation.spec.quotas?.paymasters;
+  if (quota !== undefined && paymasters.length >= quota)
+    throw new DomainError('QUOTA_EXCEEDED', `The organisation may have ${quota} paymasters and has them all`);
+}
+
+function nameExists(): DomainError {
+  return new DomainError('PAYMASTER_NAME_EXISTS', 'paymaster_name_exists');
+}

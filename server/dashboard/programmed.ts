@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import { isDomainError } from '../../core/errors.js';
+import type { Kind, Resources } from '../../core/resources/kinds.js';
+import { keyOf } from '../../core/resources/meta.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+
+/**
+ * Waits until what was written is what is served, so that the sponsorship request that follows an answer sees it.
+ * Answers false when the time is over, or at once when the operator has refused the resource: a write never fails for it.
+ */
+export type ProgrammedWait = {
+  /** True once the operator says `Programmed` for this generation of the object, or a later one. */
+  written<K extends Kind>(kind: K, object: Resources[K]): Promise<boolean>;
+  /** True once the served snapshot of the paymaster no longer lists the contract. */
+  contractDeleted(paymasterId: string, address: string): Promise<boolean>;
+};
+
+export type ProgrammedDeps = {
+  readonly resources: Pick<ResourceStore, 'get'>;
+  readonly configs: Pick<ConfigStore, 'getPaymaster'>;
+  /** 0 asks once and does not wait. */
+  readonly timeoutMs: number;
+};
+
+export function createProgrammedWait({ resources, configs, timeoutMs }: ProgrammedDeps): ProgrammedWait {
+  return {
+    written: (kind, object) =>
+      poll(timeoutMs, async () => {
+        const present = await resources.get(kind, keyOf(object));
+        return present ? verdict(present, object.metadata.generation) : false;
+      }),
+
+    contractDeleted: (paymasterId, address) =>
+      poll(timeoutMs, async () => {
+        const stored = await configs.getPaymaster(paymasterId);
+        const served = stored?.config.contracts.some(
+          (c) => c.address.toLowerCase() === address.toLowerCase(),
+        );
+        return served === true ? undefined : true;
+      }),
+  };
+}
+
+/** Undefined while the operator has not looked at this generation. */
+function verdict(object: Resources[Kind], generation: number): boolean | undefined {
+  const condition = object.status?.conditions?.find(({ type }) => type === 'Programmed');
+  if (!condition || condition.observedGeneration < generation) return undefined;
+  return condition.status === 'Unknown' ? undefined : condition.status === 'True';
+}
+
+/** Asks ever less often. Time is the process's own, since an injected clock does not move while a request waits. */
+async function poll(timeoutMs: number, ask: () => Promise<boolean | undefined>): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
+  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 200)) {
+    const answer = await askSafely(ask);
+    if (answer !== undefined) return answer;
+    const leftMs = deadline - performance.now();
+    if (leftMs <= 0) return false;
+    await delay(Math.min(pauseMs, leftMs));
+  }
+}
+
+/** The write has succeeded already: a store that goes down now must not turn it into an error. */
+async function askSafely(ask: () => Promise<boolean | undefined>): Promise<boolean | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return undefined;
+    throw error;
+  }
+}

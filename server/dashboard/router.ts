@@ -1,0 +1,107 @@
+import express from 'express';
+import type { IRouter, Request, Response } from 'express';
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import { parseBody, readBody } from '../http/body.js';
+import type { Authenticator } from '../http/auth.js';
+import type { Call, Endpoint, PaymasterCall, Reply } from './endpoint.js';
+import { successEnvelope } from './envelope.js';
+import { credentialsRequired } from './errors.js';
+
+export type RouterDeps = {
+  readonly authenticator: Authenticator;
+  readonly log: Logger;
+};
+
+/** Routes every endpoint under both spellings of its path. Errors go to the application's one error handler. */
+export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): IRouter {
+  const router = express.Router();
+  for (const endpoint of endpoints) {
+    router[endpoint.method](spellings(endpoint.path), async (request, response) => {
+      // Names the route in metrics, also when the answer is an error.
+      response.locals['route'] = `${endpoint.method.toUpperCase()} ${endpoint.path}`;
+      const reply = await answer(endpoint, request, response, deps);
+      if (reply.programmed !== undefined) response.set('X-Programmed', String(reply.programmed));
+      response.json(successEnvelope(endpoint.message, reply.data));
+    });
+  }
+  return router;
+}
+
+/**
+ * `/paymaster` and `/paymasterParameters` are one path: the vendor serves the first, the service document spells the
+ * second.
+ */
+export function spellings(path: string): [string, string] {
+  return [path, path.replace(/^\/[^/]+/, (segment) => `${segment}Parameters`)];
+}
+
+/** Credentials come before the body: nobody unknown makes us read, parse or store anything. */
+async function answer(
+  endpoint: Endpoint,
+  request: Request,
+  response: Response,
+  { authenticator, log }: RouterDeps,
+): Promise<Reply> {
+  const token = headerOf(request, 'authToken');
+  const key = headerOf(request, 'apiKey');
+  if (token === undefined || (endpoint.scope === 'paymaster' && key === undefined))
+    throw credentialsRequired(endpoint.number);
+  const principal = await authenticator.principal(token);
+  if (!principal) throw wrong(endpoint, endpoint.wrongToken);
+  const paymaster =
+    endpoint.scope === 'paymaster' && key !== undefined
+      ? await authenticator.paymaster(principal, key)
+      : undefined;
+  if (endpoint.scope === 'paymaster' && !paymaster) throw wrong(endpoint, endpoint.wrongKey);
+
+  const body = endpoint.bodies === undefined ? undefined : await bodyOf(request, response);
+  const call: Call = { principal, body, params: paramsOf(request) };
+  const reply = await dispatch(endpoint, paymaster ? { ...call, paymaster } : call);
+  if (endpoint.method !== 'get')
+    log.info('dashboard write', {
+      requestId: response.get('X-Request-Id'),
+      operation: endpoint.operationId,
+      organisation: principal.namespace,
+      token: principal.tokenName,
+      paymaster: paymaster?.metadata.name,
+      programmed: reply.programmed,
+    });
+  return reply;
+}
+
+function dispatch(endpoint: Endpoint, call: Call | PaymasterCall): Promise<Reply> {
+  if (endpoint.scope === 'organisation') return endpoint.handle(call);
+  if ('paymaster' in call) return endpoint.handle(call);
+  throw wrong(endpoint, endpoint.wrongKey);
+}
+
+function wrong(endpoint: Endpoint, code: Endpoint['wrongKey']): DomainError {
+  return code === undefined
+    ? credentialsRequired(endpoint.number)
+    : new DomainError(code, 'The credentials belong to nobody');
+}
+
+/** An empty header is a missing one. */
+function headerOf(request: Request, name: string): string | undefined {
+  return request.get(name)?.trim() || undefined;
+}
+
+async function bodyOf(request: Request, response: Response): Promise<unknown> {
+  await new Promise<void>((resolve, reject) => {
+    readBytes(request, response, (error: unknown) => (error ? reject(toError(error)) : resolve()));
+  });
+  return parseBody(request.body);
+}
+
+const readBytes = readBody();
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error('unreadable body', { cause: error });
+}
+
+function paramsOf({ params }: Request): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(params).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+}

@@ -1,0 +1,148 @@
+import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
+import { maxContracts } from '../../core/config/paymaster-config.js';
+import { parseAbi, selectorsOf } from '../../core/resources/abi.js';
+import { keyOf } from '../../core/resources/meta.js';
+import { smartContractObjectName } from '../../core/resources/names.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { SmartContract } from '../../core/resources/smart-contract.js';
+import { parseAddress } from '../../core/units/address.js';
+import type { Principal } from '../http/auth.js';
+import type { Tools } from './deps.js';
+import type { PaymasterCall, Reply } from './endpoint.js';
+import type { CreateContract } from './schemas.js';
+import { byAge, paymasterIdOfObject, renderContract } from './views.js';
+
+/** Endpoint 3. */
+export async function createContract(tools: Tools, call: PaymasterCall): Promise<Reply> {
+  const input = tools.parse.createContract(call.body);
+  requireMethods(input.abi, input.whitelistedMethods ?? []);
+  const contract = await tools.turns.run(turnOf(call.paymaster), async () => {
+    await requireFree(tools, call, input);
+    return create(tools, call, input);
+  });
+  return { programmed: await tools.programmed.written('SmartContract', contract) };
+}
+
+/** Endpoint 4. */
+export async function listContracts(tools: Tools, { paymaster }: PaymasterCall): Promise<Reply> {
+  return { data: byAge(await contractsOf(tools, paymaster)).map(renderContract) };
+}
+
+/** Endpoint 5. Answers the contract as it is now, also when the methods were those already. */
+export async function updateContract(tools: Tools, { paymaster, body }: PaymasterCall): Promise<Reply> {
+  const { address, whitelistedMethods } = tools.parse.updateContract(body);
+  const found = await findContract(tools, paymaster, address);
+  const contract = await withContractNotFound(() =>
+    tools.writes.change('SmartContract', keyOf(found), ({ spec }, owned) => {
+      requireMethods(spec.abi, whitelistedMethods);
+      return isSameList(spec.whitelistedMethods, whitelistedMethods)
+        ? undefined
+        : { ...owned, whitelistedMethods };
+    }),
+  );
+  const programmed = await tools.programmed.written('SmartContract', contract);
+  return { data: renderContract(contract), programmed };
+}
+
+/** Endpoint 6. */
+export async function deleteContract(tools: Tools, { paymaster, body }: PaymasterCall): Promise<Reply> {
+  const { address } = tools.parse.deleteContract(body);
+  const found = await findContract(tools, paymaster, address);
+  await withContractNotFound(() => tools.writes.remove('SmartContract', keyOf(found)));
+  return { programmed: await tools.programmed.contractDeleted(paymasterIdOfObject(paymaster), address) };
+}
+
+/** Contracts of a paymaster, those that a manifest made included. */
+export async function contractsOf(
+  { resources }: Pick<Tools, 'resources'>,
+  { metadata }: Paymaster,
+): Promise<readonly SmartContract[]> {
+  return resources.list('SmartContract', {
+    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    fields: { 'spec.paymasterRef.name': metadata.name },
+  });
+}
+
+async function create(
+  { writes }: Tools,
+  { paymaster, principal }: PaymasterCall,
+  { name, address, abi, whitelistedMethods }: CreateContract,
+): Promise<SmartContract> {
+  const paymasterRef = { name: paymaster.metadata.name };
+  const key = {
+    namespace: principal.namespace,
+    name: smartContractObjectName(paymasterRef.name, address),
+  };
+  const spec = {
+    paymasterRef,
+    name,
+    address: parseAddress(address),
+    abi,
+    ...(whitelistedMethods === undefined ? {} : { whitelistedMethods }),
+  };
+  try {
+    return await writes.create('SmartContract', key, spec, principal.tokenName);
+  } catch (error) {
+    throw isDomainError(error, 'ALREADY_EXISTS') ? addressExists() : error;
+  }
+}
+
+/** Throws CONTRACT_EXISTS, ALREADY_EXISTS naming a taken name, or QUOTA_EXCEEDED. */
+async function requireFree(
+  tools: Tools,
+  { paymaster, principal }: PaymasterCall,
+  { name, address }: CreateContract,
+): Promise<void> {
+  const contracts = await contractsOf(tools, paymaster);
+  if (contracts.some((contract) => isAt(contract, address))) throw addressExists();
+  if (contracts.some(({ spec }) => spec.name === name))
+    throw new DomainError('ALREADY_EXISTS', `A smart contract named ${quote(name)} already exists`);
+  requireQuota(principal, contracts.length);
+}
+
+function requireQuota({ organisation }: Principal, count: number): void {
+  const quota = organisation.spec.quotas?.contractsPerPaymaster ?? maxContracts;
+  if (count >= quota)
+    throw new DomainError('QUOTA_EXCEEDED', `The paymaster may have ${quota} contracts and has them all`);
+}
+
+async function findContract(tools: Tools, paymaster: Paymaster, address: string): Promise<SmartContract> {
+  const found = byAge(await contractsOf(tools, paymaster)).find((contract) => isAt(contract, address));
+  if (!found) throw contractNotFound();
+  return found;
+}
+
+/** Throws INVALID_INPUT for an ABI that is none, and for methods that it lacks, listing those that it has. */
+function requireMethods(abi: string, whitelistedMethods: readonly string[]): void {
+  const { problems } = selectorsOf(parseAbi(abi), whitelistedMethods);
+  if (problems.length > 0) throw invalidInput(problems);
+}
+
+/** A contract that goes away between look-up and write was not there. */
+async function withContractNotFound<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw isDomainError(error, 'NOT_FOUND') ? contractNotFound() : error;
+  }
+}
+
+function isAt({ spec }: SmartContract, address: string): boolean {
+  return spec.address.toLowerCase() === address.toLowerCase();
+}
+
+function isSameList(left: readonly string[] | undefined, right: readonly string[]): boolean {
+  return left?.length === right.length && left.every((item, index) => item === right[index]);
+}
+
+function turnOf({ metadata }: Paymaster): string {
+  return `contracts of ${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
+function addressExists(): DomainError {
+  return new DomainError('CONTRACT_EXISTS', 'Smart contract address already exists');
+}
+
+function contractNotFound(): DomainError {
+  return new DomainError('CONTRACT_NOT_FOUND', 'Smart contract not found');
+}

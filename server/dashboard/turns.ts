@@ -1,0 +1,23 @@
+/** Runs tasks of the same key one after the other; tasks of different keys do not wait for each other. */
+export type Turns = { run<T>(key: string, task: () => Promise<T>): Promise<T> };
+
+/**
+ * Uniqueness of names and quotas is checked by a list before a write. Object names make duplicate creates collide in
+ * the store at any number of replicas; taking turns inside this process also closes the gap for renames and quotas,
+ * so that an installation with one dashboard replica needs no second look by the operator.
+ */
+export function createTurns(): Turns {
+  const tails = new Map<string, Promise<unknown>>();
+  return {
+    async run(key, task) {
+      const mine = (tails.get(key) ?? Promise.resolve()).then(task);
+      const tail = mine.catch(() => undefined);
+      tails.set(key, tail);
+      try {
+        return await mine;
+      } finally {
+        if (tails.get(key) === tail) tails.delete(key);
+      }
+    },
+  };
+}

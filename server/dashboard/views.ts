@@ -1,0 +1,156 @@
+import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
+import { unreachable } from '../../core/errors.js';
+import { methodsOf, parseAbi } from '../../core/resources/abi.js';
+import { createdByAnnotation } from '../../core/resources/meta.js';
+import type { ObjectMeta } from '../../core/resources/meta.js';
+import type { PaymasterPolicy, PolicyType } from '../../core/resources/paymaster-policy.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { SmartContract } from '../../core/resources/smart-contract.js';
+import { cycleUnits } from '../../core/units/time.js';
+
+/** Resource → record of the service document. Amounts become JSON numbers here and nowhere else. */
+
+export type PaymasterRecord = { readonly name: string; readonly chainId: number; readonly apiKey: string };
+
+export type ContractRecord = {
+  readonly name: string;
+  readonly address: string;
+  readonly abi: string;
+  readonly whitelistedMethods: readonly string[];
+  readonly methods: readonly string[];
+};
+
+export type PolicyRecord = {
+  readonly _id: string;
+  readonly name: string;
+  readonly policyType: PolicyType | 'SMART_CONTRACT';
+  readonly organisationId: string;
+  readonly paymasterId: string;
+  readonly createdBy: string;
+  readonly chainId: number;
+  readonly active: boolean;
+  readonly policyData: Readonly<Record<string, unknown>>;
+};
+
+export function renderPaymaster({ spec }: Paymaster, apiKey: string): PaymasterRecord {
+  return { name: spec.name, chainId: spec.chainId, apiKey };
+}
+
+export function renderContract(contract: SmartContract): ContractRecord {
+  const { name, address, abi, whitelistedMethods = [] } = contract.spec;
+  return { name, address, abi, whitelistedMethods, methods: methodsOfContract(contract) };
+}
+
+export function renderPolicy(policy: PaymasterPolicy, paymaster: Paymaster): PolicyRecord {
+  return {
+    _id: idOf(policyIdOf, policy.metadata),
+    name: policy.spec.name,
+    policyType: policy.spec.policyType,
+    ...commonFields(policy, paymaster),
+    policyData: policyData(policy),
+  };
+}
+
+/** A registered contract as it stands in the policy list, which also returns "whitelisted contracts". */
+export function renderContractPolicy(contract: SmartContract, paymaster: Paymaster): PolicyRecord {
+  const { address, whitelistedMethods, methods } = renderContract(contract);
+  return {
+    _id: idOf(contractIdOf, contract.metadata),
+    name: contract.spec.name,
+    policyType: 'SMART_CONTRACT',
+    ...commonFields(contract, paymaster),
+    policyData: { address, whitelistedMethods, methods },
+  };
+}
+
+export function paymasterIdOfObject({ metadata }: Paymaster): string {
+  return idOf(paymasterIdOf, metadata);
+}
+
+export function policyIdOfObject({ metadata }: PaymasterPolicy): string {
+  return idOf(policyIdOf, metadata);
+}
+
+export function contractIdOfObject({ metadata }: SmartContract): string {
+  return idOf(contractIdOf, metadata);
+}
+
+/** When the cycle in force began, in milliseconds: what the policy says, unless the operator has since restarted it. */
+export function cycleStartMs({ metadata, spec, status }: PaymasterPolicy): number {
+  const stated = spec.spendingLimit?.startTime;
+  const observed = status?.cycle;
+  if (stated !== undefined && observed?.specStartTime !== stated) return Date.parse(stated);
+  return Date.parse(observed?.startTime ?? stated ?? metadata.creationTimestamp);
+}
+
+/** When the dashboard created an object, with milliseconds: API servers round `creationTimestamp` to seconds. */
+export const createdAtAnnotation = 'paymasters.dev/created-at';
+
+/** Oldest first; objects of the same moment in the order of their names, so that a list never reshuffles. */
+export function byAge<T extends { readonly metadata: ObjectMeta }>(objects: readonly T[]): readonly T[] {
+  return objects.toSorted(
+    ({ metadata: a }, { metadata: b }) => createdMs(a) - createdMs(b) || (a.name < b.name ? -1 : 1),
+  );
+}
+
+function createdMs({ annotations, creationTimestamp }: ObjectMeta): number {
+  const stated = Date.parse(annotations?.[createdAtAnnotation] ?? '');
+  return Number.isNaN(stated) ? Date.parse(creationTimestamp) : stated;
+}
+
+function policyData(policy: PaymasterPolicy): Readonly<Record<string, unknown>> {
+  const { policyType, spendingLimit, webhook } = policy.spec;
+  switch (policyType) {
+    case 'PAYMASTER_SA_LIMIT': {
+      if (!spendingLimit) return {};
+      const { scope, cycleDuration, threshold, thresholdType } = spendingLimit;
+      return {
+        type: scope,
+        cycleDuration,
+        threshold: Number(threshold),
+        thresholdType,
+        startTimeInEpoch: cycleStartMs(policy),
+        durationInMs: cycleDuration.value * cycleUnits[cycleDuration.unit],
+      };
+    }
+    case 'WEBHOOK':
+      return { ...webhook };
+    case 'WALLET_DEPLOYMENT':
+      return { operator: 'walletDeployment' };
+    default:
+      return unreachable(policyType);
+  }
+}
+
+function commonFields(
+  object: PaymasterPolicy | SmartContract,
+  paymaster: Paymaster,
+): Pick<PolicyRecord, 'organisationId' | 'paymasterId' | 'createdBy' | 'chainId' | 'active'> {
+  return {
+    organisationId: organisationIdOf(object.metadata.namespace ?? ''),
+    paymasterId: paymasterIdOfObject(paymaster),
+    createdBy: createdBy(object.metadata),
+    chainId: paymaster.spec.chainId,
+    active: object.spec.active ?? true,
+  };
+}
+
+/** Token name of the caller who made it through this API; the field manager of what a manifest made. */
+function createdBy({ annotations, managedFields }: ObjectMeta): string {
+  return annotations?.[createdByAnnotation] ?? managedFields?.[0]?.manager ?? 'unknown';
+}
+
+/** As the operator found them, or from the ABI where it has not looked yet. */
+function methodsOfContract({ metadata, spec, status }: SmartContract): readonly string[] {
+  if (status?.methods && status.observedGeneration === metadata.generation) return status.methods;
+  try {
+    return methodsOf(parseAbi(spec.abi));
+  } catch {
+    // A manifest may hold an ABI that is none; its condition says so, and the list stays readable.
+    return [];
+  }
+}
+
+function idOf(of: (namespace: string, name: string) => string, { namespace, name }: ObjectMeta): string {
+  return of(namespace ?? '', name);
+}

@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DomainError, isDomainError } from '../../core/errors.js';
+import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
+import { ownedFields, ownersOf } from '../../core/resources/managed-fields.js';
+import { createdByAnnotation } from '../../core/resources/meta.js';
+import type { ObjectKey } from '../../core/resources/meta.js';
+import type { DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
+import type { Clock } from '../../core/units/time.js';
+import { createdAtAnnotation } from './views.js';
+
+/** Field manager of everything that the dashboard API writes. */
+export const dashboardManager = 'paymaster-dashboard';
+
+export type Spec<K extends Kind> = DeepPartial<Resources[K]['spec']>;
+
+/** All fields that the dashboard is to own after the change; undefined when nothing changes. */
+export type Plan<K extends Kind> = (
+  current: Resources[K],
+  owned: Spec<K>,
+) => Promise<Spec<K> | undefined> | Spec<K> | undefined;
+
+/**
+ * Facade writes: server-side apply, never forced. An apply replaces all that its manager owned before, so a change
+ * starts from the owned fields and adds only those whose value changes: fields of a manifest stay the manifest's.
+ */
+export type Writes = {
+  /** ALREADY_EXISTS when an object of that name exists. */
+  create<K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string): Promise<Resources[K]>;
+  /**
+   * Reads, plans and applies, again when somebody was faster (five times at most, then WRITE_CONFLICT). NOT_FOUND when
+   * the object is gone, FIELD_OWNED when another manager owns a field that would change.
+   */
+  change<K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>): Promise<Resources[K]>;
+  /** FIELD_OWNED when another manager declares fields of the object: it would come back, or be missed there. */
+  remove(kind: Kind, key: ObjectKey): Promise<void>;
+};
+
+export function createWrites({
+  resources,
+  clock,
+}: {
+  readonly resources: Pick<ResourceStore, 'get' | 'apply' | 'delete'>;
+  readonly clock: Clock;
+}): Writes {
+  return {
+    create: <K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string) =>
+      resources.apply<K>({
+        manager: dashboardManager,
+        kind,
+        key,
+        spec,
+        annotations: {
+          [createdByAnnotation]: createdBy,
+          [createdAtAnnotation]: new Date(clock.now()).toISOString(),
+        },
+        create: true,
+      }),
+
+    change: <K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>) =>
+      retryConflicts(async () => {
+        const current = await present(kind, key);
+        const owned = ownedFields<K>(current, dashboardManager);
+        const spec = await plan(current, owned.spec);
+        if (spec === undefined) return current;
+        const version = current.metadata.resourceVersion;
+        return resources.apply<K>({ ...owned, manager: dashboardManager, kind, key, spec, version });
+      }),
+
+    remove: (kind, key) =>
+      retryConflicts(async () => {
+        const current = await present(kind, key);
+        const owner = otherManager(current);
+        if (owner !== undefined)
+          throw new DomainError('FIELD_OWNED', `The resource is managed by "${owner}"`, { owner });
+        await resources.delete(kind, key, { version: current.metadata.resourceVersion });
+      }),
+  };
+
+  async function present<K extends Kind>(kind: K, key: ObjectKey): Promise<Resources[K]> {
+    const current = await resources.get(kind, key);
+    if (!current) throw new DomainError('NOT_FOUND', `${kind} not found`);
+    return current;
+  }
+}
+
+const attempts = 5;
+
+async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isDomainError(error, 'WRITE_CONFLICT') || tries === attempts) throw error;
+    }
+    // Jitter, so that those who collided do not meet again.
+    await delay(Math.random() * 10 * 2 ** tries);
+  }
+}
+
+function otherManager(object: AnyResource): string | undefined {
+  return ownersOf(object, 'spec').find(({ manager }) => manager !== dashboardManager)?.manager;
+}
