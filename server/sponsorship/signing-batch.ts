@@ -1,4 +1,5 @@
 import type { Signer } from '../../core/paymaster/signer.js';
+import type { Instruments } from '../ops/instruments.js';
 
 /**
  * Signs all digests of an event-loop turn together.
@@ -22,7 +23,17 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-export function createSigningBatch({ maxPerTurn = defaultMaxPerTurn } = {}): SigningBatch {
+export type SigningBatchDeps = {
+  readonly instruments: Pick<Instruments, 'signQueue' | 'signBatch'>;
+  readonly maxPerTurn?: number;
+};
+
+export function createSigningBatch({
+  instruments,
+  maxPerTurn = defaultMaxPerTurn,
+}: SigningBatchDeps): SigningBatch {
+  const depth = instruments.signQueue.with({});
+  const size = instruments.signBatch.with({});
   let queue: Waiting[] = [];
   let scheduled = false;
 
@@ -31,6 +42,8 @@ export function createSigningBatch({ maxPerTurn = defaultMaxPerTurn } = {}): Sig
     queue = queue.length <= maxPerTurn ? [] : queue.slice(maxPerTurn);
     scheduled = queue.length > 0;
     if (scheduled) setImmediate(flush);
+    depth.set(queue.length);
+    size.observe(turn.length);
     for (const group of groupBySigner(turn)) signGroup(group);
   }
 

@@ -13,6 +13,8 @@ import type { EntryPointVersion } from '../../core/userop/user-operation.js';
 export type ServedChain = {
   readonly chainId: number;
   readonly suspended: boolean;
+  readonly rpc: ChainConfig['rpc'];
+  readonly bundlerUrl?: string;
   readonly gas: GasCaps;
   /** Guards by the paymasters' own caps: compiled when first asked for, and gone with this object. */
   readonly guards: WeakMap<GasCaps, PriceGuard>;
@@ -75,6 +77,8 @@ export function compileChain(config: ChainConfig, signers: Signers, log: Logger)
   return Object.freeze({
     chainId: config.chainId,
     suspended: config.suspended,
+    rpc: config.rpc,
+    ...(config.bundlerUrl === undefined ? {} : { bundlerUrl: config.bundlerUrl }),
     gas: config.gas,
     guards: new WeakMap(),
     delegates: new Set(config.delegates.map(toAddressKey)),

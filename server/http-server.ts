@@ -1,0 +1,72 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A listening socket with limits, that can be drained. */
+export type HttpServer = {
+  /** Port 0 takes a free one. Rejects when the port is taken. */
+  listen(port: number, host: string): Promise<{ readonly port: number }>;
+  /**
+   * Takes no new connection, lets requests in flight finish, closes connections as they fall idle, and after
+   * `deadlineMs` whatever is left. Safe to call twice.
+   */
+  stop(deadlineMs: number): Promise<void>;
+};
+
+/** A client that sends its request more slowly than this holds a socket for nothing. */
+const headersTimeoutMs = 10_000;
+const requestTimeoutMs = 30_000;
+/** Longer than the idle time of usual load balancers, which otherwise reuse a connection in the moment it closes. */
+const keepAliveTimeoutMs = 75_000;
+const maxConnections = 20_000;
+/** How often idle connections are looked for while draining. */
+const drainIntervalMs = 20;
+
+export function createHttpServer(listener: RequestListener): HttpServer {
+  const server = createServer(
+    {
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      connectionsCheckingInterval: 5_000,
+      maxHeaderSize: 16_384,
+      noDelay: true,
+    },
+    listener,
+  );
+  server.maxConnections = maxConnections;
+  let stopped: Promise<void> | undefined;
+
+  function drain(deadlineMs: number): Promise<void> {
+    if (!server.listening) return Promise.resolve();
+    return new Promise((resolve) => {
+      const closeIdle = setInterval(() => server.closeIdleConnections(), drainIntervalMs);
+      const giveUp = setTimeout(() => server.closeAllConnections(), deadlineMs);
+      server.close(() => {
+        clearInterval(closeIdle);
+        clearTimeout(giveUp);
+        resolve();
+      });
+    });
+  }
+
+  return {
+    listen(port, host) {
+      return new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          resolve({ port: portOf(server.address()) });
+        });
+      });
+    },
+    stop(deadlineMs) {
+      stopped ??= drain(deadlineMs);
+      return stopped;
+    },
+  };
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}

@@ -1,0 +1,124 @@
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { DomainError } from '../../core/errors.js';
+import type { Address } from '../../core/units/address.js';
+import type { Clock } from '../../core/units/time.js';
+import type { RpcMethod } from '../rpc/method.js';
+import { pm_sponsorUserOperation } from '../rpc/pm_sponsorUserOperation.js';
+import type { ServedChain, ServedProfile } from '../view/served-chain.js';
+import { compilePaymaster, type ServedPaymaster } from '../view/served-paymaster.js';
+import { createSharing } from '../view/sharing.js';
+import type { SigningBatch } from './signing-batch.js';
+import { createSponsor } from './sponsor.js';
+
+/** Enough for the engine to have compiled the path: later requests cost the same as the thousandth. */
+const rounds = 128;
+
+/**
+ * Runs dummy operations through the real path (parsing, rules, encoding, signing with the real key, rendering) for
+ * every profile, so that no client pays for the first calls. They name chain 0, which no contract is deployed on, so
+ * the signatures are worth nothing; they leave neither this function nor a trace in a store.
+ */
+export async function warmUp(
+  chains: Iterable<ServedChain>,
+  { signing, clock }: { readonly signing: SigningBatch; readonly clock: Clock },
+): Promise<void> {
+  const profiles = [...chains].flatMap((chain) => [...chain.profiles.values()].filter(({ signer }) => signer));
+  for (const profile of profiles) {
+    const method = dummyMethod(profile, signing, clock);
+    const paymaster = dummyPaymaster(profile);
+    const each = Math.max(16, Math.ceil(rounds / profiles.length));
+    for (let round = 0; round < each; round += 1)
+      await method.handle(dummyParams(profile.contract, round), { requestId: 'warm-up', paymaster, authToken: undefined });
+  }
+}
+
+function dummyMethod(profile: ServedProfile, signing: SigningBatch, clock: Clock): RpcMethod {
+  const chain: ServedChain = {
+    chainId: 0,
+    suspended: false,
+    rpc: {},
+    gas: {},
+    guards: new WeakMap(),
+    delegates: new Set(),
+    profiles: new Map([[profile.version, profile]]),
+    defaultFundings: new Set(),
+  };
+  const view = {
+    chain: () => chain,
+    staleness: () => 0,
+    refresh: () => Promise.resolve(undefined),
+    sharesAccount: () => true,
+  };
+  const heads = {
+    get: () => ({
+      number: 0,
+      timestamp: Math.floor(clock.now() / 1000),
+      baseFeePerGas: 0n,
+      priorityFeePerGas: 0n,
+      observedAt: clock.now(),
+    }),
+  };
+  const usage = {
+    reserve: () => Promise.resolve({ outcome: 'reserved' } as const),
+    peek: () => notAsked(),
+    noteSigned: () => {},
+  };
+  const estimator = { estimate: () => notAsked() };
+  const webhooks = { call: () => notAsked() };
+  const sponsor = createSponsor({ view, heads, usage, estimator, webhooks, signing, clock });
+  return pm_sponsorUserOperation({ view, sponsor });
+}
+
+function notAsked(): never {
+  throw new DomainError('INTERNAL', 'a dummy operation needs no help');
+}
+
+function dummyPaymaster(profile: ServedProfile): ServedPaymaster {
+  const { contract } = profile;
+  const config: PaymasterConfig = {
+    paymasterId: 'warm-up',
+    namespace: 'warm-up',
+    objectName: 'warm-up',
+    name: 'warm-up',
+    chainId: 0,
+    version: profile.version,
+    configGeneration: 1,
+    suspended: false,
+    keys: [],
+    tokens: [],
+    fundingAddress: contract,
+    defaultContractAction: 'Deny',
+    contractsRegistered: true,
+    contracts: [{ name: 'warm-up', address: contract, selectors: [selector] }],
+    limits: [],
+    webhooks: [],
+    walletDeployment: false,
+    invalidPolicies: [],
+    gas: {},
+    maxExpirySeconds: 7200,
+  };
+  return compilePaymaster(config, createSharing());
+}
+
+const selector = '0xa9059cbb';
+
+/** `execute(address,uint256,bytes)` of one call to the contract, another operation each round. */
+function dummyParams(contract: Address, round: number): readonly unknown[] {
+  const word = (value: number): string => value.toString(16).padStart(64, '0');
+  const callData =
+    `0xb61d27f6${contract.slice(2).toLowerCase().padStart(64, '0')}${word(0)}${word(96)}${word(68)}` +
+    `${selector.slice(2)}${word(round)}${word(1)}`.padEnd(192, '0');
+  const operation = {
+    sender: `0x${(round + 1).toString(16).padStart(40, '0')}`,
+    nonce: `0x${round.toString(16)}`,
+    initCode: '0x',
+    callData,
+    callGasLimit: '100000',
+    verificationGasLimit: '200000',
+    preVerificationGas: '60000',
+    maxFeePerGas: '0x77359400',
+    maxPriorityFeePerGas: '0x3b9aca00',
+    signature: '0x',
+  };
+  return [operation, { mode: 'SPONSORED', calculateGasLimits: false }];
+}
