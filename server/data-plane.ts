@@ -1,0 +1,115 @@
+import { createGasEstimator } from '../core/adapters/estimator/estimator.js';
+import type { Chains } from '../core/chain/chains.js';
+import type { Heads } from '../core/chain/heads.js';
+import type { ConfigStore } from '../core/config/config-store.js';
+import type { Logger } from '../core/log.js';
+import type { Signers } from '../core/paymaster/signer.js';
+import type { UsageStore } from '../core/policy/usage-store.js';
+import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
+import type { Clock } from '../core/units/time.js';
+import type { GasEstimator } from '../core/userop/estimator.js';
+import type { Instruments } from './ops/instruments.js';
+import type { ReadinessCheck } from './ops/readiness.js';
+import { createCallRunner } from './rpc/call-runner.js';
+import { createMethods } from './rpc/methods.js';
+import { createRateLimiter } from './rpc/rate-limit.js';
+import { createRequestIds } from './rpc/request-id.js';
+import { createRpcRouter, type RpcRouter } from './rpc/router.js';
+import { createExplain } from './sponsorship/explain.js';
+import { createSigningBatch } from './sponsorship/signing-batch.js';
+import { createSponsor } from './sponsorship/sponsor.js';
+import { timeDependencies } from './sponsorship/timing.js';
+import { warmUp } from './sponsorship/warm-up.js';
+import { createConfigView, type ConfigView } from './view/config-view.js';
+
+export type DataPlaneDeps = {
+  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
+  readonly usage: UsageStore;
+  readonly chains: Chains;
+  readonly signers: Signers;
+  readonly webhooks: WebhookCaller;
+  readonly heads: Heads;
+  /** Default: simulation on the chain's node, its bundler where that cannot. */
+  readonly estimator?: GasEstimator;
+  /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
+  readonly trustedProxies?: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly instruments: Instruments;
+};
+
+/** The rpc role: keeps what is served current, and answers JSON-RPC. */
+export type DataPlane = {
+  readonly view: ConfigView;
+  readonly route: RpcRouter;
+  readonly checks: readonly ReadinessCheck[];
+  /** Resolves when configs are synced and the sponsor path is warm. */
+  start(): Promise<void>;
+  stop(): void;
+};
+
+export function createDataPlane(deps: DataPlaneDeps): DataPlane {
+  const { configs, usage, chains, signers, clock, log, instruments, heads } = deps;
+  const view = createConfigView({ configs, signers, clock, log, instruments });
+  const estimator =
+    deps.estimator ??
+    createGasEstimator({ chains, endpoint: (chainId) => view.chain(chainId), clock, log });
+  const signing = createSigningBatch({ instruments });
+  const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks }, instruments);
+  const sponsor = createSponsor({ view, heads, signing, clock, ...waits });
+  const explain = createExplain({ view, heads, clock, ...waits });
+  const methods = createMethods({ view, sponsor, explain, clock });
+  let isWarm = false;
+
+  return {
+    view,
+    route: createRpcRouter({
+      view,
+      calls: createCallRunner({ methods, instruments, log }),
+      rateLimiter: createRateLimiter({ clock }),
+      requestIds: createRequestIds(),
+      trustedProxies: deps.trustedProxies ?? 0,
+    }),
+    checks: [
+      {
+        name: 'configs-synced',
+        action: 'Check that the config store answers; requests are served only from a complete state.',
+        isReady: () => view.synced,
+      },
+      {
+        name: 'usage-store',
+        action: 'Check that the usage store answers; without it nothing is signed.',
+        isReady: async () => {
+          await usage.ping();
+          return true;
+        },
+      },
+      {
+        name: 'signers',
+        action: 'Mount the signing key of at least one profile; the log names the files that are missing.',
+        isReady: () => hasSigner(view),
+      },
+      {
+        name: 'warm-up',
+        action: 'Wait: the sponsor path is being run on dummy operations.',
+        isReady: () => isWarm,
+      },
+    ],
+
+    async start() {
+      await view.start();
+      await warmUp(view.chains(), { signing, clock });
+      isWarm = true;
+    },
+    stop() {
+      isWarm = false;
+      view.stop();
+    },
+  };
+}
+
+/** A replica without any chain is ready too: there is nothing to sign for, and chains arrive while it runs. */
+function hasSigner(view: ConfigView): boolean {
+  const profiles = [...view.chains()].flatMap((chain) => [...chain.profiles.values()]);
+  return profiles.length === 0 || profiles.some(({ signer }) => signer !== undefined);
+}

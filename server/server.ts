@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { Chains } from '../core/chain/chains.js';
+import type { Heads } from '../core/chain/heads.js';
+import type { ConfigStore } from '../core/config/config-store.js';
+import type { Logger } from '../core/log.js';
+import type { Metrics } from '../core/metrics.js';
+import type { Signers } from '../core/paymaster/signer.js';
+import type { UsageStore } from '../core/policy/usage-store.js';
+import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
+import type { Clock } from '../core/units/time.js';
+import type { GasEstimator } from '../core/userop/estimator.js';
+import { createDataPlane } from './data-plane.js';
+import { createHttpServer } from './http-server.js';
+import { createInstruments } from './ops/instruments.js';
+import { createOps } from './ops/ops.js';
+import { runChecks, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
+import { isRpcPath } from './rpc/path.js';
+import type { Role } from './roles.js';
+
+export type ServerDeps = {
+  readonly roles: readonly Role[];
+  readonly configs: ConfigStore;
+  readonly usage: UsageStore;
+  readonly chains: Chains;
+  readonly signers: Signers;
+  readonly webhooks: WebhookCaller;
+  /** Newest blocks and fees. */
+  readonly heads: Heads;
+  /** Default: simulation on the chain's node, its bundler where that cannot. */
+  readonly estimator?: GasEstimator;
+  /** Proxies in front that each append to X-Forwarded-For. Default 0. */
+  readonly trustedProxies?: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics & { render(): Promise<{ readonly contentType: string; readonly body: string }> };
+};
+
+export type ReadyReport = { readonly ready: boolean; readonly checks: readonly CheckReport[] };
+
+export type Server = {
+  /** Starts what the roles need and takes requests; port 0 takes a free one. Resolves when the server is ready for traffic. */
+  listen(port: number, host: string): Promise<{ readonly port: number }>;
+  ready(): Promise<ReadyReport>;
+  /** Finishes requests in flight within ten seconds, then stops everything that was started here. Safe to call twice. */
+  stop(): Promise<void>;
+};
+
+const drainMs = 10_000;
+
+/**
+ * One HTTP server for all roles of a process. JSON-RPC is dispatched before the express application that serves the
+ * dashboard: express costs more than twice a signature. The stores, chains and clients that are passed in belong to the
+ * caller, who stops them afterwards.
+ */
+export function createServer(deps: ServerDeps): Server {
+  const { log } = deps;
+  const instruments = createInstruments(deps.metrics);
+  const dataPlane = deps.roles.includes('rpc') ? createDataPlane({ ...deps, instruments }) : undefined;
+  let isStopping = false;
+  const checks: readonly ReadinessCheck[] = [
+    { name: 'serving', action: 'Wait for the restart: this process is stopping.', isReady: () => !isStopping },
+    ...(dataPlane?.checks ?? []),
+  ];
+  const ops = createOps({ checks, metrics: deps.metrics, instruments, log, refresh });
+  const http = createHttpServer(dispatch);
+  let stopped: Promise<void> | undefined;
+
+  function dispatch(request: IncomingMessage, response: ServerResponse): void {
+    if (dataPlane !== undefined && isRpcPath(request.url ?? '')) return dataPlane.route(request, response);
+    if (ops.handle(request, response)) return;
+    answerNotFound(response);
+  }
+
+  function refresh(): void {
+    if (dataPlane === undefined) return;
+    const staleness = dataPlane.view.staleness();
+    if (Number.isFinite(staleness)) instruments.configAge.with({}).set(staleness / 1000);
+  }
+
+  async function stop(): Promise<void> {
+    isStopping = true;
+    await http.stop(drainMs);
+    dataPlane?.stop();
+    ops.stop();
+  }
+
+  return {
+    async listen(port, host) {
+      // Listening first, so that probes are answered while configs arrive.
+      const address = await http.listen(port, host);
+      await dataPlane?.start();
+      log.info('server is ready', { port: address.port, roles: deps.roles });
+      return address;
+    },
+    async ready() {
+      const reports = await runChecks(checks, log);
+      return { ready: reports.every((report) => report.ready), checks: reports };
+    },
+    stop() {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
+
+function answerNotFound(response: ServerResponse): void {
+  const body = JSON.stringify({ statusCode: 404, message: 'Not found' });
+  response.writeHead(404, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}

@@ -1,0 +1,43 @@
+import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import type { GasEstimator } from '../../core/userop/estimator.js';
+import type { Dependency, Instruments } from '../ops/instruments.js';
+
+export type Waits = {
+  readonly usage: Pick<UsageStore, 'reserve' | 'peek' | 'noteSigned'>;
+  readonly estimator: GasEstimator;
+  readonly webhooks: Pick<WebhookCaller, 'call'>;
+};
+
+/** The same ports, with the time of every call observed: what a slow sponsorship was waiting for. */
+export function timeDependencies(
+  { usage, estimator, webhooks }: Waits,
+  { dependencyDuration }: Pick<Instruments, 'dependencyDuration'>,
+): Waits {
+  const timed = (dependency: Dependency) => {
+    const ok = dependencyDuration.with({ dependency, outcome: 'ok' });
+    const failed = dependencyDuration.with({ dependency, outcome: 'failed' });
+    return <T>(call: Promise<T>): Promise<T> => {
+      const started = performance.now();
+      const seconds = (): number => (performance.now() - started) / 1000;
+      // The result is passed on as it is: this only looks at how it ends.
+      call.then(
+        () => ok.observe(seconds()),
+        () => failed.observe(seconds()),
+      );
+      return call;
+    };
+  };
+  const onStore = timed('usage-store');
+  const onEstimator = timed('estimator');
+  const onWebhook = timed('webhook');
+  return {
+    usage: {
+      reserve: (request) => onStore(usage.reserve(request)),
+      peek: (request) => onStore(usage.peek(request)),
+      noteSigned: (key, userOpHash) => usage.noteSigned(key, userOpHash),
+    },
+    estimator: { estimate: (request) => onEstimator(estimator.estimate(request)) },
+    webhooks: { call: (request) => onWebhook(webhooks.call(request)) },
+  };
+}
