@@ -111,5 +111,5 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
 /** A replica without any chain is ready too: there is nothing to sign for, and chains arrive while it runs. */
 function hasSigner(view: ConfigView): boolean {
   const profiles = [...view.chains()].flatMap((chain) => [...chain.profiles.values()]);
-  return profiles.length === 0 || profiles.some(({ signer }) => signer !== undefined);
+  return profiles.length === 0 || profiles.some((profile) => profile.signer() !== undefined);
 }

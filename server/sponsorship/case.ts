@@ -57,7 +57,8 @@ export function gatherCase(
 
   const chain = requireChain(view, paymaster);
   const profile = requireProfile(view, paymaster);
-  if (profile.signer === undefined)
+  const signer = profile.signer();
+  if (signer === undefined)
     throw notReady('SIGNER_MISSING', `The signing key of version "${profile.version}" is not mounted here.`);
 
   const head = heads.get(paymaster.chainId);
@@ -77,7 +78,7 @@ export function gatherCase(
     paymaster,
     chain,
     profile,
-    signer: profile.signer,
+    signer,
     request,
     head,
     now,

@@ -22,7 +22,7 @@ export async function warmUp(
   chains: Iterable<ServedChain>,
   { signing, clock }: { readonly signing: SigningBatch; readonly clock: Clock },
 ): Promise<void> {
-  const profiles = [...chains].flatMap((chain) => [...chain.profiles.values()].filter(({ signer }) => signer));
+  const profiles = [...chains].flatMap((chain) => [...chain.profiles.values()].filter((profile) => profile.signer()));
   for (const profile of profiles) {
     const method = dummyMethod(profile, signing, clock);
     const paymaster = dummyPaymaster(profile);

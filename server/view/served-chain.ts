@@ -40,9 +40,8 @@ export type ServedProfile = {
   readonly paymasterGas: PaymasterGas;
   /** What the EntryPoint will call an operation with this `paymasterAndData`. */
   readonly userOpHash: ReturnType<typeof userOpHasher>;
-  /** Undefined while this process holds no key of that name: then nothing can be signed. */
-  readonly signer: Signer | undefined;
-  readonly signerFile: string;
+  /** Asked per request, since keys are mounted and replaced while a process runs; undefined: nothing can be signed. */
+  readonly signer: () => Signer | undefined;
   readonly defaultFunding: DefaultFunding | undefined;
   /** True where the contract keeps a balance per sponsor. */
   readonly keepsBalances: boolean;
@@ -102,8 +101,7 @@ function compileProfile(chainId: number, profile: ProfileConfig, signers: Signer
     options,
     userOpHash: userOpHasher({ version: layout.entryPointVersion, entryPoint: profile.entryPoint, chainId }),
     paymasterGas: layout.sponsorship.gas(options),
-    signer: signers.get(profile.signerFile),
-    signerFile: profile.signerFile,
+    signer: () => signers.get(profile.signerFile),
     defaultFunding: compileDefaultFunding(profile.defaultFunding),
     keepsBalances: layout.sponsorship.fundingBalanceCall !== undefined,
     tellsSponsorsApart:
