@@ -4,7 +4,7 @@ import type { UserOperation } from './user-operation.js';
 /** Base cost of a transaction: a bundle of one operation is assumed, the worst case for the bundler. */
 const transactionGas = 21_000n;
 /** What the EntryPoint itself uses per operation outside every limit, and what a bundler's own margin is made of. */
-const operationGas = 18_300n;
+const operationGas = 21_500n;
 /** Head, offsets, lengths and numbers of `handleOps` with one operation: calldata that hardly depends on it. */
 const fixedCalldataGas = 5_500n;
 /** Copying and hashing, per 32 bytes of dynamic data. */

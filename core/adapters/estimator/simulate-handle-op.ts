@@ -146,7 +146,8 @@ function decodeRevert({ data, message }: CallReverted, version: EntryPointVersio
   if (version === '0.6' && data.startsWith(abi06.getError('ExecutionResult')?.selector ?? ''))
     return toResult(abi06.decodeErrorResult('ExecutionResult', data));
   const failure = data === '0x' ? null : failures.parseError(data);
-  if (failure !== null) {
+  // ethers also knows Error(string) and Panic: those are not the EntryPoint's verdict on the operation.
+  if (failure?.name.startsWith('FailedOp') === true) {
     const { reason, inner } = failure.args.toObject();
     const detail = isHexBytes(inner) && inner !== '0x' ? `: ${formatRevert(inner)}` : '';
     throw estimationFailed(`${printable(String(reason))}${detail}`);
