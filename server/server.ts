@@ -8,11 +8,15 @@ import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { UsageStore } from '../core/policy/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
+import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
+import type { ResourceStore } from '../core/resources/resource-store.js';
+import type { MasterKeys } from '../core/secrets.js';
 import type { Clock } from '../core/units/time.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
+import { createDashboard } from './dashboard/dashboard.js';
 import { createDataPlane } from './data-plane.js';
 import { createHttpServer } from './http-server.js';
-import { createInstruments } from './ops/instruments.js';
+import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
 import { runChecks, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
 import { isRpcPath } from './rpc/path.js';
@@ -31,6 +35,13 @@ export type ServerDeps = {
   readonly estimator?: GasEstimator;
   /** Proxies in front that each append to X-Forwarded-For. Default 0. */
   readonly trustedProxies?: number;
+  /** What the dashboard role needs besides; it is refused without. */
+  readonly dashboard?: {
+    readonly resources: ResourceStore;
+    readonly masterKeys: MasterKeys;
+    readonly webhookUrls?: WebhookUrlRules;
+    readonly programmedTimeoutMs?: number;
+  };
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics & { render(): Promise<{ readonly contentType: string; readonly body: string }> };
@@ -57,10 +68,12 @@ export function createServer(deps: ServerDeps): Server {
   const { log } = deps;
   const instruments = createInstruments(deps.metrics);
   const dataPlane = deps.roles.includes('rpc') ? createDataPlane({ ...deps, instruments }) : undefined;
+  const dashboard = deps.roles.includes('dashboard') ? createDashboardRole(deps, instruments) : undefined;
   let isStopping = false;
   const checks: readonly ReadinessCheck[] = [
     { name: 'serving', action: 'Wait for the restart: this process is stopping.', isReady: () => !isStopping },
     ...(dataPlane?.checks ?? []),
+    ...(dashboard?.checks ?? []),
   ];
   const ops = createOps({ checks, metrics: deps.metrics, instruments, log, refresh });
   const http = createHttpServer(dispatch);
@@ -69,7 +82,8 @@ export function createServer(deps: ServerDeps): Server {
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
     if (dataPlane !== undefined && isRpcPath(request.url ?? '')) return dataPlane.route(request, response);
     if (ops.handle(request, response)) return;
-    answerNotFound(response);
+    if (dashboard === undefined) answerNotFound(response);
+    else dashboard.app(request, response, () => answerNotFound(response));
   }
 
   function refresh(): void {
@@ -103,6 +117,33 @@ export function createServer(deps: ServerDeps): Server {
     },
   };
 }
+
+function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
+  const { configs, usage, clock, log } = deps;
+  if (deps.dashboard === undefined) throw new Error('the dashboard role needs resources and master keys');
+  const app: RequestHandler = createDashboard({
+    ...deps.dashboard,
+    configs,
+    fundingMessages: usage,
+    clock,
+    log,
+    instruments,
+  });
+  const { resources } = deps.dashboard;
+  const checks: readonly ReadinessCheck[] = [
+    {
+      name: 'resource-store',
+      action: 'Check that the resource store answers; the dashboard API reads and writes it.',
+      isReady: async () => {
+        await resources.list('Organisation');
+        return true;
+      },
+    },
+  ];
+  return { app, checks };
+}
+
+type RequestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 function answerNotFound(response: ServerResponse): void {
   const body = JSON.stringify({ statusCode: 404, message: 'Not found' });
