@@ -52,8 +52,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const { configs, usage, chains, signers, clock, log, instruments, heads } = deps;
   const view = createConfigView({ configs, signers, clock, log, instruments });
   const estimator =
-    deps.estimator ??
-    createGasEstimator({ chains, endpoint: (chainId) => view.chain(chainId), clock, log });
+    deps.estimator ?? createGasEstimator({ chains, endpoint: (chainId) => view.chain(chainId), clock, log });
   const signing = createSigningBatch({ instruments });
   const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks }, instruments);
   const sponsor = createSponsor({ view, heads, signing, clock, ...waits });

@@ -71,7 +71,11 @@ export function createServer(deps: ServerDeps): Server {
   const dashboard = deps.roles.includes('dashboard') ? createDashboardRole(deps, instruments) : undefined;
   let isStopping = false;
   const checks: readonly ReadinessCheck[] = [
-    { name: 'serving', action: 'Wait for the restart: this process is stopping.', isReady: () => !isStopping },
+    {
+      name: 'serving',
+      action: 'Wait for the restart: this process is stopping.',
+      isReady: () => !isStopping,
+    },
     ...(dataPlane?.checks ?? []),
     ...(dashboard?.checks ?? []),
   ];

@@ -22,13 +22,19 @@ export async function warmUp(
   chains: Iterable<ServedChain>,
   { signing, clock }: { readonly signing: SigningBatch; readonly clock: Clock },
 ): Promise<void> {
-  const profiles = [...chains].flatMap((chain) => [...chain.profiles.values()].filter((profile) => profile.signer()));
+  const profiles = [...chains].flatMap((chain) =>
+    [...chain.profiles.values()].filter((profile) => profile.signer()),
+  );
   for (const profile of profiles) {
     const method = dummyMethod(profile, signing, clock);
     const paymaster = dummyPaymaster(profile);
     const each = Math.max(16, Math.ceil(rounds / profiles.length));
     for (let round = 0; round < each; round += 1)
-      await method.handle(dummyParams(profile.contract, round), { requestId: 'warm-up', paymaster, authToken: undefined });
+      await method.handle(dummyParams(profile.contract, round), {
+        requestId: 'warm-up',
+        paymaster,
+        authToken: undefined,
+      });
   }
 }
 

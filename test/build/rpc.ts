@@ -1,0 +1,259 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SigningKey, computeAddress, getBytes, hashMessage, recoverAddress } from 'ethers';
+import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { loadSigners } from '../../core/adapters/signer/signers.js';
+import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
+import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
+import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import type { Head } from '../../core/chain/heads.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { DomainError } from '../../core/errors.js';
+import { silentLogger, type Logger } from '../../core/log.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import { toAddressKey } from '../../core/units/address.js';
+import { bytesToHex, isHexBytes, type Hex } from '../../core/units/hex.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { gweiFloor, parseEther } from '../../core/units/wei.js';
+import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
+import { parseUserOperation } from '../../core/userop/parse.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { createServer, type Server } from '../../server/server.js';
+import {
+  aChainConfig,
+  aPaymasterConfig,
+  aProfileConfig,
+  someApiKey,
+  someChainId,
+  someFunding,
+  someNow,
+  someVersions,
+} from './configs.js';
+import type { WireOperation } from './operations.js';
+
+export const signerKey = `0x${'5d'.repeat(32)}`;
+export const signerAddress = computeAddress(new SigningKey(signerKey).publicKey);
+
+export type RpcAnswer = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: RpcBody;
+};
+export type RpcBody = {
+  readonly jsonrpc?: string;
+  readonly id?: unknown;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: {
+    readonly code: number;
+    readonly message: string;
+    readonly data: { readonly reason: string; readonly requestId: string; readonly retryable: boolean };
+  };
+};
+
+export type RpcOptions = {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly id?: unknown;
+};
+
+/** The rpc role on a real port over the embedded stores in a directory of its own; chain and webhook hosts are stood in for. */
+export type RpcHost = {
+  readonly origin: string;
+  readonly server: Server;
+  readonly configs: ConfigStore;
+  readonly usage: UsageStore;
+  readonly clock: { now(): EpochMs; advance(ms: number): void };
+  readonly metrics: { render(): Promise<{ readonly body: string }> };
+  /** What the stand-ins answer; tests change it. */
+  readonly world: World;
+  put(overrides?: Partial<PaymasterConfig>): Promise<void>;
+  putChain(overrides?: Partial<ChainConfig>): Promise<void>;
+  /** A single call to the example paymaster. */
+  call(method: string, params: unknown, options?: RpcOptions): Promise<RpcAnswer>;
+  /** Any body, sent as it is. */
+  post(body: string | Uint8Array<ArrayBuffer>, options?: RpcOptions): Promise<RpcAnswer>;
+  stop(): Promise<void>;
+};
+
+export type World = {
+  head: Head | undefined;
+  estimate: (request: EstimateRequest) => Promise<Estimate>;
+  webhook: (request: WebhookRequest) => Promise<readonly WebhookOutcome[]>;
+};
+
+export type RpcHostOptions = {
+  readonly paymaster?: Partial<PaymasterConfig>;
+  readonly chain?: Partial<ChainConfig>;
+  readonly log?: Logger;
+  /** Ether in every deposit of the chain; undefined: never read. Default 100. */
+  readonly deposit?: string | undefined;
+};
+
+export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
+  const directory = mkdtempSync(join(tmpdir(), 'rpc-'));
+  let now = someNow;
+  const clock = {
+    now: () => now,
+    advance: (ms: number) => {
+      now = (now + ms) as EpochMs;
+    },
+  };
+  const db = openDatabase(join(directory, 'store.db'), { durability: 'process', exclusive: true });
+  const configs = createSqliteConfigStore({ db, clock });
+  const log = options.log ?? silentLogger;
+  const usage = createSqliteUsageStore({
+    path: join(directory, 'usage.db'),
+    clock,
+    log: silentLogger,
+    durability: 'process',
+  });
+  const world: World = {
+    head: {
+      number: 100,
+      timestamp: now / 1000,
+      baseFeePerGas: 1_000_000_000n,
+      priorityFeePerGas: 1_000_000_000n,
+      observedAt: now,
+    },
+    estimate: () => Promise.reject(new DomainError('ESTIMATION_FAILED', 'AA13 initCode failed or OOG')),
+    webhook: ({ webhooks }) => Promise.resolve(webhooks.map(() => ({ verdict: 'verified' }) as const)),
+  };
+  const metrics = createMetrics({ process: false });
+  const server = createServer({
+    roles: ['rpc'],
+    configs,
+    usage,
+    chains: {
+      get: () => {
+        throw new Error('no request may ask the chain');
+      },
+      stop: () => Promise.resolve(),
+    },
+    signers: await loadSigners({
+      environment: { PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey },
+      log: silentLogger,
+    }),
+    webhooks: { call: (request) => world.webhook(request), stop: () => Promise.resolve() },
+    estimator: { estimate: (request) => world.estimate(request) },
+    heads: { get: () => world.head },
+    clock,
+    log,
+    metrics,
+  });
+  const put = async (overrides: Partial<PaymasterConfig> = {}): Promise<void> => {
+    await configs.putPaymaster(aPaymasterConfig({ ...options.paymaster, ...overrides }));
+  };
+  const putChain = async (overrides: Partial<ChainConfig> = {}): Promise<void> => {
+    await configs.putChain(aChainConfig({ ...options.chain, ...overrides }));
+  };
+  await putChain();
+  await put();
+  await fund(usage, now, 'deposit' in options ? options.deposit : '100');
+  const { port } = await server.listen(0, '127.0.0.1');
+  const origin = `http://127.0.0.1:${port}`;
+  const post: RpcHost['post'] = async (body, { path, headers } = {}) => {
+    const response = await fetch(`${origin}${path ?? rpcPath()}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+  };
+
+  return {
+    origin,
+    server,
+    configs,
+    usage,
+    clock,
+    metrics,
+    world,
+    put,
+    putChain,
+    post,
+    call: (method, params, rest = {}) =>
+      post(JSON.stringify({ jsonrpc: '2.0', id: rest.id ?? 1, method, params }), rest),
+    stop: async () => {
+      await server.stop();
+      await usage.stop();
+      db.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export function rpcPath(apiKey = someApiKey, chainId = someChainId, version = 'v1'): string {
+  return `/api/${version}/${chainId}/${apiKey}`;
+}
+
+/** Gives every contract of the chain, and the example wallet in each, the same deposit. */
+async function fund(usage: UsageStore, readAt: EpochMs, ether: string | undefined): Promise<void> {
+  if (ether === undefined) return;
+  const balance = gweiFloor(parseEther(ether));
+  const reserved = gweiFloor(0n);
+  for (const version of someVersions) {
+    const contract = toAddressKey(aProfileConfig(version).sponsorship);
+    await usage.addBalance(someChainId, { contract, balance, reserved, readAt });
+    await usage.addBalance(someChainId, {
+      contract,
+      fundingAddress: toAddressKey(someFunding),
+      balance,
+      reserved,
+      readAt,
+    });
+  }
+}
+
+export type VerifiedSponsorship = {
+  readonly signer: string;
+  readonly validUntil: number;
+  readonly validAfter: number;
+  readonly paymaster: string;
+  readonly fundingAddress: string | undefined;
+};
+
+/** Decodes the data of a result and recovers who signed it over the operation with the limits of that same result. */
+export function verifySponsorship(
+  operation: WireOperation,
+  result: Readonly<Record<string, unknown>> | undefined,
+  version = '1.1.0',
+): VerifiedSponsorship {
+  const profile = aProfileConfig(version);
+  const layout = layouts[profile.layout];
+  const data = hexOf(result?.['paymasterAndData']);
+  const decoded = layout.sponsorship.decode(data);
+  const parsed = parseUserOperation(operation, layout.entryPointVersion);
+  const op: FinalUserOperation = {
+    ...parsed,
+    callGasLimit: BigInt(String(result?.['callGasLimit'])),
+    verificationGasLimit: BigInt(String(result?.['verificationGasLimit'])),
+    preVerificationGas: BigInt(String(result?.['preVerificationGas'])),
+  };
+  const hash = layout.sponsorship.hash(op, {
+    chainId: someChainId,
+    paymaster: profile.sponsorship,
+    fundingAddress: decoded.fundingAddress ?? toAddressKey(someFunding),
+    validUntil: decoded.validUntil,
+    validAfter: decoded.validAfter,
+    options: profile.options,
+  });
+  return {
+    signer: recoverAddress(hashMessage(getBytes(bytesToHex(hash))), decoded.signature),
+    validUntil: decoded.validUntil,
+    validAfter: decoded.validAfter,
+    paymaster: decoded.paymaster,
+    fundingAddress: decoded.fundingAddress,
+  };
+}
+
+function hexOf(value: unknown): Hex {
+  if (!isHexBytes(value)) throw new Error(`expected hex bytes, got ${JSON.stringify(value)}`);
+  return value;
+}
