@@ -1,0 +1,87 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ParsedManifest, parseManifest } from './parse-manifest.js';
+
+/** A file as it was read last. */
+export type ManifestFile = ParsedManifest & {
+  readonly name: string;
+  /** Changes whenever the file does; equal signatures are not read again. */
+  readonly signature: string;
+  /** Empty when the file cannot be read. */
+  readonly text: string;
+};
+
+/** More than any hand-written manifest: several contracts with the longest ABI. */
+const maxFileBytes = 8 * 1024 * 1024;
+
+/**
+ * Reads the YAML files of a directory, sorted by name, subdirectories left out; files that have not changed since
+ * `known` are not read again. A directory that does not exist has one file, unreadable, so that nothing is deleted for
+ * it. Hidden files and editors' backups and swap files are no manifests.
+ */
+export async function readManifestFiles(
+  directory: string,
+  known: ReadonlyMap<string, ManifestFile>,
+): Promise<Map<string, ManifestFile>> {
+  const names = await readdir(directory).catch((error: unknown) => messageOf(error));
+  if (typeof names === 'string')
+    return new Map([[directory, unreadable(directory, 'a directory that can be read', names)]]);
+  const files = await Promise.all(
+    names
+      .filter(isManifestName)
+      .sort()
+      .map((name) => readManifestFile(directory, name, known.get(name))),
+  );
+  return new Map(files.flatMap((file) => (file ? [[file.name, file] as const] : [])));
+}
+
+export function isManifestName(name: string): boolean {
+  return /^[^.#~].*\.ya?ml$/i.test(name);
+}
+
+async function readManifestFile(
+  directory: string,
+  name: string,
+  known: ManifestFile | undefined,
+): Promise<ManifestFile | undefined> {
+  const path = join(directory, name);
+  try {
+    const { mtimeNs, ctimeNs, size, ino, isFile } = await signatureOf(path);
+    if (!isFile) return undefined;
+    if (size > maxFileBytes) return unreadable(name, `at most ${maxFileBytes} bytes`, `it has ${size} bytes`);
+    const signature = [mtimeNs, ctimeNs, size, ino].join(' ');
+    if (known?.signature === signature) return known;
+    const text = await readFile(path, 'utf8');
+    return { name, signature, text, ...parseManifest(name, text) };
+  } catch (error) {
+    // Gone between the listing and the reading: as if it had not been listed.
+    if (isNotFound(error)) return undefined;
+    return unreadable(name, 'a file that can be read', messageOf(error));
+  }
+}
+
+async function signatureOf(path: string) {
+  const stats = await stat(path, { bigint: true });
+  const { mtimeNs, ctimeNs, size, ino } = stats;
+  return { mtimeNs, ctimeNs, size, ino, isFile: stats.isFile() };
+}
+
+function unreadable(name: string, expected: string, value: string): ManifestFile {
+  return {
+    name,
+    signature: 'unreadable',
+    text: '',
+    objects: [],
+    identities: [],
+    problems: [{ file: name, line: 1, column: 1, field: 'file', expected, value }],
+    isComplete: false,
+  };
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,13 @@
+import { formatProblem, type Problem } from '../../errors.js';
+
+/** Something wrong with a manifest, and where to look. Lines and columns begin with 1. */
+export type ManifestProblem = Problem & {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+};
+
+/** `policies.yaml:12:5: spec.policyType must be "…", got "…"`: a form that editors turn into a link. */
+export function formatManifestProblem(problem: ManifestProblem): string {
+  return `${problem.file}:${problem.line}:${problem.column}: ${formatProblem(problem)}`;
+}

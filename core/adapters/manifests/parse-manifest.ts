@@ -1,0 +1,224 @@
+import {
+  type Document,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+} from 'yaml';
+import { type Problem, quote } from '../../errors.js';
+import { isTree, type Tree } from '../../resources/field-tree.js';
+import { isKind, type Kind, kinds } from '../../resources/kinds.js';
+import { apiVersion, type ObjectKey } from '../../resources/meta.js';
+import { validateMetadata, validateName } from '../../resources/validate.js';
+import type { ManifestProblem } from './manifest-problem.js';
+
+export type Identity = { readonly kind: Kind; readonly key: ObjectKey };
+
+/** One document that says which object it is about; whether the rest of it is right is for the store to say. */
+export type ManifestObject = Identity & {
+  readonly file: string;
+  readonly spec: Tree;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** A problem of this document with the place of its field. */
+  readonly locate: (problem: Problem) => ManifestProblem;
+};
+
+export type ParsedManifest = {
+  readonly objects: readonly ManifestObject[];
+  /** Every object that a document is about, also where the document is no use otherwise. */
+  readonly identities: readonly Identity[];
+  readonly problems: readonly ManifestProblem[];
+  /** False when a document does not say which object it is about: then nobody can tell which ones are missing. */
+  readonly isComplete: boolean;
+};
+
+/**
+ * Parses a file of YAML documents. A bad document is reported and does not hide the others. Values are taken as they
+ * stand: `${…}` is text, not a template.
+ */
+export function parseManifest(file: string, text: string): ParsedManifest {
+  const lines = new LineCounter();
+  const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
+  const documents = Array.isArray(parsed) ? parsed : [];
+  const results = documents
+    .filter((document) => document.errors.length > 0 || !isEmpty(document))
+    .map((document) => parseDocument(file, document, lines));
+  return {
+    objects: results.flatMap(({ object }) => object ?? []),
+    problems: results.flatMap(({ problems }) => problems),
+    identities: results.flatMap(({ identity }) => identity ?? []),
+    isComplete: results.every(({ identity }) => identity !== undefined),
+  };
+}
+
+type Result = {
+  readonly object?: ManifestObject;
+  readonly identity?: Identity;
+  readonly problems: readonly ManifestProblem[];
+};
+
+function parseDocument(file: string, document: Document, lines: LineCounter): Result {
+  const locate = locator(file, document, lines);
+  if (document.errors.length > 0)
+    return { problems: document.errors.map((error) => syntaxProblem(file, error, lines)) };
+  const { value, failure } = toPlain(document);
+  if (failure !== undefined) return { problems: [locate(failure)] };
+
+  const { identity, problems } = identify(value);
+  if (identity === undefined || !isTree(value)) return { problems: problems.map(locate) };
+  const { spec, metadata } = value;
+  if (problems.length > 0 || !isTree(spec)) return { identity, problems: problems.map(locate) };
+
+  const { labels, annotations } = isTree(metadata) ? metadata : {};
+  return {
+    identity,
+    object: {
+      ...identity,
+      file,
+      spec,
+      ...(isTextMap(labels) && { labels }),
+      ...(isTextMap(annotations) && { annotations }),
+      locate,
+    },
+    problems: [],
+  };
+}
+
+/** Which object the document is about, and all that is wrong with its frame. */
+function identify(value: unknown): { readonly identity?: Identity; readonly problems: readonly Problem[] } {
+  if (!isTree(value))
+    return {
+      problems: [{ field: 'document', expected: 'an object with apiVersion, kind, metadata and spec' }],
+    };
+  const kind = value['kind'];
+  const metadata = isTree(value['metadata']) ? value['metadata'] : {};
+  const { name, namespace } = metadata;
+  const problems = [...frameProblems(value, metadata), ...validateMetadata(metadata)];
+  if (!isKind(kind) || typeof name !== 'string' || (namespace !== undefined && typeof namespace !== 'string'))
+    return { problems };
+  const key = namespace === undefined ? { name } : { namespace, name };
+  return { identity: { kind, key }, problems: [...problems, ...validateName(kind, key)] };
+}
+
+function frameProblems(value: Tree, metadata: Tree): Problem[] {
+  const problems: Problem[] = [];
+  const expect = (isRight: boolean, field: string, expected: string, got: unknown) => {
+    if (!isRight) problems.push({ field, expected, ...(got !== undefined && { value: quote(got) }) });
+  };
+  expect(value['apiVersion'] === apiVersion, 'apiVersion', `"${apiVersion}"`, value['apiVersion']);
+  expect(isKind(value['kind']), 'kind', `one of ${kinds.join(', ')}`, value['kind']);
+  expect(
+    typeof metadata['name'] === 'string',
+    'metadata.name',
+    'set: the name of the object',
+    metadata['name'],
+  );
+  expect(
+    metadata['namespace'] === undefined || typeof metadata['namespace'] === 'string',
+    'metadata.namespace',
+    'text',
+    metadata['namespace'],
+  );
+  expect(isTree(value['spec']), 'spec', 'an object: what is wanted', value['spec']);
+  for (const field of Object.keys(value))
+    expect(
+      frameFields.has(field),
+      field,
+      `left out: a manifest has ${[...frameFields].join(', ')}`,
+      undefined,
+    );
+  for (const field of Object.keys(metadata))
+    expect(
+      metadataFields.has(field),
+      `metadata.${field}`,
+      `left out: the metadata of a manifest has ${[...metadataFields].join(', ')}`,
+      undefined,
+    );
+  return problems;
+}
+
+const frameFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'spec']);
+const metadataFields: ReadonlySet<string> = new Set(['name', 'namespace', 'labels', 'annotations']);
+
+function isEmpty(document: Document): boolean {
+  const { contents } = document;
+  return contents === null || (isScalar(contents) && contents.value === null);
+}
+
+/** Aliases are resolved within bounds, so that a few lines cannot grow to gigabytes. */
+function toPlain(document: Document): { readonly value?: unknown; readonly failure?: Problem } {
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }) };
+  } catch (error) {
+    return { failure: { field: 'document', expected: `plain YAML (${messageOf(error)})` } };
+  }
+}
+
+function syntaxProblem(
+  file: string,
+  error: { readonly message: string; readonly pos: readonly [number, number] },
+  lines: LineCounter,
+): ManifestProblem {
+  const { line, col } = lines.linePos(error.pos[0]);
+  return {
+    file,
+    line: Math.max(line, 1),
+    column: Math.max(col, 1),
+    field: 'document',
+    expected: `valid YAML (${error.message})`,
+  };
+}
+
+function locator(
+  file: string,
+  document: Document,
+  lines: LineCounter,
+): (problem: Problem) => ManifestProblem {
+  return (problem) => {
+    const { line, col } = lines.linePos(offsetOf(document, problem.field));
+    return { ...problem, file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+}
+
+/** Where a field stands: its name, or for items of lists the item; for a missing one the nearest parent. */
+function offsetOf(document: Document, field: string): number {
+  const start = startOf(document.contents) ?? document.range?.[0] ?? 0;
+  let node: unknown = document.contents;
+  let offset = start;
+  for (const token of tokensOf(field)) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === token);
+      if (!isPair(pair)) break;
+      offset = startOf(pair.key) ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(token)];
+      offset = startOf(node) ?? offset;
+    } else break;
+  }
+  return offset;
+}
+
+function startOf(node: unknown): number | undefined {
+  return isNode(node) ? (node as Node).range?.[0] : undefined;
+}
+
+/** `spec.profiles[0].addresses` → spec, profiles, 0, addresses; `metadata.labels["a/b"]` → metadata, labels, a/b. */
+function tokensOf(field: string): string[] {
+  return [...field.matchAll(/\["([^"]*)"\]|\[(\d+)\]|([^.[\]]+)/g)].map(
+    ([, quoted, index, name]) => quoted ?? index ?? name ?? '',
+  );
+}
+
+function isTextMap(value: unknown): value is Record<string, string> {
+  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

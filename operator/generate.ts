@@ -1,0 +1,65 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { group, version } from '../core/resources/meta.js';
+import { compiledDefinitions, definitions } from '../core/resources/schemas.js';
+import { type KindDefinition, toCrd } from '../core/schema/crd.js';
+
+/**
+ * Entry of `make generate`: writes one CustomResourceDefinition per kind to `crds/`, from the schemas beside the types.
+ * With `--check` it writes nothing and fails when a file differs, is missing or should not be there.
+ */
+const header = '# Generated from core/resources. Do not edit: change the schema and run `make generate`.\n';
+
+export function generatedFiles(): ReadonlyMap<string, string> {
+  const all: readonly KindDefinition[] = [
+    ...Object.values(definitions),
+    ...Object.values(compiledDefinitions),
+  ];
+  return new Map(all.map((kind) => [`${kind.plural}.yaml`, render(kind)]));
+}
+
+function render(kind: KindDefinition): string {
+  // Parts that several kinds share are written out each time: the API server knows no YAML aliases.
+  return header + stringify(toCrd(kind, group, version), { lineWidth: 110, aliasDuplicateObjects: false });
+}
+
+/** Names of files in `directory` that are not what they should be. */
+export async function staleFiles(directory: string): Promise<string[]> {
+  const files = generatedFiles();
+  const present = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith('.yaml'));
+  const wrong = await Promise.all(
+    [...files].map(async ([name, text]) => {
+      const found = await readFile(join(directory, name), 'utf8').catch(() => undefined);
+      return found === text ? [] : [name];
+    }),
+  );
+  return [...wrong.flat(), ...present.filter((name) => !files.has(name))].sort();
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const isCheck = args.includes('--check');
+  // Compiled files stand in dist/operator, sources in operator; crds is beside both `dist` and `operator`.
+  const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+  const directory = join(root, 'crds');
+  const stale = await staleFiles(directory);
+  if (isCheck) {
+    if (stale.length === 0) return 0;
+    console.error(`crds/ is not up to date (${stale.join(', ')}): run "make generate" and commit the result`);
+    return 1;
+  }
+  const files = generatedFiles();
+  await mkdir(directory, { recursive: true });
+  for (const name of stale) {
+    const text = files.get(name);
+    if (text === undefined) await rm(join(directory, name));
+    else await writeFile(join(directory, name), text);
+  }
+  console.log(
+    stale.length === 0 ? 'crds/ is up to date' : `wrote ${stale.map((name) => `crds/${name}`).join(', ')}`,
+  );
+  return 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await main(process.argv.slice(2));
