@@ -161,6 +161,7 @@ export type FollowerStep = {
   readonly next: Cursor;
   /** Mined operations: counters move from the reserved cost to `actualCost` (COUNT stays 1). Unknown keys are ignored. */
   readonly settled: readonly { readonly key: ReservationKey; readonly actualCost: Gwei }[];
-  readonly released: readonly ReservationKey[];
+  /** Ignored where the reservation was promised again since, and so has a later `validUntil` than this. */
+  readonly released: readonly { readonly key: ReservationKey; readonly validUntil: EpochSeconds }[];
   readonly balances: readonly (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
 };

@@ -31,6 +31,11 @@ export type UsageHarness = {
 
 const reserved = { outcome: 'reserved' };
 
+/** Release of an operation that was promised until the default of `aRequest`. */
+function release(key: Parameters<typeof aKey>[0] = {}) {
+  return { key: aKey(key), validUntil: seconds(300) };
+}
+
 /** What every usage store guarantees; see the port. */
 export function usageStoreConformance(implementation: string, create: () => Promise<UsageHarness>): void {
   describe(`usage store on ${implementation}`, () => {
@@ -234,7 +239,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
           balance: 50,
           reserved: 0,
         });
-        await advance({ released: [aKey({ nonce: 1n })] });
+        await advance({ released: [release({ nonce: 1n })] });
         expect(await store.reserve(aRequest({ key: { nonce: 2n }, accounts: [aNeed(50)] }))).toEqual(
           reserved,
         );
@@ -387,10 +392,19 @@ export function usageStoreConformance(implementation: string, create: () => Prom
       test('releasing gives back everything', async () => {
         await deposit(100);
         await store.reserve(aRequest({ limits, accounts: [aNeed(60)] }));
-        await advance({ released: [aKey()] });
+        await advance({ released: [release()] });
         const seen = await store.peek(aRequest({ key: { nonce: 1n }, limits, accounts: [aNeed(1)] }));
         expect(seen.limits).toMatchObject([{ used: 0 }, { used: 0 }]);
         expect(seen.accounts).toMatchObject([{ reserved: 0 }]);
+      });
+
+      test('an operation that was promised again meanwhile is not released', async () => {
+        await store.reserve(aRequest({ limits, validUntil: seconds(300) }));
+        await store.reserve(aRequest({ limits, validUntil: seconds(301) }));
+        await advance({ released: [release()] });
+        expect(await store.reservations(chainId)).toHaveLength(1);
+        await advance({ released: [{ key: aKey(), validUntil: seconds(301) }] });
+        expect(await store.reservations(chainId)).toEqual([]);
       });
 
       test('an operation that was settled may be reserved again and then counts again', async () => {
@@ -429,7 +443,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
         const mined = { key: aKey(), actualCost: gwei(25) };
         await advance({
           settled: [{ key: aKey({ nonce: 99n }), actualCost: gwei(1) }, mined, mined],
-          released: [aKey({ sender: anAddress(9) }), aKey()],
+          released: [release({ sender: anAddress(9) }), release()],
         });
         expect((await store.peek(aRequest({ limits }))).limits).toMatchObject([{ used: 1 }, { used: 25 }]);
       });
@@ -457,7 +471,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
         expect(
           await store.reservations(chainId, { ...none, expiredBefore: seconds(9999), limit: 2 }),
         ).toHaveLength(2);
-        await advance({ released: [aKey({ paymasterId: 'pm-2' })] });
+        await advance({ released: [{ ...release({ paymasterId: 'pm-2' }), validUntil: seconds(600) }] });
         expect(await find({ ...none, operations: [aKey()] })).toEqual(['pm-1/0', 'pm-3/0']);
       });
 
@@ -546,7 +560,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
         expect(before.peek.limits).toMatchObject([{ used: 3 }, { used: 81 }]);
         store = await harness.restart();
         expect(await seen()).toEqual(before);
-        await advance({ released: [aKey({ nonce: 2n })] });
+        await advance({ released: [release({ nonce: 2n })] });
         store = await harness.restart();
         expect((await seen()).peek.limits).toMatchObject([{ used: 2 }, { used: 51 }]);
       });

@@ -42,8 +42,8 @@ export async function createSqliteHarness(): Promise<UsageHarness> {
   let current = open();
   return {
     store: current,
-    now: clock.now,
-    advance: clock.advance,
+    now: () => clock.now(),
+    advance: (ms) => clock.advance(ms),
     restart: async () => {
       await current.stop();
       current = open();

@@ -160,9 +160,9 @@ class JournalledUsageStore implements UsageStore {
       }
       ops.push(dropOp(step.chainId, entry));
     }
-    for (const key of step.released) {
+    for (const { key, validUntil } of step.released) {
       const entry = this.#state.find(key);
-      if (entry !== undefined) ops.push(dropOp(step.chainId, entry));
+      if (entry !== undefined && entry.validUntil <= validUntil) ops.push(dropOp(step.chainId, entry));
     }
     for (const { contract, fundingAddress, balance, readAt } of step.balances) {
       const names = this.#state.addresses;

@@ -1,0 +1,59 @@
+import type { AccountId, Reservation } from '../../core/policy/usage-store.js';
+import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
+import type { Settlement } from './settlement.js';
+
+/**
+ * How much of an account may be promised.
+ *
+ * Let S be the block up to which events are settled, H the head, B(x) the balance after block x. Reservations that are
+ * live after the step are of two kinds: mined in (S, H] and not settled yet, and not mined at all. Both are still held
+ * in full. Two bounds keep their sum payable:
+ *
+ * - Σ needs ≤ B(S): nothing that is live was charged at S. Written in the same step as the settlements up to S, so a
+ *   charge is never missing from both sides.
+ * - Σ needs ≤ B(H) + C, where C is what operations of ours in (S, H] were charged: B(H) has paid them already while
+ *   their needs are still held. As a charge is never above its need, what is left for operations that are not mined
+ *   is at most B(H). A withdrawal seen at the head thus counts at once, and no charge counts twice.
+ *
+ * C may be too low, never too high. Operations that were settled in a
+ * block which a reorganisation has removed may be mined again, so their needs are taken off until they are seen.
+ */
+export function usable(balance: {
+  readonly settled: bigint;
+  readonly head: bigint;
+  readonly chargedSince: bigint;
+  readonly orphaned: Gwei;
+}): Gwei {
+  const atHead = balance.head + balance.chargedSince;
+  const least = gweiFloor(balance.settled < atHead ? balance.settled : atHead);
+  return gwei(Math.max(0, least - balance.orphaned));
+}
+
+/**
+ * Wei that operations above the settled block took from each account, by {@link accountName}. Only the contract's
+ * deposit in the EntryPoint falls by exactly the cost of the event; what the contract takes from a funding wallet may
+ * be less, so there nothing is added, and such an operation weighs twice until it is settled.
+ */
+export function charges(unsettled: Settlement): ReadonlyMap<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const operation of new Set(unsettled.settled.map((pair) => pair.operation))) {
+    const name = accountName({ contract: operation.paymaster });
+    sums.set(name, (sums.get(name) ?? 0n) + operation.actualGasCost);
+  }
+  return sums;
+}
+
+/** Gwei that orphaned operations may still take from each account. */
+export function orphanedNeeds(orphans: readonly Reservation[]): ReadonlyMap<string, Gwei> {
+  const sums = new Map<string, Gwei>();
+  for (const { accounts } of orphans)
+    for (const share of accounts) {
+      const name = accountName(share);
+      sums.set(name, gwei((sums.get(name) ?? 0) + share.need));
+    }
+  return sums;
+}
+
+export function accountName({ contract, fundingAddress }: AccountId): string {
+  return `${contract}/${fundingAddress ?? ''}`;
+}

@@ -1,0 +1,298 @@
+import type { Block, Chain } from '../../core/chain/chain.js';
+import type { Head } from '../../core/chain/heads.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type {
+  AccountBalance,
+  AccountId,
+  Cursor,
+  FollowerStep,
+  UsageStore,
+} from '../../core/policy/usage-store.js';
+import { toSeconds, type Clock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import { gwei, gweiCeil, type Gwei } from '../../core/units/wei.js';
+import { accountName, charges, orphanedNeeds } from './balances.js';
+import { History } from './history.js';
+import { Scanner } from './scan.js';
+import { contested, expired, settle, type MinedOperation, type Settlement } from './settlement.js';
+import { blockAt, readPayers, readUsable, watched, watchedContracts, type Source } from './source.js';
+
+export type ChainFollowerDeps = {
+  readonly usage: Pick<UsageStore, 'reservations' | 'cursor' | 'advance' | 'addBalance' | 'accounts'>;
+  readonly chainId: number;
+  /** The config that is served now, and its connection. */
+  readonly current: () => { readonly config: ChainConfig; readonly chain: Chain };
+  /** Funding wallets of the served paymasters of this chain. */
+  readonly fundingAccounts: () => readonly AccountId[];
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+/** What one round has done; undefined cursor: nothing was due, or another follower was faster. */
+export type Round = {
+  readonly cursor: Cursor | undefined;
+  readonly settled: number;
+  readonly released: number;
+  /** False when more reservations than one step releases have expired: the next round is due at once. */
+  readonly isComplete: boolean;
+};
+
+/** Balances are written again after this time at the latest, also when nothing happens on the chain. */
+const refreshMs = 60_000;
+/** Most reservations that one step releases, so that a step stays short. */
+const releasesPerStep = 5_000;
+/** How far back to look when nothing is known that a reorganisation has left standing. */
+const blindRescanBlocks = 256;
+/**
+ * A pending block shows the node's time. A real block that is still on its way may be this much older, so an expiry
+ * counts only when it has passed by more.
+ */
+const pendingMarginSeconds = 30;
+/** How long a node may show a shorter and older chain before that chain is taken for the real one. */
+const catchUpMs = 60_000;
+
+/**
+ * Follows one chain: each round reads the head, settles what was mined up to `confirmations` below it, releases what
+ * has expired unmined, and writes the balances of that block with it in one fenced step. A round that fails changes
+ * nothing; the next one starts from the store's cursor again.
+ */
+export class ChainFollower {
+  readonly #deps: ChainFollowerDeps;
+  readonly #scanner = new Scanner();
+  readonly #history = new History();
+  /** Since when the node shows a shorter and older chain than the one that was settled. */
+  #behindSince: EpochMs | undefined;
+  #head: Head | undefined;
+  /** Head block and time of the last step that was written. */
+  #written: { readonly hash: string; readonly at: EpochMs; readonly accounts: number } | undefined;
+
+  constructor(deps: ChainFollowerDeps) {
+    this.#deps = deps;
+  }
+
+  get head(): Head | undefined {
+    return this.#head;
+  }
+
+  /** One round. Throws UNAVAILABLE when the node or the store does not answer. */
+  async round(): Promise<Round> {
+    const { usage, chainId, clock, log } = this.#deps;
+    const source = this.#source();
+    const startedAt = clock.now();
+    const head = await this.#readHead(source, startedAt);
+    const stored = await usage.cursor(chainId);
+    if (stored !== undefined && this.#isBehind(stored, head, startedAt)) return idle;
+
+    const { from, rewound } = await this.#start(source, stored, head);
+    const target = await blockAt(source, Math.max(0, head.number - source.confirmations, from - 1));
+    const passedTime = await this.#passedTime(source, head, target);
+    const due = await usage.reservations(chainId, {
+      operations: [],
+      expiredBefore: passedTime,
+      limit: releasesPerStep,
+    });
+    const known = await usage.accounts(chainId);
+    const accounts = this.#accounts(source, known);
+    const isFresh =
+      this.#written?.hash === head.hash &&
+      this.#written.accounts === accounts.length &&
+      startedAt - this.#written.at < refreshMs;
+    if (isFresh && due.length === 0 && !rewound) return idle;
+
+    // Gather: what was mined, who had promised it, what the accounts hold.
+    const mined = await this.#scanner.operations(
+      source.chain,
+      watched(source.contracts),
+      from,
+      target.number,
+    );
+    const fresh = mined.filter((operation) => !this.#history.isSettled(operation));
+    const confirmed = await this.#settle(source, fresh);
+    const above = Math.max(from, target.number + 1);
+    const recent = await this.#scanner.operations(
+      source.chain,
+      watched(source.contracts),
+      above,
+      head.number,
+    );
+    const unsettled = await this.#settle(source, recent);
+    const released = [...confirmed.released, ...expired(due, mined, passedTime)];
+    const orphaned = orphanedNeeds(this.#history.orphansWithout(mined));
+    const balances = await readUsable(source, accounts, target, head, charges(unsettled), orphaned);
+    if ((await blockAt(source, target.number)).hash !== target.hash)
+      throw new DomainError('UNAVAILABLE', `chain ${chainId} changed while it was read`);
+
+    // Apply: one step, or nothing.
+    const next = cursorOf(target);
+    const isMine = await usage.advance({
+      chainId,
+      expected: stored,
+      next,
+      settled: confirmed.settled.map(({ reservation, operation }) => ({
+        key: reservation.key,
+        actualCost: gweiCeil(operation.actualGasCost),
+      })),
+      released: released.map(({ key, validUntil }) => ({ key, validUntil })),
+      balances: stepBalances(accounts, balances, known, startedAt),
+    });
+    if (!isMine) return idle;
+    this.#history.add(next, confirmed.settled, mined);
+    this.#written = { hash: head.hash, at: startedAt, accounts: accounts.length };
+    for (const { blockNumber, transactionHash } of confirmed.ambiguous)
+      log.warn('operation settled for every paymaster that promised it', { blockNumber, transactionHash });
+    return {
+      cursor: next,
+      settled: confirmed.settled.length,
+      released: released.length,
+      isComplete: due.length < releasesPerStep,
+    };
+  }
+
+  /** Reads an account that the store does not know yet, e.g. a funding wallet that was just set. */
+  async ensureAccount(account: AccountId): Promise<void> {
+    const { usage, chainId, clock } = this.#deps;
+    const name = accountName(account);
+    const known = (await usage.accounts(chainId)).find((other) => accountName(other) === name);
+    if (known?.balance !== undefined) return;
+    const source = this.#source();
+    const readAt = clock.now();
+    const head = await blockAt(source, 'latest');
+    const target = await blockAt(source, Math.max(0, head.number - source.confirmations));
+    const balances = await readUsable(source, [account], target, head, new Map(), new Map());
+    const balance = balances.get(name);
+    if (balance !== undefined)
+      await usage.addBalance(chainId, { ...account, balance, reserved: gwei(0), readAt });
+  }
+
+  #source(): Source {
+    const { config, chain } = this.#deps.current();
+    return {
+      chain,
+      chainId: config.chainId,
+      confirmations: config.confirmations,
+      contracts: watchedContracts(config),
+    };
+  }
+
+  async #readHead(source: Source, observedAt: EpochMs): Promise<Block> {
+    const [block, priorityFeePerGas] = await Promise.all([
+      blockAt(source, 'latest'),
+      // Some nodes do not know the method; price guards have a floor of their own.
+      source.chain.priorityFee().catch(() => this.#head?.priorityFeePerGas ?? 0n),
+    ]);
+    const { number, timestamp, baseFeePerGas } = block;
+    this.#head = { number, timestamp, baseFeePerGas, priorityFeePerGas, observedAt };
+    return block;
+  }
+
+  /** What the contracts hold themselves, what the configs name, and what reservations still draw on. */
+  #accounts({ contracts }: Source, known: readonly AccountId[]): readonly AccountId[] {
+    const accounts = new Map<string, AccountId>();
+    for (const contract of contracts.keys()) accounts.set(accountName({ contract }), { contract });
+    for (const { contract, fundingAddress } of [...this.#deps.fundingAccounts(), ...known]) {
+      const id = fundingAddress === undefined ? { contract } : { contract, fundingAddress };
+      if (contracts.has(contract)) accounts.set(accountName(id), id);
+    }
+    return [...accounts.values()];
+  }
+
+  /**
+   * True while the node shows the same chain, only shorter: one of several behind a load balancer that lags. That is no
+   * reorganisation. Without a memory of that height a shorter chain that is also older is given some time to catch up.
+   */
+  #isBehind(stored: Cursor, head: Block, now: EpochMs): boolean {
+    const scanned = this.#history.points().find(({ blockNumber }) => blockNumber === head.number);
+    const isShorter = head.number < stored.blockNumber;
+    const isOlder =
+      scanned === undefined ? head.timestamp < stored.timestamp : scanned.blockHash === head.hash;
+    if (!isShorter || !isOlder) {
+      this.#behindSince = undefined;
+      return false;
+    }
+    this.#behindSince ??= now;
+    return scanned !== undefined || now - this.#behindSince < catchUpMs;
+  }
+
+  /** First block to scan: after the cursor while it stands, else after the last scanned block that still does. */
+  async #start(
+    source: Source,
+    stored: Cursor | undefined,
+    head: Block,
+  ): Promise<{ readonly from: number; readonly rewound: boolean }> {
+    // The first cursor ever: nothing was promised before it, so nothing needs to be found.
+    if (stored === undefined)
+      return { from: Math.max(0, head.number - source.confirmations) + 1, rewound: true };
+    if (await stands(source, stored, head)) return { from: stored.blockNumber + 1, rewound: false };
+    let common: Cursor | undefined;
+    for (const point of this.#history.points())
+      if (await stands(source, point, head)) {
+        common = point;
+        break;
+      }
+    this.#history.rollBack(common);
+    const blind = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
+    const from = common === undefined ? blind : common.blockNumber + 1;
+    this.#deps.log.warn('chain was reorganised or replaced below the settled block', {
+      chainId: source.chainId,
+      settledBlock: stored.blockNumber,
+      head: head.number,
+      rescanFrom: from,
+    });
+    return { from, rewound: true };
+  }
+
+  /**
+   * Time before which it is certain what was mined: the settled block's. Where that block is the head and the chain is
+   * idle (a dev chain), no block can be mined at an earlier time than the pending one.
+   */
+  async #passedTime({ chain, chainId }: Source, head: Block, target: Block): Promise<EpochSeconds> {
+    const settledTime = target.timestamp as EpochSeconds;
+    if (target.hash !== head.hash) return settledTime;
+    const now = toSeconds(this.#deps.clock.now());
+    const expiredBefore = now > settledTime ? now : settledTime;
+    const query = { operations: [], expiredBefore, limit: 1 };
+    if ((await this.#deps.usage.reservations(chainId, query)).length === 0) return settledTime;
+    const pending = await chain.block('pending').catch(() => undefined);
+    if (pending?.parentHash !== head.hash) return settledTime;
+    return Math.max(settledTime, pending.timestamp - pendingMarginSeconds) as EpochSeconds;
+  }
+
+  async #settle(source: Source, mined: readonly MinedOperation[]): Promise<Settlement> {
+    if (mined.length === 0) return { settled: [], released: [], ambiguous: [] };
+    const query = { operations: mined, expiredBefore: 0 as EpochSeconds, limit: 0 };
+    const reservations = await this.#deps.usage.reservations(source.chainId, query);
+    return settle(mined, reservations, await readPayers(source, mined, contested(mined, reservations)));
+  }
+}
+
+const idle: Round = { cursor: undefined, settled: 0, released: 0, isComplete: true };
+
+/**
+ * Balances for a step. One that cannot be read any more is written as read at the beginning of time: too old for every
+ * request, so that nothing is promised on a figure from before the settlements of this step.
+ */
+function stepBalances(
+  accounts: readonly AccountId[],
+  balances: ReadonlyMap<string, Gwei>,
+  known: readonly AccountBalance[],
+  readAt: EpochMs,
+): FollowerStep['balances'] {
+  const lost = new Set(known.filter(({ balance }) => balance !== undefined).map(accountName));
+  return accounts.flatMap((account) => {
+    const name = accountName(account);
+    const balance = balances.get(name);
+    if (balance !== undefined) return [{ ...account, balance, readAt }];
+    return lost.has(name) ? [{ ...account, balance: gwei(0), readAt: 0 as EpochMs }] : [];
+  });
+}
+
+async function stands({ chain }: Source, cursor: Cursor, head: Block): Promise<boolean> {
+  if (cursor.blockNumber > head.number) return false;
+  if (cursor.blockNumber === head.number) return cursor.blockHash === head.hash;
+  return (await chain.block(cursor.blockNumber))?.hash === cursor.blockHash;
+}
+
+function cursorOf({ number, hash, timestamp }: Block): Cursor {
+  return { blockNumber: number, blockHash: hash, timestamp: timestamp as EpochSeconds };
+}

@@ -1,0 +1,180 @@
+import type { Chains } from '../../core/chain/chains.js';
+import type { Heads } from '../../core/chain/heads.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type { AccountId, UsageStore } from '../../core/policy/usage-store.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Instruments } from '../ops/instruments.js';
+import { accountName } from './balances.js';
+import { ChainFollower } from './chain-follower.js';
+import { createFollowerMeter } from './meter.js';
+
+export type FollowerDeps = {
+  readonly usage: Pick<UsageStore, 'reservations' | 'cursor' | 'advance' | 'addBalance' | 'accounts'>;
+  readonly chains: Pick<Chains, 'get'>;
+  /** Chains that are served now; read again before each round. */
+  readonly chainConfigs: () => readonly ChainConfig[];
+  /** Funding wallets of the served paymasters of a chain, and the contracts that keep their balances. */
+  readonly fundingAccounts: (chainId: number) => readonly AccountId[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly instruments: Pick<
+    Instruments,
+    | 'lowestDeposit'
+    | 'totalDeposit'
+    | 'reservedDeposit'
+    | 'settlements'
+    | 'followerBlock'
+    | 'followerLag'
+    | 'followerFailures'
+  >;
+  /** Pause between rounds of a chain. Default 2000. */
+  readonly pollMs?: number;
+};
+
+export type Follower = {
+  /** Starts to follow every served chain, now and later. */
+  start(): void;
+  /** Lets the rounds that are under way finish, and resolves when nothing runs any more. May be called twice. */
+  stop(): Promise<void>;
+  readonly heads: Heads;
+  /** True when each served chain was followed once, or has failed often enough not to hold up the others. */
+  ready(): boolean;
+  /**
+   * Reads the balance of an account that the usage store does not know yet, so that a new funding wallet is usable at
+   * once. Asked again within two seconds it gives the same answer. Throws UNAVAILABLE when the chain cannot be read.
+   */
+  ensureAccount(chainId: number, account: AccountId): Promise<void>;
+};
+
+const defaultPollMs = 2_000;
+const longestPauseMs = 30_000;
+const superviseMs = 250;
+const patientFailures = 3;
+const rememberMs = 2_000;
+const maxRemembered = 10_000;
+
+type Followed = {
+  readonly follower: ChainFollower;
+  readonly loop: Promise<void>;
+  readonly cancel: AbortController;
+  succeeded: boolean;
+  failures: number;
+};
+
+/** Follows all served chains of this process, each in its own loop, so that a dead one holds up no other. */
+export function createFollower(deps: FollowerDeps): Follower {
+  const { usage, chains, clock, pollMs = defaultPollMs } = deps;
+  const followed = new Map<number, Followed>();
+  /** Loops of chains that are not served any more, until they have ended. */
+  const ending = new Set<Promise<void>>();
+  const reads = new Map<string, { readonly at: number; readonly done: Promise<void> }>();
+  const meter = createFollowerMeter(deps.instruments, usage, clock);
+  let supervisor: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  function current(chainId: number) {
+    const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
+    if (config === undefined)
+      throw new DomainError('UNAVAILABLE', `chain ${chainId} is not served`, { reason: 'CHAIN_UNKNOWN' });
+    return { config, chain: chains.get(config) };
+  }
+
+  function follow(chainId: number): Followed {
+    const log = deps.log.child({ chainId });
+    const follower = new ChainFollower({
+      usage,
+      chainId,
+      current: () => current(chainId),
+      fundingAccounts: () => deps.fundingAccounts(chainId),
+      clock,
+      log,
+    });
+    const cancel = new AbortController();
+    const state = { follower, cancel, succeeded: false, failures: 0 };
+    return Object.assign(state, { loop: run(state, chainId, log) });
+  }
+
+  async function run(state: Omit<Followed, 'loop'>, chainId: number, log: Logger): Promise<void> {
+    const { signal } = state.cancel;
+    while (!signal.aborted) {
+      let pause = pollMs;
+      try {
+        const round = await state.follower.round();
+        if (state.failures > 0) log.info('chain is followed again', { failures: state.failures });
+        state.succeeded = true;
+        state.failures = 0;
+        if (!round.isComplete) pause = 0;
+        await meter.round(chainId, round, state.follower.head);
+      } catch (error) {
+        state.failures += 1;
+        meter.failure(chainId);
+        // Said once; after that the metric and the age of the balances tell.
+        if (state.failures === 1) log.warn('chain cannot be followed', { error });
+        pause = Math.min(longestPauseMs, pollMs * 2 ** Math.min(state.failures, 10));
+      }
+      await sleep(pause, signal);
+    }
+  }
+
+  function supervise(): void {
+    const served = new Set(deps.chainConfigs().map(({ chainId }) => chainId));
+    for (const chainId of served) if (!followed.has(chainId)) followed.set(chainId, follow(chainId));
+    for (const [chainId, { cancel, loop }] of followed)
+      if (!served.has(chainId)) {
+        cancel.abort();
+        followed.delete(chainId);
+        ending.add(loop);
+        void loop.then(() => ending.delete(loop));
+      }
+  }
+
+  return {
+    start() {
+      if (stopped || supervisor !== undefined) return;
+      supervise();
+      supervisor = setInterval(supervise, superviseMs);
+      supervisor.unref();
+    },
+    async stop() {
+      stopped = true;
+      clearInterval(supervisor);
+      const running = [...followed.values()];
+      for (const { cancel } of running) cancel.abort();
+      await Promise.all([...ending, ...running.map(({ loop }) => loop)]);
+    },
+    heads: { get: (chainId) => followed.get(chainId)?.follower.head },
+    ready: () =>
+      deps.chainConfigs().every(({ chainId }) => {
+        const state = followed.get(chainId);
+        return state !== undefined && (state.succeeded || state.failures >= patientFailures);
+      }),
+    async ensureAccount(chainId, account) {
+      const state = followed.get(chainId);
+      if (state === undefined) throw new DomainError('UNAVAILABLE', `chain ${chainId} is not followed`);
+      const name = `${chainId}/${accountName(account)}`;
+      const now = clock.now();
+      const last = reads.get(name);
+      if (last !== undefined && now - last.at < rememberMs) return last.done;
+      if (reads.size >= maxRemembered) reads.clear();
+      const done = state.follower.ensureAccount(account);
+      reads.set(name, { at: now, done });
+      return done;
+    },
+  };
+}
+
+/** Resolves after `ms`, or at once when it is aborted. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
+}

@@ -1,0 +1,54 @@
+import type { Head } from '../../core/chain/heads.js';
+import type { AccountBalance, UsageStore } from '../../core/policy/usage-store.js';
+import type { Clock } from '../../core/units/time.js';
+import type { FollowerDeps } from './follower.js';
+import type { Round } from './chain-follower.js';
+
+export type FollowerMeter = {
+  round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
+  failure(chainId: number): void;
+};
+
+/** Shows what the follower does; deposits as the lowest and the sum per chain, never by address. */
+export function createFollowerMeter(
+  instruments: FollowerDeps['instruments'],
+  usage: Pick<UsageStore, 'accounts'>,
+  clock: Clock,
+): FollowerMeter {
+  return {
+    async round(chainId, { cursor, settled, released }, head) {
+      const chain = String(chainId);
+      instruments.followerFailures.with({ chain });
+      instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
+      instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
+      if (head !== undefined)
+        instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - head.timestamp));
+      if (cursor === undefined) return;
+      instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
+      const accounts = await usage.accounts(chainId);
+      const own = accounts.filter(({ fundingAddress }) => fundingAddress === undefined);
+      const funding = accounts.filter(({ fundingAddress }) => fundingAddress !== undefined);
+      for (const [account, group] of [
+        ['entry_point', own],
+        ['funding', funding],
+      ] as const) {
+        const balances = group.flatMap(({ balance }) => (balance === undefined ? [] : [balance]));
+        if (balances.length === 0) continue;
+        instruments.lowestDeposit
+          .with({ chain, account })
+          .set(balances.reduce((least, balance) => Math.min(least, balance), Infinity));
+        instruments.totalDeposit.with({ chain, account }).set(sum(balances));
+        instruments.reservedDeposit.with({ chain, account }).set(sum(group.map(reservedOf)));
+      }
+    },
+    failure: (chainId) => instruments.followerFailures.with({ chain: String(chainId) }).inc(),
+  };
+}
+
+function reservedOf({ reserved }: AccountBalance): number {
+  return reserved;
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0);
+}

@@ -1,0 +1,114 @@
+import type { UserOperationEvent } from '../../core/paymaster/entry-point.js';
+import type { Reservation } from '../../core/policy/usage-store.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+
+/** A `UserOperationEvent` and where it was found. */
+export type MinedOperation = UserOperationEvent & {
+  readonly entryPoint: AddressKey;
+  readonly blockNumber: number;
+  readonly transactionHash: Hex;
+  readonly logIndex: number;
+};
+
+export type Settlement = {
+  readonly settled: readonly { readonly reservation: Reservation; readonly operation: MinedOperation }[];
+  readonly released: readonly Reservation[];
+  /** Operations of which it is not known who paid: all that match are settled. */
+  readonly ambiguous: readonly MinedOperation[];
+};
+
+/** Funding wallet that the contract's own event names as the payer of an operation; undefined where it is not known. */
+export type Payer = (operation: MinedOperation) => AddressKey | undefined;
+
+/**
+ * What the mined operations mean for the live reservations (DESIGN 6.6).
+ *
+ * An operation is matched by EntryPoint, sender, nonce and contract: its userOpHash can be changed by padding, so a
+ * different hash proves nothing. Where several paymasters of one contract have promised the same operation, a hash that
+ * is known or the contract's own event tells which one paid; if neither does, all are settled, because too much
+ * counted is repaired by the next cycle and too little never. The nonce is used up, so every reservation of the
+ * operation that is not settled is released.
+ */
+export function settle(
+  mined: readonly MinedOperation[],
+  reservations: readonly Reservation[],
+  payerOf: Payer,
+): Settlement {
+  const promised = Map.groupBy(reservations, ({ key }) => operationId(key));
+  const settled: { reservation: Reservation; operation: MinedOperation }[] = [];
+  const released: Reservation[] = [];
+  const ambiguous: MinedOperation[] = [];
+  for (const operation of mined) {
+    const candidates = promised.get(operationId(operation)) ?? [];
+    const paid = payers(operation, candidates, payerOf);
+    if (paid.length > 1) ambiguous.push(operation);
+    for (const reservation of candidates)
+      if (paid.includes(reservation)) settled.push({ reservation, operation });
+      else released.push(reservation);
+    // A second event of the same operation can only come from a node's mistake; it must not count twice.
+    promised.delete(operationId(operation));
+  }
+  return { settled, released, ambiguous };
+}
+
+/** Operations that more than one reservation could have paid: for these the contract's own event is worth reading. */
+export function contested(
+  mined: readonly MinedOperation[],
+  reservations: readonly Reservation[],
+): readonly MinedOperation[] {
+  const promised = Map.groupBy(reservations, ({ key }) => operationId(key));
+  return mined.filter((operation) => {
+    const matching = payers(operation, promised.get(operationId(operation)) ?? [], () => undefined);
+    return matching.length > 1;
+  });
+}
+
+/** Those whose last moment has passed and of which no operation was mined. */
+export function expired(
+  reservations: readonly Reservation[],
+  mined: readonly MinedOperation[],
+  scannedTime: number,
+): readonly Reservation[] {
+  const found = new Set(mined.map(operationId));
+  return reservations.filter(
+    ({ key, validUntil }) => validUntil < scannedTime && !found.has(operationId(key)),
+  );
+}
+
+/** Names an operation of a chain: only one with this EntryPoint, sender and nonce can ever be mined. */
+export function operationId(operation: {
+  readonly entryPoint: AddressKey;
+  readonly sender: AddressKey;
+  readonly nonce: bigint;
+}): string {
+  return `${operation.entryPoint}/${operation.sender}/${operation.nonce}`;
+}
+
+function payers(
+  operation: MinedOperation,
+  candidates: readonly Reservation[],
+  payerOf: Payer,
+): readonly Reservation[] {
+  const matching = candidates.filter((reservation) => drawsOn(reservation, operation.paymaster));
+  if (matching.length < 2) return matching;
+  const byHash = matching.filter(({ userOpHash }) => userOpHash === operation.userOpHash);
+  if (byHash.length > 0) return byHash;
+  const payer = payerOf(operation);
+  const byPayer = payer === undefined ? [] : matching.filter((reservation) => mayCharge(reservation, payer));
+  return byPayer.length > 0 ? byPayer : matching;
+}
+
+/** Also by the accounts: an operation that was promised again on another contract may be mined with either. */
+function drawsOn(reservation: Reservation, contract: AddressKey): boolean {
+  return (
+    reservation.contract === contract || reservation.accounts.some((share) => share.contract === contract)
+  );
+}
+
+function mayCharge(reservation: Reservation, payer: AddressKey): boolean {
+  return (
+    reservation.fundingAddress === payer ||
+    reservation.accounts.some((share) => share.fundingAddress === payer)
+  );
+}
