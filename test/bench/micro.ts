@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { Interface } from 'ethers';
+import { createLocalSigner } from '../../core/adapters/signer/local-signer.js';
+import { loadNativeCurve } from '../../core/adapters/signer/native.js';
+import { loadWasmCurve } from '../../core/adapters/signer/wasm.js';
+import { personalDigest } from '../../core/crypto/keccak.js';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { layoutIds } from '../../core/paymaster/layout.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { userOpHasher } from '../../core/paymaster/user-op-hash.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import { compileAllowList } from '../../core/policy/allow-list/compile.js';
+import { decideCalls } from '../../core/policy/allow-list/decide.js';
+import { parseAddress, toAddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import { decodeCalls } from '../../core/userop/call-data.js';
+import { parseUserOperation } from '../../core/userop/parse.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+
+// Microseconds per call of each step of the sponsor path, one after another: medians of 7 rounds. Prints a table.
+// Run with `node dist/test/bench/micro.js`; figures of a busy machine are upper bounds.
+
+const account = new Interface([
+  'function execute(address,uint256,bytes)',
+  'function executeBatch(address[],uint256[],bytes[])',
+]);
+const target = '0x2222222222222222222222222222222222222222';
+const methodData = `0xa9059cbb${'00'.repeat(12)}${'33'.repeat(20)}${'00'.repeat(31)}05`;
+
+function executeOf(index: number): Hex {
+  return account
+    .encodeFunctionData('execute', [target, index, `${methodData}${'ab'.repeat(416)}`])
+    .toLowerCase() as Hex;
+}
+
+function batchOf(size: number, index: number): Hex {
+  const all = <T>(value: T) => Array.from({ length: size }, () => value);
+  return account
+    .encodeFunctionData('executeBatch', [all(target), all(index), all(methodData)])
+    .toLowerCase() as Hex;
+}
+
+// Different inputs each time, so that no cache of the engine answers for us.
+const variants = Array.from({ length: 256 }, (_, index) => index);
+const singles = variants.map(executeOf);
+const batches = variants.map((index) => batchOf(16, index));
+const wires = variants.map((index) =>
+  JSON.stringify({
+    sender: `0x${randomBytes(20).toString('hex')}`,
+    nonce: `0x${index.toString(16)}`,
+    initCode: '0x',
+    callData: singles[index],
+    callGasLimit: '0x1e241',
+    verificationGasLimit: '234567',
+    preVerificationGas: '56789',
+    maxFeePerGas: '0xb2d05e07',
+    maxPriorityFeePerGas: '0x3b9aca03',
+    signature: `0x${randomBytes(65).toString('hex')}`,
+    paymasterAndData: '0x',
+  }),
+);
+const bodies: readonly unknown[] = wires.map((text) => JSON.parse(text));
+const operations: readonly FinalUserOperation[] = bodies.map((body) => {
+  const op = parseUserOperation(body, '0.6');
+  return {
+    ...op,
+    callGasLimit: op.callGasLimit ?? 0n,
+    verificationGasLimit: op.verificationGasLimit ?? 0n,
+    preVerificationGas: op.preVerificationGas ?? 0n,
+  };
+});
+const terms = {
+  chainId: 31337,
+  paymaster: parseAddress('0x3284b8394ac082e4212af752b3fda80777076c05'),
+  fundingAddress: toAddressKey('0x95857bffc1cd833cd196af29eb0f61dbc66db4ad'),
+  validUntil: 1_893_456_000,
+  validAfter: 1_700_000_000,
+  options: { priceMarkup: 1_000_000, unaccountedGas: 50_000 },
+};
+const allowList = compileAllowList({
+  defaultContractAction: 'Deny',
+  contractsRegistered: true,
+  contracts: [{ name: 'Game', address: parseAddress(target), selectors: ['0xa9059cbb'] }],
+});
+
+function microseconds(step: (index: number) => unknown, calls: number): number {
+  for (let index = 0; index < calls; index += 1) step(index & 255);
+  const rounds = Array.from({ length: 7 }, () => {
+    const start = process.hrtime.bigint();
+    for (let index = 0; index < calls; index += 1) step(index & 255);
+    return Number(process.hrtime.bigint() - start) / 1000 / calls;
+  });
+  return rounds.sort((a, b) => a - b)[3] ?? 0;
+}
+
+function at<T>(values: readonly T[], index: number): T {
+  const value = values[index];
+  if (value === undefined) throw new RangeError(`no value ${index}`);
+  return value;
+}
+
+const rows: Record<string, { 'µs per call': string }> = {};
+function measure(name: string, step: (index: number) => unknown, calls = 20_000): void {
+  rows[name] = { 'µs per call': microseconds(step, calls).toFixed(2) };
+}
+
+measure('JSON.parse of the operation', (index) => JSON.parse(at(wires, index)));
+measure('parseUserOperation', (index) => parseUserOperation(at(bodies, index), '0.6'));
+measure('decodeCalls, 1 call', (index) => decodeCalls(at(singles, index)));
+measure('decodeCalls, 16 calls', (index) => decodeCalls(at(batches, index)));
+measure('decodeCalls + decideCalls, 1 call', (index) =>
+  decideCalls(allowList, decodeCalls(at(singles, index)), { initCode: '0x' }),
+);
+for (const id of layoutIds) {
+  const { sponsorship } = layouts[id];
+  measure(`${id}: hash`, (index) => sponsorship.hash(at(operations, index), terms));
+  measure(`${id}: hash + digest + encode`, (index) => {
+    personalDigest(sponsorship.hash(at(operations, index), terms));
+    return sponsorship.encode(at(operations, index), terms, stubSignature());
+  });
+}
+for (const version of ['0.6', '0.7', '0.8'] as const) {
+  const hasher = userOpHasher({ version, entryPoint: entryPoints[version], chainId: 31337 });
+  const data: Hex = `0x${'ab'.repeat(276)}`;
+  measure(`userOpHash ${version}`, (index) => hasher(at(operations, index), data));
+}
+const digests = variants.map(() => randomBytes(32));
+for (const load of [loadNativeCurve, loadWasmCurve]) {
+  const signer = createLocalSigner(await load(), randomBytes(32), 'bench');
+  measure(`sign, ${signer.implementation}`, (index) => signer.sign([at(digests, index)]), 1000);
+}
+console.table(rows);
