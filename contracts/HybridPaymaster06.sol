@@ -2,17 +2,9 @@
 pragma solidity ^0.8.28;
 
 struct UserOperation {
-    address sender;
-    uint256 nonce;
-    bytes initCode;
-    bytes callData;
-    uint256 callGasLimit;
-    uint256 verificationGasLimit;
-    uint256 preVerificationGas;
-    uint256 maxFeePerGas;
-    uint256 maxPriorityFeePerGas;
-    bytes paymasterAndData;
-    bytes signature;
+    address sender; uint256 nonce; bytes initCode; bytes callData;
+    uint256 callGasLimit; uint256 verificationGasLimit; uint256 preVerificationGas; uint256 maxFeePerGas; uint256 maxPriorityFeePerGas;
+    bytes paymasterAndData; bytes signature;
 }
 
 interface IEntryPoint {
@@ -56,11 +48,9 @@ contract HybridPaymaster06 {
     event GasBalanceDeducted(address indexed paymasterId, uint256 indexed charge);
     event VerifyingSignerChanged(address indexed oldSigner, address indexed newSigner, address indexed actor);
     event PaidGasInTokens(address indexed sender, address indexed token, uint256 gasCost, uint256 tokenCharge, uint32 markup, uint256 rate, bytes32 userOpHash);
-    event TokenPaymentDue(address indexed sender, address indexed token, uint256 tokenCharge);
 
     error CallerNotAllowed(address caller);
     error InvalidValue(uint256 value);
-    error InvalidDataLength(uint256 length);
     error InsufficientBalance(uint256 required, uint256 balance);
     error InsufficientTokens(uint256 required, uint256 balance);
     error VerificationGasLimitTooLow(uint256 required);
@@ -68,10 +58,7 @@ contract HybridPaymaster06 {
 
     struct TokenTerms { address sender; address token; uint256 taken; uint256 rate; uint32 markup; bytes32 userOpHash; }
 
-    modifier only(address allowed) {
-        if (msg.sender != allowed) revert CallerNotAllowed(msg.sender);
-        _;
-    }
+    modifier only(address allowed) { if (msg.sender != allowed) revert CallerNotAllowed(msg.sender); _; }
 
     constructor(address entryPoint_, address owner_, address signer_, address tokenAccount_) {
         (entryPoint, owner, tokenAccount, verifyingSigner) = (IEntryPoint(entryPoint_), owner_, tokenAccount_, signer_);
@@ -116,7 +103,7 @@ contract HybridPaymaster06 {
             context = _begin(op, payer, maxCost, unaccountedGas);
             return (context, _validation(getHash(op, payer, until, from), data[180:245], until, from));
         }
-        if (data.length != 278) revert InvalidDataLength(data.length);
+        if (data.length != 278) revert InvalidValue(data.length);
         return _validateToken(op, userOpHash, maxCost, data);
     }
 
@@ -155,8 +142,7 @@ contract HybridPaymaster06 {
         }
         // A call that paid nothing is undone; in mode 2 (postOpReverted) it is undone already, and a revert would hit the bundle.
         if (!isPaid && mode != 2) revert TokenPaymentFailed(t.token);
-        if (isPaid) emit PaidGasInTokens(t.sender, t.token, charge, due, t.markup, t.rate, t.userOpHash);
-        else emit TokenPaymentDue(t.sender, t.token, due);
+        emit PaidGasInTokens(t.sender, t.token, charge, isPaid ? due : 0, t.markup, t.rate, t.userOpHash);
     }
 
     function _begin(UserOperation calldata op, address payer, uint256 maxCost, uint256 postOpGas) private returns (bytes memory) {
@@ -172,9 +158,7 @@ contract HybridPaymaster06 {
     }
 
     /// Rounded up: in favour of the account that pays for the gas.
-    function _tokens(uint256 cost, uint256 rate, uint256 markup) private pure returns (uint256) {
-        return (cost * rate * markup + 1e24 - 1) / 1e24;
-    }
+    function _tokens(uint256 cost, uint256 rate, uint256 markup) private pure returns (uint256) { return (cost * rate * markup + 1e24 - 1) / 1e24; }
 
     /// True when the token did it; tokens that return nothing are believed, addresses without code are not.
     function _try(address token, bytes memory data) private returns (bool) {

@@ -2,15 +2,9 @@
 pragma solidity ^0.8.28;
 
 struct PackedUserOperation {
-    address sender;
-    uint256 nonce;
-    bytes initCode;
-    bytes callData;
-    bytes32 accountGasLimits;
-    uint256 preVerificationGas;
-    bytes32 gasFees;
-    bytes paymasterAndData;
-    bytes signature;
+    address sender; uint256 nonce; bytes initCode; bytes callData;
+    bytes32 accountGasLimits; uint256 preVerificationGas; bytes32 gasFees;
+    bytes paymasterAndData; bytes signature;
 }
 
 interface IEntryPoint {
@@ -56,11 +50,9 @@ contract HybridPaymaster07 {
     event GasBalanceDeducted(address indexed paymasterId, uint256 indexed charge, uint256 indexed premium);
     event VerifyingSignerChanged(address indexed oldSigner, address indexed newSigner, address indexed actor);
     event PaidGasInTokens(address indexed sender, address indexed token, uint256 gasCost, uint256 tokenCharge, uint32 markup, uint256 rate, bytes32 userOpHash);
-    event TokenPaymentDue(address indexed sender, address indexed token, uint256 tokenCharge);
 
     error CallerNotAllowed(address caller);
     error InvalidValue(uint256 value);
-    error InvalidDataLength(uint256 length);
     error InsufficientFundsForPaymasterId(uint256 required, uint256 balance);
     error InsufficientTokens(uint256 required, uint256 balance);
     error PostOpGasLimitTooLow(uint256 required);
@@ -69,10 +61,7 @@ contract HybridPaymaster07 {
     struct Charge { address payer; uint256 taken; uint256 unaccounted; uint256 penaltyGas; uint256 markup; }
     struct TokenTerms { address sender; address token; uint256 taken; uint256 rate; uint32 markup; bytes32 userOpHash; }
 
-    modifier only(address allowed) {
-        if (msg.sender != allowed) revert CallerNotAllowed(msg.sender);
-        _;
-    }
+    modifier only(address allowed) { if (msg.sender != allowed) revert CallerNotAllowed(msg.sender); _; }
 
     constructor(address entryPoint_, address owner_, address signer_, address tokenAccount_) {
         (entryPoint, owner, tokenAccount, verifyingSigner) = (IEntryPoint(entryPoint_), owner_, tokenAccount_, signer_);
@@ -119,7 +108,7 @@ contract HybridPaymaster07 {
             context = abi.encode(_begin(op, payer, maxCost, unaccountedGas, markup));
             return (context, _validation(getHash(op, payer, until, from, markup), data[88:153], until, from));
         }
-        if (data.length != 186) revert InvalidDataLength(data.length);
+        if (data.length != 186) revert InvalidValue(data.length);
         return _validateToken(op, userOpHash, maxCost, data);
     }
 
@@ -127,8 +116,7 @@ contract HybridPaymaster07 {
         Charge memory c = abi.decode(context, (Charge));
         uint256 cost = actualGasCost + c.unaccounted * feePerGas;
         uint256 charge = (cost * c.markup) / 1e6 + c.penaltyGas * feePerGas;
-        if (charge > c.taken) charge = c.taken; // Never: cost is at most what validation was told, feePerGas at most maxFeePerGas.
-        getBalance[c.payer] += c.taken - charge;
+        getBalance[c.payer] += c.taken - charge; // Never negative: feePerGas is at most the maxFeePerGas that `taken` was made of.
         uint256 premium = (cost * (c.markup - 1e6)) / 1e6;
         premium = premium > premiumGas * feePerGas ? premium - premiumGas * feePerGas : 0;
         if (premium > 0) getBalance[tokenAccount] += premium;
@@ -161,8 +149,7 @@ contract HybridPaymaster07 {
         }
         // A successful call that paid nothing is undone, at the cost of the refund; one that failed anyway needs no undoing.
         if (!isPaid && mode == 0) revert TokenPaymentFailed(t.token);
-        if (isPaid) emit PaidGasInTokens(t.sender, t.token, charge, due, t.markup, t.rate, t.userOpHash);
-        else emit TokenPaymentDue(t.sender, t.token, due);
+        emit PaidGasInTokens(t.sender, t.token, charge, isPaid ? due : 0, t.markup, t.rate, t.userOpHash);
     }
 
     function _begin(PackedUserOperation calldata op, address payer, uint256 maxCost, uint256 unaccounted, uint256 markup) private returns (Charge memory) {
@@ -182,9 +169,7 @@ contract HybridPaymaster07 {
     }
 
     /// Rounded up: in favour of the account that pays for the gas.
-    function _tokens(uint256 cost, uint256 rate, uint256 markup) private pure returns (uint256) {
-        return (cost * rate * markup + 1e24 - 1) / 1e24;
-    }
+    function _tokens(uint256 cost, uint256 rate, uint256 markup) private pure returns (uint256) { return (cost * rate * markup + 1e24 - 1) / 1e24; }
 
     /// True when the token did it; tokens that return nothing are believed, addresses without code are not.
     function _try(address token, bytes memory data) private returns (bool) {

@@ -85,6 +85,7 @@ export async function refusalOf(
 function formatFailure(data: Hex): string {
   const failure = data === '0x' ? null : failures.parseError(data);
   if (failure === null) return `reverted with ${data}`;
+  if (!failure.name.startsWith('FailedOp')) return `${failure.name}: ${String(failure.args[0])}`;
   const { reason, inner } = failure.args.toObject();
   return `${String(reason)}${typeof inner === 'string' ? ` ${inner.slice(0, 10)}` : ''}`;
 }
