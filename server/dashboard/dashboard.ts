@@ -3,7 +3,9 @@ import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { DomainError } from '../../core/errors.js';
 import { createAuthenticator } from '../http/auth.js';
+import type { Principal } from '../http/auth.js';
 import { collapseSlashes } from '../http/slashes.js';
+import { createRateLimiter } from '../rpc/rate-limit.js';
 import { createRequestIds } from '../rpc/request-id.js';
 import type { DashboardDeps, Tools } from './deps.js';
 import { createEndpoints, prefix } from './endpoints.js';
@@ -36,6 +38,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   const endpoints = createEndpoints(tools);
   const authenticator = createAuthenticator({ resources, masterKeys, clock });
   const openApi = createOpenApi(endpoints);
+  const limit = createLimit(deps);
 
   const app = express();
   app.disable('x-powered-by');
@@ -46,12 +49,18 @@ export function createDashboard(deps: DashboardDeps): Express {
   });
   app.use(prefix, observe(deps), cors(corsOptions));
   app.get(`${prefix}/openapi.json`, (_request, response) => void response.json(openApi));
-  app.use(prefix, createRouter(endpoints, { authenticator, log }));
+  app.use(prefix, createRouter(endpoints, { authenticator, log, limit }));
   app.use(prefix, (request) => {
     throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
   });
   app.use(prefix, answerError(deps));
   return app;
+}
+
+/** Whether a request target is the dashboard's: everything else may be dispatched without express. */
+export function isDashboardPath(target: string): boolean {
+  const path = collapseSlashes(target);
+  return path === prefix || path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}?`);
 }
 
 /** Any web page may call: what protects the API are its two headers, which a browser never adds by itself. */
@@ -62,6 +71,17 @@ const corsOptions: cors.CorsOptions = {
   exposedHeaders: ['X-Programmed', 'X-Request-Id', 'Retry-After'],
   maxAge: 86_400,
 };
+
+/** Counts the calls of one token, where a limit is set. */
+function createLimit({ clock, rateLimit }: DashboardDeps): (principal: Principal) => void {
+  if (!rateLimit) return () => {};
+  const limiter = createRateLimiter({ clock });
+  return ({ namespace, tokenName }) => {
+    const retryAfterSeconds = limiter.take(`${namespace}/${tokenName}`, rateLimit);
+    if (retryAfterSeconds > 0)
+      throw new DomainError('RATE_LIMITED', 'The token calls too often', { retryAfterSeconds });
+  };
+}
 
 function observe({ instruments }: DashboardDeps): RequestHandler {
   const requestIds = createRequestIds();

@@ -3,7 +3,7 @@ import type { IRouter, Request, Response } from 'express';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { parseBody, readBody } from '../http/body.js';
-import type { Authenticator } from '../http/auth.js';
+import type { Authenticator, Principal } from '../http/auth.js';
 import type { Call, Endpoint, PaymasterCall, Reply } from './endpoint.js';
 import { successEnvelope } from './envelope.js';
 import { credentialsRequired } from './errors.js';
@@ -11,6 +11,8 @@ import { credentialsRequired } from './errors.js';
 export type RouterDeps = {
   readonly authenticator: Authenticator;
   readonly log: Logger;
+  /** Throws RATE_LIMITED when the caller has to wait. */
+  readonly limit: (principal: Principal) => void;
 };
 
 /** Routes every endpoint under both spellings of its path. Errors go to the application's one error handler. */
@@ -41,7 +43,7 @@ async function answer(
   endpoint: Endpoint,
   request: Request,
   response: Response,
-  { authenticator, log }: RouterDeps,
+  { authenticator, log, limit }: RouterDeps,
 ): Promise<Reply> {
   const token = headerOf(request, 'authToken');
   const key = headerOf(request, 'apiKey');
@@ -49,6 +51,7 @@ async function answer(
     throw credentialsRequired(endpoint.number);
   const principal = await authenticator.principal(token);
   if (!principal) throw wrong(endpoint, endpoint.wrongToken);
+  limit(principal);
   const paymaster =
     endpoint.scope === 'paymaster' && key !== undefined
       ? await authenticator.paymaster(principal, key)
