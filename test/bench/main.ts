@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { BenchProcess } from './child-process.js';
+import { isMet, renderGoals, type Goal } from './goals.js';
+import { parseOptions, type BenchOptions } from './options.js';
+import { measureServers } from './servers-part.js';
+import { measureScale } from './scale-part.js';
+import { Load } from './subject-process.js';
+
+/**
+ * The bench of the sponsor path. One run, interleaved, the load in a process of its own, every figure a median; prints
+ * ratios and writes them to `bench-results/`. Never part of the tests: its figures depend on the machine, its ratios
+ * less so.
+ */
+const options = parseOptions(process.argv.slice(2));
+const results: Record<string, unknown> = {};
+const goals: Goal[] = [];
+
+const load = new Load();
+const signature = new BenchProcess('signature', 'servers/signature.js');
+await signature.receive();
+try {
+  await runParts(options);
+} finally {
+  await Promise.all([load.stop(), signature.stop()]);
+}
+
+console.log(`\n${renderGoals(goals)}\n`);
+mkdirSync('bench-results', { recursive: true });
+const file = `bench-results/${new Date().toISOString().replace(/[:.]/g, '-')}.json`;
+const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
+const settings = { repeats: options.repeats, seconds: options.seconds, parts: [...options.parts] };
+writeFileSync(file, JSON.stringify({ machine, settings, goals, results }, null, 2));
+console.log(`written to ${file}`);
+const missed = goals.filter((goal) => !isMet(goal));
+if (missed.length > 0) {
+  console.log(`not met: ${missed.map(({ name }) => name).join('; ')}`);
+  process.exitCode = 1;
+}
+
+async function runParts({ parts }: BenchOptions): Promise<void> {
+  if (parts.has('servers')) {
+    const servers = await measureServers(options, load, signature);
+    results['servers'] = servers;
+    goals.push(...servers.goals);
+  }
+  if (parts.has('scale')) {
+    const scale = await measureScale(options, load);
+    results['scale'] = scale;
+    goals.push(...scale.goals);
+  }
+}

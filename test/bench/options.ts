@@ -1,0 +1,40 @@
+import { parseArgs } from 'node:util';
+
+export type BenchOptions = {
+  /** Interleaved rounds; figures are medians over them. */
+  readonly repeats: number;
+  /** Length of a window at concurrency 32; at 1 it is half. */
+  readonly seconds: number;
+  readonly parts: ReadonlySet<Part>;
+};
+
+export const parts = ['servers', 'scale', 'propagation'] as const;
+export type Part = (typeof parts)[number];
+
+/** `--repeats 5 --seconds 1.5 --only servers,scale`. Throws RangeError on anything else. */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      repeats: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '1.5' },
+      only: { type: 'string', default: parts.join(',') },
+    },
+  });
+  const chosen = values.only.split(',').map((name) => {
+    const part = parts.find((known) => known === name);
+    if (part === undefined) throw new RangeError(`--only must list ${parts.join(', ')}, got "${name}"`);
+    return part;
+  });
+  return {
+    repeats: positive('--repeats', values.repeats),
+    seconds: positive('--seconds', values.seconds),
+    parts: new Set(chosen),
+  };
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new RangeError(`${name} must be a number above 0, got "${text}"`);
+  return value;
+}

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createMetrics } from '../../../core/adapters/metrics/prometheus.js';
+import { loadSigners } from '../../../core/adapters/signer/signers.js';
+import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/configs.js';
+import { openDatabase } from '../../../core/adapters/store/sqlite/database.js';
+import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
+import { createWebhookCaller } from '../../../core/adapters/webhook/webhook-caller.js';
+import type { Chain } from '../../../core/chain/chain.js';
+import type { Chains } from '../../../core/chain/chains.js';
+import { silentLogger } from '../../../core/log.js';
+import { toAddressKey } from '../../../core/units/address.js';
+import { systemClock, toSeconds } from '../../../core/units/time.js';
+import type { Gwei } from '../../../core/units/wei.js';
+import { createServer } from '../../../server/server.js';
+import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
+import { chainId, fundingAddress, paymaster, signerKey } from '../fixture.js';
+import { reportSubject } from './subject.js';
+
+/**
+ * (c) Ours: the real server in the rpc role, on the embedded stores, with authentication, validation, whitelist,
+ * spending limits, deposit and metrics. Only the chain is missing: heads are given, and every call to it is counted.
+ */
+const { values } = parseArgs({ options: { paymasters: { type: 'string' }, limits: { type: 'string' } } });
+const paymasters = Number(values.paymasters ?? 10);
+const limits = Number(values.limits ?? 2);
+
+const directory = mkdtempSync(join(tmpdir(), 'paymaster-bench-'));
+const metrics = createMetrics();
+const clock = systemClock;
+const log = silentLogger;
+
+const db = openDatabase(join(directory, 'configs.db'), { durability: 'process' });
+const configs = createSqliteConfigStore({ db, clock });
+await configs.putChain(benchChainConfig());
+for (let index = 0; index < paymasters; index += 1) {
+  await configs.putPaymaster(benchPaymasterConfig(index, limits, clock.now()));
+}
+
+const usage = createSqliteUsageStore({
+  path: join(directory, 'usage.db'),
+  clock,
+  log,
+  metrics,
+  durability: 'process',
+});
+for (const account of [{}, { fundingAddress: toAddressKey(fundingAddress) }]) {
+  await usage.addBalance(chainId, {
+    contract: toAddressKey(paymaster),
+    ...account,
+    balance: 9_000_000_000_000_000 as Gwei,
+    reserved: 0 as Gwei,
+    readAt: clock.now(),
+  });
+}
+
+const chain = { calls: 0 };
+const webhooks = createWebhookCaller({ webhookMasterKey: new Uint8Array(32), clock, log, metrics });
+const server = createServer({
+  roles: ['rpc'],
+  configs,
+  usage,
+  chains: countingChains(chain),
+  signers: await loadSigners({ environment: { PAYMASTER_SIGNER_KEY_BENCH: signerKey }, log }),
+  webhooks,
+  heads: {
+    get: () => {
+      const now = clock.now();
+      const fees = { baseFeePerGas: 1_000_000_000n, priorityFeePerGas: 1_000_000_000n };
+      return { number: 1, timestamp: toSeconds(now), ...fees, observedAt: now };
+    },
+  },
+  clock,
+  log,
+  metrics,
+});
+const { port } = await server.listen(0, '127.0.0.1');
+
+reportSubject(port, {
+  counts: async () => ({ chainCalls: chain.calls, storeCommits: await readCommits() }),
+  stop: async () => {
+    await server.stop();
+    await webhooks.stop();
+    await usage.stop();
+    db.close();
+    rmSync(directory, { recursive: true });
+  },
+});
+
+async function readCommits(): Promise<number> {
+  const { body } = await metrics.render();
+  return Number(/^paymaster_usage_commits_total\{outcome="ok"\} (\d+)/m.exec(body)?.[1]);
+}
+
+/** A chain that cannot be reached and counts who tries. */
+function countingChains(count: { calls: number }): Chains {
+  const refuse = () => {
+    count.calls += 1;
+    return Promise.reject(new Error('the bench has no chain'));
+  };
+  const unreachable: Chain = {
+    chainId: refuse,
+    block: refuse,
+    call: refuse,
+    code: refuse,
+    balance: refuse,
+    logs: refuse,
+    priorityFee: refuse,
+    transaction: refuse,
+    request: refuse,
+    stop: () => Promise.resolve(),
+  };
+  return { get: () => unreachable, stop: () => Promise.resolve() };
+}

@@ -1,0 +1,52 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a measured server tells about itself, over IPC, whenever it is asked. */
+export type SubjectReport = {
+  /** User and system time of the process so far, in µs. */
+  readonly cpuMicros: number;
+  readonly heapBytes: number;
+  /** Whatever else the server counts: calls to the chain, store commits. */
+  readonly counts: Readonly<Record<string, number>>;
+};
+
+type Counts = Readonly<Record<string, number>>;
+
+/** Serves on a free port until the parent goes. */
+export async function serveSubject(listener: RequestListener): Promise<void> {
+  const server = createServer(listener);
+  const port = await listen(server);
+  reportSubject(port, {
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  });
+}
+
+/** Tells the parent the port, then answers its questions; `{"collect": true}` in one collects garbage first. */
+export function reportSubject(
+  port: number,
+  options: { readonly stop: () => Promise<void>; readonly counts?: () => Promise<Counts> },
+): void {
+  const report = async (question: { collect?: boolean }): Promise<SubjectReport> => {
+    if (question.collect === true) globalThis.gc?.();
+    const { user, system } = process.cpuUsage();
+    const heapBytes = process.memoryUsage().heapUsed;
+    return { cpuMicros: user + system, heapBytes, counts: (await options.counts?.()) ?? {} };
+  };
+  process.on('message', (question: { collect?: boolean }) => {
+    void report(question).then((answer) => process.send?.(answer));
+  });
+  process.on('disconnect', () => {
+    void options.stop().finally(() => process.exit(0));
+  });
+  process.send?.({ port });
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}

@@ -1,0 +1,91 @@
+import { BenchProcess } from './child-process.js';
+import type { RequestShape } from './fixture.js';
+import type { LoadOrder, LoadResult } from './load.js';
+import type { SubjectReport } from './servers/subject.js';
+
+/** One window of load on one server. */
+export type Measurement = LoadResult & {
+  readonly requestsPerSecond: number;
+  /** User and system time of the server process per request. */
+  readonly cpuMicros: number;
+  /** What the server counted during the window, per request. */
+  readonly countsPerRequest: Readonly<Record<string, number>>;
+};
+
+/** A measured server in its own process. */
+export class Subject {
+  readonly name: string;
+  readonly #process: BenchProcess;
+  #port = 0;
+
+  constructor(name: string, entry: string, args: readonly string[] = []) {
+    this.name = name;
+    this.#process = new BenchProcess(name, entry, args, ['--expose-gc']);
+  }
+
+  async start(): Promise<void> {
+    this.#port = ((await this.#process.receive()) as { port: number }).port;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  /** `collect` runs the garbage collector first. */
+  async report(collect = false): Promise<SubjectReport> {
+    return (await this.#process.ask({ collect })) as SubjectReport;
+  }
+
+  stop(): Promise<void> {
+    return this.#process.stop();
+  }
+}
+
+export type WindowOptions = {
+  readonly shape: RequestShape;
+  readonly concurrency: number;
+  readonly seconds: number;
+};
+
+/** The load process, shared by all windows; gives every request of the whole run an id of its own. */
+export class Load {
+  readonly #process = new BenchProcess('load', 'load.js');
+  readonly #rates = new Map<string, number>();
+  #nextId = 1000;
+
+  async measure(subject: Subject, options: WindowOptions): Promise<Measurement> {
+    const rateKey = `${subject.name} ${options.concurrency} ${options.shape.calls}`;
+    // Enough for a window half as fast again as the last one; unknown servers get enough for the fastest.
+    const rate = (this.#rates.get(rateKey) ?? 8000) * 1.5;
+    const count = Math.max(200, Math.ceil(rate * options.seconds));
+    const order: LoadOrder = { ...options, port: subject.port, firstId: this.#nextId, count };
+    this.#nextId += count;
+
+    const before = await subject.report();
+    const result = (await this.#process.ask(order)) as LoadResult;
+    const after = await subject.report();
+    const requests = Math.max(1, result.requests);
+    const requestsPerSecond = result.requests / result.seconds;
+    this.#rates.set(rateKey, requestsPerSecond);
+    return {
+      ...result,
+      requestsPerSecond,
+      cpuMicros: (after.cpuMicros - before.cpuMicros) / requests,
+      countsPerRequest: differences(before.counts, after.counts, requests),
+    };
+  }
+
+  stop(): Promise<void> {
+    return this.#process.stop();
+  }
+}
+
+function differences(
+  before: SubjectReport['counts'],
+  after: SubjectReport['counts'],
+  requests: number,
+): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, value]) => [name, (value - (before[name] ?? 0)) / requests]),
+  );
+}
