@@ -1,4 +1,5 @@
 import { quote } from '../errors.js';
+import { entryPointVersion } from '../paymaster/entry-point.js';
 import type { EntryPointVersion } from '../userop/user-operation.js';
 import type { Chain, ProfileSpec } from '../resources/chain.js';
 import { finding } from '../resources/conditions.js';
@@ -31,13 +32,6 @@ export type CompiledChain = {
     readonly served?: ProfileConfig;
   }[];
   readonly feeTokens: readonly { readonly object: FeeToken; readonly accepted: Finding }[];
-};
-
-/** Canonical EntryPoints: a profile that names one must have a layout of that version. */
-const entryPoints: Readonly<Record<string, EntryPointVersion>> = {
-  '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789': '0.6',
-  '0x0000000071727de22e5e9d8baf0edac6f37da032': '0.7',
-  '0x4337084d9e255ff0702461cf8895ce9e3b5ff108': '0.8',
 };
 
 /**
@@ -128,7 +122,7 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
     if (!isAddressText(text)) return `${field} must be 0x and 40 hex digits, got ${quote(text)}.`;
     if (text.toLowerCase() === zeroAddress) return `${field} must not be the zero address.`;
   }
-  const version = entryPoints[entryPoint.toLowerCase()];
+  const version = entryPointVersion(entryPoint);
   if (version !== undefined && version !== layout.entryPointVersion)
     return `entryPoint is the EntryPoint of version ${version}, but layout ${profile.layout} speaks to ${layout.entryPointVersion}.`;
   if (addresses.token !== undefined && !layout.supportsTokenMode)

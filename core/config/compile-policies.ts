@@ -6,10 +6,12 @@ import type {
   SpendingLimitSpec,
   WebhookSpec,
 } from '../resources/paymaster-policy.js';
+import { judgeWebhookUrl } from '../policy/webhook/webhook-url.js';
+import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
 import type { EpochMs } from '../units/time.js';
 import { cycleUnits, maxCycleValue } from '../units/time.js';
 import { parseDecimal, parseEther } from '../units/wei.js';
-import { quote, unreachable } from '../errors.js';
+import { formatProblem, quote, unreachable } from '../errors.js';
 import { decideCycle } from './cycle.js';
 import { policyIdOf } from './ids.js';
 import type { LimitConfig, PaymasterConfig, WebhookConfig } from './paymaster-config.js';
@@ -35,6 +37,7 @@ export type CompiledPolicy = {
 type Context = {
   readonly previous: PaymasterConfig | undefined;
   readonly quota: number | undefined;
+  readonly webhookRules: WebhookUrlRules;
   readonly now: EpochMs;
 };
 
@@ -53,7 +56,7 @@ export function compilePolicies(
     const holder = sameName.get(object);
     if (holder !== undefined) return keepLast(object, nameConflict(object, holder), context);
     if (overQuota.has(object)) return keepLast(object, quotaExceeded(context.quota), context);
-    const problem = problemOf(object);
+    const problem = problemOf(object, context.webhookRules);
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
     return compilePolicy(object, context);
   });
@@ -140,14 +143,14 @@ function isServed(policy: PaymasterPolicy, previous: PaymasterConfig | undefined
 }
 
 /** What is wrong with a spec, as a sentence; schemas refuse most of it before, but not in every store. */
-function problemOf({ spec }: PaymasterPolicy): string | undefined {
+function problemOf({ spec }: PaymasterPolicy, rules: WebhookUrlRules): string | undefined {
   switch (spec.policyType) {
     case 'PAYMASTER_SA_LIMIT':
       return spec.spendingLimit === undefined
         ? missing(spec, 'spendingLimit')
         : limitProblem(spec.spendingLimit);
     case 'WEBHOOK':
-      return spec.webhook === undefined ? missing(spec, 'webhook') : webhookProblem(spec.webhook);
+      return spec.webhook === undefined ? missing(spec, 'webhook') : webhookProblem(spec.webhook, rules);
     case 'WALLET_DEPLOYMENT':
       return spec.walletDeployment === undefined ? missing(spec, 'walletDeployment') : undefined;
     default:
@@ -174,13 +177,10 @@ function limitProblem(limit: SpendingLimitSpec): string | undefined {
   }
 }
 
-function webhookProblem({ url }: WebhookSpec): string | undefined {
-  const parsed = URL.parse(url);
-  if (parsed?.protocol === 'https:' || parsed?.protocol === 'http:')
-    return parsed.username === '' && parsed.password === ''
-      ? undefined
-      : 'spec.webhook.url must not hold a user name or password.';
-  return 'spec.webhook.url must be an http or https URL.';
+/** Judged by its text only; its addresses are judged when it is called. */
+function webhookProblem({ url }: WebhookSpec, rules: WebhookUrlRules): string | undefined {
+  const problem = judgeWebhookUrl(url, rules, 'spec.webhook.url');
+  return problem && `${formatProblem(problem)}.`;
 }
 
 function missing({ policyType }: PaymasterPolicy['spec'], member: string): string {

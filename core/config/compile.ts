@@ -4,6 +4,7 @@ import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
 import type { Paymaster, PaymasterStatus } from '../resources/paymaster.js';
 import type { SmartContract } from '../resources/smart-contract.js';
+import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
 import type { MasterKeys } from '../secrets.js';
 import type { LayoutId } from '../paymaster/layout.js';
 import type { EpochMs } from '../units/time.js';
@@ -26,7 +27,10 @@ export type PaymasterSources = {
   readonly policies: readonly PaymasterPolicy[];
   /** The Organisation that names the namespace. */
   readonly organisation: Organisation | undefined;
-  /** All Paymasters of the namespace, this one included. */
+  /**
+   * Paymasters of the namespace that may stand in the way, this one included: those of its name and chain, and all of
+   * them when there are more than the quota.
+   */
   readonly siblings: readonly Paymaster[];
   /** Object names of the siblings that are being served. */
   readonly programmed: ReadonlySet<string>;
@@ -39,6 +43,8 @@ export type PaymasterSources = {
   readonly readAbi: ReadAbi;
   /** Whether contracts of a layout keep a balance per funding wallet. */
   readonly keepsSponsorBalances: (layout: LayoutId) => boolean;
+  /** What the platform permits beyond public https hosts. */
+  readonly webhookRules: WebhookUrlRules;
   readonly now: EpochMs;
 };
 
@@ -71,6 +77,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
   const policies = compilePolicies(sources.policies, {
     previous,
     quota: quotas?.policiesPerPaymaster,
+    webhookRules: sources.webhookRules,
     now: sources.now,
   });
 
@@ -109,11 +116,6 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
 /** Whether a stored config is one that holds its name: losers of a name are stored too, to say so to callers. */
 export function holdsItsName(config: PaymasterConfig | undefined): boolean {
   return config !== undefined && !losing.has(config.notReady?.reason ?? '');
-}
-
-/** Whether a sibling may hold the name or the quota that this paymaster needs: its programming must be known. */
-export function isRival(paymaster: Paymaster, sibling: Paymaster): boolean {
-  return sibling.spec.name === paymaster.spec.name && sibling.spec.chainId === paymaster.spec.chainId;
 }
 
 const losing: ReadonlySet<string> = new Set(['NameConflict', 'QuotaExceeded']);

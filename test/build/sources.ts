@@ -29,6 +29,7 @@ export function someSources(overrides: Partial<PaymasterSources> = {}): Paymaste
     previous: undefined,
     readAbi: parseAbi,
     keepsSponsorBalances: (layout) => layout !== 'verifying-0.7',
+    webhookRules: {},
     now: someNow,
     ...overrides,
   };

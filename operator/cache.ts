@@ -1,0 +1,171 @@
+import type { Logger } from '../core/log.js';
+import { formatKey, keyOf } from '../core/resources/meta.js';
+import type { ObjectKey } from '../core/resources/meta.js';
+import { kinds } from '../core/resources/kinds.js';
+import type { AnyResource, Kind, Resources } from '../core/resources/kinds.js';
+import type { ResourceStore, Watch } from '../core/resources/resource-store.js';
+
+/** One change of the cache: `before` is absent for a new object, `after` for one that is gone. */
+export type Change = { readonly before?: AnyResource; readonly after?: AnyResource };
+
+/**
+ * What the operator knows of the resources: fed by watches, read by reconciles without asking the store. It may lag
+ * behind; writes carry the version that was read, so acting on old knowledge conflicts instead of overwriting.
+ * Objects are shared: never change one.
+ */
+export type Cache = {
+  get<K extends Kind>(kind: K, key: ObjectKey): Resources[K] | undefined;
+  all<K extends Kind>(kind: K): readonly Resources[K][];
+  paymastersIn(namespace: string): readonly Resources['Paymaster'][];
+  countPaymastersIn(namespace: string): number;
+  /** Paymasters of the same namespace, name and chain, that one included. */
+  rivalsOf(paymaster: Resources['Paymaster']): readonly Resources['Paymaster'][];
+  paymastersOn(chainId: number): readonly Resources['Paymaster'][];
+  /** Contracts and policies whose `paymasterRef` names the paymaster, whether it exists or not. */
+  contractsOf(paymaster: string): readonly Resources['SmartContract'][];
+  policiesOf(paymaster: string): readonly Resources['PaymasterPolicy'][];
+  organisationsOf(namespace: string): readonly Resources['Organisation'][];
+  chainsWith(chainId: number): readonly Resources['Chain'][];
+  feeTokensOn(chainId: number): readonly Resources['FeeToken'][];
+  /** Takes in what a write of our own answered, so that the next reconcile does not act on what was before it. */
+  note<K extends Kind>(kind: K, object: Resources[K]): void;
+  /** Starts watching; resolves when everything present has been delivered. */
+  start(onChange: (change: Change) => void): Promise<void>;
+  stop(): void;
+};
+
+export function createCache(deps: {
+  readonly resources: Pick<ResourceStore, 'watch'>;
+  readonly log: Logger;
+}): Cache {
+  const tables = {
+    Chain: createTable<Resources['Chain']>(),
+    FeeToken: createTable<Resources['FeeToken']>(),
+    Organisation: createTable<Resources['Organisation']>(),
+    Paymaster: createTable<Resources['Paymaster']>(),
+    SmartContract: createTable<Resources['SmartContract']>(),
+    PaymasterPolicy: createTable<Resources['PaymasterPolicy']>(),
+  };
+  const byNamespace = tables.Paymaster.index(({ metadata }) => metadata.namespace ?? '');
+  const byName = tables.Paymaster.index(nameOf);
+  const byChain = tables.Paymaster.index(({ spec }) => String(spec.chainId));
+  const contracts = tables.SmartContract.index(ownerOf);
+  const policies = tables.PaymasterPolicy.index(ownerOf);
+  const organisations = tables.Organisation.index(({ spec }) => spec.namespace);
+  const chains = tables.Chain.index(({ spec }) => String(spec.chainId));
+  const feeTokens = tables.FeeToken.index(({ spec }) => String(spec.chainId));
+  const watches: Watch[] = [];
+
+  return {
+    get: (kind, key) => tableOf(kind).get(formatKey(key)),
+    all: (kind) => tableOf(kind).all(),
+    paymastersIn: byNamespace.find,
+    countPaymastersIn: byNamespace.count,
+    rivalsOf: (paymaster) => byName.find(nameOf(paymaster)),
+    paymastersOn: (chainId) => byChain.find(String(chainId)),
+    contractsOf: contracts.find,
+    policiesOf: policies.find,
+    organisationsOf: organisations.find,
+    chainsWith: (chainId) => chains.find(String(chainId)),
+    feeTokensOn: (chainId) => feeTokens.find(String(chainId)),
+    note(kind, object) {
+      // An object that was deleted meanwhile must not come back to life.
+      if (tableOf(kind).get(formatKey(keyOf(object))) !== undefined) tableOf(kind).put(object);
+    },
+    async start(onChange) {
+      const notify = (change: Change): void => {
+        try {
+          onChange(change);
+        } catch (error) {
+          deps.log.error('a change of a resource could not be queued', { error });
+        }
+      };
+      await Promise.all(kinds.map((kind) => follow(kind, notify)));
+    },
+    stop() {
+      for (const watch of watches.splice(0)) watch.stop();
+    },
+  };
+
+  function tableOf<K extends Kind>(kind: K): Table<Resources[K]> {
+    const table: { readonly [P in Kind]: Table<Resources[P]> } = tables;
+    return table[kind];
+  }
+
+  function follow<K extends Kind>(kind: K, notify: (change: Change) => void): Promise<void> {
+    const table = tableOf(kind);
+    const watch = deps.resources.watch(kind, ({ type, object }) => {
+      const before = table.get(formatKey(keyOf(object)));
+      if (type === 'DELETED') table.remove(object);
+      else table.put(object);
+      notify({
+        ...(before === undefined ? {} : { before }),
+        ...(type === 'DELETED' ? {} : { after: object }),
+      });
+    });
+    watches.push(watch);
+    return watch.synced;
+  }
+}
+
+/** `namespace/name` of the Paymaster that a contract or policy names: the key under which all of them are compiled. */
+export function ownerOf(object: Resources['SmartContract'] | Resources['PaymasterPolicy']): string {
+  return `${object.metadata.namespace ?? ''}/${object.spec.paymasterRef.name}`;
+}
+
+function nameOf({ metadata, spec }: Resources['Paymaster']): string {
+  return JSON.stringify([metadata.namespace, spec.chainId, spec.name]);
+}
+
+type Table<T extends AnyResource> = {
+  get(key: string): T | undefined;
+  all(): readonly T[];
+  put(object: T): void;
+  remove(object: T): void;
+  /** A look-up by a value of the objects; kept up to date by `put` and `remove`. */
+  index(valueOf: (object: T) => string): Index<T>;
+};
+
+type Index<T> = { find(value: string): readonly T[]; count(value: string): number };
+
+function createTable<T extends AnyResource>(): Table<T> {
+  const objects = new Map<string, T>();
+  const indexes: { readonly valueOf: (object: T) => string; readonly groups: Map<string, Map<string, T>> }[] =
+    [];
+
+  function remove(object: T): void {
+    const key = formatKey(keyOf(object));
+    const present = objects.get(key);
+    if (present === undefined) return;
+    objects.delete(key);
+    for (const { valueOf, groups } of indexes) {
+      const group = groups.get(valueOf(present));
+      group?.delete(key);
+      if (group?.size === 0) groups.delete(valueOf(present));
+    }
+  }
+
+  return {
+    get: (key) => objects.get(key),
+    all: () => [...objects.values()],
+    put(object) {
+      remove(object);
+      const key = formatKey(keyOf(object));
+      objects.set(key, object);
+      for (const { valueOf, groups } of indexes) {
+        const value = valueOf(object);
+        const group = groups.get(value) ?? new Map<string, T>();
+        groups.set(value, group.set(key, object));
+      }
+    },
+    remove,
+    index(valueOf) {
+      const groups = new Map<string, Map<string, T>>();
+      indexes.push({ valueOf, groups });
+      return {
+        find: (value) => [...(groups.get(value)?.values() ?? [])],
+        count: (value) => groups.get(value)?.size ?? 0,
+      };
+    },
+  };
+}

@@ -1,0 +1,201 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Chains } from '../../core/chain/chains.js';
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import type { Logger } from '../../core/log.js';
+import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
+import type { Signers } from '../../core/paymaster/signer.js';
+import type { Address } from '../../core/units/address.js';
+import type { Timers } from '../runtime/timers.js';
+import { codeKey, fundingKey, keysOfQuestions, profileKey, unknownProfile } from './facts.js';
+import type {
+  CodeLevel,
+  FundingLevel,
+  FundingQuestion,
+  PaymasterQuestions,
+  ProfileFacts,
+  Reachability,
+} from './facts.js';
+import { createProbe } from './probe.js';
+import { askRound, collectQuestions, nothingKnown } from './round.js';
+import type { Known, Round } from './round.js';
+
+/**
+ * What chains say about profiles, deposits and addresses.
+ *
+ * - Asked once per chain however many paymasters want to know, in rounds: soon after a new question, every 30 s when
+ *   all is well, with growing waits from 250 ms to 15 s while something is missing or wrong.
+ * - A chain that does not answer changes no fact but its own reachability: conditions must not flap with a node.
+ * - `onChange` names the paymasters that changed facts concern, once per round.
+ */
+export type ChainFacts = {
+  setChain(chain: AskedChain): void;
+  removeChain(chainId: number): void;
+  /** Replaces what a paymaster (`namespace/name`) wants to know. */
+  setPaymaster(key: string, questions: PaymasterQuestions): void;
+  removePaymaster(key: string): void;
+  reachability(chainId: number): Reachability;
+  profile(chainId: number, profile: ProfileConfig): ProfileFacts;
+  funding(chainId: number, question: FundingQuestion): FundingLevel;
+  code(chainId: number, address: Address): CodeLevel;
+  /** Resolves when no question is under way; may be called twice. */
+  stop(): Promise<void>;
+};
+
+/** How to reach a chain, and which contracts there are to ask. */
+export type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'>;
+
+export type FactChange = {
+  readonly chainId: number;
+  /** Whether facts of the chain itself changed: reachability or a profile. */
+  readonly isChainChanged: boolean;
+  readonly paymasters: readonly string[];
+};
+
+export type ChainFactsDeps = {
+  readonly chains: Pick<Chains, 'get'>;
+  readonly layouts: Readonly<Record<LayoutId, Layout>>;
+  readonly signers: Signers;
+  readonly timers: Timers;
+  readonly log: Logger;
+  readonly onChange: (change: FactChange) => void;
+};
+
+const settledMs = 30_000;
+const firstRetryMs = 250;
+const longestRetryMs = 15_000;
+/** New questions of one burst share a round. */
+const soonMs = 20;
+
+type Poll = {
+  config: AskedChain | undefined;
+  known: Known;
+  readonly paymasters: Map<string, PaymasterQuestions>;
+  retryMs: number;
+  /** Set while a round waits to begin. */
+  cancel: (() => void) | undefined;
+  running: Promise<void> | undefined;
+  /** A new question came while a round was running. */
+  isPoked: boolean;
+};
+
+export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
+  const polls = new Map<number, Poll>();
+  const chainOf = new Map<string, number>();
+  let isStopped = false;
+
+  return {
+    setChain({ chainId, rpc, profiles }) {
+      const poll = pollOf(chainId);
+      const config = { chainId, rpc, profiles };
+      if (isDeepStrictEqual(poll.config, config)) return;
+      poll.config = config;
+      poke(poll);
+    },
+    removeChain(chainId) {
+      const poll = polls.get(chainId);
+      if (poll === undefined) return;
+      poll.config = undefined;
+      poll.known = nothingKnown();
+      poll.cancel?.();
+      poll.cancel = undefined;
+    },
+    setPaymaster(key, questions) {
+      this.removePaymaster(key);
+      chainOf.set(key, questions.chainId);
+      const poll = pollOf(questions.chainId);
+      poll.paymasters.set(key, questions);
+      if (hasNewQuestion(poll.known, questions)) poke(poll);
+    },
+    removePaymaster(key) {
+      const chainId = chainOf.get(key);
+      if (chainId === undefined) return;
+      chainOf.delete(key);
+      polls.get(chainId)?.paymasters.delete(key);
+    },
+    reachability: (chainId) => polls.get(chainId)?.known.reachability ?? 'Unknown',
+    profile: (chainId, profile) =>
+      polls.get(chainId)?.known.profiles.get(profileKey(profile)) ?? unknownProfile,
+    funding: (chainId, question) => polls.get(chainId)?.known.fundings.get(fundingKey(question)) ?? 'Unknown',
+    code: (chainId, address) => polls.get(chainId)?.known.codes.get(codeKey(address)) ?? 'Unknown',
+    async stop() {
+      isStopped = true;
+      for (const poll of polls.values()) poll.cancel?.();
+      await Promise.all([...polls.values()].map(({ running }) => running));
+    },
+  };
+
+  function pollOf(chainId: number): Poll {
+    const present = polls.get(chainId);
+    if (present !== undefined) return present;
+    const poll: Poll = {
+      config: undefined,
+      known: nothingKnown(),
+      paymasters: new Map(),
+      retryMs: firstRetryMs,
+      cancel: undefined,
+      running: undefined,
+      isPoked: false,
+    };
+    polls.set(chainId, poll);
+    return poll;
+  }
+
+  function poke(poll: Poll): void {
+    poll.retryMs = firstRetryMs;
+    if (poll.running === undefined) schedule(poll, soonMs);
+    else poll.isPoked = true;
+  }
+
+  function schedule(poll: Poll, ms: number): void {
+    poll.cancel?.();
+    poll.cancel = undefined;
+    if (isStopped || poll.config === undefined) return;
+    poll.cancel = deps.timers.after(ms, () => {
+      poll.cancel = undefined;
+      poll.running = run(poll);
+    });
+  }
+
+  async function run(poll: Poll): Promise<void> {
+    poll.isPoked = false;
+    const round = await ask(poll);
+    // From here on without a pause, so that a question that comes now finds no round running and schedules its own.
+    poll.running = undefined;
+    if (isStopped) return;
+    if (round !== undefined) report(poll, round);
+    if (poll.isPoked) return schedule(poll, soonMs);
+    const isSettled = round?.isSettled === true;
+    schedule(poll, isSettled ? settledMs : poll.retryMs);
+    poll.retryMs = isSettled ? firstRetryMs : Math.min(poll.retryMs * 2, longestRetryMs);
+  }
+
+  async function ask({ config, known, paymasters }: Poll): Promise<Round | undefined> {
+    if (config === undefined) return undefined;
+    try {
+      const probe = createProbe({ ...deps, chain: deps.chains.get(config), config });
+      return await askRound(known, collectQuestions(config.profiles, paymasters.values()), probe, deps.log);
+    } catch (error) {
+      deps.log.warn('facts of a chain could not be read', { chainId: config.chainId, error });
+      return undefined;
+    }
+  }
+
+  function report({ config, paymasters }: Poll, { changed, isChainChanged }: Round): void {
+    if (config === undefined || (changed.size === 0 && !isChainChanged)) return;
+    const concerned = [...paymasters].filter(([, questions]) =>
+      keysOfQuestions(questions).some((key) => changed.has(key)),
+    );
+    deps.onChange({ chainId: config.chainId, isChainChanged, paymasters: concerned.map(([key]) => key) });
+  }
+}
+
+function hasNewQuestion(
+  { profiles, fundings, codes }: Known,
+  { profile, funding, contracts }: PaymasterQuestions,
+): boolean {
+  return (
+    (profile !== undefined && !profiles.has(profileKey(profile))) ||
+    (funding !== undefined && !fundings.has(fundingKey(funding))) ||
+    contracts.some((address) => !codes.has(codeKey(address)))
+  );
+}

@@ -1,0 +1,59 @@
+import type { ConditionReason } from '../../core/resources/conditions.js';
+import type { Address } from '../../core/units/address.js';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
+
+/** What was read from a chain, as levels rather than figures: it changes when somebody should know, not each block. */
+export type Reachability = ConditionReason<'Reachable'>;
+export type FundingLevel = Exclude<ConditionReason<'Funded'>, 'NoFundingWallet'>;
+export type CodeLevel = ConditionReason<'ContractCode'>;
+
+/** What a deployed paymaster contract answered; `Unknown` until it was asked and whenever the answer depends on another. */
+export type ProfileFacts = {
+  readonly code: ConditionReason<'CodePresent'>;
+  readonly entryPoint: ConditionReason<'EntryPointMatches'>;
+  readonly hash: ConditionReason<'HashMatches'>;
+  readonly signer: ConditionReason<'SignerAuthorized'>;
+};
+
+export const unknownProfile: ProfileFacts = {
+  code: 'Unknown',
+  entryPoint: 'Unknown',
+  hash: 'Unknown',
+  signer: 'Unknown',
+};
+
+/** A deposit: of a funding wallet inside a contract, or of the contract itself where it keeps one for all. */
+export type FundingQuestion = { readonly profile: ProfileConfig; readonly address: Address };
+
+/** What a paymaster wants to know of its chain. */
+export type PaymasterQuestions = {
+  readonly chainId: number;
+  readonly profile: ProfileConfig | undefined;
+  readonly funding: FundingQuestion | undefined;
+  readonly contracts: readonly Address[];
+};
+
+/** Below this a deposit is `Low`: 0.05 of the native currency, in wei. */
+export const lowDeposit = 50_000_000_000_000_000n;
+
+/** Profiles that differ only in their version bind the same contract, so they are asked about once. */
+export function profileKey({ version: _, defaultFunding: __, ...contract }: ProfileConfig): string {
+  return `profile:${JSON.stringify(contract)}`;
+}
+
+export function fundingKey({ profile, address }: FundingQuestion): string {
+  return `funding:${profile.layout}:${profile.entryPoint}:${profile.sponsorship}:${address}`;
+}
+
+export function codeKey(address: Address): string {
+  return `code:${address}`;
+}
+
+/** Every fact that a paymaster's conditions depend on. */
+export function keysOfQuestions({ profile, funding, contracts }: PaymasterQuestions): readonly string[] {
+  return [
+    ...(profile === undefined ? [] : [profileKey(profile)]),
+    ...(funding === undefined ? [] : [fundingKey(funding)]),
+    ...contracts.map(codeKey),
+  ];
+}

@@ -1,0 +1,157 @@
+import { CallReverted } from '../../core/chain/chain.js';
+import type { Chain } from '../../core/chain/chain.js';
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import { isDomainError } from '../../core/errors.js';
+import type { Layout, LayoutId, SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { Signers } from '../../core/paymaster/signer.js';
+import { toAddressKey } from '../../core/units/address.js';
+import type { Address } from '../../core/units/address.js';
+import { bytesToHex } from '../../core/units/hex.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { lowDeposit, unknownProfile } from './facts.js';
+import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from './facts.js';
+
+/** Asks one chain. Every question answers with a documented reason; `Unknown` when the chain does not answer now. */
+export type Probe = {
+  reachability(): Promise<Reachability>;
+  profile(profile: ProfileConfig): Promise<ProfileFacts>;
+  funding(question: FundingQuestion): Promise<FundingLevel>;
+  code(address: Address): Promise<CodeLevel>;
+};
+
+export type ProbeDeps = {
+  readonly chain: Chain;
+  readonly config: Pick<ChainConfig, 'chainId'>;
+  readonly layouts: Readonly<Record<LayoutId, Layout>>;
+  readonly signers: Signers;
+};
+
+export function createProbe({ chain, config, layouts, signers }: ProbeDeps): Probe {
+  return {
+    async reachability() {
+      const chainId = await unlessUnavailable(chain.chainId());
+      if (chainId === undefined) return 'Unreachable';
+      return chainId === config.chainId ? 'Reachable' : 'WrongChain';
+    },
+
+    async profile(profile) {
+      const signer = signers.get(profile.signerFile)?.address;
+      const missing = { ...unknownProfile, signer: 'SignerNotFound' } as const;
+      const code = await codeOf([profile.entryPoint, profile.sponsorship]);
+      if (code !== 'CodePresent') return { ...(signer === undefined ? missing : unknownProfile), code };
+      const layout = layouts[profile.layout];
+      return {
+        code,
+        entryPoint: await entryPointOf(profile),
+        hash: await hashOf(profile, layout),
+        signer: signer === undefined ? 'SignerNotFound' : await signerOf(profile, layout, signer),
+      };
+    },
+
+    async funding({ profile, address }) {
+      const ownBalance = layouts[profile.layout].sponsorship.fundingBalanceCall;
+      const request =
+        ownBalance === undefined
+          ? { to: profile.entryPoint, data: callWithAddress(balanceOf, profile.sponsorship) }
+          : { to: profile.sponsorship, data: ownBalance(toAddressKey(address)) };
+      const answer = await ask(request);
+      if (typeof answer !== 'string' || !wordPattern.test(answer)) return 'Unknown';
+      const balance = BigInt(answer);
+      if (balance === 0n) return 'Empty';
+      return balance < lowDeposit ? 'Low' : 'Ok';
+    },
+
+    code: (address) => codeOf([address]),
+  };
+
+  async function codeOf(addresses: readonly Address[]): Promise<CodeLevel> {
+    const codes = await unlessUnavailable(Promise.all(addresses.map((address) => chain.code(address))));
+    if (codes === undefined) return 'Unknown';
+    return codes.includes('0x') ? 'NoCode' : 'CodePresent';
+  }
+
+  async function entryPointOf(profile: ProfileConfig): Promise<ProfileFacts['entryPoint']> {
+    const answer = await ask({ to: profile.sponsorship, data: entryPointSelector });
+    if (answer === undefined) return 'Unknown';
+    const matches = answer === addressWord(profile.entryPoint);
+    return matches ? 'EntryPointMatches' : 'OtherEntryPoint';
+  }
+
+  /** Signatures are worth nothing when the contract hashes an operation in another way than we do. */
+  async function hashOf(profile: ProfileConfig, layout: Layout): Promise<ProfileFacts['hash']> {
+    const terms = probeTerms(config.chainId, profile);
+    const data = layout.sponsorship.getHashCall(probeOperation, terms);
+    const answer = await ask({ to: profile.sponsorship, data });
+    if (answer === undefined) return 'Unknown';
+    const matches = answer === bytesToHex(layout.sponsorship.hash(probeOperation, terms));
+    return matches ? 'HashMatches' : 'OtherHash';
+  }
+
+  async function signerOf(
+    profile: ProfileConfig,
+    layout: Layout,
+    signer: Address,
+  ): Promise<ProfileFacts['signer']> {
+    const { data, isAuthorised } = layout.sponsorship.signerCall(signer);
+    const answer = await ask({ to: profile.sponsorship, data });
+    if (answer === undefined) return 'Unknown';
+    return wordPattern.test(answer) && isAuthorised(answer) ? 'Authorized' : 'NotAuthorized';
+  }
+
+  /** The answer of a call; `0x` when the contract reverts, which is an answer; undefined when the chain gives none. */
+  async function ask(request: { readonly to: string; readonly data: Hex }): Promise<Hex | undefined> {
+    const call = chain.call(request).catch((error: unknown) => {
+      if (error instanceof CallReverted) return '0x' as const;
+      throw error;
+    });
+    return unlessUnavailable(call);
+  }
+}
+
+async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return undefined;
+    throw error;
+  }
+}
+
+const wordPattern = /^0x[0-9a-f]{64}$/;
+/** `entryPoint()` and `balanceOf(address)`. */
+const entryPointSelector: Hex = '0xb0d691fe';
+const balanceOf: Hex = '0x70a08231';
+
+function callWithAddress(selector: Hex, address: Address): Hex {
+  return `${selector}${addressWord(address).slice(2)}`;
+}
+
+function addressWord(address: Address): Hex {
+  return `0x${toAddressKey(address).slice(2).padStart(64, '0')}`;
+}
+
+/** Every field has another value, so that swapping or leaving out any of them gives another hash. */
+const probeOperation: FinalUserOperation = {
+  sender: toAddressKey('0x1111111111111111111111111111111111111111'),
+  nonce: (0x2222n << 64n) | 3n,
+  initCode: '0x4444444444444444444444444444444444444444deadbeef',
+  callData: '0x5555555566',
+  callGasLimit: 70_001n,
+  verificationGasLimit: 80_002n,
+  preVerificationGas: 90_003n,
+  maxFeePerGas: 10_000_000_004n,
+  maxPriorityFeePerGas: 1_000_000_005n,
+  signature: '0x',
+};
+
+function probeTerms(chainId: number, profile: ProfileConfig): SponsorshipTerms {
+  return {
+    chainId,
+    paymaster: profile.sponsorship,
+    fundingAddress: toAddressKey('0x6666666666666666666666666666666666666666'),
+    validUntil: 0x7777_7777,
+    validAfter: 0x1234_5678,
+    options: profile.options,
+  };
+}

@@ -1,0 +1,173 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
+import type { Logger } from '../../core/log.js';
+import type { Address } from '../../core/units/address.js';
+import { codeKey, fundingKey, profileKey } from './facts.js';
+import type {
+  CodeLevel,
+  FundingLevel,
+  FundingQuestion,
+  PaymasterQuestions,
+  ProfileFacts,
+  Reachability,
+} from './facts.js';
+import type { Probe } from './probe.js';
+
+/** What is known of one chain. The maps keep their keys in the order in which they were last asked. */
+export type Known = {
+  reachability: Reachability;
+  readonly profiles: Map<string, ProfileFacts>;
+  readonly fundings: Map<string, FundingLevel>;
+  readonly codes: Map<string, CodeLevel>;
+};
+
+export type Questions = {
+  readonly profiles: ReadonlyMap<string, ProfileConfig>;
+  readonly fundings: ReadonlyMap<string, FundingQuestion>;
+  readonly codes: ReadonlyMap<string, Address>;
+};
+
+export type Round = {
+  /** True when every question is answered and every answer is good. */
+  readonly isSettled: boolean;
+  readonly isChainChanged: boolean;
+  /** Keys of the facts that changed. */
+  readonly changed: ReadonlySet<string>;
+};
+
+/** Questions of one kind per round and at once: bounds what a round costs the node, whatever the number of paymasters. */
+const perRound = 200;
+const atOnce = 16;
+
+export function nothingKnown(): Known {
+  return { reachability: 'Unknown', profiles: new Map(), fundings: new Map(), codes: new Map() };
+}
+
+/** Each question once, however many paymasters ask it. */
+export function collectQuestions(
+  profiles: readonly ProfileConfig[],
+  paymasters: Iterable<PaymasterQuestions>,
+): Questions {
+  const fundings = new Map<string, FundingQuestion>();
+  const codes = new Map<string, Address>();
+  for (const { funding, contracts } of paymasters) {
+    if (funding !== undefined) fundings.set(fundingKey(funding), funding);
+    for (const address of contracts) codes.set(codeKey(address), address);
+  }
+  return { profiles: new Map(profiles.map((profile) => [profileKey(profile), profile])), fundings, codes };
+}
+
+/** Asks a chain once and takes what it answers into `known`; what it does not answer stays as it was. */
+export async function askRound(
+  known: Known,
+  questions: Questions,
+  probe: Probe,
+  log: Logger,
+): Promise<Round> {
+  const changed = new Set<string>();
+  const before = known.reachability;
+  known.reachability = await probe.reachability();
+  let isChainChanged = known.reachability !== before;
+  if (known.reachability !== 'Reachable') return { isSettled: false, isChainChanged, changed };
+
+  const ask = <Q, F>(
+    entries: readonly (readonly [string, Q])[],
+    facts: Map<string, F>,
+    answer: (question: Q, key: string) => Promise<F | undefined>,
+    isGood: (fact: F) => boolean,
+  ): Promise<boolean> =>
+    inGroups(entries, async ([key, question]) => {
+      const fact = await answer(question, key).catch((error: unknown) => {
+        log.warn('a fact could not be read', { fact: key, error });
+        return undefined;
+      });
+      if (fact === undefined) return false;
+      if (!isDeepStrictEqual(facts.get(key), fact)) changed.add(key);
+      facts.set(key, fact);
+      return isGood(fact);
+    });
+
+  const good = await Promise.all([
+    ask(
+      [...questions.profiles],
+      known.profiles,
+      async (profile, key) => mergeProfile(known.profiles.get(key), await probe.profile(profile)),
+      isGoodProfile,
+    ),
+    ask(
+      inTurn(questions.fundings, known.fundings),
+      known.fundings,
+      async (question) => unlessUnknown(await probe.funding(question)),
+      (level) => level !== 'Empty',
+    ),
+    ask(
+      // Code that was there once stays: only addresses without it are asked again.
+      inTurn(questions.codes, known.codes).filter(([key]) => known.codes.get(key) !== 'CodePresent'),
+      known.codes,
+      async (address) => unlessUnknown(await probe.code(address)),
+      (code) => code === 'CodePresent',
+    ),
+  ]);
+  isChainChanged ||= [...changed].some((key) => questions.profiles.has(key));
+  forget(known, questions);
+  return { isSettled: good.every(Boolean), isChainChanged, changed };
+}
+
+/** Never answered first, then those answered longest ago; moves them to the end of the order. */
+function inTurn<Q, F>(
+  questions: ReadonlyMap<string, Q>,
+  known: Map<string, F>,
+): readonly (readonly [string, Q])[] {
+  const fresh = [...questions].filter(([key]) => !known.has(key)).slice(0, perRound);
+  const turn: (readonly [string, Q])[] = [...fresh];
+  for (const [key, fact] of [...known]) {
+    if (turn.length >= perRound) break;
+    const question = questions.get(key);
+    if (question === undefined) continue;
+    turn.push([key, question]);
+    known.delete(key);
+    known.set(key, fact);
+  }
+  return turn;
+}
+
+/** Answers whether every answer was good. */
+async function inGroups<Q>(entries: readonly Q[], ask: (entry: Q) => Promise<boolean>): Promise<boolean> {
+  let isGood = true;
+  for (let at = 0; at < entries.length; at += atOnce) {
+    const answers = await Promise.all(entries.slice(at, at + atOnce).map(ask));
+    isGood &&= answers.every(Boolean);
+  }
+  return isGood;
+}
+
+/** Drops what nobody asks any more. */
+function forget(known: Known, questions: Questions): void {
+  for (const key of known.profiles.keys()) if (!questions.profiles.has(key)) known.profiles.delete(key);
+  for (const key of known.fundings.keys()) if (!questions.fundings.has(key)) known.fundings.delete(key);
+  for (const key of known.codes.keys()) if (!questions.codes.has(key)) known.codes.delete(key);
+}
+
+function mergeProfile(known: ProfileFacts | undefined, next: ProfileFacts): ProfileFacts {
+  // Without code nothing else can be known, whatever was known before.
+  if (known === undefined || next.code === 'NoCode') return next;
+  return {
+    code: next.code === 'Unknown' ? known.code : next.code,
+    entryPoint: next.entryPoint === 'Unknown' ? known.entryPoint : next.entryPoint,
+    hash: next.hash === 'Unknown' ? known.hash : next.hash,
+    signer: next.signer === 'Unknown' ? known.signer : next.signer,
+  };
+}
+
+function unlessUnknown<F extends string>(fact: F): F | undefined {
+  return fact === 'Unknown' ? undefined : fact;
+}
+
+function isGoodProfile({ code, entryPoint, hash, signer }: ProfileFacts): boolean {
+  return (
+    code === 'CodePresent' &&
+    entryPoint === 'EntryPointMatches' &&
+    hash === 'HashMatches' &&
+    signer === 'Authorized'
+  );
+}

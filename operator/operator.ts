@@ -1,0 +1,181 @@
+import type { Chains } from '../core/chain/chains.js';
+import type { ConfigStore } from '../core/config/config-store.js';
+import type { PaymasterConfig } from '../core/config/paymaster-config.js';
+import { DomainError } from '../core/errors.js';
+import type { Logger } from '../core/log.js';
+import type { Metrics } from '../core/metrics.js';
+import { layouts } from '../core/paymaster/layouts.js';
+import type { Signers } from '../core/paymaster/signer.js';
+import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
+import type { ResourceStore } from '../core/resources/resource-store.js';
+import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
+import type { Clock } from '../core/units/time.js';
+import { createAbiReader } from './abi-reader.js';
+import { createCache } from './cache.js';
+import { createChainFacts } from './facts/chain-facts.js';
+import { createChainReconciler, createOfferedChains } from './reconcilers/chain.js';
+import { createConnectionSecretWriter } from './reconcilers/connection-secret.js';
+import { allKeys, keysOf } from './reconcilers/mapping.js';
+import { createOrganisationReconciler } from './reconcilers/organisation.js';
+import { createPaymasterReconciler } from './reconcilers/paymaster.js';
+import { createStatusWriter } from './reconcilers/status.js';
+import { createRoots } from './roots.js';
+import { alwaysLeader } from './runtime/leader.js';
+import type { Leader } from './runtime/leader.js';
+import { systemTimers } from './runtime/timers.js';
+import type { Timers } from './runtime/timers.js';
+import { sweep } from './sweep.js';
+
+export type OperatorDeps = {
+  readonly resources: Pick<ResourceStore, 'watch' | 'applyStatus'>;
+  readonly configs: ConfigStore;
+  readonly chains: Pick<Chains, 'get'>;
+  readonly signers: Signers;
+  readonly masterKeys: MasterKeys;
+  readonly connectionSecrets: ConnectionSecrets;
+  /** The JSON-RPC URL that is written into connection secrets. */
+  readonly rpcUrlOf: (config: PaymasterConfig, apiKey: string) => string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** What webhook URLs may name beyond public https hosts. Default: nothing. */
+  readonly webhookRules?: WebhookUrlRules;
+  /** Default: this process is alone. */
+  readonly leader?: Leader;
+  /** Told once when leadership is lost: writing has stopped, and the process should end. */
+  readonly onLost?: () => void;
+  readonly timers?: Timers;
+};
+
+export type Operator = {
+  /** Resolves when everything present is known; a standby stays there until it is elected. */
+  start(): Promise<void>;
+  /** Finishes what is being worked on and hands leadership over; may be called twice, and before `start` is done. */
+  stop(): Promise<void>;
+  /** True when all resources are known and, while this process leads, each was looked at once. */
+  ready(): boolean;
+};
+
+/** Compiled objects whose source went while nobody looked are found this often. */
+const sweepMs = 10 * 60 * 1000;
+
+/**
+ * The control plane: watches the resources, compiles them into the config store and writes their status. It owns the
+ * compiled objects and the statuses and never writes anything else.
+ */
+export function createOperator(deps: OperatorDeps): Operator {
+  const { clock, log, metrics, signers, masterKeys } = deps;
+  const timers = deps.timers ?? systemTimers;
+  const leader = deps.leader ?? alwaysLeader();
+  const webhookRules = deps.webhookRules ?? {};
+  const configs = whileLeading(leader, deps.configs);
+  const resources = whileLeading(leader, { applyStatus: deps.resources.applyStatus.bind(deps.resources) });
+
+  const cache = createCache({ resources: deps.resources, log });
+  const statuses = createStatusWriter({ resources, cache, clock });
+  const readAbi = createAbiReader();
+  const offeredChains = createOfferedChains({ cache, layouts });
+  const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets: deps.connectionSecrets });
+  const facts = createChainFacts({
+    chains: deps.chains,
+    layouts,
+    signers,
+    timers,
+    log,
+    onChange({ chainId, isChainChanged, paymasters }) {
+      roots.add({ paymasters, chains: isChainChanged ? [String(chainId)] : [], organisations: [] });
+    },
+  });
+  const roots = createRoots({
+    reconcilers: {
+      paymasters: createPaymasterReconciler({
+        ...{ cache, configs, statuses, facts, offeredChains, connectionSecrets, signers, layouts },
+        ...{ masterKeys, readAbi, webhookRules, clock },
+      }),
+      chains: createChainReconciler({ cache, configs, statuses, facts, signers, layouts, clock }),
+      organisations: createOrganisationReconciler({ cache, statuses }),
+    },
+    clock,
+    timers,
+    log,
+    metrics,
+  });
+
+  let started: Promise<void> | undefined;
+  let stopped: Promise<void> | undefined;
+  let isSynced = false;
+  let isLeading = false;
+  let cancelSweep: (() => void) | undefined;
+  let sweeping: Promise<void> = Promise.resolve();
+
+  async function run(): Promise<void> {
+    // Changes before the first pass are part of it; before the election they are another's work.
+    await cache.start((change) => {
+      if (isLeading) roots.add(keysOf(change, cache));
+    });
+    isSynced = true;
+    if (stopped !== undefined) return;
+    leader.start();
+    void leader.elected.then(lead);
+    void leader.lost.then(abdicate);
+  }
+
+  function lead(): void {
+    if (stopped !== undefined) return;
+    isLeading = true;
+    log.info('operator works');
+    roots.start(allKeys(cache));
+    sweepAgain(0);
+  }
+
+  function sweepAgain(ms: number): void {
+    cancelSweep = timers.after(ms, () => {
+      sweeping = sweep(cache, configs)
+        .then(roots.add)
+        .catch((error: unknown) =>
+          log.warn('compiled objects could not be compared with their sources', { error }),
+        )
+        .finally(() => {
+          if (stopped === undefined) sweepAgain(sweepMs);
+        });
+    });
+  }
+
+  function abdicate(): void {
+    if (stopped !== undefined) return;
+    log.error('operator lost leadership and stops');
+    deps.onLost?.();
+    void stop();
+  }
+
+  function stop(): Promise<void> {
+    stopped ??= (async () => {
+      isLeading = false;
+      cancelSweep?.();
+      cache.stop();
+      await Promise.all([facts.stop(), roots.stop(), sweeping]);
+      await leader.stop();
+    })();
+    return stopped;
+  }
+
+  return {
+    start: () => (started ??= run()),
+    stop,
+    ready: () => stopped === undefined && isSynced && (!isLeading || roots.isFirstPassDone()),
+  };
+}
+
+/** The functions of a port, each refused as soon as somebody else may lead. */
+function whileLeading<T extends object>(leader: Leader, port: T): T {
+  return new Proxy(port, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...args: readonly unknown[]): unknown => {
+        if (leader.mayWrite()) return Reflect.apply(member, target, args);
+        return Promise.reject(new DomainError('UNAVAILABLE', 'this operator does not lead any more'));
+      };
+    },
+  });
+}

@@ -1,0 +1,161 @@
+import { compileChain } from '../../core/config/compile-chain.js';
+import type { CompiledChain } from '../../core/config/compile-chain.js';
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import { rank } from '../../core/config/ranking.js';
+import { summarise } from '../../core/config/summary.js';
+import { isDomainError } from '../../core/errors.js';
+import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
+import type { Signers } from '../../core/paymaster/signer.js';
+import type { Chain } from '../../core/resources/chain.js';
+import { finding, isConditionTrue, setConditions } from '../../core/resources/conditions.js';
+import type { Finding } from '../../core/resources/conditions.js';
+import type { ChainStatus } from '../../core/resources/chain.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Cache } from '../cache.js';
+import type { ChainFacts } from '../facts/chain-facts.js';
+import { done } from '../runtime/controller.js';
+import type { Reconcile } from '../runtime/controller.js';
+import { writeFeeTokens } from './fee-token.js';
+import { profileFindings, reachabilityFinding } from './findings.js';
+import type { OfferedChains } from './paymaster.js';
+import { runAll } from './status.js';
+import type { StatusWriter } from './status.js';
+
+export type ChainReconcilerDeps = {
+  readonly cache: Cache;
+  readonly configs: Pick<ConfigStore, 'getChain' | 'putChain' | 'deleteChain'>;
+  readonly statuses: StatusWriter;
+  readonly facts: ChainFacts;
+  readonly signers: Signers;
+  readonly layouts: Readonly<Record<LayoutId, Layout>>;
+  readonly clock: Clock;
+};
+
+/** A root of its own: the Chain with a chain id and all FeeTokens on it, compiled into one ChainConfig. */
+export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
+  return async (key) => {
+    const chainId = Number(key);
+    const [chain, ...others] = inOrder(deps.cache.chainsWith(chainId));
+    const feeTokens = deps.cache.feeTokensOn(chainId);
+    if (chain === undefined) {
+      deps.facts.removeChain(chainId);
+      await deps.configs.deleteChain(chainId);
+      await writeFeeTokens(deps, feeTokens, undefined);
+      return done;
+    }
+    const previous = await deps.configs.getChain(chainId);
+    const compiled = compileChain({ chain, feeTokens, layouts: deps.layouts, previous: previous?.config });
+    const programmed = await store(deps, compiled);
+    deps.facts.setChain(compiled.config);
+    await runAll([
+      () => writeChain(deps, chain, compiled, programmed),
+      ...others.map((loser) => () => writeLoser(deps, loser, chain)),
+      () => writeFeeTokens(deps, feeTokens, { compiled, programmed }),
+    ]);
+    return done;
+  };
+}
+
+/** The chains that paymasters may name, from the resources themselves; compiled once per version of each. */
+export function createOfferedChains(deps: Pick<ChainReconcilerDeps, 'cache' | 'layouts'>): OfferedChains {
+  const compiled = new WeakMap<Chain, ChainConfig>();
+  return {
+    get(chainId) {
+      const [chain] = inOrder(deps.cache.chainsWith(chainId));
+      if (chain === undefined) return undefined;
+      const known = compiled.get(chain);
+      if (known !== undefined) return known;
+      const { config } = compileChain({ chain, feeTokens: [], layouts: deps.layouts, previous: undefined });
+      compiled.set(chain, config);
+      return config;
+    },
+    ids: () => [...new Set(deps.cache.all('Chain').map(({ spec }) => spec.chainId))].sort((a, b) => a - b),
+  };
+}
+
+/** One already programmed, else the oldest, holds a chain id. */
+function inOrder(chains: readonly Chain[]): readonly Chain[] {
+  return rank(chains, (chain) => isConditionTrue(chain, 'Programmed'));
+}
+
+async function store({ configs }: ChainReconcilerDeps, { config }: CompiledChain): Promise<Finding> {
+  try {
+    await configs.putChain(config);
+    return finding('Programmed', 'Programmed');
+  } catch (error) {
+    if (!isDomainError(error, 'INVALID_INPUT')) throw error;
+    return finding('Programmed', 'StoreRejected', `The store refused: ${error.message}`);
+  }
+}
+
+async function writeChain(
+  deps: ChainReconcilerDeps,
+  chain: Chain,
+  compiled: CompiledChain,
+  programmed: Finding,
+): Promise<void> {
+  const { chainId } = compiled.config;
+  const reachable = reachabilityFinding(deps.facts.reachability(chainId), chainId);
+  const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
+  const profiles = compiled.profiles.map((profile) => ({
+    version: profile.version,
+    findings:
+      profile.served === undefined
+        ? [profile.accepted]
+        : factsOf(deps, chainId, profile.served, profile.accepted),
+  }));
+  // A profile that is wrong on the chain is shown where it stands, and makes the whole not ready: it is offered.
+  const wrong = profiles.flatMap(({ findings }) => findings).filter(({ type }) => type !== 'Ready');
+  const hold =
+    chain.spec.suspended === true ? finding('Ready', 'Suspended', 'Suspended by spec.suspended.') : undefined;
+  const ready = summarise([...own, reachable, ...wrong], hold);
+  await deps.statuses.write('Chain', chain, [...own, reachable, ready], {
+    profiles: profiles.map(({ version, findings }) => profileStatus(deps, chain, version, findings)),
+  });
+}
+
+function factsOf(
+  deps: ChainReconcilerDeps,
+  chainId: number,
+  profile: ProfileConfig,
+  accepted: Finding,
+): readonly Finding[] {
+  const signer = deps.signers.get(profile.signerFile)?.address;
+  const findings = [accepted, ...profileFindings(deps.facts.profile(chainId, profile), profile, signer)];
+  return [...findings, summarise(findings)];
+}
+
+function profileStatus(
+  { clock }: ChainReconcilerDeps,
+  chain: Chain,
+  version: string,
+  findings: readonly Finding[],
+): NonNullable<ChainStatus['profiles']>[number] {
+  const present = chain.status?.profiles?.find((profile) => profile.version === version);
+  const conditions = setConditions(
+    present?.conditions ?? [],
+    findings,
+    chain.metadata.generation,
+    clock.now(),
+  );
+  return { version, conditions };
+}
+
+function resolvedRefs({ signers }: ChainReconcilerDeps, profiles: readonly ProfileConfig[]): Finding {
+  const missing = [...new Set(profiles.map(({ signerFile }) => signerFile))].filter(
+    (file) => !signers.get(file),
+  );
+  if (missing.length === 0) return finding('ResolvedRefs', 'ResolvedRefs');
+  return finding(
+    'ResolvedRefs',
+    'SignerNotFound',
+    `Mount the key files into the signer directory: ${missing.join(', ')}.`,
+  );
+}
+
+async function writeLoser({ statuses }: ChainReconcilerDeps, loser: Chain, holder: Chain): Promise<void> {
+  const message = `Chain ${holder.metadata.name} has the chainId ${holder.spec.chainId}: delete one.`;
+  const own = [finding('Accepted', 'NameConflict', message), finding('Programmed', 'NotAccepted', message)];
+  await statuses.write('Chain', loser, [...own, summarise(own)], {});
+}

@@ -1,0 +1,122 @@
+import { compileContracts } from '../../core/config/compile-contracts.js';
+import type { CompiledContract, ReadAbi } from '../../core/config/compile-contracts.js';
+import { compilePolicies } from '../../core/config/compile-policies.js';
+import type { CompiledPolicy } from '../../core/config/compile-policies.js';
+import type { CompiledPaymaster } from '../../core/config/compile.js';
+import { summarise } from '../../core/config/summary.js';
+import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import { finding } from '../../core/resources/conditions.js';
+import type { Finding } from '../../core/resources/conditions.js';
+import { parseKey } from '../../core/resources/meta.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Cache } from '../cache.js';
+import type { ChainFacts } from '../facts/chain-facts.js';
+import { codeFinding } from './findings.js';
+import { runAll } from './status.js';
+import type { StatusWriter } from './status.js';
+
+type Deps = {
+  readonly cache: Pick<Cache, 'contractsOf' | 'policiesOf'>;
+  readonly statuses: StatusWriter;
+  readonly facts: Pick<ChainFacts, 'code'>;
+  readonly readAbi: ReadAbi;
+  readonly webhookRules: WebhookUrlRules;
+  readonly clock: Clock;
+};
+
+/** Statuses of the contracts and policies of a paymaster: they are compiled with it, so they are reported with it. */
+export async function writeContracts({ statuses, facts }: Deps, compiled: CompiledPaymaster): Promise<void> {
+  const { chainId } = compiled.config;
+  await runAll(
+    compiled.contracts.map((contract) => async () => {
+      const own = childFindings(contract.accepted, compiled);
+      const code =
+        contract.served === undefined
+          ? []
+          : [codeFinding(facts.code(chainId, contract.served.address), contract.served.address)];
+      const findings = [...own, summarise(own, pausedHold(contract.object.spec.active)), ...code];
+      await statuses.write('SmartContract', contract.object, findings, contractStatus(contract));
+    }),
+  );
+}
+
+export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymaster): Promise<void> {
+  await runAll(
+    compiled.policies.map((policy) => async () => {
+      const own = childFindings(policy.accepted, compiled);
+      const findings = [...own, summarise(own, pausedHold(policy.object.spec.active))];
+      await statuses.write('PaymasterPolicy', policy.object, findings, policyStatus(policy));
+    }),
+  );
+}
+
+/** Statuses of contracts and policies whose Paymaster does not exist: judged by themselves, and waiting for it. */
+export async function writeOrphans(deps: Deps, key: string): Promise<void> {
+  const { name } = parseKey(key);
+  const alone = { previous: undefined, quota: undefined };
+  const contracts = compileContracts(deps.cache.contractsOf(key), { ...alone, readAbi: deps.readAbi });
+  const policies = compilePolicies(deps.cache.policiesOf(key), {
+    ...alone,
+    webhookRules: deps.webhookRules,
+    now: deps.clock.now(),
+  });
+  const message = `There is no Paymaster "${name}" in this namespace: create it, or mend spec.paymasterRef.`;
+  const findingsOf = (accepted: Finding): readonly Finding[] => {
+    const own = [
+      accepted,
+      finding('ResolvedRefs', 'PaymasterNotFound', message),
+      finding('Programmed', 'Pending'),
+    ];
+    return [...own, summarise(own)];
+  };
+  await runAll([
+    ...contracts.map(
+      (contract) => () =>
+        deps.statuses.write(
+          'SmartContract',
+          contract.object,
+          findingsOf(contract.accepted),
+          contractStatus(contract),
+        ),
+    ),
+    ...policies.map((policy) => () => {
+      // No cycle starts before there is a paymaster whose use it could count.
+      const cycle = policy.object.status?.cycle;
+      const status = { policyId: policy.policyId, ...(cycle === undefined ? {} : { cycle }) };
+      return deps.statuses.write('PaymasterPolicy', policy.object, findingsOf(policy.accepted), status);
+    }),
+  ]);
+}
+
+function childFindings(accepted: Finding, { programmed }: CompiledPaymaster): readonly Finding[] {
+  const resolved = finding('ResolvedRefs', 'ResolvedRefs');
+  return [accepted, resolved, childProgrammed(accepted, programmed)];
+}
+
+/**
+ * A child is programmed when what is stored says what it says. A paymaster that may not sign is stored all the same,
+ * with its children; only a form that was not stored leaves them out.
+ */
+function childProgrammed(accepted: Finding, paymaster: Finding): Finding {
+  if (accepted.status !== 'True') return finding('Programmed', 'NotAccepted', accepted.message);
+  const isStored = paymaster.status === 'True' || paymaster.reason === 'NotAccepted';
+  return isStored ? finding('Programmed', 'Programmed') : paymaster;
+}
+
+function pausedHold(active: boolean | undefined): Finding | undefined {
+  return active === false ? finding('Ready', 'Paused', 'Paused: active is false.') : undefined;
+}
+
+function contractStatus({ methods, selectors }: CompiledContract): {
+  methods: readonly string[];
+  selectors: readonly string[];
+} {
+  return { methods, selectors };
+}
+
+function policyStatus({ policyId, cycle }: CompiledPolicy): {
+  policyId: string;
+  cycle?: NonNullable<CompiledPolicy['cycle']>;
+} {
+  return { policyId, ...(cycle === undefined ? {} : { cycle }) };
+}

@@ -1,0 +1,79 @@
+import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
+import type { CompiledPaymaster } from '../../core/config/compile.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { isDomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import { finding } from '../../core/resources/conditions.js';
+import type { Finding } from '../../core/resources/conditions.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
+
+/** Writes what `writeConnectionSecretToRef` asks for; undefined when it asks for nothing. */
+export type ConnectionSecretWriter = {
+  write(paymaster: Paymaster, compiled: CompiledPaymaster): Promise<Finding | undefined>;
+};
+
+export function createConnectionSecretWriter(deps: {
+  readonly secrets: ConnectionSecrets;
+  readonly masterKeys: MasterKeys;
+  readonly rpcUrlOf: (config: PaymasterConfig, apiKey: string) => string;
+  readonly log: Logger;
+}): ConnectionSecretWriter {
+  return {
+    async write(paymaster, compiled) {
+      const { metadata, spec } = paymaster;
+      if (spec.writeConnectionSecretToRef === undefined) return undefined;
+      const name = spec.writeConnectionSecretToRef.name;
+      try {
+        const outcome = await deps.secrets.write({
+          namespace: metadata.namespace ?? '',
+          name,
+          owner: { name: metadata.name, uid: metadata.uid },
+          data: connectionData(paymaster, compiled),
+        });
+        return outcome === 'not-ours'
+          ? finding(
+              'ConnectionSecret',
+              'NotOurs',
+              `Secret "${name}" belongs to somebody else: name another one.`,
+            )
+          : finding('ConnectionSecret', 'Written');
+      } catch (error) {
+        // An outage is tried again with everything else; anything else must not keep the status from being written.
+        if (isDomainError(error, 'UNAVAILABLE') || isDomainError(error, 'WRITE_CONFLICT')) throw error;
+        deps.log.error('a connection secret could not be written', { paymaster: metadata.name, error });
+        return finding(
+          'ConnectionSecret',
+          'WriteFailed',
+          `Secret "${name}" could not be written: see the log.`,
+        );
+      }
+    },
+  };
+
+  function connectionData(
+    { metadata, spec }: Paymaster,
+    { config, policies }: CompiledPaymaster,
+  ): Record<string, string> {
+    const apiKey = deriveApiKey(deps.masterKeys.current, {
+      namespace: config.namespace,
+      name: metadata.name,
+      keyGeneration: spec.keyGeneration ?? 1,
+    });
+    const webhooks = policies.filter(({ object }) => object.spec.policyType === 'WEBHOOK');
+    const keys = webhooks.map(({ object, policyId }) => ({
+      name: object.metadata.name,
+      key: deriveWebhookKey(deps.masterKeys.webhook, policyId),
+    }));
+    const [first] = keys;
+    return {
+      apiKey,
+      rpcUrl: deps.rpcUrlOf(config, apiKey),
+      paymasterId: config.paymasterId,
+      chainId: String(config.chainId),
+      // Of the oldest webhook policy; each has one of its own, and most paymasters have one.
+      ...(first === undefined ? {} : { webhookKey: first.key }),
+      ...Object.fromEntries(keys.map(({ name, key }) => [`webhookKey.${name}`, key])),
+    };
+  }
+}

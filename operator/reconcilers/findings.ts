@@ -1,0 +1,80 @@
+import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { finding } from '../../core/resources/conditions.js';
+import type { Finding } from '../../core/resources/conditions.js';
+import type { Address } from '../../core/units/address.js';
+import type { CodeLevel, FundingLevel, ProfileFacts, Reachability } from '../facts/facts.js';
+
+/** What chains said, in sentences for people: which address, which file, and what to do. */
+
+export function reachabilityFinding(reachability: Reachability, chainId: number): Finding {
+  const messages: Partial<Record<Reachability, string>> = {
+    Unreachable: 'No URL of spec.rpc answers: check the URLs, the network and the node.',
+    WrongChain: `A URL of spec.rpc serves another chain than ${chainId}: mend spec.rpc.`,
+  };
+  return finding('Reachable', reachability, messages[reachability]);
+}
+
+/** Conditions of a profile of a chain; those about the contract first, since the signer's depends on them. */
+export function profileFindings(
+  facts: ProfileFacts,
+  profile: ProfileConfig,
+  signer: Address | undefined,
+): readonly Finding[] {
+  return [...contractFindings(facts, profile), signerFinding(facts, profile, signer)];
+}
+
+export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): readonly Finding[] {
+  const { sponsorship, entryPoint, layout } = profile;
+  const noCode = `EntryPoint ${entryPoint} or contract ${sponsorship} has no code on this chain: deploy it or mend the profile.`;
+  const other = `Contract ${sponsorship} does not name EntryPoint ${entryPoint}: mend entryPoint or addresses of the profile.`;
+  const hash = `Contract ${sponsorship} hashes an operation differently: layout ${layout} or its options are wrong for it.`;
+  return [
+    finding('CodePresent', facts.code, facts.code === 'NoCode' ? noCode : undefined),
+    finding(
+      'EntryPointMatches',
+      facts.entryPoint,
+      facts.entryPoint === 'OtherEntryPoint' ? other : undefined,
+    ),
+    finding('HashMatches', facts.hash, facts.hash === 'OtherHash' ? hash : undefined),
+  ];
+}
+
+export function signerFinding(
+  facts: ProfileFacts,
+  { signerFile, sponsorship }: ProfileConfig,
+  signer: Address | undefined,
+): Finding {
+  // Known without the chain, and the first thing to mend.
+  if (signer === undefined)
+    return finding(
+      'SignerAuthorized',
+      'SignerNotFound',
+      `Mount the key file "${signerFile}" into the signer directory.`,
+    );
+  // The key was mounted since the chain was asked.
+  if (facts.signer === 'SignerNotFound') return finding('SignerAuthorized', 'Unknown');
+  const message = `Contract ${sponsorship} does not accept signer ${signer} of file "${signerFile}": authorise it there, or mount the right key.`;
+  return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
+}
+
+export function fundedFinding(
+  level: FundingLevel,
+  address: Address,
+  { sponsorship }: ProfileConfig,
+): Finding {
+  const messages: Partial<Record<FundingLevel, string>> = {
+    Low: `The deposit of ${address} in contract ${sponsorship} is below 0.05 of the native currency: top it up soon.`,
+    Empty: `${address} has no deposit in contract ${sponsorship}: deposit for it.`,
+  };
+  return finding('Funded', level, messages[level]);
+}
+
+export function noFundingWallet({ version }: ProfileConfig): Finding {
+  const message = `Give spec.funding, or ask the platform for a default funding wallet of version ${version}.`;
+  return finding('Funded', 'NoFundingWallet', message);
+}
+
+export function codeFinding(level: CodeLevel, address: Address): Finding {
+  const message = `${address} has no code on this chain: check the address, or deploy the contract.`;
+  return finding('ContractCode', level, level === 'NoCode' ? message : undefined);
+}

@@ -1,0 +1,103 @@
+import { unreachable } from '../../core/errors.js';
+import { findCondition } from '../../core/resources/conditions.js';
+import type { AnyResource } from '../../core/resources/kinds.js';
+import { formatKey, keyOf } from '../../core/resources/meta.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import { ownerOf } from '../cache.js';
+import type { Cache, Change } from '../cache.js';
+
+/**
+ * What must be looked at again. Paymasters by `namespace/name`, chains by chain id, organisations by namespace: each
+ * root is compiled as a whole, so the other kinds are mapped to the roots that contain them.
+ */
+export type Keys = {
+  readonly paymasters: readonly string[];
+  readonly chains: readonly string[];
+  readonly organisations: readonly string[];
+};
+
+/** The roots that a change touches; none when only a status changed, which is what the operator itself writes. */
+export function keysOf(change: Change, cache: Cache): Keys {
+  if (isStatusOnly(change)) return none;
+  const touched = [change.before, change.after].filter((object) => object !== undefined);
+  const keys = touched.map((object) => keysOfObject(object, cache));
+  return {
+    paymasters: unique(keys.flatMap(({ paymasters }) => paymasters)),
+    chains: unique(keys.flatMap(({ chains }) => chains)),
+    organisations: unique(keys.flatMap(({ organisations }) => organisations)),
+  };
+}
+
+/** Every root that there is something to do for: at the start, and when this process begins to lead. */
+export function allKeys(cache: Cache): Keys {
+  const { paymasters, chains, organisations } = {
+    paymasters: [
+      ...cache.all('Paymaster').map((object) => formatKey(keyOf(object))),
+      ...cache.all('SmartContract').map(ownerOf),
+      ...cache.all('PaymasterPolicy').map(ownerOf),
+    ],
+    chains: [...cache.all('Chain'), ...cache.all('FeeToken')].map(({ spec }) => String(spec.chainId)),
+    organisations: cache.all('Organisation').map(({ spec }) => spec.namespace),
+  };
+  return { paymasters: unique(paymasters), chains: unique(chains), organisations: unique(organisations) };
+}
+
+const none: Keys = { paymasters: [], chains: [], organisations: [] };
+
+function isStatusOnly({ before, after }: Change): boolean {
+  if (before === undefined || after === undefined) return false;
+  return (
+    before.metadata.uid === after.metadata.uid && before.metadata.generation === after.metadata.generation
+  );
+}
+
+function keysOfObject(object: AnyResource, cache: Cache): Keys {
+  switch (object.kind) {
+    case 'SmartContract':
+    case 'PaymasterPolicy':
+      return { ...none, paymasters: [ownerOf(object)] };
+    case 'Paymaster': {
+      // A name or a place in the quota may have become free, or taken.
+      const waiting = cache.paymastersIn(object.metadata.namespace ?? '').filter(waitsForOthers);
+      return { ...none, paymasters: keysOfAll([object, ...cache.rivalsOf(object), ...waiting]) };
+    }
+    case 'Organisation': {
+      const { namespace } = object.spec;
+      return { ...none, organisations: [namespace], paymasters: keysOfAll(cache.paymastersIn(namespace)) };
+    }
+    case 'Chain': {
+      const { chainId } = object.spec;
+      // Paymasters that found no chain say which chains there are.
+      const lost = cache
+        .all('Paymaster')
+        .filter((each) => isRefused(each, 'ResolvedRefs', ['ChainNotFound']));
+      const concerned = [...cache.paymastersOn(chainId), ...lost];
+      return { ...none, chains: [String(chainId)], paymasters: keysOfAll(concerned) };
+    }
+    case 'FeeToken':
+      return { ...none, chains: [String(object.spec.chainId)] };
+    default:
+      return unreachable(object);
+  }
+}
+
+function waitsForOthers(paymaster: Paymaster): boolean {
+  return isRefused(paymaster, 'Accepted', ['NameConflict', 'QuotaExceeded']);
+}
+
+function isRefused(
+  paymaster: Paymaster,
+  type: 'Accepted' | 'ResolvedRefs',
+  reasons: readonly string[],
+): boolean {
+  const condition = findCondition(paymaster.status?.conditions, type);
+  return condition?.status === 'False' && reasons.includes(condition.reason);
+}
+
+function keysOfAll(paymasters: readonly Paymaster[]): readonly string[] {
+  return paymasters.map((paymaster) => formatKey(keyOf(paymaster)));
+}
+
+function unique(keys: readonly string[]): readonly string[] {
+  return [...new Set(keys)];
+}

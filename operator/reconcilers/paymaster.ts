@@ -1,0 +1,208 @@
+import { compilePaymaster, holdsItsName } from '../../core/config/compile.js';
+import type { CompiledPaymaster } from '../../core/config/compile.js';
+import type { ReadAbi } from '../../core/config/compile-contracts.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import { defaultFundingOf } from '../../core/config/funding.js';
+import { paymasterIdOf } from '../../core/config/ids.js';
+import { summarise } from '../../core/config/summary.js';
+import { isDomainError } from '../../core/errors.js';
+import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
+import type { Signers } from '../../core/paymaster/signer.js';
+import { finding, isConditionTrue } from '../../core/resources/conditions.js';
+import type { Finding } from '../../core/resources/conditions.js';
+import { parseKey } from '../../core/resources/meta.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import type { MasterKeys } from '../../core/secrets.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Cache } from '../cache.js';
+import type { ChainFacts } from '../facts/chain-facts.js';
+import type { FundingQuestion } from '../facts/facts.js';
+import { done } from '../runtime/controller.js';
+import type { Reconcile } from '../runtime/controller.js';
+import { writeContracts, writeOrphans, writePolicies } from './children.js';
+import type { ConnectionSecretWriter } from './connection-secret.js';
+import { contractFindings, fundedFinding, noFundingWallet, signerFinding } from './findings.js';
+import { organisationOf } from './organisation.js';
+import { runAll } from './status.js';
+import type { StatusWriter } from './status.js';
+
+export type PaymasterReconcilerDeps = {
+  readonly cache: Cache;
+  readonly configs: Pick<ConfigStore, 'getPaymaster' | 'putPaymaster' | 'deletePaymaster'>;
+  readonly statuses: StatusWriter;
+  readonly facts: ChainFacts;
+  readonly offeredChains: OfferedChains;
+  readonly connectionSecrets: ConnectionSecretWriter;
+  readonly signers: Signers;
+  readonly layouts: Readonly<Record<LayoutId, Layout>>;
+  readonly masterKeys: MasterKeys;
+  readonly readAbi: ReadAbi;
+  readonly webhookRules: WebhookUrlRules;
+  readonly clock: Clock;
+};
+
+/** The chains as their resources stand now, compiled: so that no paymaster waits for a ChainConfig to be stored first. */
+export type OfferedChains = {
+  get(chainId: number): ChainConfig | undefined;
+  ids(): readonly number[];
+};
+
+/**
+ * The root: a Paymaster with its contracts and policies, whether it exists or not. Gathers what it depends on,
+ * compiles, stores the result and writes the status of all of them.
+ */
+export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconcile {
+  return async (key) => {
+    const paymaster = deps.cache.get('Paymaster', parseKey(key));
+    if (paymaster === undefined) {
+      await removePaymaster(deps, key);
+      return done;
+    }
+    const compiled = compilePaymaster(await gather(deps, key, paymaster));
+    const stored = await store(deps, compiled);
+    askChain(deps, key, stored);
+    await writeStatuses(deps, paymaster, stored);
+    return done;
+  };
+}
+
+async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {
+  const { namespace = '', name } = parseKey(key);
+  deps.facts.removePaymaster(key);
+  await deps.configs.deletePaymaster(paymasterIdOf(namespace, name));
+  await writeOrphans(deps, key);
+}
+
+async function gather(
+  deps: PaymasterReconcilerDeps,
+  key: string,
+  paymaster: Paymaster,
+): Promise<Parameters<typeof compilePaymaster>[0]> {
+  const { cache, configs, clock } = deps;
+  const namespace = paymaster.metadata.namespace ?? '';
+  const organisation = organisationOf(cache, namespace);
+  const quota = organisation?.spec.quotas?.paymasters ?? Number.POSITIVE_INFINITY;
+  const rivals = cache.rivalsOf(paymaster);
+  const siblings = cache.countPaymastersIn(namespace) > quota ? cache.paymastersIn(namespace) : rivals;
+  const programmed = new Set(siblings.filter((each) => isConditionTrue(each, 'Programmed')).map(nameOf));
+  // The store, not the status, says which of several of one name is being served: a status can lag or be lost.
+  if (rivals.length > 1)
+    for (const rival of rivals) {
+      const served = await configs.getPaymaster(paymasterIdOf(namespace, nameOf(rival)));
+      if (holdsItsName(served?.config)) programmed.add(nameOf(rival));
+      else programmed.delete(nameOf(rival));
+    }
+  const previous = await configs.getPaymaster(paymasterIdOf(namespace, nameOf(paymaster)));
+  return {
+    paymaster,
+    contracts: cache.contractsOf(key),
+    policies: cache.policiesOf(key),
+    organisation,
+    siblings,
+    programmed,
+    chain: deps.offeredChains.get(paymaster.spec.chainId),
+    offeredChains: deps.offeredChains.ids(),
+    masterKeys: deps.masterKeys,
+    previous: previous?.config,
+    readAbi: deps.readAbi,
+    keepsSponsorBalances: (layout) => deps.layouts[layout].sponsorship.fundingBalanceCall !== undefined,
+    webhookRules: deps.webhookRules,
+    now: clock.now(),
+  };
+}
+
+/** Puts the config, and says so in `programmed` when the store refuses it; an outage is thrown and tried again. */
+async function store(
+  { configs }: PaymasterReconcilerDeps,
+  compiled: CompiledPaymaster,
+): Promise<CompiledPaymaster> {
+  try {
+    await configs.putPaymaster(compiled.config);
+    return compiled;
+  } catch (error) {
+    if (!isDomainError(error, 'INVALID_INPUT')) throw error;
+    return {
+      ...compiled,
+      programmed: finding('Programmed', 'StoreRejected', `The store refused: ${error.message}`),
+    };
+  }
+}
+
+/** Tells the chain facts what this paymaster's conditions depend on. */
+function askChain({ facts }: PaymasterReconcilerDeps, key: string, compiled: CompiledPaymaster): void {
+  facts.setPaymaster(key, {
+    chainId: compiled.config.chainId,
+    profile: compiled.profile,
+    funding: fundingQuestion(compiled),
+    contracts: compiled.contracts.flatMap(({ served }) => (served === undefined ? [] : [served.address])),
+  });
+}
+
+async function writeStatuses(
+  deps: PaymasterReconcilerDeps,
+  paymaster: Paymaster,
+  compiled: CompiledPaymaster,
+): Promise<void> {
+  await runAll([
+    () => writeContracts(deps, compiled),
+    () => writePolicies(deps, compiled),
+    async () => {
+      const secret = await deps.connectionSecrets.write(paymaster, compiled);
+      const findings = paymasterFindings(deps, paymaster, compiled);
+      await deps.statuses.write(
+        'Paymaster',
+        paymaster,
+        secret === undefined ? findings : [...findings, secret],
+        compiled.status,
+      );
+    },
+  ]);
+}
+
+function paymasterFindings(
+  deps: PaymasterReconcilerDeps,
+  paymaster: Paymaster,
+  compiled: CompiledPaymaster,
+): readonly Finding[] {
+  const { accepted, resolved, programmed, openSponsorship, profile } = compiled;
+  const own = [accepted, resolved, programmed];
+  if (profile === undefined)
+    return [...own, summarise(own, hold(deps, paymaster, compiled)), openSponsorship];
+
+  const { chainId } = paymaster.spec;
+  const facts = deps.facts.profile(chainId, profile);
+  const signer = signerFinding(facts, profile, deps.signers.get(profile.signerFile)?.address);
+  const question = fundingQuestion(compiled);
+  const funded =
+    question === undefined
+      ? noFundingWallet(profile)
+      : fundedFinding(deps.facts.funding(chainId, question), question.address, profile);
+  const all = [...own, ...contractFindings(facts, profile), signer, funded];
+  return [...own, summarise(all, hold(deps, paymaster, compiled)), signer, funded, openSponsorship];
+}
+
+/** What keeps an otherwise sound paymaster from sponsoring. */
+function hold(
+  deps: PaymasterReconcilerDeps,
+  { spec }: Paymaster,
+  { config }: CompiledPaymaster,
+): Finding | undefined {
+  if (spec.suspended === true) return finding('Ready', 'Suspended', 'Suspended by spec.suspended.');
+  if (deps.offeredChains.get(spec.chainId)?.suspended === true)
+    return finding('Ready', 'Suspended', `Chain ${spec.chainId} is suspended.`);
+  if (config.invalidPolicies.length > 0)
+    return finding('Ready', 'PolicyInvalid', `Mend or pause: ${config.invalidPolicies.join(', ')}.`);
+  return undefined;
+}
+
+function fundingQuestion({ config, profile }: CompiledPaymaster): FundingQuestion | undefined {
+  if (profile === undefined) return undefined;
+  const address = config.fundingAddress ?? defaultFundingOf(profile, config.namespace);
+  return address && { profile, address };
+}
+
+function nameOf({ metadata }: Paymaster): string {
+  return metadata.name;
+}

@@ -1,0 +1,85 @@
+import type { Logger } from '../core/log.js';
+import type { Metrics } from '../core/metrics.js';
+import type { Clock } from '../core/units/time.js';
+import type { Keys } from './reconcilers/mapping.js';
+import { createControllerInstruments } from './runtime/controller-metrics.js';
+import { createController } from './runtime/controller.js';
+import type { Reconcile } from './runtime/controller.js';
+import { createRateLimiter } from './runtime/rate-limiter.js';
+import type { Timers } from './runtime/timers.js';
+import { createQueueInstruments } from './runtime/work-queue-metrics.js';
+import { createWorkQueue } from './runtime/work-queue.js';
+
+/** The controllers of the operator, one per root kind, each with a queue of its own. */
+export type Roots = {
+  add(keys: Keys): void;
+  /** Begins with the keys of everything present. */
+  start(keys: Keys): void;
+  /** True when each key of the start was worked on once, well or not: a poison one must not hold readiness. */
+  isFirstPassDone(): boolean;
+  stop(): Promise<void>;
+};
+
+const names = ['paymasters', 'chains', 'organisations'] as const;
+type Name = (typeof names)[number];
+
+/** As labels of metrics: the kind that is reconciled, as with controller-runtime. */
+const controllerNames = { paymasters: 'paymaster', chains: 'chain', organisations: 'organisation' } as const;
+const workers = { paymasters: 4, chains: 2, organisations: 1 } as const;
+
+export function createRoots(deps: {
+  readonly reconcilers: Readonly<Record<Name, Reconcile>>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}): Roots {
+  const queueInstruments = createQueueInstruments(deps.metrics, deps.clock);
+  const controllerInstruments = createControllerInstruments(deps.metrics);
+  const pending = new Set<string>();
+  let isStarted = false;
+
+  const roots = names.map((name) => {
+    const controllerName = controllerNames[name];
+    const queue = createWorkQueue({
+      clock: deps.clock,
+      timers: deps.timers,
+      limiter: createRateLimiter(deps.clock),
+      metrics: queueInstruments.forQueue(controllerName),
+    });
+    const reconcile: Reconcile = async (key) => {
+      try {
+        return await deps.reconcilers[name](key);
+      } finally {
+        pending.delete(`${name} ${key}`);
+      }
+    };
+    const controller = createController({
+      queue,
+      reconcile,
+      workers: workers[name],
+      clock: deps.clock,
+      log: deps.log.child({ controller: controllerName }),
+      metrics: controllerInstruments.forController(controllerName, workers[name]),
+    });
+    return { name, queue, controller };
+  });
+
+  function add(keys: Keys): void {
+    for (const { name, queue } of roots) for (const key of keys[name]) queue.add(key);
+  }
+
+  return {
+    add,
+    start(keys) {
+      for (const name of names) for (const key of keys[name]) pending.add(`${name} ${key}`);
+      isStarted = true;
+      add(keys);
+      for (const { controller } of roots) controller.start();
+    },
+    isFirstPassDone: () => isStarted && pending.size === 0,
+    async stop() {
+      await Promise.all(roots.map(({ controller }) => controller.stop()));
+    },
+  };
+}

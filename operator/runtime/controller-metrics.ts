@@ -1,0 +1,70 @@
+import type { Metrics } from '../../core/metrics.js';
+
+export type Outcome = 'success' | 'requeue_after' | 'requeue' | 'error' | 'terminal';
+
+export type ControllerMetrics = {
+  started(): void;
+  finished(outcome: Outcome, seconds: number): void;
+};
+
+export type ControllerInstruments = { forController(name: string, workers: number): ControllerMetrics };
+
+const results = ['success', 'requeue_after', 'requeue', 'error'] as const;
+
+/** Names and labels are controller-runtime's, so that existing dashboards and alerts read them. */
+export function createControllerInstruments(metrics: Metrics): ControllerInstruments {
+  const labels = ['controller'] as const;
+  const total = metrics.counter<'controller' | 'result'>({
+    name: 'controller_runtime_reconcile_total',
+    help: 'Reconciles by result',
+    labels: ['controller', 'result'],
+  });
+  const errors = metrics.counter({
+    name: 'controller_runtime_reconcile_errors_total',
+    help: 'Reconciles that failed',
+    labels,
+  });
+  const terminal = metrics.counter({
+    name: 'controller_runtime_terminal_reconcile_errors_total',
+    help: 'Reconciles that failed and are not tried again',
+    labels,
+  });
+  const time = metrics.histogram({
+    name: 'controller_runtime_reconcile_time_seconds',
+    help: 'Time of a reconcile',
+    labels,
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 60],
+  });
+  const most = metrics.gauge({
+    name: 'controller_runtime_max_concurrent_reconciles',
+    help: 'Workers of a controller',
+    labels,
+  });
+  const active = metrics.gauge({
+    name: 'controller_runtime_active_workers',
+    help: 'Workers that work on a key',
+    labels,
+  });
+  return {
+    forController(controller, workers) {
+      let working = 0;
+      most.with({ controller }).set(workers);
+      active.with({ controller }).set(0);
+      for (const result of results) total.with({ controller, result }).inc(0);
+      errors.with({ controller }).inc(0);
+      terminal.with({ controller }).inc(0);
+      return {
+        started: () => active.with({ controller }).set(++working),
+        finished(outcome, seconds) {
+          active.with({ controller }).set(--working);
+          time.with({ controller }).observe(seconds);
+          // As in controller-runtime, an error that is not tried again counts as an error too.
+          const isError = outcome === 'error' || outcome === 'terminal';
+          total.with({ controller, result: isError ? 'error' : outcome }).inc();
+          if (isError) errors.with({ controller }).inc();
+          if (outcome === 'terminal') terminal.with({ controller }).inc();
+        },
+      };
+    },
+  };
+}

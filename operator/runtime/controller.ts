@@ -1,0 +1,84 @@
+import { isDomainError, TerminalError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type { Clock } from '../../core/units/time.js';
+import type { ControllerMetrics, Outcome } from './controller-metrics.js';
+import type { WorkQueue } from './work-queue.js';
+
+/** What a reconcile asks for: nothing more, or a planned visit. A failure is thrown. */
+export type Result = { readonly requeueAfterMs?: number };
+export const done: Result = {};
+
+/** Makes the world right for one key. Gets a key and never an event, so it may run twice, late or after a missed one. */
+export type Reconcile = (key: string) => Promise<Result>;
+
+export type Controller = {
+  start(): void;
+  /** Stops taking keys and resolves when the present work is done; may be called twice. */
+  stop(): Promise<void>;
+};
+
+export type ControllerDeps = {
+  readonly queue: WorkQueue;
+  readonly reconcile: Reconcile;
+  /** Keys worked on at once; never one key twice. */
+  readonly workers: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ControllerMetrics;
+};
+
+/**
+ * Works off a queue. Four outcomes: done; a planned visit; a thrown error, tried again with growing waits; a
+ * TerminalError, not tried again until the input changes. An error fails one key and never the process.
+ */
+export function createController(deps: ControllerDeps): Controller {
+  const { queue, metrics, clock } = deps;
+  let running: Promise<unknown> | undefined;
+  return {
+    start() {
+      running ??= Promise.all(Array.from({ length: deps.workers }, work));
+    },
+    async stop() {
+      const drained = queue.stop();
+      // Never started: nobody will ever work off what is in the queue.
+      if (running !== undefined) await Promise.all([drained, running]);
+    },
+  };
+
+  async function work(): Promise<void> {
+    for (let key = await queue.next(); key !== undefined; key = await queue.next()) {
+      const startedAt = clock.now();
+      metrics.started();
+      metrics.finished(await workOn(key), (clock.now() - startedAt) / 1000);
+      queue.done(key);
+    }
+  }
+
+  async function workOn(key: string): Promise<Outcome> {
+    try {
+      const { requeueAfterMs } = await deps.reconcile(key);
+      queue.forget(key);
+      if (requeueAfterMs === undefined) return 'success';
+      queue.addAfter(key, requeueAfterMs);
+      return 'requeue_after';
+    } catch (error) {
+      return fail(key, error);
+    }
+  }
+
+  function fail(key: string, error: unknown): Outcome {
+    if (error instanceof TerminalError) {
+      deps.log.warn('reconcile cannot succeed until the input changes', { key, reason: error.reason, error });
+      queue.forget(key);
+      return 'terminal';
+    }
+    // Somebody else wrote first: a look at the new state is all that it takes.
+    if (isDomainError(error, 'WRITE_CONFLICT')) {
+      queue.addRateLimited(key);
+      return 'requeue';
+    }
+    deps.log.warn('reconcile failed and is tried again', { key, retries: queue.retries(key), error });
+    queue.addRateLimited(key);
+    return 'error';
+  }
+}

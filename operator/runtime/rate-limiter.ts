@@ -1,0 +1,55 @@
+import type { Clock } from '../../core/units/time.js';
+
+/** How long a key waits before it is tried again; a port of client-go's default limiter. */
+export type RateLimiter = {
+  /** Milliseconds to wait; counts a failure of the key. */
+  when(key: string): number;
+  /** Failures of the key since it was last forgotten. */
+  retries(key: string): number;
+  /** The key succeeded, or will not be tried again. */
+  forget(key: string): void;
+};
+
+export type RateLimits = {
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** Retries per second over all keys, and how many may come at once. */
+  readonly perSecond: number;
+  readonly burst: number;
+};
+
+export const clientGoLimits: RateLimits = { firstMs: 5, longestMs: 1_000_000, perSecond: 10, burst: 100 };
+
+/**
+ * The longer of two waits: per key doubling from 5 ms to 1000 s, so that a poison key grows quiet; over all keys a
+ * bucket of 10 per second with a burst of 100, so that an outage that fails every key does not become a storm.
+ */
+export function createRateLimiter(clock: Clock, limits: RateLimits = clientGoLimits): RateLimiter {
+  const failures = new Map<string, number>();
+  const bucket = createBucket(clock, limits);
+  return {
+    when(key) {
+      const count = failures.get(key) ?? 0;
+      failures.set(key, count + 1);
+      // 2 ** 1024 is Infinity, which the bound brings back: no overflow however often a key fails.
+      return Math.max(Math.min(limits.firstMs * 2 ** count, limits.longestMs), bucket.reserve());
+    },
+    retries: (key) => failures.get(key) ?? 0,
+    forget: (key) => void failures.delete(key),
+  };
+}
+
+/** A token bucket that goes into debt: each reservation says when its token will be there. */
+function createBucket(clock: Clock, { perSecond, burst }: RateLimits): { reserve(): number } {
+  let tokens = burst;
+  let countedAt = clock.now();
+  return {
+    reserve() {
+      const now = clock.now();
+      // A clock that was set back gives no tokens and takes none.
+      tokens = Math.min(burst, tokens + (Math.max(0, now - countedAt) / 1000) * perSecond) - 1;
+      countedAt = now;
+      return tokens >= 0 ? 0 : (-tokens / perSecond) * 1000;
+    },
+  };
+}

@@ -1,0 +1,13 @@
+/** The only source of delays, beside the clock that tells the time: tests pass both from one virtual time. */
+export type Timers = {
+  /** Runs `action` once after `ms` milliseconds; the answer cancels it and may be called at any time. */
+  after(ms: number, action: () => void): () => void;
+};
+
+export const systemTimers: Timers = {
+  after(ms, action) {
+    // setTimeout fires at once for more than 2^31 - 1 ms; waking early is harmless to level-triggered work.
+    const timer = setTimeout(action, Math.min(ms, 2_147_483_647));
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,133 @@
+import type { Clock } from '../../core/units/time.js';
+import type { RateLimiter } from './rate-limiter.js';
+import type { Timers } from './timers.js';
+import type { QueueMetrics } from './work-queue-metrics.js';
+
+/**
+ * Keys that need work; a port of client-go's work queue.
+ *
+ * - Fair: keys are handed out in the order in which they became ready.
+ * - Stingy: a key added many times before it is worked on is worked on once.
+ * - Never twice at once: a key added while it is worked on is handed out again after `done`, not before.
+ * - Delays keep the earliest time asked for a key.
+ * - After `stop` nothing is taken in and nothing more is handed out: a level-triggered start finds it all again.
+ */
+export type WorkQueue = {
+  add(key: string): void;
+  /** Adds the key in `ms` milliseconds. */
+  addAfter(key: string, ms: number): void;
+  /** Adds the key after a wait that grows with its failures. */
+  addRateLimited(key: string): void;
+  forget(key: string): void;
+  retries(key: string): number;
+  /** The next key; waits for one; undefined when the queue was stopped. */
+  next(): Promise<string | undefined>;
+  /** Must be called once for each key that `next` gave. */
+  done(key: string): void;
+  /** Keys that are ready and not worked on. */
+  size(): number;
+  /** True when no key is ready or worked on; delayed keys do not count. */
+  isIdle(): boolean;
+  /** Drops all keys but those being worked on, and resolves when these are done. May be called twice. */
+  stop(): Promise<void>;
+};
+
+export type WorkQueueDeps = {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly limiter: RateLimiter;
+  readonly metrics: QueueMetrics;
+};
+
+export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDeps): WorkQueue {
+  // `dirty` holds keys that need work, `active` keys being worked on. A key may be in both: it changed meanwhile, and
+  // done() makes it ready again. A key is in `ready` exactly when it is dirty and not active.
+  const dirty = new Set<string>();
+  const active = new Map<string, number>();
+  const ready = new Set<string>();
+  const waiting = new Map<string, { readonly at: number; readonly cancel: () => void }>();
+  const takers: ((key: string | undefined) => void)[] = [];
+  let isStopped = false;
+  const drained = Promise.withResolvers<void>();
+
+  function add(key: string): void {
+    if (isStopped || dirty.has(key)) return;
+    dirty.add(key);
+    metrics.added(key);
+    if (active.has(key)) return;
+    ready.add(key);
+    hand();
+  }
+
+  function addAfter(key: string, ms: number): void {
+    if (isStopped) return;
+    if (ms <= 0) return add(key);
+    const at = clock.now() + ms;
+    const pending = waiting.get(key);
+    if (pending !== undefined && pending.at <= at) return;
+    pending?.cancel();
+    const cancel = timers.after(ms, () => {
+      waiting.delete(key);
+      add(key);
+    });
+    waiting.set(key, { at, cancel });
+  }
+
+  /** Gives ready keys to waiting workers. */
+  function hand(): void {
+    while (takers.length > 0 && ready.size > 0) takers.shift()?.(take());
+  }
+
+  function endWhenDrained(): void {
+    if (isStopped && active.size === 0) drained.resolve();
+  }
+
+  function take(): string | undefined {
+    const [key] = ready;
+    if (key === undefined) return undefined;
+    ready.delete(key);
+    dirty.delete(key);
+    active.set(key, clock.now());
+    metrics.taken(key);
+    return key;
+  }
+
+  return {
+    add,
+    addAfter,
+    addRateLimited(key) {
+      metrics.retried();
+      addAfter(key, limiter.when(key));
+    },
+    forget: (key) => limiter.forget(key),
+    retries: (key) => limiter.retries(key),
+    next() {
+      if (ready.size > 0 && takers.length === 0) return Promise.resolve(take());
+      if (isStopped) return Promise.resolve(undefined);
+      return new Promise((resolve) => takers.push(resolve));
+    },
+    done(key) {
+      const startedAt = active.get(key);
+      if (startedAt === undefined) return;
+      active.delete(key);
+      metrics.finished((clock.now() - startedAt) / 1000);
+      if (dirty.has(key)) ready.add(key);
+      hand();
+      endWhenDrained();
+    },
+    size: () => ready.size,
+    isIdle: () => dirty.size === 0 && active.size === 0,
+    stop() {
+      if (!isStopped) {
+        isStopped = true;
+        for (const { cancel } of waiting.values()) cancel();
+        waiting.clear();
+        dirty.clear();
+        ready.clear();
+        for (const taker of takers.splice(0)) taker(undefined);
+        endWhenDrained();
+      }
+      return drained.promise;
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { ConfigStore } from '../core/config/config-store.js';
+import { paymasterIdOf } from '../core/config/ids.js';
+import { formatKey, keyOf } from '../core/resources/meta.js';
+import type { Cache } from './cache.js';
+import type { Keys } from './reconcilers/mapping.js';
+
+/**
+ * Compares what is served with what there is: deletes compiled objects whose source is gone (its deletion may have
+ * happened while no operator ran), and answers the sources that are not served, so that they are compiled again.
+ */
+export async function sweep(
+  cache: Cache,
+  configs: Pick<ConfigStore, 'listPaymasters' | 'listChains' | 'deletePaymaster' | 'deleteChain'>,
+): Promise<Keys> {
+  const served = new Set<string>();
+  for (const { config } of await configs.listPaymasters()) {
+    const source = { namespace: config.namespace, name: config.objectName };
+    if (cache.get('Paymaster', source) === undefined) await configs.deletePaymaster(config.paymasterId);
+    else served.add(config.paymasterId);
+  }
+  const servedChains = new Set<number>();
+  for (const { config } of await configs.listChains()) {
+    if (cache.chainsWith(config.chainId).length === 0) await configs.deleteChain(config.chainId);
+    else servedChains.add(config.chainId);
+  }
+  const lostPaymasters = cache
+    .all('Paymaster')
+    .filter(({ metadata }) => !served.has(paymasterIdOf(metadata.namespace ?? '', metadata.name)));
+  const lostChains = cache.all('Chain').filter(({ spec }) => !servedChains.has(spec.chainId));
+  return {
+    paymasters: lostPaymasters.map((paymaster) => formatKey(keyOf(paymaster))),
+    chains: lostChains.map(({ spec }) => String(spec.chainId)),
+    organisations: [],
+  };
+}
