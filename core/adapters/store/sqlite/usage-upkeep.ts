@@ -5,7 +5,6 @@ import { image } from './usage-image.js';
 import type { UsageJournal } from './usage-journal.js';
 import type { UsageState } from './usage-state.js';
 
-const minJournalBytes = 4 * 1024 * 1024;
 const forgetEveryMs = 60_000;
 /** A clock that is set back by less than this finds every counter again. */
 const graceMs = 600_000;
@@ -22,16 +21,23 @@ export class UsageUpkeep {
   readonly #state: UsageState;
   readonly #journal: UsageJournal;
   readonly #log: Logger;
+  readonly #compactAtBytes: number;
   #forgetAt = 0;
   #imageAtBytes: number;
   #running: IterableIterator<void> | undefined;
   #next: NodeJS.Immediate | undefined;
 
-  constructor(deps: { readonly state: UsageState; readonly journal: UsageJournal; readonly log: Logger }) {
+  constructor(deps: {
+    readonly state: UsageState;
+    readonly journal: UsageJournal;
+    readonly log: Logger;
+    readonly compactAtBytes: number;
+  }) {
     this.#state = deps.state;
     this.#journal = deps.journal;
     this.#log = deps.log;
-    this.#imageAtBytes = Math.max(minJournalBytes, deps.journal.imageBytes());
+    this.#compactAtBytes = deps.compactAtBytes;
+    this.#imageAtBytes = Math.max(deps.compactAtBytes, deps.journal.imageBytes());
   }
 
   /**
@@ -100,7 +106,7 @@ export class UsageUpkeep {
     }
     if (row.length > 0) writer.add(`[${row.join(',')}]`);
     writer.finish();
-    this.#imageAtBytes = Math.max(minJournalBytes, this.#journal.imageBytes());
+    this.#imageAtBytes = Math.max(this.#compactAtBytes, this.#journal.imageBytes());
     this.#log.debug('usage store compacted', { imageBytes: this.#journal.imageBytes() });
   }
 }

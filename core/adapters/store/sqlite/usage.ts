@@ -18,10 +18,14 @@ import { balanceOf, findAccount, reservationOf, reserved, UsageState, type Chang
 import type { Counter } from './usage-counters.js';
 import { UsageUpkeep } from './usage-upkeep.js';
 
+const defaultCompactAtBytes = 4 * 1024 * 1024;
+
 type Deps = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: Metrics;
+  /** Size of the journal from which it is replaced by an image. Default 4 MiB. */
+  readonly compactAtBytes?: number;
 };
 
 /**
@@ -83,7 +87,12 @@ class JournalledUsageStore implements UsageStore {
     this.#journal = deps.journal;
     this.#clock = deps.clock;
     this.#log = deps.log;
-    this.#upkeep = new UsageUpkeep({ state, journal: deps.journal, log: deps.log });
+    this.#upkeep = new UsageUpkeep({
+      state,
+      journal: deps.journal,
+      log: deps.log,
+      compactAtBytes: deps.compactAtBytes ?? defaultCompactAtBytes,
+    });
     const commits = (deps.metrics ?? noMetrics).counter<'outcome'>({
       name: 'paymaster_usage_commits_total',
       help: 'Transactions of the embedded usage store, by outcome: ok or failed.',
