@@ -18,6 +18,7 @@ import { createRpcRouter, type RpcRouter } from './rpc/router.js';
 import { createExplain } from './sponsorship/explain.js';
 import { createSigningBatch } from './sponsorship/signing-batch.js';
 import { createSponsor } from './sponsorship/sponsor.js';
+import { createSponsorStub } from './sponsorship/stub.js';
 import { timeDependencies } from './sponsorship/timing.js';
 import { warmUp } from './sponsorship/warm-up.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
@@ -57,7 +58,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks }, instruments);
   const sponsor = createSponsor({ view, heads, signing, clock, ...waits });
   const explain = createExplain({ view, heads, clock, ...waits });
-  const methods = createMethods({ view, sponsor, explain, clock });
+  const sponsorStub = createSponsorStub({ view, heads, clock, ...waits });
+  const methods = createMethods({ view, sponsor, sponsorStub, explain, clock });
   let isWarm = false;
 
   return {

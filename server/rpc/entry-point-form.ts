@@ -1,7 +1,7 @@
-import { DomainError, invalidInput, quote } from '../../core/errors.js';
-import { refusals } from '../../core/policy/verdict.js';
+import { invalidInput, quote } from '../../core/errors.js';
 import { isAddressText } from '../../core/units/address.js';
 import type { Sponsorship, SponsorRequest } from '../sponsorship/request.js';
+import { refused } from '../sponsorship/stub.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcResult } from './method.js';
@@ -43,11 +43,31 @@ export function parseEntryPointParams(
   return request;
 }
 
+/**
+ * ERC-7677: `[operation, entryPoint, chainId, context]`. The chain of the request must be the paymaster's; it may be hex
+ * as the ERC says, or a number.
+ */
+export function parseErc7677Params(
+  params: readonly unknown[],
+  profile: ServedProfile,
+  paymaster: ServedPaymaster,
+  requestId: string,
+): SponsorRequest {
+  const [operation, entryPoint, chainId, context] = params;
+  const isText = typeof chainId === 'string' && /^(?:0x[0-9a-fA-F]{1,14}|[0-9]{1,15})$/.test(chainId);
+  if (!(isText || typeof chainId === 'number') || Number(chainId) !== paymaster.chainId)
+    throw invalidInput([
+      { field: 'params[2]', expected: `the chain of this paymaster, ${paymaster.chainId}`, value: quote(chainId) },
+    ]);
+  const form = { entryPoint, context, contextPath: 'params[3]' };
+  return parseEntryPointParams(operation, form, profile, paymaster, requestId);
+}
+
 /** The documented result where sponsored; throws SPONSORSHIP_REFUSED otherwise. */
 export function renderOrRefuse(
   sponsorship: Sponsorship,
   render: (sponsored: Extract<Sponsorship, { outcome: 'sponsored' }>) => RpcResult = renderSponsorship,
 ): RpcResult {
   if (sponsorship.outcome === 'sponsored') return render(sponsorship);
-  throw new DomainError('SPONSORSHIP_REFUSED', refusals[sponsorship.reason], { reason: sponsorship.reason });
+  throw refused(sponsorship);
 }

@@ -1,15 +1,19 @@
 import { pm_explainSponsorship, type ExplainMethodDeps } from './pm_explainSponsorship.js';
 import { pm_getFeeQuoteOrData } from './pm_getFeeQuoteOrData.js';
+import { pm_getPaymasterData } from './pm_getPaymasterData.js';
+import { pm_getPaymasterStubData, type StubMethodDeps } from './pm_getPaymasterStubData.js';
 import { pm_sponsorUserOperation, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import type { RpcMethod } from './method.js';
 
-export type MethodDeps = SponsorMethodDeps & ExplainMethodDeps;
+export type MethodDeps = SponsorMethodDeps & ExplainMethodDeps & StubMethodDeps;
 
 /** Every method that is served, by the name that clients call. */
 export function createMethods(deps: MethodDeps) {
   return {
     pm_sponsorUserOperation: pm_sponsorUserOperation(deps),
     pm_getFeeQuoteOrData: pm_getFeeQuoteOrData(deps),
+    pm_getPaymasterStubData: pm_getPaymasterStubData(deps),
+    pm_getPaymasterData: pm_getPaymasterData(deps),
     pm_explainSponsorship: pm_explainSponsorship(deps),
   } as const satisfies Record<string, RpcMethod>;
 }

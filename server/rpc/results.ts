@@ -1,6 +1,8 @@
 import { renderPaymaster } from '../../core/userop/render.js';
 import type { GasLimits } from '../../core/userop/user-operation.js';
+import type { Hex } from '../../core/units/hex.js';
 import type { Sponsorship } from '../sponsorship/request.js';
+import type { ServedProfile } from '../view/served-chain.js';
 import type { RpcResult } from './method.js';
 
 /**
@@ -34,10 +36,7 @@ function head(paymasterAndData: string, limits: GasLimits): string {
   );
 }
 
-/** Result of `pm_getPaymasterData` (ERC-7677): `paymasterAndData` on EntryPoint 0.6, the unpacked fields in hex later. */
-export function renderPaymasterData(sponsorship: Extract<Sponsorship, { outcome: 'sponsored' }>): RpcResult {
-  const { profile, paymasterAndData } = sponsorship;
-  const fields =
-    profile.entryPointVersion === '0.6' ? { paymasterAndData } : renderPaymaster(paymasterAndData);
-  return { json: JSON.stringify(fields) };
+/** The paymaster's fields in the names and hex of ERC-7677: `paymasterAndData` on EntryPoint 0.6, unpacked ones later. */
+export function renderErc7677(profile: ServedProfile, paymasterAndData: Hex): Readonly<Record<string, unknown>> {
+  return profile.entryPointVersion === '0.6' ? { paymasterAndData } : renderPaymaster(paymasterAndData);
 }

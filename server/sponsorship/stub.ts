@@ -1,0 +1,40 @@
+import { DomainError } from '../../core/errors.js';
+import { refusals, type Refusal } from '../../core/policy/verdict.js';
+import type { Hex } from '../../core/units/hex.js';
+import { toSeconds } from '../../core/units/time.js';
+import type { ServedProfile } from '../view/served-chain.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { gatherCase, type CaseDeps } from './case.js';
+import { stubData } from './gas-limits.js';
+import type { SponsorRequest } from './request.js';
+import { decideAtOnce } from './rules.js';
+import { peekUsage, type StageDeps } from './stages.js';
+import { termsOf } from './terms.js';
+
+/** Data of the length and shape that the signed data will have, for a wallet's own gas estimate. */
+export type Stub = { readonly profile: ServedProfile; readonly paymasterAndData: Hex };
+
+export type SponsorStub = (paymaster: ServedPaymaster, request: SponsorRequest) => Promise<Stub>;
+
+/**
+ * The stub stage of ERC-7677: everything that can be refused already is refused here (SPONSORSHIP_REFUSED), before the
+ * wallet asks its user. Reserves nothing, signs nothing, asks no webhook.
+ */
+export function createSponsorStub(deps: CaseDeps & StageDeps): SponsorStub {
+  return async (paymaster, request) => {
+    // Whatever limits the wallet sends are placeholders: it estimates with what it gets here.
+    const facts = gatherCase(deps, paymaster, { ...request, calculateGasLimits: true });
+    const verdict = decideAtOnce(facts);
+    if (!verdict.pass) throw refused(verdict);
+    const usage = await peekUsage(deps, facts);
+    if (usage.outcome === 'refused') throw refused(usage.refusal);
+    const { profile } = facts;
+    const terms = termsOf(facts, toSeconds(deps.clock.now()));
+    return { profile, paymasterAndData: stubData(profile, request.op, terms) };
+  };
+}
+
+/** A refusal in the forms whose clients know nothing but errors. */
+export function refused({ reason }: Pick<Refusal, 'reason'>): DomainError {
+  return new DomainError('SPONSORSHIP_REFUSED', refusals[reason], { reason });
+}
