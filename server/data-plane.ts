@@ -10,6 +10,7 @@ import type { Clock } from '../core/units/time.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
 import type { Instruments } from './ops/instruments.js';
 import type { ReadinessCheck } from './ops/readiness.js';
+import { createFollower, type Follower } from './follower/follower.js';
 import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
 import { createRateLimiter } from './rpc/rate-limit.js';
@@ -18,6 +19,7 @@ import { createRpcRouter, type RpcRouter } from './rpc/router.js';
 import { createExplain } from './sponsorship/explain.js';
 import { createSigningBatch } from './sponsorship/signing-batch.js';
 import { createSponsor } from './sponsorship/sponsor.js';
+import { withNewAccounts } from './sponsorship/new-accounts.js';
 import { createSponsorStub } from './sponsorship/stub.js';
 import { timeDependencies } from './sponsorship/timing.js';
 import { warmUp } from './sponsorship/warm-up.js';
@@ -29,7 +31,8 @@ export type DataPlaneDeps = {
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;
-  readonly heads: Heads;
+  /** Newest blocks and fees. Default: a follower of every served chain, which also settles what was reserved. */
+  readonly heads?: Heads;
   /** Default: simulation on the chain's node, its bundler where that cannot. */
   readonly estimator?: GasEstimator;
   /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
@@ -46,14 +49,18 @@ export type DataPlane = {
   readonly checks: readonly ReadinessCheck[];
   /** Resolves when configs are synced and the sponsor path is warm. */
   start(): Promise<void>;
-  stop(): void;
+  stop(): Promise<void>;
 };
 
 export function createDataPlane(deps: DataPlaneDeps): DataPlane {
-  const { configs, usage, chains, signers, clock, log, instruments, heads } = deps;
+  const { configs, chains, signers, clock, log, instruments } = deps;
   const view = createConfigView({ configs, signers, clock, log, instruments });
+  const follower = deps.heads === undefined ? followChains(deps, view) : undefined;
+  const heads = deps.heads ?? follower?.heads ?? noHeads;
+  const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower);
   const estimator =
-    deps.estimator ?? createGasEstimator({ chains, endpoint: (chainId) => view.chain(chainId), clock, log });
+    deps.estimator ??
+    createGasEstimator({ chains, endpoint: (chainId) => view.chain(chainId)?.config, clock, log });
   const signing = createSigningBatch({ instruments });
   const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks }, instruments);
   const sponsor = createSponsor({ view, heads, signing, clock, ...waits });
@@ -81,7 +88,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
         name: 'usage-store',
         action: 'Check that the usage store answers; without it nothing is signed.',
         isReady: async () => {
-          await usage.ping();
+          await deps.usage.ping();
           return true;
         },
       },
@@ -89,6 +96,11 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
         name: 'signers',
         action: 'Mount the signing key of at least one profile; the log names the files that are missing.',
         isReady: () => hasSigner(view),
+      },
+      {
+        name: 'chains-followed',
+        action: 'Check that the chains answer; the log names those that do not.',
+        isReady: () => follower?.ready() ?? true,
       },
       {
         name: 'warm-up',
@@ -99,14 +111,28 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
 
     async start() {
       await view.start();
+      follower?.start();
       await warmUp(view.chains(), { signing, clock });
       isWarm = true;
     },
-    stop() {
+    async stop() {
       isWarm = false;
       view.stop();
+      await follower?.stop();
     },
   };
+}
+
+function followChains({ usage, chains, clock, log, instruments }: DataPlaneDeps, view: ConfigView): Follower {
+  return createFollower({
+    usage,
+    chains,
+    chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
+    fundingAccounts: (chainId) => view.fundingAccounts(chainId),
+    clock,
+    log,
+    instruments,
+  });
 }
 
 /** A replica without any chain is ready too: there is nothing to sign for, and chains arrive while it runs. */
@@ -114,3 +140,5 @@ function hasSigner(view: ConfigView): boolean {
   const profiles = [...view.chains()].flatMap((chain) => [...chain.profiles.values()]);
   return profiles.length === 0 || profiles.some((profile) => profile.signer() !== undefined);
 }
+
+const noHeads: Heads = { get: () => undefined };

@@ -29,8 +29,8 @@ export type ServerDeps = {
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;
-  /** Newest blocks and fees. */
-  readonly heads: Heads;
+  /** Newest blocks and fees. Default: a follower of every served chain, which also settles what was reserved. */
+  readonly heads?: Heads;
   /** Default: simulation on the chain's node, its bundler where that cannot. */
   readonly estimator?: GasEstimator;
   /** Proxies in front that each append to X-Forwarded-For. Default 0. */
@@ -99,7 +99,7 @@ export function createServer(deps: ServerDeps): Server {
   async function stop(): Promise<void> {
     isStopping = true;
     await http.stop(drainMs);
-    dataPlane?.stop();
+    await dataPlane?.stop();
     ops.stop();
   }
 

@@ -57,7 +57,11 @@ export function parseErc7677Params(
   const isText = typeof chainId === 'string' && /^(?:0x[0-9a-fA-F]{1,14}|[0-9]{1,15})$/.test(chainId);
   if (!(isText || typeof chainId === 'number') || Number(chainId) !== paymaster.chainId)
     throw invalidInput([
-      { field: 'params[2]', expected: `the chain of this paymaster, ${paymaster.chainId}`, value: quote(chainId) },
+      {
+        field: 'params[2]',
+        expected: `the chain of this paymaster, ${paymaster.chainId}`,
+        value: quote(chainId),
+      },
     ]);
   const form = { entryPoint, context, contextPath: 'params[3]' };
   return parseEntryPointParams(operation, form, profile, paymaster, requestId);

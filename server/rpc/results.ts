@@ -37,6 +37,9 @@ function head(paymasterAndData: string, limits: GasLimits): string {
 }
 
 /** The paymaster's fields in the names and hex of ERC-7677: `paymasterAndData` on EntryPoint 0.6, unpacked ones later. */
-export function renderErc7677(profile: ServedProfile, paymasterAndData: Hex): Readonly<Record<string, unknown>> {
+export function renderErc7677(
+  profile: ServedProfile,
+  paymasterAndData: Hex,
+): Readonly<Record<string, unknown>> {
   return profile.entryPointVersion === '0.6' ? { paymasterAndData } : renderPaymaster(paymasterAndData);
 }

@@ -23,10 +23,12 @@ export async function warmUp(
   { signing, clock }: { readonly signing: SigningBatch; readonly clock: Clock },
 ): Promise<void> {
   const profiles = [...chains].flatMap((chain) =>
-    [...chain.profiles.values()].filter((profile) => profile.signer()),
+    [...chain.profiles.values()]
+      .filter((profile) => profile.signer() !== undefined)
+      .map((profile) => ({ chain, profile })),
   );
-  for (const profile of profiles) {
-    const method = dummyMethod(profile, signing, clock);
+  for (const { chain, profile } of profiles) {
+    const method = dummyMethod(chain, signing, clock);
     const paymaster = dummyPaymaster(profile);
     const each = Math.max(16, Math.ceil(rounds / profiles.length));
     for (let round = 0; round < each; round += 1)
@@ -38,16 +40,13 @@ export async function warmUp(
   }
 }
 
-function dummyMethod(profile: ServedProfile, signing: SigningBatch, clock: Clock): RpcMethod {
+function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): RpcMethod {
   const chain: ServedChain = {
+    ...served,
     chainId: 0,
     suspended: false,
-    rpc: {},
     gas: {},
     guards: new WeakMap(),
-    delegates: new Set(),
-    profiles: new Map([[profile.version, profile]]),
-    defaultFundings: new Set(),
   };
   const view = {
     chain: () => chain,

@@ -5,11 +5,13 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Signers } from '../../core/paymaster/signer.js';
+import type { AccountId } from '../../core/policy/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
+import { createFundingCensus } from './funding-census.js';
 import { createKeyLookup } from './key-lookup.js';
-import { compileChain, type ServedChain, type ServedProfile } from './served-chain.js';
+import { compileChain, fundingAccounts, type ServedChain, type ServedProfile } from './served-chain.js';
 import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
 
@@ -32,6 +34,8 @@ export type ConfigView = {
   chains(): Iterable<ServedChain>;
   /** True when operations of several paymasters served here can draw on the same account, so that rivals must be told apart. */
   sharesAccount(paymaster: ServedPaymaster, profile: ServedProfile, funding: AddressKey): boolean;
+  /** Balances inside contracts that the paymasters of a chain draw on. */
+  fundingAccounts(chainId: number): readonly AccountId[];
   /** Milliseconds since the store last confirmed that this is current. */
   staleness(): number;
   readonly synced: boolean;
@@ -57,7 +61,7 @@ export function createConfigView({ configs, signers, clock, log, instruments }: 
   const byKey = new Map<string, ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
-  const census = createCensus();
+  const census = createFundingCensus();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
   const counts = {
@@ -143,6 +147,10 @@ export function createConfigView({ configs, signers, clock, log, instruments }: 
       profile.tellsSponsorsApart
         ? census.sharesFunding(funding, chains.get(paymaster.chainId)?.defaultFundings.has(funding) ?? false)
         : census.sharesChain(paymaster.chainId),
+    fundingAccounts(chainId) {
+      const chain = chains.get(chainId);
+      return chain === undefined ? [] : fundingAccounts(chain, census.wallets(chainId));
+    },
     staleness() {
       if (watch === undefined) return Number.POSITIVE_INFINITY;
       const age = clock.now() - watch.confirmedAt();
@@ -168,28 +176,4 @@ export function createConfigView({ configs, signers, clock, log, instruments }: 
 function acceptsKey(paymaster: ServedPaymaster, sha256: string, now: number): boolean {
   const end = paymaster.keyEnds?.get(sha256);
   return end === undefined || now < end;
-}
-
-/** Counts who draws on which funding wallet. Chains are not told apart: a wallet used on two is counted as shared, which is safe. */
-function createCensus() {
-  const byFunding = new Map<AddressKey | 'default', number>();
-  const byChain = new Map<number, number>();
-  const change = (paymaster: ServedPaymaster, by: number): void => {
-    bump(byFunding, paymaster.fundingAddress ?? 'default', by);
-    bump(byChain, paymaster.chainId, by);
-  };
-  return {
-    add: (paymaster: ServedPaymaster) => change(paymaster, 1),
-    remove: (paymaster: ServedPaymaster) => change(paymaster, -1),
-    sharesChain: (chainId: number): boolean => (byChain.get(chainId) ?? 0) > 1,
-    /** Whoever has no wallet of its own uses some profile's default, which may be this very wallet. */
-    sharesFunding: (funding: AddressKey, isDefault: boolean): boolean =>
-      (byFunding.get(funding) ?? 0) + (isDefault ? (byFunding.get('default') ?? 0) : 0) > 1,
-  };
-}
-
-function bump<K>(counts: Map<K, number>, key: K, by: number): void {
-  const next = (counts.get(key) ?? 0) + by;
-  if (next === 0) counts.delete(key);
-  else counts.set(key, next);
 }

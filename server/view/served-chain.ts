@@ -5,16 +5,17 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import { userOpHasher } from '../../core/paymaster/user-op-hash.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/price-guard/compile.js';
+import type { AccountId } from '../../core/policy/usage-store.js';
 import type { GasCaps } from '../../core/resources/paymaster.js';
 import { toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
 import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import type { FundingCensus } from './funding-census.js';
 
 /** One chain as requests need it. Replaced as a whole when its config changes. */
 export type ServedChain = {
   readonly chainId: number;
+  readonly config: ChainConfig;
   readonly suspended: boolean;
-  readonly rpc: ChainConfig['rpc'];
-  readonly bundlerUrl?: string;
   readonly gas: GasCaps;
   /** Guards by the paymasters' own caps: compiled when first asked for, and gone with this object. */
   readonly guards: WeakMap<GasCaps, PriceGuard>;
@@ -75,9 +76,8 @@ export function compileChain(config: ChainConfig, signers: Signers, log: Logger)
   );
   return Object.freeze({
     chainId: config.chainId,
+    config,
     suspended: config.suspended,
-    rpc: config.rpc,
-    ...(config.bundlerUrl === undefined ? {} : { bundlerUrl: config.bundlerUrl }),
     gas: config.gas,
     guards: new WeakMap(),
     delegates: new Set(config.delegates.map(toAddressKey)),
@@ -125,6 +125,23 @@ export function guardOf({ guards, gas }: ServedChain, caps: GasCaps): PriceGuard
   const guard = compilePriceGuard(caps, gas);
   guards.set(caps, guard);
   return guard;
+}
+
+/** The balances behind a chain's profiles: each wallet in the contract of its version, and every default wallet. */
+export function fundingAccounts(
+  { profiles }: ServedChain,
+  wallets: ReturnType<FundingCensus['wallets']>,
+): readonly AccountId[] {
+  const accounts = new Map<string, AccountId>();
+  const add = (contract: AddressKey, fundingAddress: AddressKey): void =>
+    void accounts.set(`${contract} ${fundingAddress}`, { contract, fundingAddress });
+  for (const profile of profiles.values()) {
+    if (!profile.keepsBalances) continue;
+    if (profile.defaultFunding !== undefined) add(profile.contractKey, profile.defaultFunding.address);
+    for (const wallet of wallets.get(profile.version)?.keys() ?? [])
+      if (wallet !== 'default') add(profile.contractKey, wallet);
+  }
+  return [...accounts.values()];
 }
 
 /** True when the platform lets this organisation draw on the profile's default wallet. */

@@ -1,0 +1,26 @@
+import { isDomainError } from '../../core/errors.js';
+import type { ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
+import type { Follower } from '../follower/follower.js';
+
+type Asked = Pick<UsageStore, 'reserve' | 'peek' | 'noteSigned'>;
+
+/**
+ * A usage store that knows every account. The first operation that draws on a new wallet or contract reads its balance
+ * from the chain instead of failing until the follower comes by.
+ */
+export function withNewAccounts(usage: Asked, { ensureAccount }: Pick<Follower, 'ensureAccount'>): Asked {
+  const twice = async <T>(request: ReserveRequest, ask: () => Promise<T>): Promise<T> => {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isDomainError(error, 'UNAVAILABLE') || error.details.reason !== 'DEPOSIT_UNKNOWN') throw error;
+    }
+    await Promise.all(request.accounts.map((account) => ensureAccount(request.key.chainId, account)));
+    return ask();
+  };
+  return {
+    reserve: (request) => twice(request, () => usage.reserve(request)),
+    peek: (request) => twice(request, () => usage.peek(request)),
+    noteSigned: (key, userOpHash) => usage.noteSigned(key, userOpHash),
+  };
+}
