@@ -24,33 +24,40 @@ const maxGas = 16_777_216n;
 export function createTransactor(chain: Chain, privateKey: string): Transactor {
   const wallet = new Wallet(privateKey);
   const address = parseAddress(wallet.address);
+  let last: Promise<void> = Promise.resolve();
 
   return {
     address,
-    async send(what, { to, data, value = 0n }) {
-      const [chainId, nonce, block, gas] = await Promise.all([
-        chain.chainId(),
-        chain.request('eth_getTransactionCount', [address, 'latest']),
-        chain.block('latest'),
-        chain.request('eth_estimateGas', [{ from: address, to, data, value: `0x${value.toString(16)}` }]),
-      ]);
-      const margin = (BigInt(String(gas)) * 13n) / 10n;
-      const tip = 1_000_000_000n;
-      const raw = await wallet.signTransaction({
-        type: 2,
-        chainId,
-        nonce: Number(nonce),
-        to,
-        data,
-        value,
-        gasLimit: margin < maxGas ? margin : maxGas,
-        maxPriorityFeePerGas: tip,
-        maxFeePerGas: (block?.baseFeePerGas ?? 0n) * 2n + tip,
-      });
-      const hash = await chain.request('eth_sendRawTransaction', [raw]);
-      await mined(chain, what, hash);
+    send(what, call) {
+      // In a row also when called at once: each transaction takes the nonce that the one before has left.
+      const sent = last.then(() => sendOne(what, call));
+      last = sent.catch(() => {});
+      return sent;
     },
   };
+
+  async function sendOne(what: string, { to, data, value = 0n }: Call): Promise<void> {
+    const [chainId, nonce, block, gas] = await Promise.all([
+      chain.chainId(),
+      chain.request('eth_getTransactionCount', [address, 'latest']),
+      chain.block('latest'),
+      chain.request('eth_estimateGas', [{ from: address, to, data, value: `0x${value.toString(16)}` }]),
+    ]);
+    const margin = (BigInt(String(gas)) * 13n) / 10n;
+    const tip = 1_000_000_000n;
+    const raw = await wallet.signTransaction({
+      type: 2,
+      chainId,
+      nonce: Number(nonce),
+      to,
+      data,
+      value,
+      gasLimit: margin < maxGas ? margin : maxGas,
+      maxPriorityFeePerGas: tip,
+      maxFeePerGas: (block?.baseFeePerGas ?? 0n) * 2n + tip,
+    });
+    await mined(chain, what, await chain.request('eth_sendRawTransaction', [raw]));
+  }
 }
 
 /** Address of `initCode` behind the deterministic deployer: the same on every chain. */

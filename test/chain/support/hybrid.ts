@@ -116,7 +116,7 @@ async function signTokenPayment07(
   const abi = new Interface([
     `function getHash(${userOperation07} op, uint48, uint48, address, uint256, uint32) view returns (bytes32)`,
   ]);
-  const head = `${paymaster.toLowerCase()}${hex(60_000n, 16)}${hex(100_000n, 16)}`;
+  const head = `${paymaster.toLowerCase()}${hex(90_000n, 16)}${hex(100_000n, 16)}`;
   const data = encodeWith(abi, 'getHash', [
     userOperation07Values(op, asHex(head)),
     terms.validUntil,
