@@ -1,4 +1,4 @@
-import { toAddressKey } from '../units/address.js';
+import { addressKeyAt } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import { Undecodable, callOf } from './call.js';
@@ -39,7 +39,7 @@ function readPacked(callData: Hex, execution: Range): Call {
   const at = 2 + 2 * execution.start;
   return callOf(
     callData,
-    toAddressKey(`0x${callData.slice(at, at + 40)}`),
+    addressKeyAt(callData, execution.start),
     BigInt(`0x${callData.slice(at + 40, at + 104)}`),
     { start: dataStart, end: execution.end },
   );

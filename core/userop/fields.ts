@@ -7,6 +7,13 @@ import type { Hex } from '../units/hex.js';
 /** geth's pool takes no larger transaction, so nothing longer can be mined. */
 export const maxBytes = 128 * 1024;
 
+/** Width of an unsigned integer field. */
+export type Width = { readonly bits: number; readonly max: bigint };
+
+export function uint(bits: number): Width {
+  return { bits, max: (1n << BigInt(bits)) - 1n };
+}
+
 const quantityPattern = /^(?:0x[0-9a-fA-F]+|[0-9]+)$/;
 const notLowerHex = /[^0-9a-f]/;
 const notHex = /[^0-9a-fA-F]/;
@@ -37,22 +44,22 @@ export class Fields {
     return undefined;
   }
 
-  /** Hex, decimal text or a safe integer, at most `bits` wide; undefined when missing (absent, null, '' or '0x'). */
-  quantity(name: string, bits: number, options: { readonly secret?: boolean } = {}): bigint | undefined {
+  /** Hex, decimal text or a safe integer, at most `width` wide; undefined when missing (absent, null, '' or '0x'). */
+  quantity(name: string, width: Width, options: { readonly secret?: boolean } = {}): bigint | undefined {
     const value = this.input[name];
     if (isMissing(value)) return undefined;
     const quantity = parseQuantity(value);
-    if (quantity !== undefined && quantity >> BigInt(bits) === 0n) return quantity;
+    if (quantity !== undefined && quantity <= width.max) return quantity;
     const expected =
       quantity === undefined
         ? 'a quantity as 0x hex, decimal text or a safe integer'
-        : `at most ${bits} bits wide`;
+        : `at most ${width.bits} bits wide`;
     this.problem(name, expected, options.secret === true ? undefined : value);
     return 0n;
   }
 
-  required(name: string, bits: number, options: { readonly secret?: boolean } = {}): bigint {
-    const quantity = this.quantity(name, bits, options);
+  required(name: string, width: Width, options: { readonly secret?: boolean } = {}): bigint {
+    const quantity = this.quantity(name, width, options);
     if (quantity === undefined) this.problem(name, 'given', this.input[name]);
     return quantity ?? 0n;
   }

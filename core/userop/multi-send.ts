@@ -1,4 +1,4 @@
-import { toAddressKey, zeroAddress } from '../units/address.js';
+import { addressKeyAt, toAddressKey, zeroAddress } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import { multiSendContracts, multiSendSelector } from './account-functions.js';
@@ -31,7 +31,7 @@ function readTransaction(callData: Hex, at: number, end: number): Call {
   if (at + headerSize > end) throw new Undecodable(`the transaction at byte ${at} of multiSend is cut off`);
   const operation = callData.slice(2 + 2 * at, 4 + 2 * at);
   const words = new AbiReader(callData, { start: at + 21, end }, 2);
-  const target = toAddressKey(`0x${callData.slice(4 + 2 * at, 44 + 2 * at)}`);
+  const target = addressKeyAt(callData, at + 1);
   if (operation === '01')
     throw new Undecodable(`delegate call to ${target} inside multiSend`, 'DELEGATE_CALL');
   if (operation !== '00') throw new Undecodable(`operation 0x${operation} inside multiSend`);

@@ -2,11 +2,12 @@ import { invalidInput, quote } from '../errors.js';
 import { hexSize } from '../units/hex.js';
 import type { Hex } from '../units/hex.js';
 import { eip7702Factory, is7702InitCode } from './eip-7702.js';
-import { Fields, isRecord } from './fields.js';
+import { Fields, isRecord, uint } from './fields.js';
 import type { Eip7702Auth, EntryPointVersion, UserOperation } from './user-operation.js';
 
 // Every EntryPoint refuses an operation with a gas field above 2^120 - 1 (AA94), narrower than the fields themselves.
-const gasBits = 120;
+const gas = uint(120);
+const word = uint(256);
 
 /**
  * Parses what a client sent as a user operation. Quantities may be hex, decimal text or safe integers; absent, null, ''
@@ -24,16 +25,16 @@ export function parseUserOperation(
     throw invalidInput([{ field: path, expected: 'a user operation object', value: quote(input) }]);
   const fields = new Fields(input, path);
   const sender = fields.requiredAddress('sender');
-  const nonce = fields.required('nonce', 256);
+  const nonce = fields.required('nonce', word);
   const initCode = readInitCode(fields, version);
   const callData = fields.bytes('callData', { required: true });
   const limits = fields.isGiven('accountGasLimits')
     ? readPacked(fields, 'accountGasLimits', 'verificationGasLimit', 'callGasLimit')
-    : [fields.quantity('verificationGasLimit', gasBits), fields.quantity('callGasLimit', gasBits)];
+    : [fields.quantity('verificationGasLimit', gas), fields.quantity('callGasLimit', gas)];
   const fees = fields.isGiven('gasFees')
     ? readPacked(fields, 'gasFees', 'maxPriorityFeePerGas', 'maxFeePerGas')
-    : [fields.required('maxPriorityFeePerGas', gasBits), fields.required('maxFeePerGas', gasBits)];
-  const preVerificationGas = fields.quantity('preVerificationGas', gasBits);
+    : [fields.required('maxPriorityFeePerGas', gas), fields.required('maxFeePerGas', gas)];
+  const preVerificationGas = fields.quantity('preVerificationGas', gas);
   const signature = fields.bytes('signature', { secret: true });
   const eip7702Auth = readAuthorization(fields);
   fields.done();
@@ -56,14 +57,14 @@ export function parseUserOperation(
 function readPacked(fields: Fields, name: string, high: string, low: string): readonly [bigint, bigint] {
   for (const unpacked of [high, low])
     if (fields.isGiven(unpacked)) fields.problem(unpacked, `left out when ${name} is given`);
-  const word = fields.bytes(name);
-  if (hexSize(word) !== 32) {
+  const packed = fields.bytes(name);
+  if (hexSize(packed) !== 32) {
     fields.problem(name, '32 bytes as 0x hex', fields.raw(name));
     return [0n, 0n];
   }
-  const values = [BigInt(word.slice(0, 34)), BigInt(`0x${word.slice(34)}`)] as const;
-  if (values[0] >> BigInt(gasBits) !== 0n || values[1] >> BigInt(gasBits) !== 0n)
-    fields.problem(name, `two values of at most ${gasBits} bits`, fields.raw(name));
+  const values = [BigInt(packed.slice(0, 34)), BigInt(`0x${packed.slice(34)}`)] as const;
+  if (values[0] > gas.max || values[1] > gas.max)
+    fields.problem(name, `two values of at most ${gas.bits} bits`, fields.raw(name));
   return values;
 }
 
@@ -95,14 +96,14 @@ function readFactory(fields: Fields, version: EntryPointVersion): Hex {
 function readAuthorization(operation: Fields): Eip7702Auth | undefined {
   const fields = operation.nested('eip7702Auth');
   if (fields === undefined) return undefined;
-  const yParity = fields.required('yParity', 256);
+  const yParity = fields.required('yParity', word);
   if (yParity > 1n) fields.problem('yParity', '0 or 1', fields.raw('yParity'));
   return {
     address: fields.requiredAddress('address'),
-    chainId: fields.required('chainId', 256),
-    nonce: fields.required('nonce', 64),
-    r: wordHex(fields.required('r', 256, { secret: true })),
-    s: wordHex(fields.required('s', 256, { secret: true })),
+    chainId: fields.required('chainId', word),
+    nonce: fields.required('nonce', uint(64)),
+    r: wordHex(fields.required('r', word, { secret: true })),
+    s: wordHex(fields.required('s', word, { secret: true })),
     yParity: yParity === 1n ? 1 : 0,
   };
 }

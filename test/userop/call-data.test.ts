@@ -160,7 +160,6 @@ describe('what ethers encodes is read back', () => {
 test('the table’s selectors are those of its signatures', () => {
   for (const [selector, { signature }] of accountFunctions) {
     const name = signature.slice(0, signature.indexOf('('));
-    // The vendor's cheap selectors belong to the very names, found by search.
     expect(new Interface([`function ${signature}`]).getFunction(name)?.selector).toBe(selector);
   }
 });
@@ -257,9 +256,7 @@ describe('what is refused', () => {
     },
     {
       name: 'a length beyond multiSend',
-      callData: multiSend([
-        `${packTransaction(aCall()).slice(0, -16)}05a9059cbb`.replace('00000004', '00000004'),
-      ]),
+      callData: multiSend([packTransaction(aCall()).slice(0, -2)]),
       reason: 'CALLDATA_UNDECODABLE',
     },
     {
@@ -364,10 +361,10 @@ describe('nothing is accepted that ethers reads otherwise', () => {
         const theirs = byEthers[signature]?.(mutated) ?? [];
         expect(ours).toEqual(theirs.map((call) => ({ ...call, target: call.target.toLowerCase() })));
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
     // Both outcomes occur often, so neither half of the property is empty.
-    expect(seen.accepted).toBeGreaterThan(100);
-    expect(seen.refused).toBeGreaterThan(100);
+    expect(seen.accepted).toBeGreaterThan(25);
+    expect(seen.refused).toBeGreaterThan(25);
   });
 });

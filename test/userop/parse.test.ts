@@ -77,7 +77,9 @@ describe('a user operation is parsed', () => {
   });
 
   test('packed gas fields are taken apart: the high half comes first in the name', () => {
-    const { callGasLimit, verificationGasLimit, maxFeePerGas, maxPriorityFeePerGas, ...rest } = anOperation();
+    const { callGasLimit, verificationGasLimit, ...others } = anOperation();
+    const { maxFeePerGas, maxPriorityFeePerGas, ...rest } = others;
+    expect(BigInt(verificationGasLimit)).toBe(0x39447n);
     const packed = {
       ...rest,
       accountGasLimits: `0x${'39447'.padStart(32, '0')}${'1e241'.padStart(32, '0')}`,
@@ -85,7 +87,7 @@ describe('a user operation is parsed', () => {
     };
     expect(parseUserOperation(packed, '0.7')).toEqual(
       parseUserOperation(
-        { ...rest, callGasLimit, verificationGasLimit: '0x39447', maxFeePerGas, maxPriorityFeePerGas },
+        { ...rest, callGasLimit, verificationGasLimit, maxFeePerGas, maxPriorityFeePerGas },
         '0.7',
       ),
     );
