@@ -79,7 +79,7 @@ function unreadable(name: string, expected: string, value: string): ManifestFile
 }
 
 function isNotFound(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }
 
 function messageOf(error: unknown): string {

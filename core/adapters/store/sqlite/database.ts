@@ -166,8 +166,10 @@ function explained(path: string, error: unknown): unknown {
   }
 }
 
-function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
+type SqliteError = { readonly code: 'ERR_SQLITE_ERROR'; readonly errcode: number; readonly message: string };
+
+function isSqliteError(error: unknown): error is SqliteError {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
 }
 
 function textOf(error: unknown): string {

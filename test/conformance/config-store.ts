@@ -1,0 +1,227 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
+import { maxContracts, type PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { isDomainError } from '../../core/errors.js';
+import { aChainConfig, addressOf, aPaymasterConfig, sha256 } from '../build/configs.js';
+import { until } from '../support/until.js';
+
+export type ConfigStoreHarness = {
+  readonly store: ConfigStore;
+  /** The same data after an orderly stop. */
+  reopen(): Promise<ConfigStore>;
+  stop(): Promise<void>;
+};
+
+/** What every config store guarantees; see the port. */
+export function configStoreConformance(
+  implementation: string,
+  create: () => Promise<ConfigStoreHarness>,
+): void {
+  describe(`config store on ${implementation}`, () => {
+    let harness: ConfigStoreHarness;
+    let store: ConfigStore;
+
+    beforeEach(async () => {
+      harness = await create();
+      store = harness.store;
+    });
+    afterEach(() => harness.stop());
+
+    const idOf = (n: number) => `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`;
+    const config = (n: number, overrides: Partial<PaymasterConfig> = {}) =>
+      aPaymasterConfig({
+        paymasterId: idOf(n),
+        objectName: `shop-${n}`,
+        keys: [{ sha256: sha256(`key ${n}`) }],
+        ...overrides,
+      });
+
+    describe('a put', () => {
+      test('stores the whole config with generation 1', async () => {
+        const result = await store.putPaymaster(config(1));
+        expect(result).toMatchObject({ changed: true, configGeneration: 1 });
+        expect(await store.getPaymaster(idOf(1))).toEqual({
+          config: { ...config(1), configGeneration: 1 },
+          hash: result.hash,
+        });
+      });
+
+      test('of the same content writes nothing, whatever generation and order of members it has', async () => {
+        const first = await store.putPaymaster(config(1));
+        const turned = Object.fromEntries(Object.entries(config(1)).reverse());
+        const again = await store.putPaymaster({ ...config(1), ...turned, configGeneration: 77 });
+        expect(again).toEqual({ ...first, changed: false });
+      });
+
+      test('of other content raises the generation by one', async () => {
+        const first = await store.putPaymaster(config(1));
+        const second = await store.putPaymaster(config(1, { suspended: true }));
+        expect(second).toMatchObject({ changed: true, configGeneration: 2 });
+        expect(second.hash).not.toBe(first.hash);
+        expect((await store.getPaymaster(idOf(1)))?.config.suspended).toBe(true);
+      });
+
+      test('after a delete goes on counting, since usage stores refuse a generation they have seen', async () => {
+        await store.putPaymaster(config(1));
+        await store.putPaymaster(config(1, { suspended: true }));
+        await store.deletePaymaster(idOf(1));
+        const again = await store.putPaymaster(config(1));
+        expect(again.changed).toBe(true);
+        expect(again.configGeneration).toBeGreaterThan(2);
+      });
+
+      test('that is too large is refused and leaves what is stored', async () => {
+        await store.putPaymaster(config(1));
+        const contract = (n: number) => ({ name: `c${n}`, address: addressOf(n), selectors: [] });
+        const tooMany = Array.from({ length: maxContracts + 1 }, (_, n) => contract(n));
+        const tooLong = [{ ...contract(1), name: 'x'.repeat(600 * 1024) }];
+        for (const contracts of [tooMany, tooLong]) {
+          const error = await store.putPaymaster(config(1, { contracts })).catch((reason: unknown) => reason);
+          expect(isDomainError(error, 'INVALID_INPUT')).toBe(true);
+        }
+        expect((await store.getPaymaster(idOf(1)))?.config).toEqual({ ...config(1), configGeneration: 1 });
+      });
+
+      test('keeps the argument as the caller has it', async () => {
+        const mine = config(1);
+        await store.putPaymaster(mine);
+        expect(mine).toEqual(config(1));
+      });
+    });
+
+    test('chains are kept by chain id, apart from paymasters', async () => {
+      await store.putChain(aChainConfig({ chainId: 1 }));
+      const result = await store.putChain(aChainConfig({ chainId: 10, suspended: true }));
+      expect((await store.getChain(10))?.config).toEqual(
+        aChainConfig({ chainId: 10, suspended: true, configGeneration: result.configGeneration }),
+      );
+      expect((await store.listChains()).map(({ config: { chainId } }) => chainId).toSorted()).toEqual([
+        1, 10,
+      ]);
+      expect(await store.listPaymasters()).toEqual([]);
+      await store.deleteChain(10);
+      expect(await store.getChain(10)).toBeUndefined();
+    });
+
+    test('a list holds every config', async () => {
+      for (let n = 1; n <= 3; n++) await store.putPaymaster(config(n));
+      await store.deletePaymaster(idOf(2));
+      expect(
+        (await store.listPaymasters()).map(({ config: { paymasterId } }) => paymasterId).toSorted(),
+      ).toEqual([idOf(1), idOf(3)]);
+    });
+
+    describe('a look-up by key', () => {
+      test('finds the config that accepts it, by each of its keys', async () => {
+        const [old, current] = [sha256('old'), sha256('current')];
+        await store.putPaymaster(config(1, { keys: [{ sha256: current }, { sha256: old }] }));
+        await store.putPaymaster(config(2));
+        expect((await store.findByKey(old))?.paymasterId).toBe(idOf(1));
+        expect((await store.findByKey(current))?.paymasterId).toBe(idOf(1));
+      });
+
+      test('finds nothing by a key that was replaced or never was', async () => {
+        await store.putPaymaster(config(1, { keys: [{ sha256: sha256('old') }] }));
+        await store.putPaymaster(config(1, { keys: [{ sha256: sha256('new') }] }));
+        expect(await store.findByKey(sha256('old'))).toBeUndefined();
+        expect(await store.findByKey(sha256('none'))).toBeUndefined();
+      });
+
+      test('finds nothing of a deleted config', async () => {
+        await store.putPaymaster(config(1));
+        await store.deletePaymaster(idOf(1));
+        expect(await store.findByKey(sha256('key 1'))).toBeUndefined();
+      });
+    });
+
+    describe('a watch', () => {
+      function recording() {
+        const events: ConfigEvent[] = [];
+        const watch = store.watch((event) => events.push(event));
+        return { events, watch, told: () => events.map(tell) };
+      }
+
+      test('delivers everything present, then each change', async () => {
+        await store.putChain(aChainConfig({ chainId: 1 }));
+        await store.putPaymaster(config(1));
+        const { watch, told, events } = recording();
+        await watch.synced;
+        expect(told().toSorted()).toEqual(['put-chain 1 #1', `put-paymaster ${idOf(1)} #1`]);
+        await store.putPaymaster(config(1, { suspended: true }));
+        await store.putPaymaster(config(1, { suspended: true }));
+        await store.deletePaymaster(idOf(1));
+        await store.deletePaymaster(idOf(1));
+        await store.deleteChain(1);
+        await until('the deletes came', () => events.length >= 5);
+        expect(told().slice(2)).toEqual([
+          `put-paymaster ${idOf(1)} #2`,
+          `delete-paymaster ${idOf(1)}`,
+          'delete-chain 1',
+        ]);
+        watch.stop();
+      });
+
+      test('loses no change that is made while the present state is read', async () => {
+        const count = 1200;
+        for (let n = 0; n < count; n++) await store.putPaymaster(config(n));
+        const { watch, events } = recording();
+        for (let n = 0; n < count; n += 50) {
+          if (n % 100 === 0) await store.putPaymaster(config(n, { suspended: true }));
+          else await store.deletePaymaster(idOf(n));
+          // Some before, some between and some after the parts in which the state is read.
+          if (n % 200 === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+        await watch.synced;
+        const seen = () => {
+          const view = new Map<string, PaymasterConfig>();
+          for (const event of events)
+            if (event.type === 'put-paymaster') view.set(event.config.paymasterId, event.config);
+            else if (event.type === 'delete-paymaster') view.delete(event.paymasterId);
+          return view;
+        };
+        const wanted = new Map(
+          (await store.listPaymasters()).map(({ config: stored }) => [stored.paymasterId, stored]),
+        );
+        await until('the watcher sees what the store holds', () => seen().size === wanted.size);
+        expect(seen()).toEqual(wanted);
+        watch.stop();
+      });
+
+      test('is silent after stop, and says that its state is confirmed until then', async () => {
+        const { watch, events } = recording();
+        await watch.synced;
+        expect(watch.confirmedAt()).toBeGreaterThan(0);
+        watch.stop();
+        watch.stop();
+        const control = recording();
+        await control.watch.synced;
+        await store.putPaymaster(config(1));
+        await until('another watcher heard of it', () => control.events.length === 1);
+        expect(events).toEqual([]);
+        control.watch.stop();
+      });
+    });
+
+    test('what was put is there after a restart', async () => {
+      await store.putPaymaster(config(1));
+      await store.putChain(aChainConfig());
+      const before = [await store.listPaymasters(), await store.listChains()];
+      store = await harness.reopen();
+      expect([await store.listPaymasters(), await store.listChains()]).toEqual(before);
+      expect(await store.putPaymaster(config(1))).toMatchObject({ changed: false, configGeneration: 1 });
+    });
+  });
+}
+
+function tell(event: ConfigEvent): string {
+  switch (event.type) {
+    case 'put-paymaster':
+      return `${event.type} ${event.config.paymasterId} #${event.config.configGeneration}`;
+    case 'put-chain':
+      return `${event.type} ${event.config.chainId} #${event.config.configGeneration}`;
+    case 'delete-paymaster':
+      return `${event.type} ${event.paymasterId}`;
+    case 'delete-chain':
+      return `${event.type} ${event.chainId}`;
+  }
+}

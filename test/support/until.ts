@@ -1,0 +1,12 @@
+/** Polls until `check` holds; the failure says what was awaited. For effects that arrive by themselves, never as a pause. */
+export async function until(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  timeoutMs = 10_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await check())) {
+    if (performance.now() > deadline) throw new Error(`after ${timeoutMs} ms still waiting until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
