@@ -1,0 +1,43 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import type { StandaloneConfig } from './config.js';
+import { readOrCreate, type DataDirectory } from './data-directory.js';
+
+const manager = 'paymaster-standalone';
+
+/**
+ * Gives the first Organisation that lists no tokens of its own one token: that of PAYMASTER_AUTH_TOKEN, or one that is
+ * generated once and kept in the data directory. Only its SHA-256 goes into the resource. Undefined when every
+ * Organisation lists its tokens: then nobody but their owner knows them.
+ */
+export async function ensureAuthToken(deps: {
+  readonly config: StandaloneConfig;
+  readonly directory: DataDirectory;
+  readonly resources: ResourceStore;
+}): Promise<string | undefined> {
+  const organisations = await deps.resources.list('Organisation');
+  const organisation = organisations
+    .filter(({ spec }) => spec.tokens === undefined || spec.tokens.every(({ name }) => name === tokenName))
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0];
+  if (organisation === undefined) return undefined;
+
+  const authToken =
+    deps.config.authToken ??
+    readOrCreate(
+      join(deps.directory.path, 'auth-token'),
+      () => `pmo_${randomBytes(24).toString('base64url')}`,
+    );
+  const sha256 = createHash('sha256').update(authToken).digest('hex');
+  if (organisation.spec.tokens?.some((token) => token.sha256 === sha256)) return authToken;
+  await deps.resources.apply({
+    manager,
+    kind: 'Organisation',
+    key: { name: organisation.metadata.name },
+    spec: { tokens: [{ name: tokenName, sha256 }] },
+    version: organisation.metadata.resourceVersion,
+  });
+  return authToken;
+}
+
+const tokenName = 'standalone';

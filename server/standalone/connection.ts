@@ -1,0 +1,138 @@
+import { deriveApiKey } from '../../core/config/api-key.js';
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import { paymasterIdOf } from '../../core/config/ids.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { SmartContract } from '../../core/resources/smart-contract.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import { isConditionTrue } from '../../core/resources/conditions.js';
+import type { MasterKeys } from '../../core/secrets.js';
+import { writePrivateFile, type DataDirectory } from './data-directory.js';
+
+/** What a script needs to call this instance; fields of a paymaster are absent while there is none. */
+export type Connection = {
+  /** Origin of the dashboard API. */
+  readonly dashboardUrl: string;
+  readonly chainRpcUrl: string;
+  readonly authToken?: string;
+  readonly chainId?: number;
+  /** Whole JSON-RPC address, with chain and key. */
+  readonly rpcUrl?: string;
+  readonly apiKey?: string;
+  readonly paymasterId?: string;
+  readonly entryPoint?: string;
+  readonly entryPointVersion?: string;
+  readonly paymasterAddress?: string;
+  /** A registered contract and the signature of a whitelisted method without arguments. */
+  readonly sponsoredContract?: { readonly address: string; readonly method: string };
+  readonly feeToken?: { readonly address: string; readonly symbol: string; readonly decimals: number };
+  readonly versions: readonly {
+    readonly version: string;
+    readonly layout: string;
+    readonly entryPoint: string;
+    readonly entryPointVersion: string;
+    readonly paymasterAddress: string;
+    readonly tokenPaymasterAddress?: string;
+  }[];
+};
+
+/** Describes the first ready paymaster in the order of namespace and name, or the first one when none is ready. */
+export async function describeConnection(deps: {
+  readonly origin: string;
+  readonly chainRpcUrl: string;
+  readonly authToken: string | undefined;
+  readonly masterKeys: MasterKeys;
+  readonly resources: ResourceStore;
+  readonly configs: ConfigStore;
+}): Promise<Connection> {
+  const paymasters = [...(await deps.resources.list('Paymaster'))].sort(byName);
+  const paymaster =
+    paymasters.find((candidate) => isConditionTrue(candidate, 'Ready')) ?? paymasters[0];
+  const chains = (await deps.configs.listChains()).map(({ config }) => config);
+  const chain = chains.find(({ chainId }) => chainId === paymaster?.spec.chainId) ?? chains[0];
+  return {
+    dashboardUrl: deps.origin,
+    chainRpcUrl: deps.chainRpcUrl,
+    ...(deps.authToken === undefined ? {} : { authToken: deps.authToken }),
+    ...(chain === undefined ? {} : describeChain(chain)),
+    ...(paymaster === undefined ? {} : await describePaymaster(deps, paymaster, chain)),
+    versions: (chain?.profiles ?? []).map((profile) => ({
+      version: profile.version,
+      layout: profile.layout,
+      entryPoint: profile.entryPoint,
+      entryPointVersion: layouts[profile.layout].entryPointVersion,
+      paymasterAddress: profile.sponsorship,
+      ...(profile.token === undefined ? {} : { tokenPaymasterAddress: profile.token }),
+    })),
+  };
+}
+
+export function writeConnection(directory: DataDirectory, connection: Connection): void {
+  writePrivateFile(directory.connectionFile, `${JSON.stringify(connection, null, 2)}\n`);
+}
+
+function describeChain(chain: ChainConfig): Partial<Connection> {
+  const [token] = chain.feeTokens;
+  return {
+    chainId: chain.chainId,
+    ...(token === undefined
+      ? {}
+      : { feeToken: { address: token.address, symbol: token.symbol, decimals: token.decimals } }),
+  };
+}
+
+async function describePaymaster(
+  deps: { readonly origin: string; readonly masterKeys: MasterKeys; readonly resources: ResourceStore },
+  paymaster: Paymaster,
+  chain: ChainConfig | undefined,
+): Promise<Partial<Connection>> {
+  const { namespace = '', name } = paymaster.metadata;
+  const { chainId, version, keyGeneration = 1 } = paymaster.spec;
+  const apiKey = deriveApiKey(deps.masterKeys.current, { namespace, name, keyGeneration });
+  const contracts = await deps.resources.list('SmartContract', {
+    namespace,
+    fields: { 'spec.paymasterRef.name': name },
+  });
+  const sponsoredContract = [...contracts].sort(byName).flatMap(callableWithoutArguments)[0];
+  const profile = chain?.profiles.find((candidate) => candidate.version === version);
+  return {
+    rpcUrl: `${deps.origin}/api/v1/${chainId}/${apiKey}`,
+    apiKey,
+    paymasterId: paymasterIdOf(namespace, name),
+    ...(profile === undefined ? {} : describeProfile(profile)),
+    ...(sponsoredContract === undefined ? {} : { sponsoredContract }),
+  };
+}
+
+function describeProfile(profile: ProfileConfig): Partial<Connection> {
+  return {
+    entryPoint: profile.entryPoint,
+    entryPointVersion: layouts[profile.layout].entryPointVersion,
+    paymasterAddress: profile.sponsorship,
+  };
+}
+
+function callableWithoutArguments({
+  spec,
+  status,
+}: SmartContract): readonly { address: string; method: string }[] {
+  const abi: unknown = JSON.parse(spec.abi);
+  const functions = Array.isArray(abi) ? abi.filter(isFunctionWithoutArguments).map(({ name }) => name) : [];
+  return (spec.whitelistedMethods ?? [])
+    .filter((method) => functions.includes(method) && status?.methods?.includes(method))
+    .map((method) => ({ address: spec.address, method: `${method}()` }));
+}
+
+function isFunctionWithoutArguments(entry: unknown): entry is { readonly name: string } {
+  if (typeof entry !== 'object' || entry === null || !('name' in entry) || !('inputs' in entry)) return false;
+  return typeof entry.name === 'string' && Array.isArray(entry.inputs) && entry.inputs.length === 0;
+}
+
+function byName(a: Paymaster | SmartContract, b: Paymaster | SmartContract): number {
+  const [left, right] = [
+    `${a.metadata.namespace}/${a.metadata.name}`,
+    `${b.metadata.namespace}/${b.metadata.name}`,
+  ];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

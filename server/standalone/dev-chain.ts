@@ -1,0 +1,106 @@
+import { createChains } from '../../core/adapters/chain/chains.js';
+import type { Logger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { systemClock } from '../../core/units/time.js';
+import { join } from 'node:path';
+import type { StandaloneConfig } from './config.js';
+import type { Console } from './console.js';
+import { writePrivateFile, type DataDirectory } from './data-directory.js';
+import { startAnvil } from './dev-chain/anvil.js';
+import { deployDevChain } from './dev-chain/deployments.js';
+import { devAccounts } from './dev-chain/dev-accounts.js';
+
+/** The chain that this instance works on. */
+export type RunningChain = {
+  readonly url: string;
+  /** True when anvil was started here, false for CHAIN_RPC_URL. */
+  readonly isLocal: boolean;
+  /** Resolves with what happened when a local chain ended by itself. */
+  readonly failed: Promise<string>;
+  stop(): Promise<void>;
+};
+
+/** Name under which examples/quickstart finds the URL and the signing key. */
+const quickstartFile = 'dev';
+const devChainId = 31337;
+
+/**
+ * Starts anvil, or takes the chain of CHAIN_RPC_URL, and makes it complete when it is a dev chain (id 31337): every
+ * contract that is missing is deployed, at the same addresses each time. Another chain is left as it is: its Chain
+ * resource, contracts and signing keys are the user's.
+ */
+export async function startDevChain(deps: {
+  readonly config: StandaloneConfig;
+  readonly directory: DataDirectory;
+  readonly log: Logger;
+  readonly console: Console;
+}): Promise<RunningChain> {
+  const { config, directory, console } = deps;
+  const log = deps.log.child({ part: 'dev-chain' });
+  const chain = config.chainRpcUrl === undefined ? await startLocal(deps) : reachRemote(config.chainRpcUrl);
+  try {
+    writePrivateFile(join(directory.urlDirectory, quickstartFile), `${chain.url}\n`);
+    const chainId = await readChainId(chain.url, log);
+    if (chainId !== devChainId) {
+      console.line(
+        `  Chain ${chainId}: nothing is deployed there; its contracts and keys are those of your manifests`,
+      );
+      return chain;
+    }
+    // A public key of a public mnemonic: it signs for contracts that exist on dev chains only.
+    writePrivateFile(join(directory.signerDirectory, quickstartFile), `${devAccounts.signer.privateKey}\n`);
+    const done = console.step('Deploying EntryPoints and paymaster contracts');
+    let steps = 0;
+    await deployDevChain({
+      rpcUrl: chain.url,
+      signerAddress: devAccounts.signer.address,
+      log,
+      progress: () => {
+        steps += 1;
+      },
+    });
+    done(steps === 0 ? 'all there already' : `${steps} deployed`);
+    return chain;
+  } catch (error) {
+    await chain.stop();
+    throw error;
+  }
+}
+
+async function startLocal({
+  directory,
+  log,
+  console,
+}: Parameters<typeof startDevChain>[0]): Promise<RunningChain> {
+  const done = console.step('Starting anvil');
+  const anvil = await startAnvil({ log, stateFile: directory.chainStateFile, chainId: devChainId });
+  done(anvil.url);
+  let isStopping = false;
+  const { promise: failed, resolve: fail } = Promise.withResolvers<string>();
+  anvil.exited.then(
+    () => isStopping || fail('the dev chain (anvil) has ended: start again with make run'),
+    () => fail('the dev chain (anvil) has failed: start again with make run'),
+  );
+  return {
+    url: anvil.url,
+    isLocal: true,
+    failed,
+    stop() {
+      isStopping = true;
+      return anvil.stop();
+    },
+  };
+}
+
+function reachRemote(url: string): RunningChain {
+  return { url, isLocal: false, failed: new Promise(() => {}), stop: () => Promise.resolve() };
+}
+
+async function readChainId(url: string, log: Logger): Promise<number> {
+  const chains = createChains({ log, clock: systemClock, metrics: noMetrics, timeoutMs: 5_000 });
+  try {
+    return await chains.get({ chainId: 0, rpc: { urls: [url] } }).chainId();
+  } finally {
+    await chains.stop();
+  }
+}

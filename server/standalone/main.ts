@@ -1,0 +1,75 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseStandaloneConfig } from './config.js';
+import { createConsole } from './console.js';
+import { StartError, startStandalone } from './standalone.js';
+
+// Entry point of `make run`: environment → configuration → everything in one process, until a signal.
+
+const console = createConsole((text) => process.stdout.write(text), Date.now);
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const major = Number(process.versions.node.split('.')[0]);
+  if (major < 24)
+    return fail(
+      `Node.js 24 is needed, this is ${process.version}: start with "make run", which uses the pinned one`,
+    );
+
+  let config;
+  try {
+    config = parseStandaloneConfig(process.env, findRoot(dirname(fileURLToPath(import.meta.url))));
+  } catch (error) {
+    return fail(messageOf(error));
+  }
+
+  const stopping = new AbortController();
+  const onSignal = (): void => {
+    if (stopping.signal.aborted) process.exit(130); // A second Ctrl-C means: now.
+    stopping.abort();
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+
+  let running;
+  try {
+    running = await startStandalone(config, console, stopping.signal);
+  } catch (error) {
+    if (stopping.signal.aborted) return 0;
+    if (error instanceof StartError) return fail(error.message);
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    return fail('the start failed unexpectedly (see above)');
+  }
+
+  const reason = await Promise.race([aborted(stopping.signal), running.failed]);
+  console.line();
+  const done = console.step('Stopping');
+  await running.stop();
+  done('drained');
+  return reason === undefined ? 0 : fail(reason);
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+function fail(message: string): number {
+  for (const line of message.split('\n')) process.stderr.write(`error: ${line}\n`);
+  return 1;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The folder with our package.json: examples and artifacts are read from there, not copied into dist/. */
+function findRoot(from: string): string {
+  const file = join(from, 'package.json');
+  if (existsSync(file) && readFileSync(file, 'utf8').includes('"paymaster-operator"')) return from;
+  return findRoot(dirname(from));
+}

@@ -1,0 +1,233 @@
+import { createWriteStream } from 'node:fs';
+import { createServer as createNetServer } from 'node:net';
+import { createChains } from '../../core/adapters/chain/chains.js';
+import { createLogger } from '../../core/adapters/log/pino-logger.js';
+import { formatManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
+import { createManifestSource, type ManifestSource } from '../../core/adapters/manifests/manifest-source.js';
+import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { createFileConnectionSecrets } from '../../core/adapters/secrets/file-secrets.js';
+import { loadSigners } from '../../core/adapters/signer/signers.js';
+import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
+import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
+import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
+import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
+import { isDomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import { systemClock } from '../../core/units/time.js';
+import { createOperator } from '../../operator/operator.js';
+import { createServer } from '../server.js';
+import type { StandaloneConfig } from './config.js';
+import type { Console } from './console.js';
+import { describeConnection, writeConnection } from './connection.js';
+import { loadMasterKeys, openDataDirectory, type DataDirectory } from './data-directory.js';
+import { printBanner, printProblems } from './banner.js';
+import { startDevChain } from './dev-chain.js';
+import { ensureAuthToken } from './auth-token.js';
+import { watchReadiness } from './readiness.js';
+
+/** Something that a person can mend: told in one line, without a stack. */
+export class StartError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StartError';
+  }
+}
+
+export type Standalone = {
+  /** Resolves with what happened when a part that everything needs has ended by itself. */
+  readonly failed: Promise<string>;
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts the dev chain, stores, operator and server in this process, applies the manifests and prints what to do next.
+ * Whatever was started is stopped again when a later step fails. An aborted `signal` ends the start the same way.
+ */
+export async function startStandalone(
+  config: StandaloneConfig,
+  console: Console,
+  signal: AbortSignal,
+): Promise<Standalone> {
+  const stops: (() => Promise<void> | void)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of stops.splice(0).reverse()) await each();
+  };
+  try {
+    const { failed } = await startParts(config, console, signal, (part) => stops.push(part));
+    return { failed, stop };
+  } catch (error) {
+    await stop();
+    throw explained(error);
+  }
+}
+
+async function startParts(
+  config: StandaloneConfig,
+  console: Console,
+  signal: AbortSignal,
+  onStop: (stop: () => Promise<void> | void) => void,
+): Promise<{ readonly failed: Promise<string> }> {
+  console.line('Paymaster Operator, standalone');
+  await refuseBusyPort(config);
+  const directory = openDataDirectory(config.dataDirectory);
+  const log = openLog(config, directory, onStop);
+  const db = openDatabase(directory.resourcesFile, { durability: config.durability, exclusive: true });
+  onStop(() => db.close());
+
+  const devChain = await startDevChain({ config, directory, log, console });
+  onStop(() => devChain.stop());
+  signal.throwIfAborted();
+
+  const clock = systemClock;
+  const metrics = createMetrics({ process: true });
+  const resources = createSqliteResourceStore({ db, clock });
+  const configs = createSqliteConfigStore({ db, clock });
+  const usage = createSqliteUsageStore({
+    path: directory.usageFile,
+    durability: config.durability,
+    clock,
+    log: log.child({ part: 'usage' }),
+    metrics,
+  });
+  onStop(() => usage.stop());
+  const chains = createChains({
+    log,
+    clock,
+    metrics,
+    urlDirectory: directory.urlDirectory,
+    timeoutMs: 10_000,
+  });
+  onStop(() => chains.stop());
+  const signers = await loadSigners({ directory: directory.signerDirectory, log });
+  const masterKeys = loadMasterKeys(directory);
+  const webhookRules = { allowLoopback: true, allowHttp: true };
+  const webhooks = createWebhookCaller({
+    ...webhookRules,
+    webhookMasterKey: masterKeys.webhook,
+    clock,
+    log: log.child({ part: 'webhook' }),
+    metrics,
+  });
+  onStop(() => webhooks.stop());
+
+  const origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
+  const operator = createOperator({
+    resources,
+    configs,
+    chains,
+    signers,
+    masterKeys,
+    connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
+    webhookRules,
+    rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
+    clock,
+    log: log.child({ part: 'operator' }),
+    metrics,
+  });
+  const server = createServer({
+    roles: ['rpc', 'dashboard'],
+    configs,
+    usage,
+    chains,
+    signers,
+    webhooks,
+    pollMs: devChain.isLocal ? 500 : 2000,
+    dashboard: { resources, masterKeys, webhookUrls: webhookRules },
+    clock,
+    log: log.child({ part: 'server' }),
+    metrics,
+  });
+
+  const manifestsDone = console.step(`Applying ${config.manifestDirectory}`);
+  const manifests = createManifestSource({
+    directory: config.manifestDirectory,
+    resources,
+    clock,
+    log: log.child({ part: 'manifests' }),
+  });
+  onStop(() => manifests.stop());
+  const report = await manifests.start();
+  manifestsDone(`${report.objects.length} objects`);
+  printProblems(console, report.problems.map(formatManifestProblem));
+  const authToken = await ensureAuthToken({ config, directory, resources });
+
+  const operatorDone = console.step('Starting the operator');
+  await operator.start();
+  onStop(() => operator.stop());
+  operatorDone('reconciling');
+  const serverDone = console.step('Starting the server');
+  onStop(() => server.stop());
+  await server.listen(config.port, config.host);
+  serverDone(origin);
+  signal.throwIfAborted();
+
+  const readyDone = console.step('Checking the resources');
+  const states = await watchReadiness(resources, signal);
+  readyDone(`${states.filter((state) => state.ready).length} of ${states.length} ready`);
+  const connection = await describeConnection({
+    origin,
+    chainRpcUrl: devChain.url,
+    authToken,
+    masterKeys,
+    resources,
+    configs,
+  });
+  writeConnection(directory, connection);
+  printBanner({ console, config, directory, connection, states, isLocalChain: devChain.isLocal });
+  const stopReporting = reportManifestChanges(manifests, console);
+  onStop(stopReporting);
+  return { failed: devChain.failed };
+}
+
+async function refuseBusyPort({ port, host }: StandaloneConfig): Promise<void> {
+  const probe = createNetServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject);
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw new StartError(portMessage(port, host, error.code), { cause: error });
+  });
+}
+
+function portMessage(port: number, host: string, code: string | undefined): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} of ${host} is in use: stop the program that uses it, or choose another with PORT=8081 make run`;
+    case 'EACCES':
+      return `port ${port} may not be opened by this user: choose one above 1023 with PORT=8080 make run`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `HOST=${host} is no address of this machine`;
+    default:
+      return `port ${port} of ${host} cannot be opened (${code ?? 'unknown reason'})`;
+  }
+}
+
+function openLog(
+  config: StandaloneConfig,
+  { logFile }: DataDirectory,
+  onStop: (stop: () => Promise<void>) => void,
+): Logger {
+  if (config.logTo === 'stdout') return createLogger({ level: config.logLevel });
+  const stream = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
+  onStop(() => new Promise((resolve) => stream.end(resolve)));
+  return createLogger({ level: config.logLevel, destination: stream });
+}
+
+/** Prints a problem of the manifests once when it appears and once when it is mended. */
+function reportManifestChanges(manifests: ManifestSource, console: Console): () => void {
+  const texts = (): ReadonlySet<string> => new Set(manifests.report().problems.map(formatManifestProblem));
+  let known = texts();
+  const timer = setInterval(() => {
+    const now = texts();
+    for (const text of now) if (!known.has(text)) console.warn(`${text} (the last good state keeps serving)`);
+    for (const text of known) if (!now.has(text)) console.line(`mended: ${text}`);
+    known = now;
+  }, 250);
+  return () => clearInterval(timer);
+}
+
+function explained(error: unknown): unknown {
+  return isDomainError(error, 'UNAVAILABLE') ? new StartError(error.message, { cause: error }) : error;
+}

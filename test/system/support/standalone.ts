@@ -1,0 +1,101 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Connection } from '../../../server/standalone/connection.js';
+import { freePort } from '../../support/free-port.js';
+import { repositoryRoot } from '../../support/repository-root.js';
+
+/** The real command in a process of its own, as `make run` starts it. */
+export type RunningStandalone = {
+  readonly port: number;
+  readonly dataDirectory: string;
+  readonly pid: number;
+  /** Everything printed so far. */
+  output(): string;
+  /** Parsed connection.json, whose mode must be 0600. */
+  connection(): Required<Connection>;
+  signal(name: NodeJS.Signals): void;
+  /** Exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+};
+
+export type StandaloneOptions = {
+  readonly port?: number;
+  readonly dataDirectory?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+};
+
+/** Spawns it without waiting. */
+export async function spawnStandalone(options: StandaloneOptions = {}): Promise<RunningStandalone> {
+  const port = options.port ?? (await freePort());
+  const dataDirectory = options.dataDirectory ?? newDataDirectory();
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ['--no-warnings', join(repositoryRoot, 'dist/server/standalone/main.js')],
+    {
+      cwd: repositoryRoot,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port), PAYMASTER_DATA_DIR: dataDirectory, ...options.environment },
+    },
+  );
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const killWithParent = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once('close', (code, signal) => {
+      process.off('exit', killWithParent);
+      resolve(code ?? signal ?? 'SIGKILL');
+    });
+  });
+  const connectionFile = join(dataDirectory, 'connection.json');
+  return {
+    port,
+    dataDirectory,
+    pid: child.pid ?? -1,
+    output: () => output,
+    connection() {
+      const mode = statSync(connectionFile).mode & 0o777;
+      if (mode !== 0o600) throw new Error(`connection.json has mode ${mode.toString(8)}`);
+      return JSON.parse(readFileSync(connectionFile, 'utf8')) as Required<Connection>;
+    },
+    signal: (name) => void child.kill(name),
+    ended,
+  };
+}
+
+/** Spawns it and waits until everything answers. */
+export async function startStandalone(options: StandaloneOptions = {}): Promise<RunningStandalone> {
+  const running = await spawnStandalone(options);
+  let exit: number | NodeJS.Signals | undefined;
+  running.ended.then((code) => (exit = code)).catch(() => {});
+  await until(() => {
+    if (exit !== undefined) throw new Error(`standalone ended with ${exit}:\n${running.output()}`);
+    return running.output().includes('Ctrl-C stops everything');
+  }, 60_000);
+  return running;
+}
+
+export async function stopStandalone(running: RunningStandalone): Promise<number | NodeJS.Signals> {
+  running.signal('SIGINT');
+  return running.ended;
+}
+
+export function newDataDirectory(): string {
+  return mkdtempSync(join(tmpdir(), 'paymaster-standalone-'));
+}
+
+export function removeDataDirectory(path: string): void {
+  if (existsSync(path)) rmSync(path, { recursive: true, force: true });
+}
+
+/** Polls a condition; the time-out only bounds a failure. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
