@@ -31,16 +31,18 @@ format: install ## Format the sources
 lint: build ## Lint with type information
 	@$(BIN)/oxlint --type-aware
 
-generate: build ## Write crds/ from the resource types and contracts/artifacts from the Solidity sources
-	@$(NODE) dist/operator/generate.js
+generate: build ## Write crds/, contracts/artifacts/ and the dev chain's part of examples/quickstart/
 	@$(NODE) contracts/build.mjs
+	@$(NODE) dist/operator/generate.js
+	@$(NODE) dist/server/standalone/generate-quickstart.js
 
 contracts: install ## Compile the Solidity sources
 	@$(NODE) contracts/build.mjs
 
 verify: build ## Fail when a generated file is not current
-	@$(NODE) dist/operator/generate.js --check
 	@$(NODE) contracts/build.mjs --check
+	@$(NODE) dist/operator/generate.js --check
+	@$(NODE) dist/server/standalone/generate-quickstart.js --check
 
 check: install ## Format check, lint, build, generated files current, tests
 	@$(BIN)/prettier --log-level warn --check .

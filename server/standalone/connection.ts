@@ -47,8 +47,7 @@ export async function describeConnection(deps: {
   readonly configs: ConfigStore;
 }): Promise<Connection> {
   const paymasters = [...(await deps.resources.list('Paymaster'))].sort(byName);
-  const paymaster =
-    paymasters.find((candidate) => isConditionTrue(candidate, 'Ready')) ?? paymasters[0];
+  const paymaster = paymasters.find((candidate) => isConditionTrue(candidate, 'Ready')) ?? paymasters[0];
   const chains = (await deps.configs.listChains()).map(({ config }) => config);
   const chain = chains.find(({ chainId }) => chainId === paymaster?.spec.chainId) ?? chains[0];
   return {

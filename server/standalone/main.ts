@@ -1,9 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseStandaloneConfig } from './config.js';
+import { parseStandaloneConfig, type StandaloneConfig } from './config.js';
 import { createConsole } from './console.js';
-import { StartError, startStandalone } from './standalone.js';
+import { findRoot } from './root.js';
+import { StartError, startStandalone, type Standalone } from './standalone.js';
 
 // Entry point of `make run`: environment → configuration → everything in one process, until a signal.
 
@@ -18,9 +16,9 @@ async function main(): Promise<number> {
       `Node.js 24 is needed, this is ${process.version}: start with "make run", which uses the pinned one`,
     );
 
-  let config;
+  let config: StandaloneConfig;
   try {
-    config = parseStandaloneConfig(process.env, findRoot(dirname(fileURLToPath(import.meta.url))));
+    config = parseStandaloneConfig(process.env, findRoot(import.meta.url));
   } catch (error) {
     return fail(messageOf(error));
   }
@@ -33,7 +31,7 @@ async function main(): Promise<number> {
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
 
-  let running;
+  let running: Standalone;
   try {
     running = await startStandalone(config, console, stopping.signal);
   } catch (error) {
@@ -65,11 +63,4 @@ function fail(message: string): number {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** The folder with our package.json: examples and artifacts are read from there, not copied into dist/. */
-function findRoot(from: string): string {
-  const file = join(from, 'package.json');
-  if (existsSync(file) && readFileSync(file, 'utf8').includes('"paymaster-operator"')) return from;
-  return findRoot(dirname(from));
 }

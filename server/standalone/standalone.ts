@@ -132,7 +132,6 @@ async function startParts(
     chains,
     signers,
     webhooks,
-    pollMs: devChain.isLocal ? 500 : 2000,
     dashboard: { resources, masterKeys, webhookUrls: webhookRules },
     clock,
     log: log.child({ part: 'server' }),

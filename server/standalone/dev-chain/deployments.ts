@@ -108,23 +108,28 @@ async function deployPaymasters(
     if (await deployOnce(chain, transactor, contract)) progress(`${contract.name} at ${contract.address}`);
     await fund(chain, transactor, paymaster);
   }
+  return describeDevChain(await chain.chainId(), signer, transactor.address);
+}
+
+/** What a complete dev chain has, and where: known beforehand, because every address is a CREATE2 address. */
+export function describeDevChain(chainId: number, signer: Address, owner: Address): DevDeployments {
+  const profiles = paymasterContracts(signer, owner).map(
+    ({ name: _name, initCode: _initCode, ...profile }): DevProfile => profile,
+  );
+  const [first] = profiles;
   return {
-    chainId: await chain.chainId(),
-    profiles: [
-      ...paymasters.map(({ name: _name, initCode: _initCode, ...profile }) => profile),
-      ...paymasters
-        .filter(({ version }) => version === '1.1.0')
-        .map(({ name: _name, initCode: _initCode, ...profile }) => ({ ...profile, version: '1.0.0' })),
-    ],
+    chainId,
+    // Another name of the default, which clients of the vendor's first release send.
+    profiles: first === undefined ? [] : [...profiles, { ...first, version: '1.0.0' }],
     entryPoints,
     factories: accountFactories,
     delegates: [simple7702Account],
     sponsoredContract: {
-      address: counter.address,
+      address: simpleContract('Counter').address,
       method: 'increment()',
       abi: readOwnArtifact('Counter').abi.formatJson(),
     },
-    feeToken: { address: token.address, symbol: 'DUSD', decimals: 6 },
+    feeToken: { address: simpleContract('DevToken').address, symbol: 'DUSD', decimals: 6 },
     defaultFunding: devAccounts.funding.address,
     treasury: devAccounts.treasury.address,
   };

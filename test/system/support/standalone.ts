@@ -36,7 +36,13 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
     {
       cwd: repositoryRoot,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: String(port), PAYMASTER_DATA_DIR: dataDirectory, ...options.environment },
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        PORT: String(port),
+        PAYMASTER_DATA_DIR: dataDirectory,
+        ...options.environment,
+      },
     },
   );
   let output = '';

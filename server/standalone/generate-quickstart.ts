@@ -1,0 +1,97 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findRoot } from './root.js';
+import { describeDevChain, type DevDeployments } from './dev-chain/deployments.js';
+import { devAccounts } from './dev-chain/dev-accounts.js';
+
+// Entry of `make generate`: writes the manifests of examples/quickstart that name addresses of the dev chain.
+// `--check` fails when they are not current.
+
+const devChainId = 31337;
+const directory = join(findRoot(import.meta.url), 'examples/quickstart');
+const isCheck = process.argv.includes('--check');
+const stale: string[] = [];
+
+const devChain = describeDevChain(devChainId, devAccounts.signer.address, devAccounts.deployer.address);
+for (const [name, text] of Object.entries({
+  'chain.yaml': renderChain(devChain),
+  'fee-token.yaml': renderFeeToken(devChain),
+  'contract.yaml': renderContract(devChain),
+})) {
+  const file = join(directory, name);
+  if (isCheck && readFileSync(file, 'utf8') !== text) stale.push(file);
+  if (!isCheck) writeFileSync(file, text);
+}
+if (stale.length > 0) {
+  process.stderr.write(`error: not current, run "make generate": ${stale.join(', ')}\n`);
+  process.exitCode = 1;
+}
+
+function renderChain({ chainId, delegates, profiles, defaultFunding }: DevDeployments): string {
+  return `# The dev chain that \`make run\` starts, with every paymaster contract that it deploys. Written by \`make generate\`.
+# A real chain lists its RPC URLs (or, as here, a mounted file of them) and the contracts that you deployed.
+apiVersion: paymasters.dev/v1alpha1
+kind: Chain
+metadata:
+  name: dev
+spec:
+  chainId: ${chainId}
+  rpc: { file: dev }
+  nativeCurrency: { name: Ether, symbol: ETH, decimals: 18 }
+  confirmations: 0
+  delegates: [${delegates.map((address) => `'${address}'`).join(', ')}]
+  profiles:
+${profiles.map((profile) => renderProfile(profile, defaultFunding)).join('')}`;
+}
+
+function renderProfile(profile: DevDeployments['profiles'][number], defaultFunding: string): string {
+  const { version, layout, entryPoint, sponsorship, token, options } = profile;
+  const optionLines = Object.entries(options).map(
+    ([name, value]) => `        ${name}: ${typeof value === 'string' ? `'${value}'` : value}\n`,
+  );
+  return [
+    `    - version: '${version}'\n`,
+    `      layout: ${layout}\n`,
+    `      entryPoint: '${entryPoint}'\n`,
+    '      addresses:\n',
+    `        sponsorship: '${sponsorship}'\n`,
+    ...(token === undefined ? [] : [`        token: '${token}'\n`]),
+    '      signer: { file: dev }\n',
+    `      defaultFunding: { address: '${defaultFunding}', organisations: ['*'] }\n`,
+    ...(optionLines.length === 0 ? [] : ['      options:\n', ...optionLines]),
+  ].join('');
+}
+
+function renderFeeToken({ chainId, feeToken }: DevDeployments): string {
+  return `# A token with a public mint. Its price is fixed: 3,000 ${feeToken.symbol} for one ether. Written by \`make generate\`.
+apiVersion: paymasters.dev/v1alpha1
+kind: FeeToken
+metadata:
+  name: dev-${feeToken.symbol.toLowerCase()}
+spec:
+  chainId: ${chainId}
+  address: '${feeToken.address}'
+  symbol: ${feeToken.symbol}
+  decimals: ${feeToken.decimals}
+  price:
+    static: { rate: '${3000n * 10n ** BigInt(feeToken.decimals)}' }
+  premiumPercentage: '10'
+`;
+}
+
+function renderContract({ sponsoredContract }: DevDeployments): string {
+  const { address, method, abi } = sponsoredContract;
+  return `# The contract whose methods are sponsored. Written by \`make generate\`.
+apiVersion: paymasters.dev/v1alpha1
+kind: SmartContract
+metadata:
+  name: shop-counter
+  namespace: quickstart
+spec:
+  paymasterRef: { name: shop }
+  name: counter
+  address: '${address}'
+  abi: '${abi}'
+  whitelistedMethods: [${method.replace('()', '')}]
+`;
+}
