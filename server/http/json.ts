@@ -2,15 +2,17 @@ import { DomainError, invalidInput } from '../../core/errors.js';
 import type { Problem } from '../../core/errors.js';
 
 /**
- * Parses JSON whose numbers mean what they say. A literal that a double cannot hold (9007199254740993, or an amount of
- * 20 digits) would silently become another number, so it is refused by name. Throws DomainError INVALID_INPUT.
+ * Parses JSON whose values mean what they say. A number that a double cannot hold (9007199254740993, or an amount of 20
+ * digits) would silently become another one, and half a surrogate pair another character when it is stored, so both are
+ * refused by name. Throws DomainError INVALID_INPUT.
  */
 export function parseJson(text: string): unknown {
   const problems: Problem[] = [];
   let value: unknown;
   try {
     value = JSON.parse(text, (key, parsed: unknown, context?: { readonly source?: string }) => {
-      if (typeof parsed === 'number' && !isExact(parsed, context?.source)) problems.push(inexact(key));
+      const expected = fault(parsed, context?.source);
+      if (expected !== undefined) problems.push({ field: key === '' ? 'body' : key, expected });
       return parsed;
     });
   } catch {
@@ -33,6 +35,13 @@ const numberPattern = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 // A double's exponent stays within ±324; a literal beyond it is no double, and padding it would fill the memory.
 const maxExponent = 400;
 
+/** What a parsed value should have been; undefined when it is what its source says. */
+function fault(value: unknown, source: string | undefined): string | undefined {
+  if (typeof value === 'string' && !value.isWellFormed()) return 'well-formed Unicode text';
+  if (typeof value === 'number' && !isExact(value, source)) return 'a number that fits a double exactly';
+  return undefined;
+}
+
 function isExact(value: number, source: string | undefined): boolean {
   if (!Number.isFinite(value)) return false;
   return source === undefined || plainDecimal(source) === plainDecimal(String(value));
@@ -52,8 +61,4 @@ function plainDecimal(literal: string): string | undefined {
   const left = padded.slice(0, Math.max(point, 0)) || '0';
   const right = padded.slice(Math.max(point, 0)).replace(/0+$/, '');
   return sign + (right === '' ? left : `${left}.${right}`);
-}
-
-function inexact(key: string): Problem {
-  return { field: key === '' ? 'body' : key, expected: 'a number that fits a double exactly' };
 }

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Wallet } from 'ethers';
+import {
+  aContractBody,
+  aDeploymentBody,
+  aLimitBody,
+  aWebhookBody,
+  acmeToken,
+  chainId,
+  prefix,
+  recordOf,
+  recordsOf,
+  startDashboard,
+} from '../build/dashboard.js';
+import type { Answer, CallOptions, DashboardHost } from '../build/dashboard.js';
+
+// The OpenAPI document is served, is whole, and is true: requests and answers of a real session are held against it.
+
+let host: DashboardHost;
+let document: Readonly<Record<string, unknown>>;
+beforeAll(async () => {
+  host = await startDashboard();
+  const response = await host.fetch(`${prefix}/openapi.json`);
+  document = recordOf(await response.json());
+});
+afterAll(() => host.stop());
+
+function at(value: unknown, ...path: string[]): unknown {
+  return path.reduce<unknown>((node, name) => recordOf(node)[name], value);
+}
+
+function operations(): { path: string; method: string; operation: unknown }[] {
+  return Object.entries(recordOf(document['paths'])).flatMap(([path, item]) =>
+    Object.entries(recordOf(item)).map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+/** Problems of a value against a schema of the document. */
+function problems(schema: unknown, value: unknown): readonly unknown[] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addSchema({ $id: 'document', ...document }, 'document');
+  const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
+  const parsed: unknown = JSON.parse(text);
+  const validate = ajv.compile(recordOf(parsed));
+  validate(value);
+  return validate.errors ?? [];
+}
+
+describe('the document', () => {
+  test('is OpenAPI 3.1, open to any page, without credentials', async () => {
+    const response = await host.fetch(`${prefix}/openapi.json`, {
+      headers: { Origin: 'https://docs.example.com' },
+    });
+    await response.text();
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(document['openapi']).toBe('3.1.0');
+    expect(at(document, 'servers')).toEqual([{ url: prefix }]);
+  });
+
+  test('has all 13 endpoints in both spellings, each with an operationId of its own', () => {
+    expect(operations()).toHaveLength(26);
+    const ids = operations().map(({ operation }) => at(operation, 'operationId'));
+    expect(new Set(ids).size).toBe(26);
+  });
+
+  test('asks for apiKey everywhere but where paymasters are listed and created', () => {
+    const tokenOnly = operations()
+      .filter(({ operation }) => JSON.stringify(at(operation, 'security')) === '[{"authToken":[]}]')
+      .map(({ path, method }) => `${method} ${path}`);
+    expect(tokenOnly.toSorted()).toEqual([
+      'get /paymaster',
+      'get /paymasterParameters',
+      'post /paymaster',
+      'post /paymasterParameters',
+    ]);
+  });
+
+  test('declares each parameter of its paths', () => {
+    const withParameters = operations().filter(({ path }) => path.includes('{'));
+    expect(withParameters).toHaveLength(8);
+    for (const { path, operation } of withParameters) {
+      const [parameter] = recordsOf(at(operation, 'parameters'));
+      expect(path).toContain(`{${String(parameter?.['name'])}}`);
+      expect(parameter).toMatchObject({ in: 'path', required: true });
+    }
+  });
+
+  test('says nothing of hints that only our own messages use', () => {
+    expect(JSON.stringify(document)).not.toMatch(/"(expected|confidential|x-kubernetes[^"]*)":/);
+  });
+});
+
+describe('a session', () => {
+  /** Calls, and holds what is sent and what comes back against the document. */
+  async function call(method: string, path: string, template: string, options: CallOptions): Promise<Answer> {
+    const answer = await host.call(method, path, { token: acmeToken, ...options });
+    const operation = at(document, 'paths', template, method.toLowerCase());
+    expect(operation).toBeDefined();
+    const sent = at(operation, 'requestBody', 'content', 'application/json', 'schema');
+    if (sent !== undefined && answer.status === 200) expect(problems(sent, options.body ?? {})).toEqual([]);
+    const schema = at(operation, 'responses', String(answer.status), 'content', 'application/json', 'schema');
+    expect({ status: answer.status, schema }).toMatchObject({ schema: expect.anything() });
+    const { statusCode, message, data } = answer.body;
+    const received = { statusCode, message, ...(data === undefined ? {} : { data }) };
+    expect(problems(schema, received)).toEqual([]);
+    return answer;
+  }
+
+  test('is described to the letter, errors included', async () => {
+    const body = { name: 'Shop', type: 'HYBRID', chainId, version: '1.1.0' };
+    const created = await call('POST', '/paymaster', '/paymaster', { body });
+    const { apiKey, paymasterId } = recordOf(created.body.data);
+    const key = String(apiKey);
+    await call('POST', '/paymaster', '/paymaster', { body });
+    await call('GET', '/paymaster', '/paymaster', {});
+    await call('GET', '/paymasterParameters', '/paymasterParameters', { token: undefined });
+
+    await call('POST', '/smart-contract', '/smart-contract', { key, body: aContractBody });
+    await call('GET', '/smart-contract', '/smart-contract', { key });
+    const { address } = aContractBody;
+    await call('PATCH', '/smart-contract', '/smart-contract', {
+      key,
+      body: { address, whitelistedMethods: ['burn'] },
+    });
+    const missing = { address: '0x00000000000000000000000000000000000000ff' };
+    const notFound = await call('DELETE', '/smart-contract', '/smart-contract', { key, body: missing });
+    expect(notFound.status).toBe(404);
+
+    for (const policy of [
+      aLimitBody,
+      aWebhookBody,
+      aDeploymentBody,
+      {
+        ...aWebhookBody,
+        name: 'By GET',
+        policyData: { ...aWebhookBody.policyData, method: 'GET', onError: 'Allow' },
+      },
+    ])
+      await call('POST', '/paymaster-policy', '/paymaster-policy', { key, body: policy });
+    const listed = await call('GET', '/paymaster-policyParameters', '/paymaster-policyParameters', { key });
+    expect(recordsOf(listed.body.data)).toHaveLength(5);
+    const policyId = String(recordsOf(listed.body.data)[0]?.['_id']);
+    for (const action of ['limit', 'deactivate', 'activate']) {
+      const template = `/paymaster-policy/${action}/{policyId}`;
+      await call('PATCH', `/paymaster-policy/${action}/${policyId}`, template, {
+        key,
+        ...(action === 'limit' && { body: { threshold: 0.5, thresholdType: 'NATIVE_ASSET' } }),
+      });
+      await call('PATCH', `/paymaster-policy/${action}/unknown`, template, { key });
+    }
+
+    const path = `/funding-message/${String(paymasterId)}`;
+    const sent = await call('GET', path, '/funding-message/{paymasterId}', { key });
+    const wallet = Wallet.createRandom();
+    const signature = await wallet.signMessage(String(recordOf(sent.body.data)['fundingMessage']));
+    const update = { paymasterId, type: 'paymasterFundingId', signature, address: wallet.address };
+    const funded = await call('PATCH', '/paymaster', '/paymaster', { key, body: update });
+    expect(funded.status).toBe(200);
+    const again = await call('PATCH', '/paymaster', '/paymaster', { key, body: update });
+    expect(again.body.message).toBe('Invalid signature');
+    await call('DELETE', '/smart-contract', '/smart-contract', { key, body: { address } });
+  });
+
+  test('the check itself notices a field that the document lacks', () => {
+    const schema = at(
+      document,
+      'paths',
+      '/paymaster',
+      'get',
+      'responses',
+      '200',
+      'content',
+      'application/json',
+      'schema',
+    );
+    const good = { statusCode: 200, message: 'DApp list fetched', data: [] };
+    expect(problems(schema, good)).toEqual([]);
+    expect(
+      problems(schema, { ...good, data: [{ name: 'x', chainId: 1, apiKey: 'k', secret: 1 }] }),
+    ).not.toEqual([]);
+    expect(problems(schema, { ...good, message: 'ok' })).not.toEqual([]);
+  });
+});
