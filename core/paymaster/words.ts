@@ -6,6 +6,7 @@ import type { PaymasterGas } from './layout.js';
 // Fixed-layout encoding into a zero-filled Buffer: each writer takes the byte offset where its value begins and writes
 // big-endian. A value wider than its field throws RangeError; nothing is ever cut off silently.
 
+const keccakOfNothing = keccak256(new Uint8Array());
 const uint64Max = 0xffff_ffff_ffff_ffffn;
 
 /** A zero-filled buffer. Small ones come from Node's pool, several times cheaper than `Buffer.alloc`. */
@@ -48,7 +49,10 @@ export function writeAddressWord(buffer: Buffer, address: Hex, offset: number): 
   writeHex(buffer, address, offset + 12);
 }
 
+/** keccak-256 of the bytes of `hex`. */
 export function keccakOfHex(hex: Hex): Uint8Array {
+  // Most operations have no initCode.
+  if (hex === '0x') return keccakOfNothing;
   return keccak256(Buffer.from(hex.slice(2), 'hex'));
 }
 

@@ -15,8 +15,6 @@ export function uint(bits: number): Width {
 }
 
 const quantityPattern = /^(?:0x[0-9a-fA-F]+|[0-9]+)$/;
-const notLowerHex = /[^0-9a-f]/;
-const notHex = /[^0-9a-fA-F]/;
 // Decimal text of 2^256 has 78 digits; longer texts are refused before anything parses them.
 const maxQuantityLength = 80;
 
@@ -137,13 +135,16 @@ function parseQuantity(value: unknown): bigint | undefined {
   return quantityPattern.test(value) ? BigInt(value) : undefined;
 }
 
-/** Lowercase hex of whole bytes, or undefined. */
+/**
+ * Lowercase hex of whole bytes, or undefined. Decoding stops at the first wrong digit, so a text is good when it comes
+ * back whole; on long callData this is several times faster than a pattern.
+ */
 function parseHex(value: unknown): Hex | undefined {
-  if (typeof value !== 'string' || value.length % 2 !== 0) return undefined;
-  if (!isPrefixed(value)) return undefined;
+  if (typeof value !== 'string' || !isPrefixed(value)) return undefined;
   const digits = value.slice(2);
-  if (!notLowerHex.test(digits)) return value;
-  return notHex.test(digits) ? undefined : `0x${digits.toLowerCase()}`;
+  const canonical = Buffer.from(digits, 'hex').toString('hex');
+  if (canonical === digits) return value;
+  return canonical === digits.toLowerCase() ? `0x${canonical}` : undefined;
 }
 
 function isPrefixed(text: string): text is Hex {

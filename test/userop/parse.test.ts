@@ -181,6 +181,11 @@ describe('what cannot be an operation is refused by name', () => {
       want: ['callData must be whole bytes as 0x hex'],
     },
     {
+      name: 'hex with a letter whose code ends in that of a digit',
+      over: { callData: '0x12\u01300' },
+      want: ['callData must be whole bytes as 0x hex'],
+    },
+    {
       name: 'callData as a number',
       over: { callData: 12 },
       want: ['callData must be whole bytes as 0x hex'],
