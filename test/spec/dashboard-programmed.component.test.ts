@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Wallet } from 'ethers';
+import { createChains } from '../../core/adapters/chain/chains.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { DomainError } from '../../core/errors.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import { createOperator } from '../../operator/operator.js';
+import type { Operator } from '../../operator/operator.js';
+import {
+  aContractBody,
+  aDeploymentBody,
+  aLimitBody,
+  aWebhookBody,
+  acmeToken,
+  chainId,
+  createPaymaster,
+  recordOf,
+  startDashboard,
+} from '../build/dashboard.js';
+import type { Answer, DashboardHost } from '../build/dashboard.js';
+
+// A write answers when the operator has programmed it, so that the sponsorship request that follows sees it. Here the
+// real operator runs beside the dashboard, over a chain that does not answer: what is served does not wait for it.
+
+let host: DashboardHost;
+let operator: Operator;
+let stopChains: () => Promise<void>;
+let key: string;
+let paymasterId: string;
+let round = 0;
+beforeAll(async () => {
+  host = await startDashboard({ programmedTimeoutMs: 2000, webhookUrls: { allowHttp: true } });
+  const chains = createChains({ clock: host.clock, log: silentLogger, metrics: noMetrics, timeoutMs: 1000 });
+  stopChains = () => chains.stop();
+  operator = createOperator({
+    resources: host.resources,
+    configs: host.configs,
+    chains,
+    signers: { get: () => undefined },
+    masterKeys: host.masterKeys,
+    connectionSecrets: { write: async () => 'unchanged' },
+    rpcUrlOf: ({ chainId: id }, apiKey) => `http://127.0.0.1/api/v2/${id}/${apiKey}`,
+    clock: host.clock,
+    log: silentLogger,
+    metrics: noMetrics,
+  });
+  await operator.start();
+});
+afterAll(async () => {
+  await operator.stop();
+  await stopChains();
+  await host.stop();
+});
+beforeEach(async () => {
+  round += 1;
+  ({ key, paymasterId } = await createPaymaster(host, { name: `Shop ${round}` }));
+});
+
+/** Writes, and tells what is served at the moment of the answer. */
+async function write(
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ answer: Answer; served: PaymasterConfig }> {
+  const answer = await host.call(method, path, { token: acmeToken, key, body });
+  const stored = await host.configs.getPaymaster(paymasterId);
+  expect(answer.status).toBe(200);
+  if (!stored) throw new Error('nothing is served');
+  return { answer, served: stored.config };
+}
+
+const programmedOf = ({ headers }: Answer) => headers.get('x-programmed');
+
+describe('X-Programmed: true means that it is served now', () => {
+  test('a new paymaster, by its key', async () => {
+    const body = { name: `Fresh ${round}`, type: 'HYBRID', chainId, version: '1.1.0' };
+    const answer = await host.call('POST', '/paymaster', { token: acmeToken, body });
+    expect(programmedOf(answer)).toBe('true');
+    const stored = await host.configs.getPaymaster(String(recordOf(answer.body.data)['paymasterId']));
+    expect(stored?.config).toMatchObject({ name: body.name, chainId, version: '1.1.0' });
+  });
+
+  test('a contract, its methods, and its removal', async () => {
+    const { address } = aContractBody;
+    const created = await write('POST', '/smart-contract', aContractBody);
+    expect(programmedOf(created.answer)).toBe('true');
+    const [contract] = created.served.contracts;
+    expect(contract?.address).toBe(address);
+    expect(contract?.selectors).toHaveLength(2);
+    const updated = await write('PATCH', '/smart-contract', { address, whitelistedMethods: ['burn'] });
+    expect(programmedOf(updated.answer)).toBe('true');
+    expect(updated.served.contracts[0]?.selectors).toHaveLength(1);
+    const deleted = await write('DELETE', '/smart-contract', { address });
+    expect(programmedOf(deleted.answer)).toBe('true');
+    expect(deleted.served).toMatchObject({ contracts: [], contractsRegistered: false });
+  });
+
+  test('a limit, whose cycle starts when the answer says', async () => {
+    const created = await write('POST', '/paymaster-policy', aLimitBody);
+    expect(programmedOf(created.answer)).toBe('true');
+    const record = recordOf(created.answer.body.data);
+    expect(created.served.limits).toEqual([
+      {
+        policyId: record['_id'],
+        name: 'Daily',
+        scope: 'PAYMASTER',
+        thresholdType: 'COUNT',
+        threshold: '10',
+        startMs: recordOf(record['policyData'])['startTimeInEpoch'],
+        durationMs: 3 * 3_600_000,
+      },
+    ]);
+    const path = `/paymaster-policy/limit/${String(record['_id'])}`;
+    const equal = await write('PATCH', path, { threshold: 10 });
+    expect(programmedOf(equal.answer)).toBe('true');
+    expect(equal.served.limits[0]?.startMs).toBeGreaterThan(created.served.limits[0]?.startMs ?? 0);
+    expect(equal.served.configGeneration).toBeGreaterThan(created.served.configGeneration);
+  });
+
+  test('pausing and resuming, which do not move the cycle', async () => {
+    const created = await write('POST', '/paymaster-policy', aLimitBody);
+    const id = String(recordOf(created.answer.body.data)['_id']);
+    const paused = await write('PATCH', `/paymaster-policy/deactivate/${id}`);
+    expect(programmedOf(paused.answer)).toBe('true');
+    expect(paused.served.limits).toEqual([]);
+    const resumed = await write('PATCH', `/paymaster-policy/activate/${id}`);
+    expect(programmedOf(resumed.answer)).toBe('true');
+    expect(resumed.served.limits).toEqual(created.served.limits);
+    const again = await write('PATCH', `/paymaster-policy/activate/${id}`);
+    expect(programmedOf(again.answer)).toBe('true');
+  });
+
+  test('a webhook and a deployment rule', async () => {
+    const webhook = await write('POST', '/paymaster-policy', aWebhookBody);
+    expect(programmedOf(webhook.answer)).toBe('true');
+    expect(webhook.served.webhooks).toMatchObject([{ name: 'Check', url: aWebhookBody.policyData.url }]);
+    const deployment = await write('POST', '/paymaster-policy', aDeploymentBody);
+    expect(programmedOf(deployment.answer)).toBe('true');
+    expect(deployment.served.walletDeployment).toBe(true);
+  });
+
+  test('a funding wallet, proven by what the dashboard stored', async () => {
+    const sent = await host.call('GET', `/funding-message/${paymasterId}`, { token: acmeToken, key });
+    const wallet = Wallet.createRandom();
+    const signature = await wallet.signMessage(String(recordOf(sent.body.data)['fundingMessage']));
+    const body = { paymasterId, type: 'paymasterFundingId', signature, address: wallet.address };
+    const { answer, served } = await write('PATCH', '/paymaster', body);
+    expect(programmedOf(answer)).toBe('true');
+    expect(served.fundingAddress).toBe(wallet.address);
+    expect(served.notReady).toBeUndefined();
+  });
+});
+
+test('of 20 writes at once each answers when it is served', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      host.call('POST', '/paymaster-policy', {
+        token: acmeToken,
+        key,
+        body: { ...aLimitBody, name: `Limit ${index}` },
+      }),
+    ),
+  );
+  expect(answers.map(programmedOf)).toEqual(Array.from({ length: 20 }, () => 'true'));
+  const stored = await host.configs.getPaymaster(paymasterId);
+  expect(stored?.config.limits).toHaveLength(20);
+});
+
+test('reads carry no X-Programmed', async () => {
+  const answer = await host.call('GET', '/paymaster-policy', { token: acmeToken, key });
+  expect(programmedOf(answer)).toBeNull();
+});
+
+describe('X-Programmed: false never makes a write fail', () => {
+  test('when the operator refuses what the dashboard took, at once', async () => {
+    // The operator of this test knows no exception for http: only the dashboard was told of one.
+    const body = { ...aWebhookBody, policyData: { url: 'http://rules.example.com/' } };
+    const startedAt = performance.now();
+    const answer = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body });
+    expect(performance.now() - startedAt).toBeLessThan(1900);
+    expect({ status: answer.status, programmed: programmedOf(answer) }).toEqual({
+      status: 200,
+      programmed: 'false',
+    });
+  });
+
+  test('when no operator runs', async () => {
+    const alone = await startDashboard({ programmedTimeoutMs: 30 });
+    const body = { name: 'Alone', type: 'HYBRID', chainId, version: '1.1.0' };
+    const answer = await alone.call('POST', '/paymaster', { token: acmeToken, body });
+    await alone.stop();
+    expect({ status: answer.status, programmed: programmedOf(answer) }).toEqual({
+      status: 200,
+      programmed: 'false',
+    });
+  });
+
+  test('when the store goes down after the write', async () => {
+    let isDown = false;
+    const failing: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'> = {
+      ...host.resources,
+      get: async (kind, at) => {
+        if (isDown) throw new DomainError('UNAVAILABLE', 'down');
+        return host.resources.get(kind, at);
+      },
+      apply: async (request) => {
+        const applied = await host.resources.apply(request);
+        isDown = true;
+        return applied;
+      },
+    };
+    const cut = await startDashboard({ resources: failing, programmedTimeoutMs: 30 });
+    const answer = await cut.call('POST', '/paymaster', {
+      token: acmeToken,
+      body: { name: `Cut ${round}`, type: 'HYBRID', chainId, version: '1.1.0' },
+    });
+    await cut.stop();
+    expect({ status: answer.status, programmed: programmedOf(answer) }).toEqual({
+      status: 200,
+      programmed: 'false',
+    });
+  });
+});
