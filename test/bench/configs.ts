@@ -8,11 +8,12 @@ import {
   apiKeyOf,
   chainId,
   entryPoint,
-  fundingAddress,
   paymaster,
   sponsoredAbi,
   sponsoredContract,
   sponsoredMethod,
+  walletOf,
+  type Wallets,
 } from './fixture.js';
 
 /** What is served in the bench: as an operator would have compiled it. */
@@ -41,8 +42,10 @@ export function benchChainConfig(): ChainConfig {
   };
 }
 
+export type PaymasterShape = { readonly limits: number; readonly wallets: Wallets };
+
 /** The n-th paymaster: one contract, and `limits` spending limits of all four kinds in turn. */
-export function benchPaymasterConfig(index: number, limits: number, now: EpochMs): PaymasterConfig {
+export function benchPaymasterConfig(index: number, shape: PaymasterShape, now: EpochMs): PaymasterConfig {
   const id = uuid('a', index);
   const selector = new Interface(sponsoredAbi).getFunction(sponsoredMethod)?.selector ?? '';
   return {
@@ -56,11 +59,11 @@ export function benchPaymasterConfig(index: number, limits: number, now: EpochMs
     suspended: false,
     keys: [{ sha256: hashApiKey(apiKeyOf(index)) }],
     tokens: [],
-    fundingAddress: parseAddress(fundingAddress),
+    fundingAddress: parseAddress(walletOf(index, shape.wallets)),
     defaultContractAction: 'Deny',
     contractsRegistered: true,
     contracts: [{ name: 'store', address: parseAddress(sponsoredContract), selectors: [selector] }],
-    limits: Array.from({ length: limits }, (_, place) => benchLimit(index * 16 + place, place, now)),
+    limits: Array.from({ length: shape.limits }, (_, place) => benchLimit(index * 16 + place, place, now)),
     webhooks: [],
     walletDeployment: false,
     invalidPolicies: [],

@@ -22,6 +22,14 @@ export function apiKeyOf(index: number): string {
   return `bench-key.00000000-0000-4000-8000-${digits}`;
 }
 
+/** The funding wallet of the n-th paymaster: its own, unless the paymasters of a run share one. */
+export function walletOf(index: number, wallets: Wallets): string {
+  return wallets === 'shared' ? fundingAddress : `0x${(index + 1).toString(16).padStart(40, '5')}`;
+}
+
+export const walletKinds = ['own', 'shared'] as const;
+export type Wallets = (typeof walletKinds)[number];
+
 /** How the requests of a window are made. */
 export type RequestShape = {
   /** Inner calls per operation: 1 is `execute`, more are `executeBatch`. */

@@ -1,8 +1,8 @@
 import { getBytes, hashMessage, recoverAddress, Wallet } from 'ethers';
 import { layouts } from '../../core/paymaster/layouts.js';
-import { parseAddress, toAddressKey } from '../../core/units/address.js';
+import { parseAddress } from '../../core/units/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
-import { chainId, fundingAddress, paymaster, signerKey, type RequestShape } from './fixture.js';
+import { chainId, paymaster, signerKey, type RequestShape } from './fixture.js';
 import { createRequestBuilder } from './requests.js';
 
 /**
@@ -37,13 +37,14 @@ export async function verifySubject(
     throw new Error('the requests of the bench carry all gas limits');
   }
   const codec = layouts['vendor-1.1.0'].sponsorship;
-  const { validUntil, validAfter, signature } = codec.decode(data);
+  const { fundingAddress, validUntil, validAfter, signature } = codec.decode(data);
+  if (fundingAddress === undefined) throw new Error(`${name} names no funding wallet`);
   const hash = codec.hash(
     { ...op, callGasLimit, verificationGasLimit, preVerificationGas },
     {
       chainId,
       paymaster: parseAddress(paymaster),
-      fundingAddress: toAddressKey(parseAddress(fundingAddress)),
+      fundingAddress,
       validUntil,
       validAfter,
       options: { priceMarkup: 1_000_000, unaccountedGas: 0 },

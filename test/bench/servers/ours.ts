@@ -11,21 +11,31 @@ import { createWebhookCaller } from '../../../core/adapters/webhook/webhook-call
 import type { Chain } from '../../../core/chain/chain.js';
 import type { Chains } from '../../../core/chain/chains.js';
 import { silentLogger } from '../../../core/log.js';
-import { toAddressKey } from '../../../core/units/address.js';
+import type { Metrics } from '../../../core/metrics.js';
+import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import { systemClock, toSeconds } from '../../../core/units/time.js';
 import type { Gwei } from '../../../core/units/wei.js';
 import { createServer } from '../../../server/server.js';
 import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
-import { chainId, fundingAddress, paymaster, signerKey } from '../fixture.js';
+import { chainId, paymaster, signerKey, walletOf } from '../fixture.js';
 import { reportSubject } from './subject.js';
 
 /**
  * (c) Ours: the real server in the rpc role, on the embedded stores, with authentication, validation, whitelist,
  * spending limits, deposit and metrics. Only the chain is missing: heads are given, and every call to it is counted.
  */
-const { values } = parseArgs({ options: { paymasters: { type: 'string' }, limits: { type: 'string' } } });
-const paymasters = Number(values.paymasters ?? 10);
-const limits = Number(values.limits ?? 2);
+const { values } = parseArgs({
+  options: {
+    paymasters: { type: 'string', default: '10' },
+    limits: { type: 'string', default: '2' },
+    wallets: { type: 'string', default: 'own' },
+  },
+});
+const paymasters = Number(values.paymasters);
+const shape = {
+  limits: Number(values.limits),
+  wallets: values.wallets === 'shared' ? 'shared' : 'own',
+} as const;
 
 const directory = mkdtempSync(join(tmpdir(), 'paymaster-bench-'));
 const metrics = createMetrics();
@@ -36,24 +46,21 @@ const db = openDatabase(join(directory, 'configs.db'), { durability: 'process' }
 const configs = createSqliteConfigStore({ db, clock });
 await configs.putChain(benchChainConfig());
 for (let index = 0; index < paymasters; index += 1) {
-  await configs.putPaymaster(benchPaymasterConfig(index, limits, clock.now()));
+  await configs.putPaymaster(benchPaymasterConfig(index, shape, clock.now()));
 }
 
+const store = { commits: 0 };
 const usage = createSqliteUsageStore({
   path: join(directory, 'usage.db'),
   clock,
   log,
-  metrics,
+  metrics: countingCommits(metrics, store),
   durability: 'process',
 });
-for (const account of [{}, { fundingAddress: toAddressKey(fundingAddress) }]) {
-  await usage.addBalance(chainId, {
-    contract: toAddressKey(paymaster),
-    ...account,
-    balance: 9_000_000_000_000_000 as Gwei,
-    reserved: 0 as Gwei,
-    readAt: clock.now(),
-  });
+const usedWallets = shape.wallets === 'shared' ? 1 : paymasters;
+await addBalance({});
+for (let index = 0; index < usedWallets; index += 1) {
+  await addBalance({ fundingAddress: toAddressKey(parseAddress(walletOf(index, shape.wallets))) });
 }
 
 const chain = { calls: 0 };
@@ -79,7 +86,7 @@ const server = createServer({
 const { port } = await server.listen(0, '127.0.0.1');
 
 reportSubject(port, {
-  counts: async () => ({ chainCalls: chain.calls, storeCommits: await readCommits() }),
+  counts: () => ({ chainCalls: chain.calls, storeCommits: store.commits }),
   stop: async () => {
     await server.stop();
     await webhooks.stop();
@@ -89,9 +96,35 @@ reportSubject(port, {
   },
 });
 
-async function readCommits(): Promise<number> {
-  const { body } = await metrics.render();
-  return Number(/^paymaster_usage_commits_total\{outcome="ok"\} (\d+)/m.exec(body)?.[1]);
+function addBalance(account: { readonly fundingAddress?: AddressKey }): Promise<void> {
+  return usage.addBalance(chainId, {
+    contract: toAddressKey(parseAddress(paymaster)),
+    ...account,
+    balance: 9_000_000_000_000_000 as Gwei,
+    reserved: 0 as Gwei,
+    readAt: clock.now(),
+  });
+}
+
+/** The same metrics; counts besides how often the usage store has committed. */
+function countingCommits(metrics: Metrics, count: { commits: number }): Metrics {
+  return {
+    ...metrics,
+    counter: (options) => {
+      const counter = metrics.counter(options);
+      if (options.name !== 'paymaster_usage_commits_total') return counter;
+      return {
+        with: (labels) => {
+          const bound = counter.with(labels);
+          const inc = (by?: number) => {
+            count.commits += by ?? 1;
+            bound.inc(by);
+          };
+          return { inc };
+        },
+      };
+    },
+  };
 }
 
 /** A chain that cannot be reached and counts who tries. */

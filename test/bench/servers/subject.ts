@@ -27,16 +27,16 @@ export async function serveSubject(listener: RequestListener): Promise<void> {
 /** Tells the parent the port, then answers its questions; `{"collect": true}` in one collects garbage first. */
 export function reportSubject(
   port: number,
-  options: { readonly stop: () => Promise<void>; readonly counts?: () => Promise<Counts> },
+  options: { readonly stop: () => Promise<void>; readonly counts?: () => Counts },
 ): void {
-  const report = async (question: { collect?: boolean }): Promise<SubjectReport> => {
+  const report = (question: { collect?: boolean }): SubjectReport => {
     if (question.collect === true) globalThis.gc?.();
     const { user, system } = process.cpuUsage();
     const heapBytes = process.memoryUsage().heapUsed;
-    return { cpuMicros: user + system, heapBytes, counts: (await options.counts?.()) ?? {} };
+    return { cpuMicros: user + system, heapBytes, counts: options.counts?.() ?? {} };
   };
   process.on('message', (question: { collect?: boolean }) => {
-    void report(question).then((answer) => process.send?.(answer));
+    process.send?.(report(question));
   });
   process.on('disconnect', () => {
     void options.stop().finally(() => process.exit(0));
