@@ -95,9 +95,9 @@ export function configStoreConformance(
       expect((await store.getChain(10))?.config).toEqual(
         aChainConfig({ chainId: 10, suspended: true, configGeneration: result.configGeneration }),
       );
-      expect((await store.listChains()).map(({ config: { chainId } }) => chainId).toSorted()).toEqual([
-        1, 10,
-      ]);
+      expect(
+        (await store.listChains()).map(({ config: { chainId } }) => chainId).toSorted((a, b) => a - b),
+      ).toEqual([1, 10]);
       expect(await store.listPaymasters()).toEqual([]);
       await store.deleteChain(10);
       expect(await store.getChain(10)).toBeUndefined();

@@ -8,6 +8,6 @@ configStoreConformance('SQLite', async () => {
   return {
     store: createSqliteConfigStore({ db: database.open(), clock }),
     reopen: async () => createSqliteConfigStore({ db: database.reopen(), clock }),
-    stop: database.stop,
+    stop: () => database.stop(),
   };
 });

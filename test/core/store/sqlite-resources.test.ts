@@ -8,6 +8,6 @@ resourceStoreConformance('SQLite', async () => {
   return {
     store: createSqliteResourceStore({ db: database.open(), clock }),
     reopen: async () => createSqliteResourceStore({ db: database.reopen(), clock }),
-    stop: database.stop,
+    stop: () => database.stop(),
   };
 });

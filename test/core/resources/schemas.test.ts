@@ -1,0 +1,253 @@
+import { describe, expect, test } from '@jest/globals';
+import { formatProblem } from '../../../core/errors.js';
+import type { Kind } from '../../../core/resources/kinds.js';
+import { compiledDefinitions, definitions } from '../../../core/resources/schemas.js';
+import { validateResource, validateStatus } from '../../../core/resources/validate.js';
+import type { KindDefinition } from '../../../core/schema/crd.js';
+import type { StructuralSchema } from '../../../core/schema/structural.js';
+import { staleFiles } from '../../../operator/generate.js';
+import { join } from 'node:path';
+import {
+  aChain,
+  aFeeToken,
+  aLimit,
+  anOrganisation,
+  aPaymaster,
+  aPolicy,
+  aSmartContract,
+} from '../../build/resources.js';
+import { repositoryRoot } from '../../support/repository-root.js';
+
+const all: readonly KindDefinition[] = [...Object.values(definitions), ...Object.values(compiledDefinitions)];
+
+describe('every schema', () => {
+  const nodes = all.flatMap((definition) => [
+    ...nodesOf(definition.spec, `${definition.kind} spec`),
+    ...(definition.status ? nodesOf(definition.status, `${definition.kind} status`) : []),
+  ]);
+  const namesOf = (isWrong: (schema: StructuralSchema) => boolean) =>
+    nodes.filter(({ schema }) => isWrong(schema)).map(({ name }) => name);
+
+  test('describes every field in a sentence', () => {
+    expect(nodes.length).toBeGreaterThan(100);
+    expect(
+      namesOf(({ description }) => !/^\S.*\.$/s.test(description) && !/e\.g\./.test(description)),
+    ).toEqual([]);
+  });
+
+  test('bounds every text, list and number, which is what the API server prices rules by', () => {
+    expect(namesOf(({ type, maxLength }) => type === 'string' && maxLength === undefined)).toEqual([]);
+    expect(namesOf(({ type, maxItems }) => type === 'array' && maxItems === undefined)).toEqual([]);
+    expect(
+      namesOf(
+        ({ type, minimum, maximum }) =>
+          (type === 'integer' || type === 'number') && (minimum === undefined || maximum === undefined),
+      ),
+    ).toEqual([]);
+  });
+
+  test('says of every list how it is merged, and types every object', () => {
+    expect(namesOf((schema) => schema.type === 'array' && !schema['x-kubernetes-list-type'])).toEqual([]);
+    expect(
+      namesOf(
+        ({ type, properties, maxProperties }) => type === 'object' && !properties && maxProperties !== 0,
+      ),
+    ).toEqual([]);
+  });
+
+  test('keeps secrets out of messages', () => {
+    const secret = 'f'.repeat(63);
+    const problems = [
+      ...validateResource('Organisation', anOrganisation({ tokens: [{ name: 'ci', sha256: secret }] })),
+      ...validateResource(
+        'Paymaster',
+        aPaymaster({ funding: { address: `0x${'1'.repeat(40)}`, message: 'm', signature: secret } }),
+      ),
+      ...validateResource('Chain', aChain({ rpc: { urls: [`ws://node.example/${secret}`] } })),
+    ];
+    expect(problems).toHaveLength(3);
+    expect(problems.map(formatProblem).join()).not.toContain(secret);
+  });
+});
+
+test('the generated definitions are current', async () => {
+  expect(await staleFiles(join(repositoryRoot, 'crds'))).toEqual([]);
+});
+
+test.each([aChain(), aFeeToken(), anOrganisation(), aPaymaster(), aSmartContract(), aPolicy()])(
+  'a plain $kind is valid',
+  (object) => {
+    expect(validateResource(object.kind, object)).toEqual([]);
+  },
+);
+
+type Wrong = {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly spec: object;
+  readonly want: readonly string[];
+};
+
+const policy = aPolicy().spec;
+const limit = (overrides: object) => ({ ...policy, spendingLimit: { ...aLimit, ...overrides } });
+
+describe('a problem names field, expectation and value', () => {
+  test.each<Wrong>([
+    {
+      name: 'one of several words',
+      kind: 'PaymasterPolicy',
+      spec: limit({ cycleDuration: { value: 1, unit: 'week' } }),
+      want: ['spec.spendingLimit.cycleDuration.unit must be "hour" or "day", got "week"'],
+    },
+    {
+      name: 'a number out of bounds',
+      kind: 'PaymasterPolicy',
+      spec: limit({ cycleDuration: { value: 0, unit: 'hour' } }),
+      want: ['spec.spendingLimit.cycleDuration.value must be a whole number from 1 to 8760, got 0'],
+    },
+    {
+      name: 'a number where text is expected, told once',
+      kind: 'PaymasterPolicy',
+      spec: limit({ threshold: 0.5 }),
+      want: [
+        'spec.spendingLimit.threshold must be decimal text in quotes such as "0.05": not negative, at most 15 digits before and 18 after the point, got 0.5',
+      ],
+    },
+    {
+      name: 'a negative threshold',
+      kind: 'PaymasterPolicy',
+      spec: limit({ threshold: '-1' }),
+      want: [
+        'spec.spendingLimit.threshold must be decimal text in quotes such as "0.05": not negative, at most 15 digits before and 18 after the point, got "-1"',
+      ],
+    },
+    {
+      name: 'an unknown field',
+      kind: 'Paymaster',
+      spec: { ...aPaymaster().spec, funding: { adress: '0x' } },
+      want: [
+        'spec.funding.address must be set: an address: 0x and 40 hex digits',
+        'spec.funding.adress must be left out: there is no such field, the fields here are address, message, signature',
+      ],
+    },
+    {
+      name: 'a field of a list item',
+      kind: 'Organisation',
+      spec: { namespace: 'acme', tokens: [{ name: 'ci', sha256: 'a'.repeat(64) }, { name: '' }] },
+      want: [
+        'spec.tokens[1].name must be a name of 1 to 128 characters, not blank and without control characters, got ""',
+        'spec.tokens[1].sha256 must be set: the SHA-256 of the token: 64 lowercase hex digits',
+      ],
+    },
+    {
+      name: 'a null',
+      kind: 'Paymaster',
+      spec: { ...aPaymaster().spec, suspended: null },
+      want: ['spec.suspended must be true or false, got null'],
+    },
+    {
+      name: 'an ABI that is too long, shortened in the message',
+      kind: 'SmartContract',
+      spec: { ...aSmartContract().spec, abi: 'x'.repeat(196_609) },
+      want: [`spec.abi must be the ABI as JSON text of 2 to 196608 characters, got "${'x'.repeat(76)}...`],
+    },
+    {
+      name: 'shape and rules together, each rule where its own shape is right',
+      kind: 'PaymasterPolicy',
+      spec: { ...limit({ cycleDuration: { value: 400, unit: 'day' }, thresholdType: 'ETH' }), name: 7 },
+      want: [
+        'spec.name must be a name of 1 to 128 characters, not blank and without control characters, got 7',
+        'spec.spendingLimit.thresholdType must be "COUNT" or "NATIVE_ASSET", got "ETH"',
+        'spec.spendingLimit.cycleDuration.value must be at most one year: 365 days or 8760 hours',
+      ],
+    },
+  ])('$name', ({ kind, spec, want }) => {
+    const metadata = definitions[kind].scope === 'Cluster' ? { name: 'a' } : { name: 'a', namespace: 'acme' };
+    const problems = validateResource(kind, { metadata, spec }).map(formatProblem);
+    expect(problems.toSorted()).toEqual([...want].toSorted());
+  });
+});
+
+describe('decimal thresholds', () => {
+  const accepted = (threshold: string, thresholdType: string) =>
+    validateResource('PaymasterPolicy', {
+      metadata: { name: 'a', namespace: 'acme' },
+      spec: limit({ threshold, thresholdType }),
+    }).length === 0;
+
+  test.each(['0', '1', '999999999999999', '0.000000000000000001', '1.50'])('%s ether is one', (text) => {
+    expect(accepted(text, 'NATIVE_ASSET')).toBe(true);
+  });
+  test.each([
+    '',
+    '.5',
+    '5.',
+    '01',
+    '1e3',
+    '+1',
+    '0x1',
+    ' 1',
+    '1,5',
+    '0.0000000000000000001',
+    '1000000000000000',
+  ])('"%s" is none', (text) => {
+    expect(accepted(text, 'NATIVE_ASSET')).toBe(false);
+  });
+  test('a count has no decimals, not even zeros', () => {
+    expect([accepted('10', 'COUNT'), accepted('0', 'COUNT'), accepted('10.0', 'COUNT')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('names', () => {
+  const nameProblems = (kind: Kind, metadata: { name: string; namespace?: string }) =>
+    validateResource(kind, {
+      metadata,
+      spec: kind === 'Paymaster' ? aPaymaster().spec : anOrganisation().spec,
+    }).map(({ field }) => field);
+
+  test.each([
+    {
+      name: 'a namespaced kind needs a namespace',
+      kind: 'Paymaster',
+      metadata: { name: 'a' },
+      want: ['metadata.namespace'],
+    },
+    {
+      name: 'a cluster kind has none',
+      kind: 'Organisation',
+      metadata: { name: 'a', namespace: 'acme' },
+      want: ['metadata.namespace'],
+    },
+    {
+      name: 'upper case and underscores are refused',
+      kind: 'Paymaster',
+      metadata: { name: 'My_Shop', namespace: 'Acme' },
+      want: ['metadata.name', 'metadata.namespace'],
+    },
+    {
+      name: 'dots are fine in names',
+      kind: 'Paymaster',
+      metadata: { name: 'a.b-c.d', namespace: 'acme' },
+      want: [],
+    },
+  ] as const)('$name', ({ kind, metadata, want }) => {
+    expect(nameProblems(kind, metadata)).toEqual(want);
+  });
+});
+
+test('a status is judged by its schema too', () => {
+  expect(validateStatus('Paymaster', { contracts: 1 })).toEqual([]);
+  expect(validateStatus('Paymaster', { contract: 1 }).map(({ field }) => field)).toEqual(['status.contract']);
+});
+
+function nodesOf(schema: StructuralSchema, name: string): { name: string; schema: StructuralSchema }[] {
+  return [
+    { name, schema },
+    ...Object.entries(schema.properties ?? {}).flatMap(([key, child]) => nodesOf(child, `${name}.${key}`)),
+    ...(schema.items ? nodesOf(schema.items, `${name}[]`) : []),
+  ];
+}
