@@ -4,6 +4,7 @@ import { BenchProcess } from './child-process.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
+import { measurePropagation } from './propagation-part.js';
 import { measureScale } from './scale-part.js';
 import { Load } from './subject-process.js';
 
@@ -48,5 +49,10 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const scale = await measureScale(options, load);
     results['scale'] = scale;
     goals.push(...scale.goals);
+  }
+  if (parts.has('propagation')) {
+    const propagation = await measurePropagation();
+    results['propagation'] = propagation;
+    goals.push(...propagation.goals);
   }
 }
