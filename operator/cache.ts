@@ -59,13 +59,13 @@ export function createCache(deps: {
   return {
     get: (kind, key) => tableOf(kind).get(formatKey(key)),
     all: (kind) => tableOf(kind).all(),
-    paymastersIn: byNamespace.find,
-    countPaymastersIn: byNamespace.count,
+    paymastersIn: (namespace) => byNamespace.find(namespace),
+    countPaymastersIn: (namespace) => byNamespace.count(namespace),
     rivalsOf: (paymaster) => byName.find(nameOf(paymaster)),
     paymastersOn: (chainId) => byChain.find(String(chainId)),
-    contractsOf: contracts.find,
-    policiesOf: policies.find,
-    organisationsOf: organisations.find,
+    contractsOf: (paymaster) => contracts.find(paymaster),
+    policiesOf: (paymaster) => policies.find(paymaster),
+    organisationsOf: (namespace) => organisations.find(namespace),
     chainsWith: (chainId) => chains.find(String(chainId)),
     feeTokensOn: (chainId) => feeTokens.find(String(chainId)),
     note(kind, object) {

@@ -89,8 +89,18 @@ export function createOperator(deps: OperatorDeps): Operator {
   const roots = createRoots({
     reconcilers: {
       paymasters: createPaymasterReconciler({
-        ...{ cache, configs, statuses, facts, offeredChains, connectionSecrets, signers, layouts },
-        ...{ masterKeys, readAbi, webhookRules, clock },
+        cache,
+        configs,
+        statuses,
+        facts,
+        offeredChains,
+        connectionSecrets,
+        signers,
+        layouts,
+        masterKeys,
+        readAbi,
+        webhookRules,
+        clock,
       }),
       chains: createChainReconciler({ cache, configs, statuses, facts, signers, layouts, clock }),
       organisations: createOrganisationReconciler({ cache, statuses }),
@@ -131,7 +141,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   function sweepAgain(ms: number): void {
     cancelSweep = timers.after(ms, () => {
       sweeping = sweep(cache, configs)
-        .then(roots.add)
+        .then((keys) => roots.add(keys))
         .catch((error: unknown) =>
           log.warn('compiled objects could not be compared with their sources', { error }),
         )

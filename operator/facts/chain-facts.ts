@@ -100,18 +100,13 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
       poll.cancel = undefined;
     },
     setPaymaster(key, questions) {
-      this.removePaymaster(key);
+      removePaymaster(key);
       chainOf.set(key, questions.chainId);
       const poll = pollOf(questions.chainId);
       poll.paymasters.set(key, questions);
       if (hasNewQuestion(poll.known, questions)) poke(poll);
     },
-    removePaymaster(key) {
-      const chainId = chainOf.get(key);
-      if (chainId === undefined) return;
-      chainOf.delete(key);
-      polls.get(chainId)?.paymasters.delete(key);
-    },
+    removePaymaster,
     reachability: (chainId) => polls.get(chainId)?.known.reachability ?? 'Unknown',
     profile: (chainId, profile) =>
       polls.get(chainId)?.known.profiles.get(profileKey(profile)) ?? unknownProfile,
@@ -120,9 +115,16 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
     async stop() {
       isStopped = true;
       for (const poll of polls.values()) poll.cancel?.();
-      await Promise.all([...polls.values()].map(({ running }) => running));
+      await Promise.all([...polls.values()].map(({ running }) => running ?? Promise.resolve()));
     },
   };
+
+  function removePaymaster(key: string): void {
+    const chainId = chainOf.get(key);
+    if (chainId === undefined) return;
+    chainOf.delete(key);
+    polls.get(chainId)?.paymasters.delete(key);
+  }
 
   function pollOf(chainId: number): Poll {
     const present = polls.get(chainId);

@@ -37,8 +37,8 @@ export type PaymasterQuestions = {
 export const lowDeposit = 50_000_000_000_000_000n;
 
 /** Profiles that differ only in their version bind the same contract, so they are asked about once. */
-export function profileKey({ version: _, defaultFunding: __, ...contract }: ProfileConfig): string {
-  return `profile:${JSON.stringify(contract)}`;
+export function profileKey({ layout, entryPoint, sponsorship, signerFile, options }: ProfileConfig): string {
+  return `profile:${JSON.stringify([layout, entryPoint, sponsorship, signerFile, options])}`;
 }
 
 export function fundingKey({ profile, address }: FundingQuestion): string {

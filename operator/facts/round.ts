@@ -118,17 +118,17 @@ function inTurn<Q, F>(
   questions: ReadonlyMap<string, Q>,
   known: Map<string, F>,
 ): readonly (readonly [string, Q])[] {
-  const fresh = [...questions].filter(([key]) => !known.has(key)).slice(0, perRound);
-  const turn: (readonly [string, Q])[] = [...fresh];
-  for (const [key, fact] of [...known]) {
-    if (turn.length >= perRound) break;
-    const question = questions.get(key);
-    if (question === undefined) continue;
-    turn.push([key, question]);
-    known.delete(key);
-    known.set(key, fact);
+  const fresh = [...questions.keys()].filter((key) => !known.has(key));
+  const old = [...known.keys()].filter((key) => questions.has(key));
+  const turn = [...fresh, ...old].slice(0, perRound);
+  for (const key of turn) {
+    const fact = known.get(key);
+    if (fact !== undefined && known.delete(key)) known.set(key, fact);
   }
-  return turn;
+  return turn.flatMap((key) => {
+    const question = questions.get(key);
+    return question === undefined ? [] : [[key, question] as const];
+  });
 }
 
 /** Answers whether every answer was good. */
