@@ -2,13 +2,13 @@ import { CallReverted } from '../../core/chain/chain.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { isDomainError } from '../../core/errors.js';
-import type { Layout, LayoutId, SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { probeOperation, probeTerms } from './probe-operation.js';
 import { lowDeposit, unknownProfile } from './facts.js';
 import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from './facts.js';
 
@@ -129,29 +129,4 @@ function callWithAddress(selector: Hex, address: Address): Hex {
 
 function addressWord(address: Address): Hex {
   return `0x${toAddressKey(address).slice(2).padStart(64, '0')}`;
-}
-
-/** Every field has another value, so that swapping or leaving out any of them gives another hash. */
-const probeOperation: FinalUserOperation = {
-  sender: toAddressKey('0x1111111111111111111111111111111111111111'),
-  nonce: (0x2222n << 64n) | 3n,
-  initCode: '0x4444444444444444444444444444444444444444deadbeef',
-  callData: '0x5555555566',
-  callGasLimit: 70_001n,
-  verificationGasLimit: 80_002n,
-  preVerificationGas: 90_003n,
-  maxFeePerGas: 10_000_000_004n,
-  maxPriorityFeePerGas: 1_000_000_005n,
-  signature: '0x',
-};
-
-function probeTerms(chainId: number, profile: ProfileConfig): SponsorshipTerms {
-  return {
-    chainId,
-    paymaster: profile.sponsorship,
-    fundingAddress: toAddressKey('0x6666666666666666666666666666666666666666'),
-    validUntil: 0x7777_7777,
-    validAfter: 0x1234_5678,
-    options: profile.options,
-  };
 }
