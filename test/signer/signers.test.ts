@@ -6,6 +6,7 @@ import { computeAddress } from 'ethers';
 import { loadSigners, variableName } from '../../core/adapters/signer/signers.js';
 import type { SignersOptions } from '../../core/adapters/signer/signers.js';
 import { createLocalSigner } from '../../core/adapters/signer/local-signer.js';
+import { loadCurve } from '../../core/adapters/signer/load-curve.js';
 import { loadNativeCurve } from '../../core/adapters/signer/native.js';
 import { loadWasmCurve } from '../../core/adapters/signer/wasm.js';
 import { silentLogger } from '../../core/log.js';
@@ -25,6 +26,34 @@ test('a library that signs wrongly is found out before anything is signed', asyn
     sign: (digest: Uint8Array, key: Uint8Array) => native.sign(digest.toReversed(), key),
   };
   expect(() => createLocalSigner(broken, Buffer.alloc(32, 1), 'dev')).toThrow(/wrong signatures/);
+});
+
+describe('the library that signs', () => {
+  const noBinary = {
+    native: () => Promise.reject(new Error('No native build was found')),
+    wasm: loadWasmCurve,
+  };
+  const listening = () => {
+    const warnings: string[] = [];
+    const log: Logger = { ...silentLogger, warn: (message) => void warnings.push(message) };
+    return { warnings, log };
+  };
+
+  test('is native where there is a binary', async () => {
+    const { warnings, log } = listening();
+    expect((await loadCurve('auto', log)).name).toBe('native');
+    expect(warnings).toEqual([]);
+  });
+
+  test('is wasm where there is none, and the log says so', async () => {
+    const { warnings, log } = listening();
+    expect((await loadCurve('auto', log, noBinary)).name).toBe('wasm');
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('is never exchanged when it was asked for by name', async () => {
+    await expect(loadCurve('native', silentLogger, noBinary)).rejects.toThrow(/no native secp256k1/);
+  });
 });
 
 describe('loading keys', () => {
@@ -61,15 +90,18 @@ describe('loading keys', () => {
     expect(signers.get('c')).toBeUndefined();
   });
 
-  test.each([0o640, 0o604, 0o644, 0o666, 0o620])(
-    'a file of mode %o is refused with the command that mends it',
-    async (mode) => {
-      await put('dev', key, mode);
-      const message = await failure(load());
-      expect(message).toContain(`chmod 600 ${join(directory, 'dev')}`);
-      expect(message).not.toContain('5d5d');
-    },
-  );
+  test.each([
+    { mode: 0o640, text: '640' },
+    { mode: 0o604, text: '604' },
+    { mode: 0o644, text: '644' },
+    { mode: 0o666, text: '666' },
+    { mode: 0o620, text: '620' },
+  ])('a file of mode $text is refused with the command that mends it', async ({ mode }) => {
+    await put('dev', key, mode);
+    const message = await failure(load());
+    expect(message).toContain(`chmod 600 ${join(directory, 'dev')}`);
+    expect(message).not.toContain('5d5d');
+  });
 
   test('a file that its group can read passes where that is said', async () => {
     await put('dev', key, 0o440);
@@ -77,7 +109,10 @@ describe('loading keys', () => {
     expect(signers.get('dev')?.address).toBe(computeAddress(key));
   });
 
-  test.each([0o444, 0o660])('with group access mode %o is still refused', async (mode) => {
+  test.each([
+    { mode: 0o444, text: '444' },
+    { mode: 0o660, text: '660' },
+  ])('with group access mode $text is still refused', async ({ mode }) => {
     await put('dev', key, mode);
     expect(await failure(load({ access: 'group' }))).toContain('chmod 640');
   });

@@ -5,9 +5,9 @@ import type { Signer, Signers } from '../../paymaster/signer.js';
 import type { Curve } from './curve.js';
 import { parseKey, readKeyFile } from './key-file.js';
 import type { KeyFileAccess } from './key-file.js';
+import { loadCurve } from './load-curve.js';
+import type { CurveChoice } from './load-curve.js';
 import { createLocalSigner } from './local-signer.js';
-import { loadNativeCurve } from './native.js';
-import { loadWasmCurve } from './wasm.js';
 
 export type SignersOptions = {
   /** Directory of key files; a profile names one of them. Absent: keys come from `environment` only. */
@@ -19,8 +19,8 @@ export type SignersOptions = {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Default `owner`. */
   readonly access?: KeyFileAccess;
-  /** Default `auto`: native, and wasm with a warning where there is no native binary. */
-  readonly implementation?: 'auto' | 'native' | 'wasm';
+  /** Default `auto`. */
+  readonly implementation?: CurveChoice;
   readonly log: Logger;
 };
 
@@ -57,19 +57,6 @@ const variablePrefix = 'PAYMASTER_SIGNER_KEY_';
 /** The environment variable that stands for a key file, e.g. `dev.key` → `PAYMASTER_SIGNER_KEY_DEV_KEY`. */
 export function variableName(file: string): string {
   return variablePrefix + file.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_');
-}
-
-async function loadCurve(implementation: 'auto' | 'native' | 'wasm', log: Logger): Promise<Curve> {
-  if (implementation === 'wasm') return loadWasmCurve();
-  try {
-    return await loadNativeCurve();
-  } catch (cause) {
-    if (implementation === 'native') throw new Error('no native secp256k1 for this platform', { cause });
-    log.warn('no native secp256k1 for this platform: signing with wasm, about 2.5 times slower', {
-      platform: `${process.platform}-${process.arch}`,
-    });
-    return loadWasmCurve();
-  }
 }
 
 async function readSigners(curve: Curve, options: SignersOptions): Promise<ReadonlyMap<string, Signer>> {
