@@ -36,13 +36,14 @@ export function createDashboard(deps: DashboardDeps): Express {
     parse: createParsers(deps.webhookUrls),
   };
   const endpoints = createEndpoints(tools);
-  const authenticator = createAuthenticator({ resources, masterKeys, clock });
+  const authenticator = createAuthenticator({ resources, configs, masterKeys, clock });
   const openApi = createOpenApi(endpoints);
   const limit = createLimit(deps);
 
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.set('query parser', false);
   app.use((request, _response, next) => {
     request.url = collapseSlashes(request.url);
     next();

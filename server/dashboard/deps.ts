@@ -14,7 +14,7 @@ import type { Writes } from './writes.js';
 
 export type DashboardDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
-  readonly configs: Pick<ConfigStore, 'getPaymaster'>;
+  readonly configs: Pick<ConfigStore, 'getPaymaster' | 'findByKey'>;
   readonly fundingMessages: Pick<
     UsageStore,
     'putFundingMessage' | 'getFundingMessage' | 'consumeFundingMessage'

@@ -3,7 +3,8 @@ import type { Endpoint } from './endpoint.js';
 import { sendFundingMessage, updateFunding } from './funding.js';
 import { updateLimit } from './limits.js';
 import { createPaymaster, listPaymasters } from './paymasters.js';
-import { createPolicy, listPolicies, setActive } from './policies.js';
+import { createPolicy, listPolicies } from './policies.js';
+import { setActive } from './policy-state.js';
 import {
   createContractSchema,
   createLimitSchema,

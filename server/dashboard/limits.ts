@@ -12,7 +12,7 @@ import {
   policyNotFound,
   requireFreeName,
   withPolicyNotFound,
-} from './policies.js';
+} from './policy-lookup.js';
 import type { UpdateLimit } from './schemas.js';
 import { thresholdProblem } from './threshold.js';
 import { policyIdOfObject } from './views.js';

@@ -72,10 +72,10 @@ async function requireFreeName(
   { namespace, organisation }: Principal,
   { name, chainId }: CreatePaymaster,
 ): Promise<void> {
-  const paymasters = await resources.list('Paymaster', { namespace });
-  if (paymasters.some(({ spec }) => spec.name === name && spec.chainId === chainId)) throw nameExists();
+  const fields = { 'spec.name': name, 'spec.chainId': String(chainId) };
+  if ((await resources.list('Paymaster', { namespace, fields })).length > 0) throw nameExists();
   const quota = organisation.spec.quotas?.paymasters;
-  if (quota !== undefined && paymasters.length >= quota)
+  if (quota !== undefined && (await resources.list('Paymaster', { namespace })).length >= quota)
     throw new DomainError('QUOTA_EXCEEDED', `The organisation may have ${quota} paymasters and has them all`);
 }
 

@@ -66,7 +66,7 @@ async function answer(
       requestId: response.get('X-Request-Id'),
       operation: endpoint.operationId,
       organisation: principal.namespace,
-      token: principal.tokenName,
+      tokenName: principal.tokenName,
       paymaster: paymaster?.metadata.name,
       programmed: reply.programmed,
     });

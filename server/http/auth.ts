@@ -1,8 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { deriveApiKey, hashApiKey, hashToken } from '../../core/config/api-key.js';
-import { keyOf } from '../../core/resources/meta.js';
-import type { ObjectKey } from '../../core/resources/meta.js';
+import { isDomainError } from '../../core/errors.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -30,13 +31,18 @@ export type Authenticator = {
 
 export type AuthenticatorDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list'>;
+  readonly configs: Pick<ConfigStore, 'findByKey'>;
   readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
   readonly clock: Clock;
 };
 
-export function createAuthenticator({ resources, masterKeys, clock }: AuthenticatorDeps): Authenticator {
+export function createAuthenticator({
+  resources,
+  configs,
+  masterKeys,
+  clock,
+}: AuthenticatorDeps): Authenticator {
   const tokenHints = new LRUCache<string, string>({ max: 10_000 });
-  const keyHints = new LRUCache<string, ObjectKey>({ max: 100_000 });
   // Unknown tokens cost a list of all organisations, and anybody may send them: they share one list at a time.
   const listOrganisations = shareCalls(() => resources.list('Organisation'));
 
@@ -60,15 +66,29 @@ export function createAuthenticator({ resources, masterKeys, clock }: Authentica
       const sha256 = hashApiKey(apiKey);
       const accepts = (paymaster: Paymaster): boolean =>
         acceptedKeys(masterKeys, paymaster, clock.now()).some((key) => equalHash(hashApiKey(key), sha256));
-      const hint = keyHints.get(sha256);
-      // A hint of another organisation is not followed: it would tell a stranger's key from an unknown one by time.
-      const hinted = hint?.namespace === namespace ? await resources.get('Paymaster', hint) : undefined;
+      const served = await findServed(configs, sha256);
+      const hinted =
+        served?.namespace === namespace
+          ? await resources.get('Paymaster', { namespace, name: served.objectName })
+          : undefined;
       if (hinted && isLive(hinted) && accepts(hinted)) return hinted;
-      const found = (await resources.list('Paymaster', { namespace })).find((p) => isLive(p) && accepts(p));
-      if (found) keyHints.set(sha256, keyOf(found));
-      return found;
+      // Not programmed yet, or by no operator: then only the resources themselves know.
+      return (await resources.list('Paymaster', { namespace })).find((p) => isLive(p) && accepts(p));
     },
   };
+}
+
+/** Where the key is served. The config store may be down: that is slower then, but not an outage of this API. */
+async function findServed(
+  configs: Pick<ConfigStore, 'findByKey'>,
+  sha256: string,
+): Promise<PaymasterConfig | undefined> {
+  try {
+    return await configs.findByKey(sha256);
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return undefined;
+    throw error;
+  }
 }
 
 /** The apiKey that is shown for a paymaster: of its current generation, under the current master key. */

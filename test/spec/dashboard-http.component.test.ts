@@ -325,9 +325,11 @@ describe('logs', () => {
     await logged.call('POST', '/smart-contract', { ...created, body: aContractBody });
     await logged.call('GET', '/paymaster', { token: 'some-wrong-token' });
     await logged.stop();
-    expect(lines.map(({ operation, organisation, token }) => ({ operation, organisation, token }))).toEqual([
-      { operation: 'createPaymaster', organisation: 'acme', token: 'acme-ci' },
-      { operation: 'createSmartContract', organisation: 'acme', token: 'acme-ci' },
+    expect(
+      lines.map(({ operation, organisation, tokenName }) => ({ operation, organisation, tokenName })),
+    ).toEqual([
+      { operation: 'createPaymaster', organisation: 'acme', tokenName: 'acme-ci' },
+      { operation: 'createSmartContract', organisation: 'acme', tokenName: 'acme-ci' },
     ]);
     const text = JSON.stringify(lines);
     for (const secret of [acmeToken, created.key, 'some-wrong-token']) expect(text).not.toContain(secret);

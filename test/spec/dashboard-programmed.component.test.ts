@@ -168,6 +168,25 @@ test('of 20 writes at once each answers when it is served', async () => {
   expect(stored?.config.limits).toHaveLength(20);
 });
 
+test('of 20 changes of one policy at once none is lost, while the operator writes its status', async () => {
+  const created = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body: aLimitBody });
+  const id = String(recordOf(created.body.data)['_id']);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      index % 2 === 0
+        ? host.call('PATCH', `/paymaster-policy/limit/${id}`, {
+            token: acmeToken,
+            key,
+            body: { threshold: index },
+          })
+        : host.call('PATCH', `/paymaster-policy/deactivate/${id}`, { token: acmeToken, key }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  const activated = await write('PATCH', `/paymaster-policy/activate/${id}`);
+  expect(activated.served.limits).toMatchObject([{ policyId: id, name: 'Daily' }]);
+});
+
 test('reads carry no X-Programmed', async () => {
   const answer = await host.call('GET', '/paymaster-policy', { token: acmeToken, key });
   expect(programmedOf(answer)).toBeNull();

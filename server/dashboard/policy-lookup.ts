@@ -1,0 +1,59 @@
+import { DomainError, isDomainError, quote } from '../../core/errors.js';
+import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { SmartContract } from '../../core/resources/smart-contract.js';
+import type { Tools } from './deps.js';
+import { contractsOf } from './smart-contracts.js';
+import { contractIdOfObject } from './views.js';
+
+/** Policies of a paymaster, those that a manifest made included. */
+export async function policiesOf(
+  { resources }: Pick<Tools, 'resources'>,
+  { metadata }: Paymaster,
+): Promise<readonly PaymasterPolicy[]> {
+  return resources.list('PaymasterPolicy', {
+    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    fields: { 'spec.paymasterRef.name': metadata.name },
+  });
+}
+
+/** Of the policies given, none but `except` may have the name. Throws ALREADY_EXISTS. */
+export function requireFreeName(
+  policies: readonly PaymasterPolicy[],
+  name: string,
+  except?: PaymasterPolicy,
+): void {
+  const taken = policies.some((p) => p.spec.name === name && p.metadata.name !== except?.metadata.name);
+  if (taken) throw nameExists(name);
+}
+
+/** Writes that depend on the other policies of the paymaster, one after the other. */
+export function inTurn<T>({ turns }: Tools, { metadata }: Paymaster, task: () => Promise<T>): Promise<T> {
+  return turns.run(`policies of ${metadata.namespace ?? ''}/${metadata.name}`, task);
+}
+
+/** The id of a SMART_CONTRACT record; undefined when no contract of the paymaster has it. */
+export async function findContract(
+  tools: Tools,
+  paymaster: Paymaster,
+  id: string,
+): Promise<SmartContract | undefined> {
+  return (await contractsOf(tools, paymaster)).find((contract) => contractIdOfObject(contract) === id);
+}
+
+/** A policy that goes away between look-up and write was not there. */
+export async function withPolicyNotFound<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw isDomainError(error, 'NOT_FOUND') ? policyNotFound() : error;
+  }
+}
+
+export function policyNotFound(): DomainError {
+  return new DomainError('POLICY_NOT_FOUND', 'Paymaster Policy not found');
+}
+
+export function nameExists(name: string): DomainError {
+  return new DomainError('ALREADY_EXISTS', `A policy named ${quote(name)} already exists`);
+}

@@ -1,0 +1,56 @@
+import { keyOf } from '../../core/resources/meta.js';
+import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
+import type { SmartContract } from '../../core/resources/smart-contract.js';
+import type { Tools } from './deps.js';
+import type { PaymasterCall, Reply } from './endpoint.js';
+import { findContract, inTurn, policiesOf, policyNotFound, withPolicyNotFound } from './policy-lookup.js';
+import { policyIdOfObject } from './views.js';
+
+/**
+ * Endpoints 12 and 13. What is in the wanted state already stays untouched, and pausing never moves a limit's cycle.
+ * The policy list shows contracts too, so one of them can be paused by its id.
+ */
+export async function setActive(
+  tools: Tools,
+  { paymaster, params }: PaymasterCall,
+  active: boolean,
+): Promise<Reply> {
+  const policyId = params['policyId'] ?? '';
+  const policy = (await policiesOf(tools, paymaster)).find((each) => policyIdOfObject(each) === policyId);
+  const contract = policy ? undefined : await findContract(tools, paymaster, policyId);
+  const programmed = await inTurn(tools, paymaster, () => {
+    if (policy) return changePolicy(tools, policy, active);
+    if (contract) return changeContract(tools, contract, active);
+    throw policyNotFound();
+  });
+  return { programmed: await programmed() };
+}
+
+// The wait for the operator is handed back rather than made here: others need not wait for their turn meanwhile.
+type Written = () => Promise<boolean>;
+
+async function changePolicy(
+  { writes, programmed }: Tools,
+  policy: PaymasterPolicy,
+  active: boolean,
+): Promise<Written> {
+  const changed = await withPolicyNotFound(() =>
+    writes.change('PaymasterPolicy', keyOf(policy), ({ spec }, owned) =>
+      (spec.active ?? true) === active ? undefined : { ...owned, active },
+    ),
+  );
+  return () => programmed.written('PaymasterPolicy', changed);
+}
+
+async function changeContract(
+  { writes, programmed }: Tools,
+  contract: SmartContract,
+  active: boolean,
+): Promise<Written> {
+  const changed = await withPolicyNotFound(() =>
+    writes.change('SmartContract', keyOf(contract), ({ spec }, owned) =>
+      (spec.active ?? true) === active ? undefined : { ...owned, active },
+    ),
+  );
+  return () => programmed.written('SmartContract', changed);
+}
