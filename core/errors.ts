@@ -91,8 +91,18 @@ export function formatProblem({ field, expected, value }: Problem): string {
 
 /** Short JSON of an untrusted value for a message: at most 80 characters. */
 export function quote(value: unknown): string {
-  const text = typeof value === 'bigint' ? value.toString() : (JSON.stringify(value) ?? String(value));
+  const text = textOf(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'bigint') return value.toString();
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    // Nested deeper than the stack: parsers read such input, writers recurse.
+    return 'a value nested too deep to show';
+  }
 }
 
 export function isDomainError(error: unknown, code?: ErrorCode): error is DomainError {

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { addressOf, aLimitConfig, aProfileConfig, someVersions } from '../build/configs.js';
+import { anOperation, execute, type WireOperation } from '../build/operations.js';
+import { signerAddress, startRpc, verifySponsorship, type RpcHost } from '../build/rpc.js';
+
+let host: RpcHost;
+beforeAll(async () => {
+  host = await startRpc();
+});
+afterAll(() => host.stop());
+beforeEach(() => host.put());
+
+const limits = { callGasLimit: 100_000, verificationGasLimit: 200_000, preVerificationGas: 60_000 };
+
+describe('ERC-7677', () => {
+  test.each(someVersions)('version %s: stub and data have the same length and fields', async (version) => {
+    await host.put({ version });
+    const { entryPoint } = aProfileConfig(version);
+    const params = (overrides: WireOperation): readonly unknown[] => [
+      anOperation(overrides),
+      entryPoint,
+      '0x7a69',
+      null,
+    ];
+    const stub = await host.call(
+      'pm_getPaymasterStubData',
+      params({ callGasLimit: '0x0', verificationGasLimit: '0x0', preVerificationGas: '0x0' }),
+    );
+    const data = await host.call('pm_getPaymasterData', params({}));
+    const { isFinal, ...fields } = stub.body.result ?? {};
+    expect(isFinal).toBe(false);
+    expect(Object.keys(fields).sort()).toEqual(Object.keys(data.body.result ?? {}).sort());
+    for (const [name, value] of Object.entries(fields))
+      expect(String(value)).toHaveLength(String(data.body.result?.[name]).length);
+    const result = data.body.result ?? {};
+    const word = (value: unknown): string => BigInt(String(value)).toString(16).padStart(32, '0');
+    const paymasterAndData =
+      result['paymasterAndData'] ??
+      `${String(result['paymaster'])}${word(result['paymasterVerificationGasLimit'])}` +
+        `${word(result['paymasterPostOpGasLimit'])}${String(result['paymasterData']).slice(2)}`;
+    const verified = verifySponsorship(anOperation(), { ...limits, paymasterAndData }, version);
+    expect(verified.signer).toBe(signerAddress);
+  });
+
+  test('the stub stage reserves nothing', async () => {
+    await host.put({ limits: [aLimitConfig({ policyId: 'stub', threshold: '1' })] });
+    const params = [anOperation({ nonce: 1 }), entryPoints['0.6'], '0x7a69', {}];
+    for (let i = 0; i < 3; i += 1)
+      expect((await host.call('pm_getPaymasterStubData', params)).body.result).toBeDefined();
+    expect((await host.call('pm_getPaymasterData', params)).body.result).toBeDefined();
+  });
+
+  test.each([['pm_getPaymasterStubData'], ['pm_getPaymasterData']])(
+    '%s: a refusal is error -32501 under HTTP 200, with its reason',
+    async (method) => {
+      const operation = anOperation({ callData: execute(addressOf(0xdead)) });
+      const { status, body } = await host.call(method, [operation, entryPoints['0.6'], '0x7a69', null]);
+      expect(status).toBe(200);
+      expect(body.error).toMatchObject({ code: -32501, data: { reason: 'CONTRACT_NOT_REGISTERED' } });
+    },
+  );
+
+  test.each([
+    ['another EntryPoint', entryPoints['0.7'], '0x7a69', 'params[1]'],
+    ['no EntryPoint', null, '0x7a69', 'params[1]'],
+    ['another chain', entryPoints['0.6'], '0x1', 'params[2]'],
+    ['no chain', entryPoints['0.6'], null, 'params[2]'],
+  ])('%s is -32602 under HTTP 200', async (_name, entryPoint, chain, field) => {
+    const { status, body } = await host.call('pm_getPaymasterStubData', [
+      anOperation(),
+      entryPoint,
+      chain,
+      null,
+    ]);
+    expect(status).toBe(200);
+    expect(body.error?.code).toBe(-32602);
+    expect(body.error?.message).toContain(field);
+  });
+});
+
+describe('pm_sponsorUserOperation in the form [userOp, entryPoint, context]', () => {
+  test.each([[[]], [[{}]], [[null]], [[{ mode: 'SPONSORED' }]]])('context %j', async (context) => {
+    const operation = anOperation({ nonce: 5 });
+    const { status, body } = await host.call('pm_sponsorUserOperation', [
+      operation,
+      entryPoints['0.6'],
+      ...context,
+    ]);
+    expect(status).toBe(200);
+    expect(verifySponsorship(operation, body.result).signer).toBe(signerAddress);
+  });
+
+  test('a refusal is an error under HTTP 200', async () => {
+    await host.put({ suspended: true });
+    const { status, body } = await host.call('pm_sponsorUserOperation', [anOperation(), entryPoints['0.6']]);
+    expect(status).toBe(200);
+    expect(body.error).toMatchObject({ code: -32501, data: { reason: 'SUSPENDED' } });
+  });
+});

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { EpochMs } from '../../core/units/time.js';
+import { addressOf, aLimitConfig, sha256, someNow, someTarget, someToken } from '../build/configs.js';
+import { anOperation, execute, executeBatch, mintCall, sponsored } from '../build/operations.js';
+import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+
+let host: RpcHost;
+beforeAll(async () => {
+  host = await startRpc();
+});
+afterAll(() => host.stop());
+beforeEach(() => host.put());
+
+function explain(operation = {}, mode = {}, token: string | undefined = someToken): Promise<RpcAnswer> {
+  return host.call('pm_explainSponsorship', [anOperation(operation), { ...sponsored, ...mode }], {
+    headers: token === undefined ? {} : { authToken: token },
+  });
+}
+
+describe('pm_explainSponsorship needs an authToken of the organisation, since an API key is public', () => {
+  test.each([['missing'], ['wrong']])('a %s one is 401', async (which) => {
+    const { status, body } = await host.call('pm_explainSponsorship', [anOperation(), sponsored], {
+      headers: which === 'missing' ? {} : { authToken: 'another-token-0123456789' },
+    });
+    expect(status).toBe(401);
+    expect(body.error).toMatchObject({ code: -32001, data: { reason: 'AUTH_TOKEN_REQUIRED' } });
+  });
+
+  test('an expired one is 401', async () => {
+    await host.put({ tokens: [{ sha256: sha256(someToken), validUntil: someNow as EpochMs }] });
+    expect((await explain()).status).toBe(401);
+  });
+});
+
+describe('pm_explainSponsorship shows why', () => {
+  test('an operation that would be sponsored passes every step', async () => {
+    await host.put({ limits: [aLimitConfig({ threshold: '5' })] });
+    const { body } = await explain();
+    expect(body.result).toMatchObject({
+      sponsored: true,
+      account: 'execute(address,uint256,bytes)',
+      calls: [{ target: someTarget.toLowerCase(), value: '0', contract: 'Coin', verdict: { pass: true } }],
+      gas: { estimated: false, callGasLimit: '100000', maxCost: '0.00152' },
+      limits: [
+        {
+          name: 'Daily',
+          threshold: '5 operations',
+          used: '0 operations',
+          left: '5 operations',
+          needed: '1 operation',
+        },
+      ],
+    });
+    expect(body.result?.['reason']).toBeUndefined();
+    expect(body.result?.['deposits']).toHaveLength(2);
+  });
+
+  test('every obstacle is shown at once, each with what would make it pass', async () => {
+    await host.put({ suspended: true, limits: [aLimitConfig({ threshold: '0' })] });
+    const callData = executeBatch([
+      { target: someTarget, data: mintCall() },
+      { target: someTarget, data: '0xdeadbeef' },
+      { target: addressOf(0xdead), data: mintCall() },
+    ]);
+    const { body } = await explain({ callData, callGasLimit: 99_000_000 });
+    expect(body.result).toMatchObject({ sponsored: false, reason: 'SUSPENDED' });
+    const steps = body.result?.['steps'];
+    expect(steps).toEqual(
+      expect.arrayContaining(
+        ['SUSPENDED', 'METHOD_NOT_WHITELISTED', 'GAS_LIMIT_TOO_HIGH', 'LIMIT_REACHED'].map((reason) =>
+          expect.objectContaining({
+            reason,
+            verdict: 'refuse',
+            detail: expect.any(String),
+            remedy: expect.any(String),
+          }),
+        ),
+      ),
+    );
+    expect(body.result?.['calls']).toMatchObject([
+      { verdict: { pass: true } },
+      { verdict: { reason: 'METHOD_NOT_WHITELISTED' } },
+      { verdict: { reason: 'CONTRACT_NOT_REGISTERED' } },
+    ]);
+  });
+
+  test.each([
+    ['an unknown method', { callData: execute(someTarget, '0xdeadbeef') }],
+    ['a gas limit above its cap', { callGasLimit: 10_000_001 }],
+    ['a fee above its cap', { maxFeePerGas: 51_000_000_000 }],
+    ['nothing', {}],
+  ])('the reason for %s is the one that a sponsorship request is given', async (_name, operation) => {
+    const explained = await explain({ nonce: 77, ...operation });
+    const asked = await host.call('pm_sponsorUserOperation', [
+      anOperation({ nonce: 77, ...operation }),
+      sponsored,
+    ]);
+    expect(explained.body.result?.['reason']).toBe(asked.body.result?.['reason']);
+    expect(explained.body.result?.['sponsored']).toBe(asked.body.result?.['paymasterAndData'] !== '0x');
+  });
+
+  test('it reserves nothing and signs nothing', async () => {
+    await host.put({ limits: [aLimitConfig({ policyId: 'explained', threshold: '1' })] });
+    for (let i = 0; i < 3; i += 1)
+      expect((await explain({ nonce: i })).body.result?.['sponsored']).toBe(true);
+    const { text } = await explain();
+    expect(text).not.toContain('paymasterAndData');
+    const { body } = await host.call('pm_sponsorUserOperation', [anOperation({ nonce: 900 }), sponsored]);
+    expect(body.result?.['paymasterAndData']).not.toBe('0x');
+  });
+
+  test('webhooks are asked only when told to', async () => {
+    await host.put({
+      webhooks: [
+        { policyId: 'w', name: 'Rules', url: 'https://rules.example', method: 'POST', onError: 'Deny' },
+      ],
+    });
+    let calls = 0;
+    host.world.webhook = ({ webhooks }) => {
+      calls += 1;
+      return Promise.resolve(webhooks.map(() => ({ verdict: 'refused' }) as const));
+    };
+    const without = await explain();
+    expect(calls).toBe(0);
+    expect(without.body.result).toMatchObject({
+      sponsored: true,
+      webhooks: [{ name: 'Rules', verdict: 'not asked' }],
+    });
+    const withThem = await explain({}, { callWebhook: true });
+    expect(calls).toBe(1);
+    expect(withThem.body.result).toMatchObject({ sponsored: false, reason: 'WEBHOOK_REFUSED' });
+  });
+
+  test('callWebhook that is no boolean is an error', async () => {
+    const { status, body } = await explain({}, { callWebhook: 'yes' });
+    expect(status).toBe(400);
+    expect(body.error?.message).toContain('params[1].callWebhook must be true or false');
+  });
+
+  test('an operation that cannot be simulated is shown, not thrown', async () => {
+    const { status, body } = await explain({}, { calculateGasLimits: true });
+    expect(status).toBe(200);
+    expect(body.result).toMatchObject({
+      sponsored: false,
+      steps: expect.arrayContaining([
+        { step: 'gas', verdict: 'error', detail: 'AA13 initCode failed or OOG' },
+      ]),
+    });
+  });
+});
