@@ -5,6 +5,8 @@ import { image } from './usage-image.js';
 import type { UsageJournal } from './usage-journal.js';
 import type { UsageState } from './usage-state.js';
 
+/** How far the journal may outgrow the last image: recovery reads that much more, and images are that much rarer. */
+const journalPerImage = 2;
 const forgetEveryMs = 60_000;
 /** A clock that is set back by less than this finds every counter again. */
 const graceMs = 600_000;
@@ -37,7 +39,7 @@ export class UsageUpkeep {
     this.#journal = deps.journal;
     this.#log = deps.log;
     this.#compactAtBytes = deps.compactAtBytes;
-    this.#imageAtBytes = Math.max(deps.compactAtBytes, deps.journal.imageBytes());
+    this.#imageAtBytes = this.#dueAt();
   }
 
   /**
@@ -106,7 +108,11 @@ export class UsageUpkeep {
     }
     if (row.length > 0) writer.add(`[${row.join(',')}]`);
     writer.finish();
-    this.#imageAtBytes = Math.max(this.#compactAtBytes, this.#journal.imageBytes());
+    this.#imageAtBytes = this.#dueAt();
     this.#log.debug('usage store compacted', { imageBytes: this.#journal.imageBytes() });
+  }
+
+  #dueAt(): number {
+    return Math.max(this.#compactAtBytes, journalPerImage * this.#journal.imageBytes());
   }
 }
