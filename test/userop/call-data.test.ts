@@ -29,9 +29,16 @@ const anyCall: fc.Arbitrary<PlainCall> = fc.record({
 });
 const anyBatch = fc.array(anyCall, { maxLength: 6 });
 
+// Parsing an ABI costs ethers more than using it.
+const abis = new Map<string, Interface>();
+function abiOf(signature: string): Interface {
+  const abi = abis.get(signature) ?? new Interface([`function ${signature}`]);
+  abis.set(signature, abi);
+  return abi;
+}
+
 function encode(signature: string, values: readonly unknown[]): Hex {
-  const abi = new Interface([`function ${signature}`]);
-  return abi.encodeFunctionData(signature.slice(0, signature.indexOf('(')), values) as Hex;
+  return abiOf(signature).encodeFunctionData(signature.slice(0, signature.indexOf('(')), values) as Hex;
 }
 
 const batchValues = (calls: readonly PlainCall[]) => [
@@ -322,7 +329,7 @@ describe('nothing is accepted that ethers reads otherwise', () => {
 
   function decodeDeep(signature: string, callData: Hex): unknown[] {
     const name = signature.slice(0, signature.indexOf('('));
-    return new Interface([`function ${signature}`]).decodeFunctionData(name, callData).toArray(true);
+    return abiOf(signature).decodeFunctionData(name, callData).toArray(true);
   }
 
   const mutations = fc.array(
@@ -361,10 +368,10 @@ describe('nothing is accepted that ethers reads otherwise', () => {
         const theirs = byEthers[signature]?.(mutated) ?? [];
         expect(ours).toEqual(theirs.map((call) => ({ ...call, target: call.target.toLowerCase() })));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
     // Both outcomes occur often, so neither half of the property is empty.
-    expect(seen.accepted).toBeGreaterThan(25);
-    expect(seen.refused).toBeGreaterThan(25);
+    expect(seen.accepted).toBeGreaterThan(15);
+    expect(seen.refused).toBeGreaterThan(15);
   });
 });
