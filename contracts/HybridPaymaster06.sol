@@ -31,7 +31,7 @@ interface IToken {
 /// EntryPoint copies 32 bytes of revert data, and shorter data would revert a whole bundle.
 contract HybridPaymaster06 {
     /// Gas of postOp and of the EntryPoint's work around it, which the cost given to postOp does not include yet.
-    uint256 public constant unaccountedGas = 15_000;
+    uint256 public constant unaccountedGas = 10_000;
     uint256 public constant unaccountedTokenGas = 60_000;
     uint256 public constant minDeposit = 0;
     uint256 private constant halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;

@@ -31,7 +31,7 @@ interface IToken {
 /// sum of all balances never exceeds the deposit in the EntryPoint.
 contract HybridPaymaster07 {
     /// Gas of postOp and of the EntryPoint's work around it, which the cost given to postOp does not include yet.
-    uint256 public constant unaccountedGas = 15_000;
+    uint256 public constant unaccountedGas = 10_000;
     uint256 public constant unaccountedTokenGas = 60_000;
     /// Crediting a premium is an extra write, paid out of the premium itself.
     uint256 private constant premiumGas = 25_000;

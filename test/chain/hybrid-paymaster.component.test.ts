@@ -36,7 +36,7 @@ describe.each(['1.1.0', '2.0.0'] as const)('our contract as profile %s', (versio
     expect(await ask('owner')).toBe(devAccounts.deployer.address);
     expect(await ask('tokenAccount')).toBe(devChain.deployments.treasury);
     expect(await ask('minDeposit')).toBe(0n);
-    expect(await ask('unaccountedGas')).toBe(BigInt(options.unaccountedGas ?? 15_000));
+    expect(await ask('unaccountedGas')).toBe(BigInt(options.unaccountedGas ?? 10_000));
   });
 
   test('the sponsor pays what the event says, at least what the EntryPoint took, and no other balance moves', async () => {
@@ -202,7 +202,7 @@ test('a premium is credited to the token account and paid by the sponsor, on 0.7
   const op = await buildUserOp(account, [call('increment')]);
   const signed = await sponsorUserOp(devChain, profile, account, op, {
     ...terms,
-    options: { priceMarkup: 1_500_000, unaccountedGas: 15_000 },
+    options: { priceMarkup: 1_500_000, unaccountedGas: 10_000 },
   });
   const { event, logs } = await handleOp(devChain, '0.7', signed);
   const [charged] = chargesIn(logs);
@@ -223,7 +223,7 @@ test('a markup outside 1,000,000 to 2,000,000 is refused, on 0.7', async () => {
     [2_000_000, /^accepted$/],
     [2_000_001, /^AA33 reverted/],
   ] as const) {
-    const options = { priceMarkup, unaccountedGas: 15_000 };
+    const options = { priceMarkup, unaccountedGas: 10_000 };
     const signed = await sponsorUserOp(devChain, profile, account, op, { ...terms, options });
     expect(await refusalOf(devChain, '0.7', [signed])).toMatch(want);
   }
@@ -243,8 +243,8 @@ test('a verificationGasLimit that leaves nothing for postOp is refused in valida
     return revertOf(profile.sponsorship, profile.entryPoint, data);
   };
   const tooLow = new Interface(['error VerificationGasLimitTooLow(uint256 required)']);
-  expect(await refusal(15_000n)).toBe(tooLow.encodeErrorResult('VerificationGasLimitTooLow', [15_001]));
-  expect(await refusal(15_001n)).toBe('accepted');
+  expect(await refusal(10_000n)).toBe(tooLow.encodeErrorResult('VerificationGasLimitTooLow', [10_001]));
+  expect(await refusal(10_001n)).toBe('accepted');
 });
 
 test('a postOp limit below what postOp is charged for is refused in validation, on 0.7', async () => {
@@ -258,9 +258,9 @@ test('a postOp limit below what postOp is charged for is refused in validation, 
     `0x${paymasterAndData.slice(2, 74)}${limit.toString(16).padStart(32, '0')}${paymasterAndData.slice(106)}`;
   const refusal = async (limit: bigint) =>
     refusalOf(devChain, '0.7', [await signByAccount(account, op, limited(limit))]);
-  expect(await refusal(14_999n)).toBe(`AA33 reverted ${selector}`);
+  expect(await refusal(9_999n)).toBe(`AA33 reverted ${selector}`);
   // Past that check: now only the signature, which covers the limit, is wrong.
-  expect(await refusal(15_000n)).toBe('AA34 signature error');
+  expect(await refusal(10_000n)).toBe('AA34 signature error');
 });
 
 type FundedSponsor = {

@@ -107,7 +107,7 @@ async function prepare(profile: DevProfile, account: TestAccount, chosen: Operat
   }
   return sponsorUserOp(devChain, profile, account, op, {
     fundingAddress: toAddressKey(sponsors[chosen.sponsor] ?? sponsors[0]),
-    options: { priceMarkup: chosen.markup, unaccountedGas: 15_000 },
+    options: { priceMarkup: chosen.markup, unaccountedGas: 10_000 },
   });
 }
 

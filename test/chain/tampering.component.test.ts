@@ -54,7 +54,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'the markup',
-    terms: () => ({ options: { priceMarkup: 1_000_001, unaccountedGas: 15_000 } }),
+    terms: () => ({ options: { priceMarkup: 1_000_001, unaccountedGas: 10_000 } }),
     layouts: /vendor-2/,
   },
   { name: 'paymasterVerificationGasLimit', data: (data) => raised(data, 20, 16), layouts: /2\.x|0\.7|0\.8/ },

@@ -178,8 +178,9 @@ function parseAnswer(text: string): { readonly result: unknown } | { readonly er
 
 /** Error codes only: messages of the HTTP client may quote the URL. */
 function transportFailure(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time';
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'connection failed';
+  // Not by instanceof: a DOMException of the runtime is no Error of every realm.
+  const { name, code } = { name: '', code: '', ...propertiesOf(error) };
+  if (name === 'TimeoutError') return 'no answer in time';
   switch (code) {
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
       return `an answer above ${maxResponseBytes} bytes`;
@@ -188,6 +189,14 @@ function transportFailure(error: unknown): string {
     case 'UND_ERR_CONNECT_TIMEOUT':
       return 'no answer in time';
     default:
-      return code;
+      return code === '' ? 'connection failed' : code;
   }
+}
+
+function propertiesOf(error: unknown): { readonly name?: string; readonly code?: string } {
+  if (typeof error !== 'object' || error === null) return {};
+  return {
+    ...('name' in error && typeof error.name === 'string' ? { name: error.name } : {}),
+    ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
+  };
 }

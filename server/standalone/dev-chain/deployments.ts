@@ -174,7 +174,7 @@ function paymasterContracts(signer: Address, owner: Address): readonly Deployed[
 }
 
 /** The constant of the same name in contracts/HybridPaymaster07.sol; the chain tests compare the two. */
-const hybrid07UnaccountedGas = 15_000;
+const hybrid07UnaccountedGas = 10_000;
 
 function described(
   version: string,
