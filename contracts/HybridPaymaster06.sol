@@ -30,8 +30,9 @@ interface IToken {
 /// the sum of all balances never exceeds the deposit in the EntryPoint. Every error carries at least 32 bytes: this
 /// EntryPoint copies 32 bytes of revert data, and shorter data would revert a whole bundle.
 contract HybridPaymaster06 {
-    /// Gas of postOp and of the EntryPoint's work around it, which the cost given to postOp does not include yet.
+    /// Gas that postOp cannot measure: the end of itself, and the EntryPoint's work around it.
     uint256 public constant unaccountedGas = 10_000;
+    /// The same with two token transfers, when tokens are computed before they move.
     uint256 public constant unaccountedTokenGas = 60_000;
     uint256 public constant minDeposit = 0;
     uint256 private constant halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
@@ -108,13 +109,15 @@ contract HybridPaymaster06 {
     }
 
     function postOp(uint8 mode, bytes calldata context, uint256 actualGasCost) external only(address(entryPoint)) {
+        uint256 startGas = gasleft();
         (address payer, uint256 taken, uint256 maxFee, uint256 maxTip) = abi.decode(context, (address, uint256, uint256, uint256));
         uint256 price = maxFee < maxTip + block.basefee ? maxFee : maxTip + block.basefee;
-        uint256 charge = actualGasCost + (context.length == 128 ? unaccountedGas : unaccountedTokenGas) * price;
+        if (context.length > 128) _collect(mode, abi.decode(context[128:], (TokenTerms)), actualGasCost + unaccountedTokenGas * price);
+        // What a token really used is measured: its account pays for that, never the sponsors.
+        uint256 charge = actualGasCost + (startGas - gasleft() + unaccountedGas) * price;
         if (charge > taken) charge = taken; // The EntryPoint never takes more than what validation was told.
         getBalance[payer] += taken - charge;
         emit GasBalanceDeducted(payer, charge);
-        if (context.length > 128) _collect(mode, abi.decode(context[128:], (TokenTerms)), charge);
     }
 
     function _validateToken(UserOperation calldata op, bytes32 userOpHash, uint256 maxCost, bytes calldata data) private returns (bytes memory, uint256) {
@@ -152,9 +155,8 @@ contract HybridPaymaster06 {
     }
 
     function _take(address payer, uint256 amount) private {
-        uint256 balance = getBalance[payer];
-        if (balance < amount) revert InsufficientBalance(amount, balance);
-        getBalance[payer] = balance - amount;
+        if (getBalance[payer] < amount) revert InsufficientBalance(amount, getBalance[payer]);
+        getBalance[payer] -= amount;
     }
 
     /// Rounded up: in favour of the account that pays for the gas.
@@ -175,7 +177,6 @@ contract HybridPaymaster06 {
         bytes32 digest = keccak256(abi.encodePacked("\x19Ethereum Signed Message:\n32", hash));
         bytes32 s = bytes32(sig[32:64]);
         address signer = uint256(s) > halfOrder ? address(0) : ecrecover(digest, uint8(sig[64]), bytes32(sig[:32]), s);
-        bool isValid = signer != address(0) && signer == verifyingSigner;
-        return (isValid ? 0 : 1) | (uint256(until) << 160) | (uint256(from) << 208);
+        return (signer != address(0) && signer == verifyingSigner ? 0 : 1) | (uint256(until) << 160) | (uint256(from) << 208);
     }
 }

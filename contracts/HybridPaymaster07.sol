@@ -30,8 +30,9 @@ interface IToken {
 /// fine of 10 % on unused gas, is taken from one balance in validation and the rest given back in postOp, so that the
 /// sum of all balances never exceeds the deposit in the EntryPoint.
 contract HybridPaymaster07 {
-    /// Gas of postOp and of the EntryPoint's work around it, which the cost given to postOp does not include yet.
+    /// Gas that postOp cannot measure: the end of itself, and the EntryPoint's work around it.
     uint256 public constant unaccountedGas = 10_000;
+    /// The same with two token transfers, when tokens are computed before they move.
     uint256 public constant unaccountedTokenGas = 60_000;
     /// Crediting a premium is an extra write, paid out of the premium itself.
     uint256 private constant premiumGas = 25_000;
@@ -58,7 +59,7 @@ contract HybridPaymaster07 {
     error PostOpGasLimitTooLow(uint256 required);
     error TokenPaymentFailed(address token);
 
-    struct Charge { address payer; uint256 taken; uint256 unaccounted; uint256 penaltyGas; uint256 markup; }
+    struct Charge { address payer; uint256 taken; uint256 penaltyGas; uint256 markup; }
     struct TokenTerms { address sender; address token; uint256 taken; uint256 rate; uint32 markup; bytes32 userOpHash; }
 
     modifier only(address allowed) { if (msg.sender != allowed) revert CallerNotAllowed(msg.sender); _; }
@@ -113,15 +114,18 @@ contract HybridPaymaster07 {
     }
 
     function postOp(uint8 mode, bytes calldata context, uint256 actualGasCost, uint256 feePerGas) external only(address(entryPoint)) {
+        uint256 startGas = gasleft();
         Charge memory c = abi.decode(context, (Charge));
-        uint256 cost = actualGasCost + c.unaccounted * feePerGas;
+        if (context.length > 128) _collect(mode, abi.decode(context[128:], (TokenTerms)), actualGasCost + (unaccountedTokenGas + c.penaltyGas) * feePerGas);
+        // What a token really used is measured: its account pays for that, never the sponsors.
+        uint256 cost = actualGasCost + (startGas - gasleft() + unaccountedGas) * feePerGas;
         uint256 charge = (cost * c.markup) / 1e6 + c.penaltyGas * feePerGas;
-        getBalance[c.payer] += c.taken - charge; // Never negative: feePerGas is at most the maxFeePerGas that `taken` was made of.
+        if (charge > c.taken) charge = c.taken; // The EntryPoint never takes more than what validation was told.
+        getBalance[c.payer] += c.taken - charge;
         uint256 premium = (cost * (c.markup - 1e6)) / 1e6;
         premium = premium > premiumGas * feePerGas ? premium - premiumGas * feePerGas : 0;
         if (premium > 0) getBalance[tokenAccount] += premium;
         emit GasBalanceDeducted(c.payer, charge, premium);
-        if (context.length > 160) _collect(mode, abi.decode(context[160:], (TokenTerms)), charge);
     }
 
     function _validateToken(PackedUserOperation calldata op, bytes32 userOpHash, uint256 maxCost, bytes calldata data) private returns (bytes memory, uint256) {
@@ -159,13 +163,12 @@ contract HybridPaymaster07 {
         uint256 executionGas = uint128(uint256(op.accountGasLimits)) + postOpGas;
         uint256 taken = ((maxCost + unaccounted * maxFee) * markup) / 1e6 + (10 * executionGas * maxFee) / 100;
         _take(payer, taken);
-        return Charge(payer, taken, unaccounted, (executionGas + 9) / 10, markup);
+        return Charge(payer, taken, (executionGas + 9) / 10, markup);
     }
 
     function _take(address payer, uint256 amount) private {
-        uint256 balance = getBalance[payer];
-        if (balance < amount) revert InsufficientFundsForPaymasterId(amount, balance);
-        getBalance[payer] = balance - amount;
+        if (getBalance[payer] < amount) revert InsufficientFundsForPaymasterId(amount, getBalance[payer]);
+        getBalance[payer] -= amount;
     }
 
     /// Rounded up: in favour of the account that pays for the gas.
@@ -186,7 +189,6 @@ contract HybridPaymaster07 {
         bytes32 digest = keccak256(abi.encodePacked("\x19Ethereum Signed Message:\n32", hash));
         bytes32 s = bytes32(sig[32:64]);
         address signer = uint256(s) > halfOrder ? address(0) : ecrecover(digest, uint8(sig[64]), bytes32(sig[:32]), s);
-        bool isValid = signer != address(0) && signer == verifyingSigner;
-        return (isValid ? 0 : 1) | (uint256(until) << 160) | (uint256(from) << 208);
+        return (signer != address(0) && signer == verifyingSigner ? 0 : 1) | (uint256(until) << 160) | (uint256(from) << 208);
     }
 }

@@ -42,10 +42,10 @@ describe.each(['1.1.0', '2.0.0'] as const)('token mode of profile %s', (version)
     expect(charged?.payer).toBe(devChain.deployments.treasury);
     expect(charge).toBe(before.tokenAccount - after.tokenAccount);
     expect(charge).toBeGreaterThanOrEqual(event.actualGasCost);
-    expect(paid).toEqual({
-      gasCost: charge,
-      tokenCharge: ceilDivide(charge * rate * 1_100_000n, 10n ** 24n),
-    });
+    // Tokens are computed for what the payment may cost at most; the token account pays what it did cost.
+    const gasCost = paid?.gasCost ?? 0n;
+    expect(gasCost).toBeGreaterThanOrEqual(charge);
+    expect(paid?.tokenCharge).toBe(ceilDivide(gasCost * rate * 1_100_000n, 10n ** 24n));
     expect(before.tokens - after.tokens).toBe(paid?.tokenCharge);
     expect(after.treasuryTokens - before.treasuryTokens).toBe(paid?.tokenCharge);
     expect(after.contractTokens).toBe(0n);
