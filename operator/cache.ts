@@ -69,8 +69,9 @@ export function createCache(deps: {
     chainsWith: (chainId) => chains.find(String(chainId)),
     feeTokensOn: (chainId) => feeTokens.find(String(chainId)),
     note(kind, object) {
-      // An object that was deleted meanwhile must not come back to life.
-      if (tableOf(kind).get(formatKey(keyOf(object))) !== undefined) tableOf(kind).put(object);
+      const present = tableOf(kind).get(formatKey(keyOf(object)));
+      // An object that was deleted meanwhile must not come back to life, nor one that was changed meanwhile its past.
+      if (present !== undefined && isNewer(object, present)) tableOf(kind).put(object);
     },
     async start(onChange) {
       const notify = (change: Change): void => {
@@ -112,6 +113,15 @@ export function createCache(deps: {
 export function ownerOf(object: Resources['SmartContract'] | Resources['PaymasterPolicy']): string {
   return `${object.metadata.namespace ?? ''}/${object.spec.paymasterRef.name}`;
 }
+
+/** Versions of one object are whole numbers that rise; a store whose versions are not is never trusted over its watch. */
+function isNewer(object: AnyResource, present: AnyResource): boolean {
+  const [next, known] = [object, present].map(({ metadata }) => metadata.resourceVersion);
+  if (object.metadata.uid !== present.metadata.uid || next === undefined || known === undefined) return false;
+  return wholeNumber.test(next) && wholeNumber.test(known) && BigInt(next) > BigInt(known);
+}
+
+const wholeNumber = /^[0-9]+$/;
 
 function nameOf({ metadata, spec }: Resources['Paymaster']): string {
   return JSON.stringify([metadata.namespace, spec.chainId, spec.name]);

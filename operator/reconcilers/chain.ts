@@ -1,6 +1,6 @@
 import { compileChain } from '../../core/config/compile-chain.js';
 import type { CompiledChain } from '../../core/config/compile-chain.js';
-import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
@@ -18,7 +18,7 @@ import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
 import { profileFindings, reachabilityFinding } from './findings.js';
-import type { OfferedChains } from './paymaster.js';
+import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
@@ -57,25 +57,8 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
   };
 }
 
-/** The chains that paymasters may name, from the resources themselves; compiled once per version of each. */
-export function createOfferedChains(deps: Pick<ChainReconcilerDeps, 'cache' | 'layouts'>): OfferedChains {
-  const compiled = new WeakMap<Chain, ChainConfig>();
-  return {
-    get(chainId) {
-      const [chain] = inOrder(deps.cache.chainsWith(chainId));
-      if (chain === undefined) return undefined;
-      const known = compiled.get(chain);
-      if (known !== undefined) return known;
-      const { config } = compileChain({ chain, feeTokens: [], layouts: deps.layouts, previous: undefined });
-      compiled.set(chain, config);
-      return config;
-    },
-    ids: () => [...new Set(deps.cache.all('Chain').map(({ spec }) => spec.chainId))].sort((a, b) => a - b),
-  };
-}
-
 /** One already programmed, else the oldest, holds a chain id. */
-function inOrder(chains: readonly Chain[]): readonly Chain[] {
+export function inOrder(chains: readonly Chain[]): readonly Chain[] {
   return rank(chains, (chain) => isConditionTrue(chain, 'Programmed'));
 }
 
@@ -96,14 +79,18 @@ async function writeChain(
   programmed: Finding,
 ): Promise<void> {
   const { chainId } = compiled.config;
-  const reachable = reachabilityFinding(deps.facts.reachability(chainId), chainId);
+  const reachable = recall(
+    reachabilityFinding(deps.facts.reachability(chainId), chainId),
+    chain.status?.conditions,
+    chain.metadata.generation,
+  );
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
   const profiles = compiled.profiles.map((profile) => ({
     version: profile.version,
     findings:
       profile.served === undefined
         ? [profile.accepted]
-        : factsOf(deps, chainId, profile.served, profile.accepted),
+        : factsOf(deps, chain, profile.served, profile.accepted),
   }));
   // A profile that is wrong on the chain is shown where it stands, and makes the whole not ready: it is offered.
   const wrong = profiles.flatMap(({ findings }) => findings).filter(({ type }) => type !== 'Ready');
@@ -117,13 +104,30 @@ async function writeChain(
 
 function factsOf(
   deps: ChainReconcilerDeps,
-  chainId: number,
+  chain: Chain,
   profile: ProfileConfig,
   accepted: Finding,
 ): readonly Finding[] {
   const signer = deps.signers.get(profile.signerFile)?.address;
-  const findings = [accepted, ...profileFindings(deps.facts.profile(chainId, profile), profile, signer)];
+  const found = profileFindings(deps.facts.profile(chain.spec.chainId, profile), profile, signer);
+  const findings = [accepted, ...recallOf(chain, profile.version, found)];
   return [...findings, summarise(findings)];
+}
+
+/** Findings about the contract of a version, or what the Chain's status said of them before the chain was asked. */
+export function recallProfile(
+  cache: Pick<Cache, 'chainsWith'>,
+  chainId: number,
+  version: string,
+  findings: readonly Finding[],
+): readonly Finding[] {
+  const [chain] = inOrder(cache.chainsWith(chainId));
+  return chain === undefined ? findings : recallOf(chain, version, findings);
+}
+
+function recallOf(chain: Chain, version: string, findings: readonly Finding[]): readonly Finding[] {
+  const profile = chain.status?.profiles?.find((each) => each.version === version);
+  return findings.map((found) => recall(found, profile?.conditions, chain.metadata.generation));
 }
 
 function profileStatus(

@@ -12,6 +12,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { codeFinding } from './findings.js';
+import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
@@ -30,14 +31,21 @@ export async function writeContracts({ statuses, facts }: Deps, compiled: Compil
   await runAll(
     compiled.contracts.map((contract) => async () => {
       const own = childFindings(contract.accepted, compiled);
-      const code =
-        contract.served === undefined
-          ? []
-          : [codeFinding(facts.code(chainId, contract.served.address), contract.served.address)];
+      const code = codeFindings(facts, chainId, contract);
       const findings = [...own, summarise(own, pausedHold(contract.object.spec.active)), ...code];
       await statuses.write('SmartContract', contract.object, findings, contractStatus(contract));
     }),
   );
+}
+
+function codeFindings(
+  facts: Deps['facts'],
+  chainId: number,
+  { served, object }: CompiledContract,
+): readonly Finding[] {
+  if (served === undefined) return [];
+  const found = codeFinding(facts.code(chainId, served.address), served.address);
+  return [recall(found, object.status?.conditions, object.metadata.generation)];
 }
 
 export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymaster): Promise<void> {

@@ -1,7 +1,6 @@
 import { compilePaymaster, holdsItsName } from '../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import type { ReadAbi } from '../../core/config/compile-contracts.js';
-import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { defaultFundingOf } from '../../core/config/funding.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
@@ -24,7 +23,10 @@ import type { Reconcile } from '../runtime/controller.js';
 import { writeContracts, writeOrphans, writePolicies } from './children.js';
 import type { ConnectionSecretWriter } from './connection-secret.js';
 import { contractFindings, fundedFinding, noFundingWallet, signerFinding } from './findings.js';
+import { recallProfile } from './chain.js';
+import type { OfferedChains } from './offered-chains.js';
 import { organisationOf } from './organisation.js';
+import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
@@ -41,12 +43,6 @@ export type PaymasterReconcilerDeps = {
   readonly readAbi: ReadAbi;
   readonly webhookRules: WebhookUrlRules;
   readonly clock: Clock;
-};
-
-/** The chains as their resources stand now, compiled: so that no paymaster waits for a ChainConfig to be stored first. */
-export type OfferedChains = {
-  get(chainId: number): ChainConfig | undefined;
-  ids(): readonly number[];
 };
 
 /**
@@ -173,14 +169,17 @@ function paymasterFindings(
 
   const { chainId } = paymaster.spec;
   const facts = deps.facts.profile(chainId, profile);
-  const signer = signerFinding(facts, profile, deps.signers.get(profile.signerFile)?.address);
+  const known = (found: Finding): Finding =>
+    recall(found, paymaster.status?.conditions, paymaster.metadata.generation);
+  const signer = known(signerFinding(facts, profile, deps.signers.get(profile.signerFile)?.address));
   const question = fundingQuestion(compiled);
   const funded =
     question === undefined
       ? noFundingWallet(profile)
-      : fundedFinding(deps.facts.funding(chainId, question), question.address, profile);
-  const all = [...own, ...contractFindings(facts, profile), signer, funded];
-  return [...own, summarise(all, hold(deps, paymaster, compiled)), signer, funded, openSponsorship];
+      : known(fundedFinding(deps.facts.funding(chainId, question), question.address, profile));
+  const contract = recallProfile(deps.cache, chainId, profile.version, contractFindings(facts, profile));
+  const ready = summarise([...own, ...contract, signer, funded], hold(deps, paymaster, compiled));
+  return [...own, ready, signer, funded, openSponsorship];
 }
 
 /** What keeps an otherwise sound paymaster from sponsoring. */

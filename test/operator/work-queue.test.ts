@@ -12,7 +12,10 @@ const uncounted: QueueMetrics = { added: () => {}, taken: () => {}, finished: ()
 function aQueue(): { readonly queue: WorkQueue; readonly time: VirtualTime } {
   const time = createVirtualTime();
   const { clock, timers } = time;
-  return { queue: createWorkQueue({ clock, timers, limiter: createRateLimiter(clock), metrics: uncounted }), time };
+  return {
+    queue: createWorkQueue({ clock, timers, limiter: createRateLimiter(clock), metrics: uncounted }),
+    time,
+  };
 }
 
 /** Hands out and finishes everything that is ready now. */
@@ -133,7 +136,11 @@ describe('waits between tries', () => {
   });
 });
 
-type Step = { readonly do: 'add' | 'later' | 'retry' | 'take' | 'done' | 'wait'; readonly key: number; readonly ms: number };
+type Step = {
+  readonly do: 'add' | 'later' | 'retry' | 'take' | 'done' | 'wait';
+  readonly key: number;
+  readonly ms: number;
+};
 const steps = fc.array(
   fc.record<Step>({
     do: fc.constantFrom('add', 'later', 'retry', 'take', 'done', 'wait'),

@@ -1,0 +1,93 @@
+import type { Chain } from '../../core/chain/chain.js';
+import type { Chains } from '../../core/chain/chains.js';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { DomainError } from '../../core/errors.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { parseAddress, toAddressKey } from '../../core/units/address.js';
+import type { Address } from '../../core/units/address.js';
+import { bytesToHex } from '../../core/units/hex.js';
+import type { Hex } from '../../core/units/hex.js';
+import { probeOperation, probeTerms } from '../../operator/facts/probe-operation.js';
+
+/** State of a chain that a test sets; everything is right until the test breaks it. */
+export type ChainState = {
+  isReachable: boolean;
+  chainId: number;
+  /** Lowercase addresses without code. */
+  readonly withoutCode: Set<string>;
+  entryPoint: Address;
+  signer: Address;
+  hashesLikeUs: boolean;
+  /** Wei of each funding wallet, lowercase; others have 1 ether. */
+  readonly deposits: Map<string, bigint>;
+};
+
+const profile: ProfileConfig = {
+  version: '1.1.0',
+  layout: 'vendor-1.1.0',
+  entryPoint: parseAddress('0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789'),
+  sponsorship: parseAddress('0x00000f79B7FaF42EEBAdbA19aCc07cD08Af44789'),
+  signerFile: 'dev',
+  options: { priceMarkup: 1_000_000, unaccountedGas: 50_000 },
+};
+
+export const signerAddress = parseAddress('0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc');
+
+/** A chain that holds the contract of `aProfile` and answers what the operator asks of it. */
+export function createScriptedChain(): { readonly state: ChainState; readonly chains: Pick<Chains, 'get'> } {
+  const state: ChainState = {
+    isReachable: true,
+    chainId: 31337,
+    withoutCode: new Set(),
+    entryPoint: profile.entryPoint,
+    signer: signerAddress,
+    hashesLikeUs: true,
+    deposits: new Map(),
+  };
+  const { sponsorship } = layouts['vendor-1.1.0'];
+
+  function reached(): void {
+    if (!state.isReachable) throw new DomainError('UNAVAILABLE', 'the node does not answer');
+  }
+
+  function answer(data: Hex): Hex {
+    if (data === '0xb0d691fe') return word(toAddressKey(state.entryPoint));
+    const signer = sponsorship.signerCall(signerAddress);
+    if (data === signer.data) return word(toAddressKey(state.signer));
+    const terms = probeTerms(31337, profile);
+    if (data === sponsorship.getHashCall(probeOperation, terms))
+      return state.hashesLikeUs ? bytesToHex(sponsorship.hash(probeOperation, terms)) : word('0x99');
+    // getBalance(address)
+    const wallet = `0x${data.slice(-40)}`;
+    return word(`0x${(state.deposits.get(wallet) ?? 10n ** 18n).toString(16)}`);
+  }
+
+  const unasked = (): Promise<never> =>
+    Promise.reject(new DomainError('UNAVAILABLE', 'not part of this chain'));
+  const chain: Chain = {
+    chainId: async () => {
+      reached();
+      return state.chainId;
+    },
+    code: async (address) => {
+      reached();
+      return state.withoutCode.has(address.toLowerCase()) ? '0x' : '0xfe';
+    },
+    call: async ({ data }) => {
+      reached();
+      return answer(data);
+    },
+    block: unasked,
+    balance: unasked,
+    logs: unasked,
+    priorityFee: unasked,
+    transaction: unasked,
+    request: unasked,
+    stop: () => Promise.resolve(),
+  };
+  return { state, chains: { get: () => chain } };
+}
+
+function word(value: string): Hex {
+  return `0x${value.slice(2).padStart(64, '0')}`;
+}
