@@ -9,6 +9,7 @@ import type { Signers } from '../core/paymaster/signer.js';
 import type { UsageStore } from '../core/policy/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
+import type { RateLimit } from '../core/resources/paymaster.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { MasterKeys } from '../core/secrets.js';
 import type { Clock } from '../core/units/time.js';
@@ -41,6 +42,8 @@ export type ServerDeps = {
     readonly masterKeys: MasterKeys;
     readonly webhookUrls?: WebhookUrlRules;
     readonly programmedTimeoutMs?: number;
+    /** Calls of one authToken; none by default. */
+    readonly rateLimit?: RateLimit;
   };
   readonly clock: Clock;
   readonly log: Logger;

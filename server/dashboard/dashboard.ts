@@ -30,7 +30,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     masterKeys,
     clock,
     log,
-    writes: createWrites({ resources, clock }),
+    writes: createWrites({ resources, clock, log }),
     turns: createTurns(),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
     parse: createParsers(deps.webhookUrls),

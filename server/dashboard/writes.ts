@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DomainError, isDomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
 import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
 import { ownedFields, ownersOf } from '../../core/resources/managed-fields.js';
-import { createdByAnnotation } from '../../core/resources/meta.js';
+import { createdByAnnotation, formatKey } from '../../core/resources/meta.js';
 import type { ObjectKey } from '../../core/resources/meta.js';
-import type { DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
+import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
 import { createdAtAnnotation } from './views.js';
 
@@ -20,7 +21,7 @@ export type Plan<K extends Kind> = (
 ) => Promise<Spec<K> | undefined> | Spec<K> | undefined;
 
 /**
- * Facade writes: server-side apply, never forced. An apply replaces all that its manager owned before, so a change
+ * Facade writes: server-side apply, forced only over an edit by hand. An apply replaces all that its manager owned before, so a change
  * starts from the owned fields and adds only those whose value changes: fields of a manifest stay the manifest's.
  */
 export type Writes = {
@@ -38,9 +39,11 @@ export type Writes = {
 export function createWrites({
   resources,
   clock,
+  log,
 }: {
   readonly resources: Pick<ResourceStore, 'get' | 'apply' | 'delete'>;
   readonly clock: Clock;
+  readonly log: Logger;
 }): Writes {
   return {
     create: <K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string) =>
@@ -63,7 +66,7 @@ export function createWrites({
         const spec = await plan(current, owned.spec);
         if (spec === undefined) return current;
         const version = current.metadata.resourceVersion;
-        return resources.apply<K>({ ...owned, manager: dashboardManager, kind, key, spec, version });
+        return applyOverHand({ ...owned, manager: dashboardManager, kind, key, spec, version });
       }),
 
     remove: (kind, key) =>
@@ -75,6 +78,16 @@ export function createWrites({
         await resources.delete(kind, key, { version: current.metadata.resourceVersion });
       }),
   };
+
+  async function applyOverHand<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
+    try {
+      return await resources.apply(request);
+    } catch (error) {
+      if (!isOwnedByHand(error)) throw error;
+      log.info('field taken over from a manual edit', { kind: request.kind, object: formatKey(request.key) });
+      return resources.apply({ ...request, force: true });
+    }
+  }
 
   async function present<K extends Kind>(kind: K, key: ObjectKey): Promise<Resources[K]> {
     const current = await resources.get(kind, key);
@@ -97,6 +110,15 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
+/** `kubectl edit` leaves its name on the fields it touched: a person's hand, not a declaration that would come back. */
+const hands: readonly string[] = ['kubectl-edit'];
+
+function isOwnedByHand(error: unknown): boolean {
+  if (!isDomainError(error, 'FIELD_OWNED')) return false;
+  return (error.details.owner ?? '').split(', ').every((owner) => hands.includes(owner));
+}
+
 function otherManager(object: AnyResource): string | undefined {
-  return ownersOf(object, 'spec').find(({ manager }) => manager !== dashboardManager)?.manager;
+  const others = ownersOf(object, 'spec').map(({ manager }) => manager);
+  return others.find((manager) => manager !== dashboardManager && !hands.includes(manager));
 }

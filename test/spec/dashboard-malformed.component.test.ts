@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
@@ -32,6 +34,14 @@ afterAll(async () => {
   await host.stop();
   expect(after).toEqual(before);
 });
+
+/** The collector of V8, which a test may call without the process having been started with a flag. */
+function exposedGc(): () => void {
+  setFlagsFromString('--expose-gc');
+  const gc: unknown = runInNewContext('gc');
+  if (typeof gc !== 'function') throw new Error('V8 exposes no gc');
+  return () => void gc();
+}
 
 async function everything(): Promise<unknown> {
   return [
@@ -321,6 +331,32 @@ test('methods that the ABI lacks are named, with those that it has', async () =>
     'whitelistedMethods[1] must be a method of the ABI (mint, burn), got "steal"',
   );
   expect(body.message).toContain('whitelistedMethods[2]');
+});
+
+test('two thousand refused requests leave no timer and no memory behind', async () => {
+  const gc = exposedGc();
+  const refuse = async (count: number) => {
+    for (let index = 0; index < count; index += 20)
+      await Promise.all(
+        Array.from({ length: 20 }, (_, offset) => {
+          const { raw, headers = {} } = raws[(index + offset) % raws.length] ?? { raw: '' };
+          return host.call('POST', '/paymaster-policy', {
+            token: index % 40 === 0 ? `wrong-${index}-${offset}` : acmeToken,
+            key,
+            raw: raw.length > 10_000 ? '[' : raw,
+            headers,
+          });
+        }),
+      );
+    gc();
+    const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    return { timers, heap: process.memoryUsage().heapUsed };
+  };
+  const warm = await refuse(400);
+  const after = await refuse(2000);
+  // The client's own keep-alive timers come and go by one or two.
+  expect(after.timers).toBeLessThanOrEqual(warm.timers + 5);
+  expect(after.heap - warm.heap).toBeLessThan(8 * 1024 * 1024);
 });
 
 describe('headers', () => {

@@ -195,6 +195,29 @@ describe('what a manifest leaves out is the dashboard’s', () => {
   });
 });
 
+describe('what a person edited by hand', () => {
+  const edit = (active: boolean) =>
+    host.resources.apply({
+      manager: 'kubectl-edit',
+      kind: 'PaymasterPolicy',
+      key: at(`${paymaster}-daily`),
+      spec: { active },
+    });
+
+  test('is taken over, since nothing declares it', async () => {
+    await edit(false);
+    expect((await patchPolicy('activate')).status).toBe(200);
+    expect((await storedPolicy()).active).toBe(true);
+  });
+
+  test('does not open the fields of the manifest', async () => {
+    await edit(false);
+    const answer = await patchPolicy('limit', { threshold: 99 });
+    expect(answer.status).toBe(409);
+    expect(answer.body.message).toContain(`"${git}"`);
+  });
+});
+
 describe('what the dashboard made stays whole', () => {
   test('a change of one field keeps the others and who created it', async () => {
     const mine = await createPaymaster(host, { name: `Mine ${round}` });
