@@ -20,6 +20,10 @@ export function toMs(seconds: EpochSeconds): EpochMs {
   return (seconds * 1000) as EpochMs;
 }
 
+export function plusMs(at: EpochMs, ms: number): EpochMs {
+  return (at + ms) as EpochMs;
+}
+
 export function plusSeconds(at: EpochSeconds, seconds: number): EpochSeconds {
   return (at + seconds) as EpochSeconds;
 }

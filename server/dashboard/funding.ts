@@ -5,7 +5,7 @@ import { DomainError, isDomainError } from '../../core/errors.js';
 import { keyOf } from '../../core/resources/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { parseAddress } from '../../core/units/address.js';
-import type { EpochMs } from '../../core/units/time.js';
+import { plusMs } from '../../core/units/time.js';
 import { currentApiKey } from '../http/auth.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
@@ -24,7 +24,7 @@ export async function sendFundingMessage(tools: Tools, { paymaster, params }: Pa
   if (!terms) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
   const time = tools.clock.now();
   const message = fundingMessage({ ...terms, nonce: randomBytes(16).toString('base64url'), time });
-  await tools.fundingMessages.putFundingMessage(paymasterId, message, (time + fundingMessageMs) as EpochMs);
+  await tools.fundingMessages.putFundingMessage(paymasterId, message, plusMs(time, fundingMessageMs));
   return { data: { fundingMessage: message } };
 }
 
