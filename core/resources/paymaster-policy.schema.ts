@@ -32,7 +32,7 @@ import {
   reasonColumn,
 } from './schema-parts.js';
 
-/** Zero is allowed: it refuses everything, which is a limit as good as any. */
+/** Zero is allowed: it refuses everything, which is a limit like any other. */
 const threshold = text(
   'The limit as decimal text: a number of operations for COUNT, ether for NATIVE_ASSET. Zero refuses everything.',
   {
