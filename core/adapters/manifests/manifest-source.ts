@@ -14,6 +14,7 @@ import { watchDirectory } from './directory-watch.js';
 import { type ManifestFile, readManifestFiles } from './manifest-files.js';
 import type { Identity } from './parse-manifest.js';
 import { formatManifestProblem, type ManifestProblem } from './manifest-problem.js';
+import { createPasses } from './passes.js';
 
 /**
  * A directory of YAML manifests as one of the writers of resources, the field manager `manifests`.
@@ -50,6 +51,8 @@ export type ManifestSourceDeps = {
 const settleMs = 300;
 /** How soon a store that could not answer is asked again. */
 const retryMs = 1000;
+/** How soon a manifest that was refused is tried again: its owner, or what it refers to, may have changed. */
+const reviewMs = 30_000;
 
 export function createManifestSource({
   directory,
@@ -91,6 +94,7 @@ export function createManifestSource({
     });
     for (const since of missingSince.values()) passes.after(Math.max(0, since + settleMs - clock.now()) + 10);
     if (result.isRetryable || failures.length > 0) passes.after(retryMs);
+    else if (result.problems.length > 0) passes.after(reviewMs);
   }
 
   /** Learns once what earlier runs have applied. */
@@ -162,47 +166,6 @@ export function createManifestSource({
     stop: async () => {
       watch?.stop();
       await passes.stop();
-    },
-  };
-}
-
-/** Runs one pass at a time; a request that comes while one runs is one more pass after it. */
-function createPasses(pass: () => Promise<void>) {
-  let running: Promise<void> | undefined;
-  let isWanted = false;
-  let isStopped = false;
-  let timer: { readonly at: number; readonly handle: NodeJS.Timeout } | undefined;
-
-  async function run(): Promise<void> {
-    while (isWanted && !isStopped) {
-      isWanted = false;
-      clearTimeout(timer?.handle);
-      timer = undefined;
-      await pass();
-    }
-    running = undefined;
-  }
-
-  function now(): Promise<void> {
-    if (isStopped) return Promise.resolve();
-    isWanted = true;
-    running ??= run();
-    return running;
-  }
-
-  return {
-    now,
-    /** The earliest of all that were asked for since the last pass counts, so that passes never multiply. */
-    after: (delayMs: number) => {
-      const at = performance.now() + delayMs;
-      if (isStopped || (timer && timer.at <= at)) return;
-      clearTimeout(timer?.handle);
-      timer = { at, handle: setTimeout(() => void now(), delayMs) };
-    },
-    stop: async () => {
-      isStopped = true;
-      clearTimeout(timer?.handle);
-      await running;
     },
   };
 }

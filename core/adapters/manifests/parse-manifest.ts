@@ -1,19 +1,10 @@
-import {
-  type Document,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-} from 'yaml';
+import { type Document, isScalar, LineCounter, parseAllDocuments } from 'yaml';
 import { type Problem, quote } from '../../errors.js';
 import { isTree, type Tree } from '../../resources/field-tree.js';
 import { isKind, type Kind, kinds } from '../../resources/kinds.js';
 import { apiVersion, type ObjectKey } from '../../resources/meta.js';
 import { validateMetadata, validateName } from '../../resources/validate.js';
+import { locator, syntaxProblem } from './manifest-position.js';
 import type { ManifestProblem } from './manifest-problem.js';
 
 export type Identity = { readonly kind: Kind; readonly key: ObjectKey };
@@ -157,62 +148,6 @@ function toPlain(document: Document): { readonly value?: unknown; readonly failu
   } catch (error) {
     return { failure: { field: 'document', expected: `plain YAML (${messageOf(error)})` } };
   }
-}
-
-function syntaxProblem(
-  file: string,
-  error: { readonly message: string; readonly pos: readonly [number, number] },
-  lines: LineCounter,
-): ManifestProblem {
-  const { line, col } = lines.linePos(error.pos[0]);
-  return {
-    file,
-    line: Math.max(line, 1),
-    column: Math.max(col, 1),
-    field: 'document',
-    expected: `valid YAML (${error.message})`,
-  };
-}
-
-function locator(
-  file: string,
-  document: Document,
-  lines: LineCounter,
-): (problem: Problem) => ManifestProblem {
-  return (problem) => {
-    const { line, col } = lines.linePos(offsetOf(document, problem.field));
-    return { ...problem, file, line: Math.max(line, 1), column: Math.max(col, 1) };
-  };
-}
-
-/** Where a field stands: its name, or for items of lists the item; for a missing one the nearest parent. */
-function offsetOf(document: Document, field: string): number {
-  const start = startOf(document.contents) ?? document.range?.[0] ?? 0;
-  let node: unknown = document.contents;
-  let offset = start;
-  for (const token of tokensOf(field)) {
-    if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === token);
-      if (!isPair(pair)) break;
-      offset = startOf(pair.key) ?? offset;
-      node = pair.value;
-    } else if (isSeq(node)) {
-      node = node.items[Number(token)];
-      offset = startOf(node) ?? offset;
-    } else break;
-  }
-  return offset;
-}
-
-function startOf(node: unknown): number | undefined {
-  return isNode(node) ? (node as Node).range?.[0] : undefined;
-}
-
-/** `spec.profiles[0].addresses` → spec, profiles, 0, addresses; `metadata.labels["a/b"]` → metadata, labels, a/b. */
-function tokensOf(field: string): string[] {
-  return [...field.matchAll(/\["([^"]*)"\]|\[(\d+)\]|([^.[\]]+)/g)].map(
-    ([, quoted, index, name]) => quoted ?? index ?? name ?? '',
-  );
 }
 
 function isTextMap(value: unknown): value is Record<string, string> {

@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { DomainError, invalidInput, type Problem } from '../../../errors.js';
-import { isSameJson, isTree, type Tree } from '../../../resources/field-tree.js';
+import { DomainError } from '../../../errors.js';
+import { isSameJson } from '../../../resources/field-tree.js';
 import { type Kind, kindNames, type Resources } from '../../../resources/kinds.js';
-import { apiVersion, formatKey, type ManagedFields, type ObjectKey } from '../../../resources/meta.js';
+import { formatKey, type ObjectKey } from '../../../resources/meta.js';
 import type { ApplyRequest, ResourceStore } from '../../../resources/resource-store.js';
-import { applyFields, type Conflict } from '../../../resources/server-side-apply.js';
-import { validateMetadata, validateResource, validateStatus } from '../../../resources/validate.js';
+import { validateStatus } from '../../../resources/validate.js';
 import type { Clock } from '../../../units/time.js';
 import type { Database } from './database.js';
+import { decideApply, plain, throwIfAny } from './resource-decision.js';
 import { createResourceRows, type StoredObject, typed } from './resource-rows.js';
 import { createResourceWatches } from './resource-watch.js';
 
@@ -31,7 +30,7 @@ export function createSqliteResourceStore({
     const { before, after } = db.transaction(() => {
       const stored = rows.get(kind, key);
       checkPreconditions(request, stored);
-      const next = decide(request, stored, now());
+      const next = decideApply(request, stored, now());
       if (!next) return { before: stored, after: stored };
       const written = withVersion(next, rows.nextVersion());
       rows.put(written);
@@ -103,80 +102,6 @@ export function createSqliteResourceStore({
   };
 }
 
-/** What an apply makes of the stored object; undefined when it changes nothing. Throws FIELD_OWNED, INVALID_INPUT. */
-function decide<K extends Kind>(
-  request: ApplyRequest<K>,
-  stored: StoredObject | undefined,
-  time: string,
-): StoredObject | undefined {
-  const { kind, key, manager, force = false } = request;
-  const outcome = applyFields({
-    live: ownableFields(stored),
-    managedFields: stored?.metadata.managedFields ?? [],
-    manager,
-    fields: fieldsOf(request),
-    force,
-    time,
-  });
-  if (outcome.conflicts.length > 0) throw fieldOwned(kind, key, outcome.conflicts);
-  const next = objectOf(kind, key, stored, outcome.live, outcome.managedFields, time);
-  if (stored && isSameJson(stored, next)) return undefined;
-  throwIfAny([
-    ...validateMetadata(isTree(outcome.live['metadata']) ? outcome.live['metadata'] : {}),
-    ...validateResource(kind, next, stored && { spec: stored.spec }),
-  ]);
-  return next;
-}
-
-function fieldsOf<K extends Kind>({ spec, labels, annotations }: ApplyRequest<K>): Tree {
-  // The clone makes the stored object independent of the caller's, and plain.
-  const fields = plain({ spec, metadata: { labels, annotations } });
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => !isTree(value) || Object.keys(value).length > 0),
-  );
-}
-
-function ownableFields(stored: StoredObject | undefined): Tree {
-  if (!stored) return {};
-  const { labels, annotations } = stored.metadata;
-  return { spec: stored.spec, metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
-}
-
-function objectOf(
-  kind: Kind,
-  key: ObjectKey,
-  stored: StoredObject | undefined,
-  live: Tree,
-  managedFields: readonly ManagedFields[],
-  time: string,
-): StoredObject {
-  const spec = isTree(live['spec']) ? live['spec'] : {};
-  const { labels, annotations } = isTree(live['metadata']) ? live['metadata'] : {};
-  const { uid, resourceVersion, generation, creationTimestamp } = stored?.metadata ?? {
-    uid: randomUUID(),
-    resourceVersion: '',
-    generation: 0,
-    creationTimestamp: time,
-  };
-  return {
-    apiVersion,
-    kind,
-    metadata: {
-      name: key.name,
-      ...(key.namespace !== undefined && { namespace: key.namespace }),
-      uid,
-      resourceVersion,
-      generation: stored && isSameJson(stored.spec, spec) ? generation : generation + 1,
-      creationTimestamp,
-      ...(isTextMap(labels) && { labels }),
-      ...(isTextMap(annotations) && { annotations }),
-      managedFields,
-    },
-    spec,
-    ...(stored?.status && { status: stored.status }),
-  };
-}
-
 function withVersion(object: StoredObject, resourceVersion: string): StoredObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion } };
 }
@@ -201,29 +126,4 @@ function checkVersion(kind: Kind, key: ObjectKey, stored: StoredObject, version:
 
 function notFound(kind: Kind, key: ObjectKey): DomainError {
   return new DomainError('NOT_FOUND', `${kindNames[kind].plural} "${formatKey(key)}" not found`);
-}
-
-function fieldOwned(kind: Kind, key: ObjectKey, conflicts: readonly Conflict[]): DomainError {
-  const owners = [...new Set(conflicts.map(({ manager }) => manager))];
-  const fields = conflicts.map(({ field, manager }) => `${field} is owned by "${manager}"`).join('; ');
-  return new DomainError('FIELD_OWNED', `${kind} ${formatKey(key)}: ${fields}`, {
-    owner: owners.join(', '),
-    problems: conflicts.map(({ field, manager }) => ({
-      field,
-      expected: `changed by its owner "${manager}"`,
-    })),
-  });
-}
-
-function throwIfAny(problems: readonly Problem[]): void {
-  if (problems.length > 0) throw invalidInput(problems);
-}
-
-/** JSON without members that are `undefined`: what a store over a wire would receive. */
-function plain(value: object): Tree {
-  return JSON.parse(JSON.stringify(value)) as Tree;
-}
-
-function isTextMap(value: unknown): value is Record<string, string> {
-  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
 }

@@ -1,0 +1,48 @@
+export type Passes = {
+  /** Resolves when a pass that began after the call has ended. */
+  now(): Promise<void>;
+  after(delayMs: number): void;
+  /** Waits for the pass that is running; none begins afterwards. */
+  stop(): Promise<void>;
+};
+
+/** Runs one pass at a time; a request that comes while one runs is one more pass after it. */
+export function createPasses(pass: () => Promise<void>): Passes {
+  let running: Promise<void> | undefined;
+  let isWanted = false;
+  let isStopped = false;
+  let timer: { readonly at: number; readonly handle: NodeJS.Timeout } | undefined;
+
+  async function run(): Promise<void> {
+    while (isWanted && !isStopped) {
+      isWanted = false;
+      clearTimeout(timer?.handle);
+      timer = undefined;
+      await pass();
+    }
+    running = undefined;
+  }
+
+  function now(): Promise<void> {
+    if (isStopped) return Promise.resolve();
+    isWanted = true;
+    running ??= run();
+    return running;
+  }
+
+  return {
+    now,
+    /** The earliest of all that were asked for since the last pass counts, so that passes never multiply. */
+    after: (delayMs: number) => {
+      const at = performance.now() + delayMs;
+      if (isStopped || (timer && timer.at <= at)) return;
+      clearTimeout(timer?.handle);
+      timer = { at, handle: setTimeout(() => void now(), delayMs) };
+    },
+    stop: async () => {
+      isStopped = true;
+      clearTimeout(timer?.handle);
+      await running;
+    },
+  };
+}
