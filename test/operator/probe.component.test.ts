@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { compileChain } from '../../core/config/compile-chain.js';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { DomainError } from '../../core/errors.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { layoutIds } from '../../core/paymaster/layout.js';
+import type { Chain } from '../../core/chain/chain.js';
+import { parseAddress } from '../../core/units/address.js';
+import { createProbe } from '../../operator/facts/probe.js';
+import type { Probe } from '../../operator/facts/probe.js';
+import { aChain } from '../build/resources.js';
+import { startDevChain } from '../chain/support/dev-chain.js';
+import type { DevChain } from '../chain/support/dev-chain.js';
+
+/** The probe against deployed contracts: ours and third parties', one per layout. */
+let dev: DevChain;
+let profiles: readonly ProfileConfig[];
+beforeAll(async () => {
+  dev = await startDevChain();
+  const { config, accepted } = compileChain({
+    chain: aChain({
+      profiles: dev.deployments.profiles.map(
+        ({ version, layout, entryPoint, sponsorship, token, options }) => ({
+          version,
+          layout,
+          entryPoint,
+          addresses: { sponsorship, ...(token === undefined ? {} : { token }) },
+          signer: { file: 'dev' },
+          options,
+        }),
+      ),
+    }),
+    feeTokens: [],
+    layouts,
+    previous: undefined,
+  });
+  expect(accepted.status).toBe('True');
+  profiles = config.profiles;
+}, 120_000);
+afterAll(() => dev.stop());
+
+function aProbe(overrides: { chain?: Chain; signer?: string | undefined } = {}): Probe {
+  const address = parseAddress(overrides.signer ?? dev.sponsorSigner.address);
+  return createProbe({
+    chain: overrides.chain ?? dev.chain,
+    config: { chainId: dev.chainId },
+    layouts,
+    signers: { get: () => ({ address, implementation: 'test', sign: () => [] }) },
+  });
+}
+
+const good = {
+  code: 'CodePresent',
+  entryPoint: 'EntryPointMatches',
+  hash: 'HashMatches',
+  signer: 'Authorized',
+};
+
+function profileOf(layout: string): ProfileConfig {
+  const profile = profiles.find((each) => each.layout === layout);
+  if (profile === undefined) throw new Error(`the dev chain has no contract of layout ${layout}`);
+  return profile;
+}
+
+describe('a deployed contract', () => {
+  test.each(layoutIds)('of layout %s answers that everything is right', async (layout) => {
+    expect(await aProbe().profile(profileOf(layout))).toEqual(good);
+  });
+
+  test.each(layoutIds)('of layout %s does not accept a stranger as signer', async (layout) => {
+    const stranger = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+    expect(await aProbe({ signer: stranger }).profile(profileOf(layout))).toEqual({
+      ...good,
+      signer: 'NotAuthorized',
+    });
+  });
+
+  test.each(layoutIds)('of layout %s names the EntryPoint of its own, not another', async (layout) => {
+    const profile = profileOf(layout);
+    const other = Object.values(dev.deployments.entryPoints).find(
+      (address) => address !== profile.entryPoint,
+    );
+    expect(await aProbe().profile({ ...profile, entryPoint: other ?? profile.entryPoint })).toMatchObject({
+      entryPoint: 'OtherEntryPoint',
+    });
+  });
+
+  // The singleton hashes alike on 0.7 and 0.8; there its EntryPoint tells the two apart.
+  const alike = new Set(['singleton-0.7 singleton-0.8', 'singleton-0.8 singleton-0.7']);
+  const pairs = layoutIds.flatMap((real) => layoutIds.map((said) => ({ real, said })));
+  test.each(pairs.filter(({ real, said }) => real !== said && !alike.has(`${real} ${said}`)))(
+    'of layout $real does not pass for one of $said',
+    async ({ real, said }) => {
+      const profile = { ...profileOf(real), layout: said, options: profileOf(said).options };
+      expect((await aProbe().profile(profile)).hash).toBe('OtherHash');
+    },
+  );
+});
+
+test('an address without code is said, and nothing else is asked of it', async () => {
+  const profile = { ...profileOf('vendor-1.1.0'), sponsorship: parseAddress(`0x${'ab'.repeat(20)}`) };
+  expect(await aProbe().profile(profile)).toEqual({
+    code: 'NoCode',
+    entryPoint: 'Unknown',
+    hash: 'Unknown',
+    signer: 'Unknown',
+  });
+  expect(await aProbe().code(profile.sponsorship)).toBe('NoCode');
+  expect(await aProbe().code(profile.entryPoint)).toBe('CodePresent');
+});
+
+test('a contract that is none of ours is told by every question', async () => {
+  const profile = { ...profileOf('vendor-1.1.0'), sponsorship: dev.deployments.feeToken.address };
+  expect(await aProbe().profile(profile)).toEqual({
+    code: 'CodePresent',
+    entryPoint: 'OtherEntryPoint',
+    hash: 'OtherHash',
+    signer: 'NotAuthorized',
+  });
+});
+
+describe('a deposit', () => {
+  test('of the default funding wallet is there where contracts keep one per wallet', async () => {
+    const address = dev.deployments.defaultFunding;
+    expect(await aProbe().funding({ profile: profileOf('vendor-1.1.0'), address })).toBe('Ok');
+    expect(await aProbe().funding({ profile: profileOf('vendor-2.x'), address })).toBe('Ok');
+  });
+
+  test('of a wallet that never deposited is empty', async () => {
+    const address = parseAddress(`0x${'cd'.repeat(20)}`);
+    expect(await aProbe().funding({ profile: profileOf('vendor-1.1.0'), address })).toBe('Empty');
+  });
+
+  test('of the contract itself counts where it keeps one for all', async () => {
+    const address = parseAddress(`0x${'cd'.repeat(20)}`);
+    expect(await aProbe().funding({ profile: profileOf('verifying-0.7'), address })).toBe('Ok');
+  });
+});
+
+test('a chain that does not answer makes every answer unknown, and another chain id is said', async () => {
+  const down = (): Promise<never> => Promise.reject(new DomainError('UNAVAILABLE', 'down'));
+  const chain: Chain = { ...dev.chain, chainId: down, call: down, code: down };
+  const profile = profileOf('vendor-1.1.0');
+  expect(await aProbe({ chain }).reachability()).toBe('Unreachable');
+  expect((await aProbe({ chain }).profile(profile)).code).toBe('Unknown');
+  expect(await aProbe({ chain }).funding({ profile, address: profile.sponsorship })).toBe('Unknown');
+  expect(await aProbe().reachability()).toBe('Reachable');
+  const elsewhere = createProbe({
+    chain: dev.chain,
+    config: { chainId: 1 },
+    layouts,
+    signers: { get: () => undefined },
+  });
+  expect(await elsewhere.reachability()).toBe('WrongChain');
+  expect((await elsewhere.profile(profile)).signer).toBe('SignerNotFound');
+});
