@@ -3,7 +3,7 @@ import type { Metrics } from '../../core/metrics.js';
 import { refusals } from '../../core/policy/verdict.js';
 
 /**
- * Every metric of the server, in one table: names, units, label sets. Label values are closed sets or chain ids; a
+ * Every metric of the server, in one table: names, units, label sets (adapters declare their own beside their code). Label values are closed sets or chain ids; a
  * paymaster, policy or address is never one, since there may be a hundred thousand of them.
  */
 export function createInstruments(metrics: Metrics) {
@@ -35,13 +35,6 @@ export function createInstruments(metrics: Metrics) {
       help: 'Time that a sponsorship waited for something outside its own computation.',
       labels: ['dependency', 'outcome'],
       buckets: latencyBuckets,
-    }),
-    /** 0 is untouched, 1 is full; observed when a limit is asked, before the operation is added. */
-    limitUsedRatio: metrics.histogram<'scope' | 'unit'>({
-      name: 'paymaster_limit_used_ratio',
-      help: 'Share of a spending limit that was used or reserved when an operation asked for it.',
-      labels: ['scope', 'unit'],
-      buckets: [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
     }),
     /** `account` is `entry_point` (a contract's own deposit) or `funding` (a sponsor's balance inside a contract). */
     lowestDeposit: metrics.gauge<'chain' | 'account'>({

@@ -27,6 +27,36 @@ describe('metrics', () => {
     expect(lines).toContain('l_seconds_count{m="a"} 2');
   });
 
+  test('an observation at a bound belongs to its bucket, and what is no number is ignored', async () => {
+    const metrics = createMetrics({ process: false });
+    const size = metrics.histogram({ name: 's_bytes', help: 'h', buckets: [10, 1] }).with({});
+    for (const value of [1, 1.5, 10, 11, Number.NaN, Number.POSITIVE_INFINITY]) size.observe(value);
+    const lines = await render(metrics);
+    expect(lines.filter((line) => line.startsWith('s_bytes'))).toEqual([
+      's_bytes_bucket{le="1"} 1',
+      's_bytes_bucket{le="10"} 3',
+      's_bytes_bucket{le="+Inf"} 4',
+      's_bytes_sum 23.5',
+      's_bytes_count 4',
+    ]);
+  });
+
+  test('help and label values are escaped', async () => {
+    const metrics = createMetrics({ process: false });
+    const options = { name: 'e_seconds', help: 'a\\b\nc', labels: ['x'], buckets: [1] } as const;
+    metrics.histogram(options).with({ x: 'say "hi"\n\\' });
+    const lines = await render(metrics);
+    expect(lines).toContain('# HELP e_seconds a\\\\b\\nc');
+    expect(lines).toContain('e_seconds_count{x="say \\"hi\\"\\n\\\\"} 0');
+  });
+
+  test('a label that was not declared is refused', () => {
+    const metrics = createMetrics({ process: false });
+    const undeclared: Record<string, string> = { other: 'x' };
+    const counter = metrics.counter<string>({ name: 'u_total', help: 'h', labels: ['known'] });
+    expect(() => counter.with(undeclared)).toThrow(/other/);
+  });
+
   test('the order in which labels are given does not matter', async () => {
     const metrics = createMetrics({ process: false });
     const requests = metrics.counter({ name: 'r_total', help: 'h', labels: ['method', 'outcome'] });
@@ -55,8 +85,10 @@ describe('metrics', () => {
   test('a name taken with other labels or as another kind is refused', () => {
     const metrics = createMetrics({ process: false });
     metrics.counter({ name: 'n_total', help: 'h', labels: ['a'] });
-    expect(() => metrics.counter({ name: 'n_total', help: 'h', labels: ['b'] })).toThrow(/"a".*"b"/);
-    expect(() => metrics.gauge({ name: 'n_total', help: 'h' })).toThrow(/n_total/);
+    expect(() => metrics.counter({ name: 'n_total', help: 'h', labels: ['b'] })).toThrow(
+      /counter\{a\}.*counter\{b\}/,
+    );
+    expect(() => metrics.gauge({ name: 'n_total', help: 'h' })).toThrow(/counter\{a\}.*gauge/);
   });
 
   test('the process reports its event-loop lag and memory', async () => {

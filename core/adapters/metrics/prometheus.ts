@@ -1,8 +1,9 @@
 import * as prometheus from 'prom-client';
-import type { Counter, Gauge, Histogram, MetricOptions, Metrics } from '../../metrics.js';
+import type { Counter, Gauge, MetricOptions, Metrics } from '../../metrics.js';
+import { LeanHistogram } from './histogram.js';
 
 export type PrometheusMetrics = Metrics & {
-  /** The whole registry in the Prometheus text format. */
+  /** Everything in the Prometheus text format. */
   render(): Promise<{ readonly contentType: string; readonly body: string }>;
 };
 
@@ -13,80 +14,93 @@ export type PrometheusMetrics = Metrics & {
  * - A counter or histogram that is bound with `with` shows as 0 from then on, so that its first event is a step and not
  *   a new series. A gauge shows once it is set: 0 would be a claim.
  * - Asking twice for the same name gives the same instrument; with another kind or other labels it throws.
+ * - Counting costs an addition: bound counters are added up here and handed to prom-client when somebody looks.
  */
 export function createMetrics(options: { readonly process?: boolean } = {}): PrometheusMetrics {
   const registry = new prometheus.Registry();
   if (options.process !== false) prometheus.collectDefaultMetrics({ register: registry });
+  const declared = new Map<string, string>();
+  const counters = new Map<string, Counter<string>>();
+  const gauges = new Map<string, Gauge<string>>();
+  const histograms = new Map<string, LeanHistogram<string>>();
 
-  const counters = new Map<string, Declared<Counter<string>>>();
-  const gauges = new Map<string, Declared<Gauge<string>>>();
-  const histograms = new Map<string, Declared<Histogram<string>>>();
-  const configure = ({ name, help, labels }: MetricOptions<string>) => {
-    // prom-client itself refuses a name that another kind of instrument has taken.
-    return { name, help, labelNames: [...(labels ?? [])], registers: [registry] };
-  };
+  /** One instrument per name, however many modules ask for it. */
+  function declare<I>(
+    kind: string,
+    known: Map<string, I>,
+    options: MetricOptions<string>,
+    create: () => I,
+  ): I {
+    const shape = `${kind}{${[...(options.labels ?? [])].sort().join(',')}}`;
+    const taken = declared.get(options.name) ?? shape;
+    if (taken !== shape) {
+      throw new Error(`metric ${options.name} is declared as ${taken}, asked for as ${shape}`);
+    }
+    const instrument = known.get(options.name) ?? create();
+    declared.set(options.name, shape);
+    known.set(options.name, instrument);
+    return instrument;
+  }
 
   return {
-    counter: (options) =>
-      declare(counters, options, () => {
-        const counter = new prometheus.Counter(configure(options));
-        return {
-          with: bind((labels) => {
-            counter.inc(labels, 0);
-            return counter.labels(labels);
-          }),
-        };
-      }),
+    counter: (options) => declare('counter', counters, options, () => createCounter(registry, options)),
     gauge: (options) =>
-      declare(gauges, options, () => {
-        const gauge = new prometheus.Gauge(configure(options));
+      declare('gauge', gauges, options, () => {
+        const gauge = new prometheus.Gauge(configure(registry, options));
         return { with: (labels) => gauge.labels(labels), remove: (labels) => gauge.remove(labels) };
       }),
     histogram: (options) =>
-      declare(histograms, options, () => {
-        const histogram = new prometheus.Histogram({ ...configure(options), buckets: [...options.buckets] });
-        return {
-          with: bind((labels) => {
-            histogram.zero(labels);
-            return histogram.labels(labels);
-          }),
-        };
-      }),
-    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+      declare('histogram', histograms, options, () => new LeanHistogram<string>(options)),
+    render: async () => {
+      const body = await registry.metrics();
+      const rest = [...histograms.values()].map((histogram) => histogram.render());
+      return { contentType: registry.contentType, body: [body, ...rest].join('\n') };
+    },
   };
 }
 
-type LabelValues = Readonly<Record<string, string>>;
-type Declared<Instrument> = { readonly labels: string; readonly instrument: Instrument };
-
-/** One instrument per name, however many modules ask for it. */
-function declare<Instrument>(
-  declared: Map<string, Declared<Instrument>>,
-  options: MetricOptions<string>,
-  create: () => Instrument,
-): Instrument {
-  const labels = [...(options.labels ?? [])].sort().join(',');
-  const known = declared.get(options.name);
-  if (known === undefined) {
-    const instrument = create();
-    declared.set(options.name, { labels, instrument });
-    return instrument;
-  }
-  if (known.labels === labels) return known.instrument;
-  throw new Error(
-    `metric ${options.name} is declared with labels "${known.labels}", asked for with "${labels}"`,
-  );
+function createCounter(registry: prometheus.Registry, options: MetricOptions<string>): Counter<string> {
+  const bound = new Map<string, BoundCounter>();
+  const counter = new prometheus.Counter({
+    ...configure(registry, options),
+    collect() {
+      for (const one of bound.values()) this.inc(one.labels, one.taken());
+    },
+  });
+  return {
+    with(labels) {
+      const key = JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+      const known = bound.get(key) ?? createBound(labels);
+      bound.set(key, known);
+      // Names a label that was not declared now rather than at the next scrape.
+      counter.inc(labels, 0);
+      return known;
+    },
+  };
 }
 
-/** Binds each set of labels once: setting a series to zero again would forget what it has counted. */
-function bind<Bound>(create: (labels: LabelValues) => Bound): (labels: LabelValues) => Bound {
-  const bound = new Map<string, Bound>();
-  return (labels) => {
-    const key = JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
-    const known = bound.get(key);
-    if (known !== undefined) return known;
-    const created = create(labels);
-    bound.set(key, created);
-    return created;
+type BoundCounter = {
+  readonly labels: Readonly<Record<string, string>>;
+  inc(by?: number): void;
+  /** What was counted since the last call. */
+  taken(): number;
+};
+
+function createBound(labels: Readonly<Record<string, string>>): BoundCounter {
+  let pending = 0;
+  return {
+    labels,
+    inc: (by = 1) => {
+      if (by > 0) pending += by;
+    },
+    taken: () => {
+      const taken = pending;
+      pending = 0;
+      return taken;
+    },
   };
+}
+
+function configure(registry: prometheus.Registry, { name, help, labels }: MetricOptions<string>) {
+  return { name, help, labelNames: [...(labels ?? [])], registers: [registry] };
 }

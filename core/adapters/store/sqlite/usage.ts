@@ -16,6 +16,7 @@ import { openUsageJournal, type Durability, type UsageJournal } from './usage-jo
 import { parseOps, type Op } from './usage-ops.js';
 import { balanceOf, findAccount, reservationOf, reserved, UsageState, type Change } from './usage-state.js';
 import type { Counter } from './usage-counters.js';
+import { UsageFullness } from './usage-fullness.js';
 import { UsageUpkeep } from './usage-upkeep.js';
 
 const defaultCompactAtBytes = 4 * 1024 * 1024;
@@ -78,6 +79,7 @@ class JournalledUsageStore implements UsageStore {
   readonly #upkeep: UsageUpkeep;
   readonly #commits: { inc(): void };
   readonly #failures: { inc(): void };
+  readonly #fullness: UsageFullness;
   #turn: Turn | undefined;
   #failed = false;
   #stopped = false;
@@ -100,12 +102,14 @@ class JournalledUsageStore implements UsageStore {
     });
     this.#commits = commits.with({ outcome: 'ok' });
     this.#failures = commits.with({ outcome: 'failed' });
+    this.#fullness = new UsageFullness(deps.metrics ?? noMetrics);
   }
 
   reserve(request: Parameters<UsageStore['reserve']>[0]): ReturnType<UsageStore['reserve']> {
     try {
       this.#assertOpen();
       const decision = this.#state.reserve(request, this.#clock.now());
+      this.#fullness.note(request, decision);
       // A refusal promises nothing, so it need not wait for a commit.
       if ('outcome' in decision) return Promise.resolve(decision);
       const turn = (this.#turn ??= this.#openTurn());

@@ -1,0 +1,45 @@
+import type { Metrics } from '../../../metrics.js';
+import type { LimitShare, ReserveRequest, ReserveResult } from '../../../policy/usage-store.js';
+import type { Change } from './usage-state.js';
+
+/**
+ * How full spending limits are when operations ask for them: 1 is full. A distribution rather than a gauge per limit,
+ * since there may be a million limits; its upper buckets show that users are about to be refused, or are.
+ */
+export class UsageFullness {
+  readonly #ratio: Readonly<Record<LimitShare['unit'], Readonly<Record<Scope, Observer>>>>;
+
+  constructor(metrics: Metrics) {
+    const ratio = metrics.histogram<'scope' | 'unit'>({
+      name: 'paymaster_limit_used_ratio',
+      help: 'Used and reserved share of a spending limit, the asking operation included where it fits.',
+      labels: ['scope', 'unit'],
+      buckets: [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
+    });
+    const ofUnit = (unit: LimitShare['unit']) => ({
+      PAYMASTER: ratio.with({ scope: 'PAYMASTER', unit }),
+      SMART_ACCOUNT: ratio.with({ scope: 'SMART_ACCOUNT', unit }),
+    });
+    this.#ratio = { COUNT: ofUnit('COUNT'), NATIVE_ASSET: ofUnit('NATIVE_ASSET') };
+  }
+
+  note(request: ReserveRequest, decision: ReserveResult | Change): void {
+    if (!('outcome' in decision)) {
+      for (const [index, limit] of request.limits.entries()) {
+        const counter = decision.entry.counters[index];
+        if (counter !== undefined) this.#observe(limit, counter.used + counter.reserved);
+      }
+      return;
+    }
+    const limit = decision.outcome === 'limit' ? request.limits[decision.index] : undefined;
+    if (limit !== undefined && decision.outcome === 'limit') this.#observe(limit, decision.used);
+  }
+
+  #observe({ unit, subject, threshold }: LimitShare, taken: number): void {
+    const scope = subject === '' ? 'PAYMASTER' : 'SMART_ACCOUNT';
+    this.#ratio[unit][scope].observe(threshold === 0 ? 1 : taken / threshold);
+  }
+}
+
+type Scope = 'PAYMASTER' | 'SMART_ACCOUNT';
+type Observer = { observe(value: number): void };

@@ -1,0 +1,44 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { silentLogger } from '../../core/log.js';
+import { aLimit, aRequest } from '../conformance/usage-requests.js';
+import { aClock, aDirectory } from './sqlite-usage.js';
+
+const cleanUps: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+test('the metrics show how full limits are when they are asked, refusals included', async () => {
+  const directory = aDirectory();
+  cleanUps.push(() => directory.remove());
+  const metrics = createMetrics({ process: false });
+  const store = createSqliteUsageStore({
+    path: join(directory.path, 'usage.db'),
+    clock: aClock(),
+    log: silentLogger,
+    metrics,
+    durability: 'process',
+  });
+  cleanUps.push(() => store.stop());
+  const reserve = (nonce: bigint, threshold: number) =>
+    store.reserve(
+      aRequest({
+        key: { nonce },
+        limits: [aLimit({ threshold, cost: 1, unit: 'COUNT', subject: '' })],
+        accounts: [],
+      }),
+    );
+
+  expect((await reserve(1n, 2)).outcome).toBe('reserved');
+  expect((await reserve(2n, 2)).outcome).toBe('reserved');
+  expect((await reserve(3n, 2)).outcome).toBe('limit');
+  const lines = (await metrics.render()).body.split('\n');
+  const labels = 'scope="PAYMASTER",unit="COUNT"';
+  expect(lines).toContain(`paymaster_limit_used_ratio_bucket{le="0.25",${labels}} 0`);
+  expect(lines).toContain(`paymaster_limit_used_ratio_bucket{le="0.5",${labels}} 1`);
+  expect(lines).toContain(`paymaster_limit_used_ratio_bucket{le="0.99",${labels}} 1`);
+  expect(lines).toContain(`paymaster_limit_used_ratio_bucket{le="1",${labels}} 3`);
+});
