@@ -15,7 +15,7 @@ const measuringLimits = {
   verificationGasLimit: 8_000_000n,
   preVerificationGas: 0n,
 };
-const maxAttempts = 4;
+const maxAttempts = 8;
 /** executeUserOp(PackedUserOperation,bytes32): EntryPoints from 0.7 on call such accounts with the whole operation. */
 const executeUserOpSelector = '0x8dd7712f';
 
@@ -54,7 +54,10 @@ type Measured = {
   readonly callGas: bigint;
 };
 
-/** Simulates with the limits found; raises callGasLimit until the call spends what it spent with plenty. */
+/**
+ * Simulates with the limits found; doubles callGasLimit until the call spends what it spent with plenty. A call that gives
+ * up early at the same cost is not noticed.
+ */
 async function confirm(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Estimate> {
   const { op, paymasterAndData, whole, callGas } = measured;
   let limits = measured.limits;
@@ -62,7 +65,7 @@ async function confirm(simulate: Simulator, request: EstimateRequest, measured: 
     const bounded = { ...op, ...limits, preVerificationGas: 0n };
     const result = await simulate({ op: bounded, paymasterAndData, target: undefined });
     if (callGas === 0n || behavesAlike(whole, result, limits.callGasLimit, callGas, request)) return limits;
-    limits = { ...limits, callGasLimit: (limits.callGasLimit * 3n) / 2n };
+    limits = { ...limits, callGasLimit: limits.callGasLimit * 2n };
   }
   throw estimationFailed(
     `the call needs more gas than it uses, also with callGasLimit ${limits.callGasLimit}`,

@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process';
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createChains } from '../../core/adapters/chain/chains.js';
+import { layoutIds } from '../../core/paymaster/layout.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { parseAddress } from '../../core/units/address.js';
+import { systemClock } from '../../core/units/time.js';
+import { findAnvil, startAnvil, type Anvil } from '../../server/standalone/dev-chain/anvil.js';
+import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import { deployDevChain } from '../../server/standalone/dev-chain/deployments.js';
+
+let directory: string;
+let running: Anvil[];
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'dev-chain-'));
+  running = [];
+});
+afterEach(async () => {
+  await Promise.all(running.map((anvil) => anvil.stop()));
+  await rm(directory, { recursive: true });
+});
+
+const signerAddress = parseAddress('0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC');
+
+describe('deploying a dev chain', () => {
+  test('puts a contract for every layout where code is, and a second time changes nothing', async () => {
+    const anvil = await start({});
+    const steps: string[] = [];
+    const deploy = () =>
+      deployDevChain({
+        rpcUrl: anvil.url,
+        signerAddress,
+        log: silentLogger,
+        progress: (step) => steps.push(step),
+      });
+    const deployments = await deploy();
+    expect(steps.length).toBeGreaterThan(10);
+    expect(new Set(deployments.profiles.map(({ layout }) => layout))).toEqual(new Set(layoutIds));
+    const addresses = [
+      ...deployments.profiles.map(({ sponsorship }) => sponsorship),
+      ...Object.values(deployments.factories),
+      ...Object.values(deployments.entryPoints),
+      ...deployments.delegates,
+      deployments.sponsoredContract.address,
+      deployments.feeToken.address,
+    ];
+    const before = await onChain(anvil, async (chain) => {
+      for (const address of addresses) expect((await chain.code(address)).length).toBeGreaterThan(100);
+      return chain.block('latest');
+    });
+
+    steps.length = 0;
+    expect(await deploy()).toEqual(deployments);
+    expect(steps).toEqual([]);
+    expect(await onChain(anvil, (chain) => chain.block('latest'))).toEqual(before);
+  });
+
+  test('on a fresh chain gives the same addresses, and another signer gives others', async () => {
+    const [first, second] = [await start({}), await start({})];
+    const deploy = (anvil: Anvil, signer = signerAddress) =>
+      deployDevChain({ rpcUrl: anvil.url, signerAddress: signer, log: silentLogger });
+    const deployments = await deploy(first);
+    expect(await deploy(second)).toEqual(deployments);
+    const other = await deploy(second, devAccounts.treasury.address);
+    const addressesOf = ({ profiles }: typeof other) => profiles.map(({ sponsorship }) => sponsorship);
+    for (const address of addressesOf(other)) expect(addressesOf(deployments)).not.toContain(address);
+  });
+
+  test('by a key without ether fails with what was tried', async () => {
+    const anvil = await start({});
+    const poor = `0x${'42'.repeat(32)}`;
+    await expect(
+      deployDevChain({ rpcUrl: anvil.url, signerAddress, funderKey: poor, log: silentLogger }),
+    ).rejects.toThrow(/eth_(estimateGas|sendRawTransaction) failed at 127\.0\.0\.1:\d+: .*[Ii]nsufficient/);
+  });
+});
+
+describe('anvil', () => {
+  test('is the binary itself, not the npm wrapper', () => {
+    expect(findAnvil()).toMatch(/anvil-[a-z0-9]+-[a-z0-9]+\/bin\/anvil(\.exe)?$/);
+  });
+
+  test('continues with its state file: the same blocks after a restart', async () => {
+    const stateFile = join(directory, 'deep', 'state.json');
+    const first = await start({ stateFile });
+    const block = await onChain(first, async (chain) => {
+      await chain.request('anvil_mine', ['0x5']);
+      return chain.block('latest');
+    });
+    expect(block?.number).toBe(5);
+    await Promise.all([first.stop(), first.stop()]);
+    const second = await start({ stateFile });
+    expect(await onChain(second, (chain) => chain.block('latest'))).toEqual(block);
+  });
+
+  test('starts fresh when its state file is broken, and keeps the file for whoever wants to look', async () => {
+    const stateFile = join(directory, 'state.json');
+    await writeFile(stateFile, '{"cut short');
+    const anvil = await start({ stateFile });
+    expect(await onChain(anvil, async (chain) => (await chain.block('latest'))?.number)).toBe(0);
+    expect(await readFile(`${stateFile}.broken`, 'utf8')).toBe('{"cut short');
+  });
+
+  test('ends with its parent, also by kill -9, and writes its state', async () => {
+    const stateFile = join(directory, 'state.json');
+    const module = new URL('../../server/standalone/dev-chain/anvil.js', import.meta.url).href;
+    const script = `
+      const { startAnvil } = await import(${JSON.stringify(module)});
+      const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };
+      const anvil = await startAnvil({ log, stateFile: ${JSON.stringify(stateFile)} });
+      console.log('pid', anvil.pid);
+      setInterval(() => {}, 1000);`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const pid = await new Promise<number>((resolve) => {
+      let output = '';
+      parent.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        const match = /pid (\d+)\n/.exec(output);
+        if (match !== null) resolve(Number(match[1]));
+      });
+    });
+    expect(isAlive(pid)).toBe(true);
+    parent.kill('SIGKILL');
+    await until(() => !isAlive(pid));
+    await until(() =>
+      access(stateFile).then(
+        () => true,
+        () => false,
+      ),
+    );
+  });
+});
+
+async function start(options: { readonly stateFile?: string }): Promise<Anvil> {
+  const anvil = await startAnvil({ log: silentLogger, ...options });
+  running.push(anvil);
+  return anvil;
+}
+
+async function onChain<T>(
+  anvil: Anvil,
+  use: (chain: ReturnType<ReturnType<typeof createChains>['get']>) => Promise<T>,
+): Promise<T> {
+  const chains = createChains({
+    log: silentLogger,
+    clock: systemClock,
+    metrics: noMetrics,
+    timeoutMs: 10_000,
+  });
+  try {
+    return await use(chains.get({ chainId: 31337, rpc: { urls: [anvil.url] } }));
+  } finally {
+    await chains.stop();
+  }
+}
+
+/** Whether a process has this id. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error('the condition did not come true within 10 s');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,210 @@
+import { createServer, type Server } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Interface } from 'ethers';
+import { createGasEstimator } from '../../core/adapters/estimator/estimator.js';
+import { isDomainError } from '../../core/errors.js';
+import { silentLogger } from '../../core/log.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import type { Hex } from '../../core/units/hex.js';
+import { systemClock, type Clock, type EpochMs } from '../../core/units/time.js';
+import type { EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
+import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import { buildAccount, encodeWith } from './support/account.js';
+import { startDevChain, type DevChain } from './support/dev-chain.js';
+import { buildTerms, buildUserOp } from './support/user-op.js';
+
+const counter = new Interface(['function increment()']);
+const contract: Hex = `0x${'c0'.repeat(20)}`;
+
+let devChain: DevChain;
+let servers: Server[] = [];
+beforeAll(async () => {
+  devChain = await startDevChain();
+});
+afterEach(async () => {
+  await Promise.all(
+    servers.map((server) => new Promise((resolve) => server.close(resolve).closeAllConnections())),
+  );
+  servers = [];
+});
+afterAll(() => devChain.stop());
+
+describe('a node without state overrides', () => {
+  const refusing = () =>
+    proxy((method, params) => (method === 'eth_call' && params.length > 2 ? tooManyArguments : 'pass'));
+
+  test('is enough on 0.6, whose EntryPoint simulates itself, when a paymaster pays', async () => {
+    const estimator = estimatorOver(await refusing());
+    const { estimate } = await prepared('0.6');
+    const limits = await estimate(estimator, await sponsoredData());
+    expect(limits.callGasLimit).toBeGreaterThan(40_000n);
+  });
+
+  test.each(['0.7', '0.8'] as const)('on %s the bundler is asked instead', async (version) => {
+    const asked: unknown[] = [];
+    const bundler = await proxy((method, params) => {
+      asked.push([method, params[1]]);
+      return {
+        result: { callGasLimit: '0x1111', verificationGasLimit: '0x2222', preVerificationGas: '0x3333' },
+      };
+    });
+    const { estimate } = await prepared(version);
+    expect(await estimate(estimatorOver(await refusing(), bundler))).toEqual({
+      callGasLimit: 0x1111n,
+      verificationGasLimit: 0x2222n,
+      preVerificationGas: 0x3333n,
+    });
+    expect(asked).toEqual([['eth_estimateUserOperationGas', devChain.deployments.entryPoints[version]]]);
+  });
+
+  test('that ignores overrides silently is noticed, too', async () => {
+    const ignoring = await proxy((method, params) =>
+      method === 'eth_call' ? { params: params.slice(0, 2) } : 'pass',
+    );
+    const { estimate } = await prepared('0.7');
+    const error = await failureOf(estimate(estimatorOver(ignoring)));
+    expect(isDomainError(error, 'ESTIMATION_FAILED')).toBe(true);
+    expect(String(error)).toContain('no state overrides, and no bundlerUrl is configured');
+  });
+
+  test.each([
+    {
+      name: 'a refusal is ESTIMATION_FAILED',
+      code: -32500,
+      message: 'AA23 reverted',
+      want: 'ESTIMATION_FAILED',
+    },
+    { name: 'a failure is UNAVAILABLE', code: -32603, message: 'internal error', want: 'UNAVAILABLE' },
+  ] as const)('the bundler’s words are passed on: $name', async ({ code, message, want }) => {
+    const bundler = await proxy(() => ({ error: { code, message } }));
+    const { estimate } = await prepared('0.7');
+    const error = await failureOf(estimate(estimatorOver(await refusing(), bundler)));
+    expect(isDomainError(error, want)).toBe(true);
+    expect(String(error)).toContain(message);
+  });
+
+  test('a bundler that answers nonsense is UNAVAILABLE and says which field', async () => {
+    const bundler = await proxy(() => ({ result: { callGasLimit: '0x1', verificationGasLimit: 'many' } }));
+    const { estimate } = await prepared('0.7');
+    const error = await failureOf(estimate(estimatorOver(await refusing(), bundler)));
+    expect(isDomainError(error, 'UNAVAILABLE')).toBe(true);
+    expect(String(error)).toContain('verificationGasLimit must be a hex quantity, got "many"');
+  });
+});
+
+test('a node without block overrides simulates at its own time', async () => {
+  const node = await proxy((method, params) =>
+    method === 'eth_call' && params.length > 3 ? tooManyArguments : 'pass',
+  );
+  const { estimate } = await prepared('0.7');
+  expect((await estimate(estimatorOver(node))).reverted).toBeUndefined();
+});
+
+test.each(['0.6', '0.7', '0.8'] as const)(
+  'on an idle chain contracts see the present, EntryPoint %s',
+  async (version) => {
+    const inHalfAnHour = (await devChain.time()) + 1_800;
+    // Reverts while block.timestamp is below the constant.
+    await install(`0x4263${inHalfAnHour.toString(16).padStart(8, '0')}11600b57005b60006000fd`);
+    const { estimate } = await prepared(version, contract);
+    const inAnHour: Clock = { now: () => (Date.now() + 3_600_000) as EpochMs };
+    expect((await estimate(estimatorOver(devChain.url))).reverted).toBe('without a reason');
+    expect((await estimate(estimatorOver(devChain.url, undefined, inAnHour))).reverted).toBeUndefined();
+  },
+);
+
+test.each(['0.6', '0.7', '0.8'] as const)(
+  'a call that wants more gas than it uses gets it, EntryPoint %s',
+  async (version) => {
+    // Reverts with less than 120,000 gas left, else writes a slot.
+    await install('0x5a6201d4c011600f576001600055005b60006000fd');
+    const { estimate } = await prepared(version, contract);
+    const limits = await estimate(estimatorOver(devChain.url));
+    expect(limits.reverted).toBeUndefined();
+    expect(limits.callGasLimit).toBeGreaterThan(120_000n);
+    expect(limits.callGasLimit).toBeLessThan(300_000n);
+  },
+);
+
+const tooManyArguments = { error: { code: -32602, message: 'too many arguments, want at most 2' } };
+
+type Reply =
+  | 'pass'
+  | { readonly params: readonly unknown[] }
+  | { readonly result: unknown }
+  | { readonly error: object };
+
+/** A node in front of the dev chain that answers by itself, changes the parameters, or passes the call on. */
+async function proxy(reply: (method: string, params: readonly unknown[]) => Reply): Promise<string> {
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const { method, params } = JSON.parse(body) as { method: string; params: unknown[] };
+      const answer = reply(method, params);
+      if (answer !== 'pass' && !('params' in answer)) {
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer }));
+        return;
+      }
+      const forwarded = answer === 'pass' ? params : answer.params;
+      void fetch(devChain.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: forwarded }),
+      }).then(async (result) => response.end(await result.text()));
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  return `http://127.0.0.1:${address.port}`;
+}
+
+function estimatorOver(url: string, bundlerUrl?: string, clock: Clock = systemClock): GasEstimator {
+  return createGasEstimator({
+    chains: devChain.chains,
+    endpoint: () => ({ rpc: { urls: [url] }, ...(bundlerUrl === undefined ? {} : { bundlerUrl }) }),
+    clock,
+    log: silentLogger,
+  });
+}
+
+async function prepared(
+  version: EntryPointVersion,
+  to: Hex = devChain.deployments.sponsoredContract.address,
+) {
+  const account = await buildAccount(devChain, version);
+  const op = await buildUserOp(account, [{ to, data: encodeWith(counter, 'increment', []) }]);
+  const request: Omit<EstimateRequest, 'paymasterAndData'> = {
+    chainId: devChain.chainId,
+    entryPoint: devChain.deployments.entryPoints[version],
+    entryPointVersion: version,
+    op,
+    minVerificationGasLimit: 0n,
+  };
+  const estimate = (estimator: GasEstimator, paymasterAndData?: Hex) =>
+    estimator.estimate({ ...request, paymasterAndData });
+  return { estimate };
+}
+
+async function sponsoredData(): Promise<Hex> {
+  const account = await buildAccount(devChain, '0.6');
+  const terms = await buildTerms(devChain, devChain.profile('1.1.0'));
+  return layouts['vendor-1.1.0'].sponsorship.encode(await buildUserOp(account, []), terms, stubSignature());
+}
+
+async function install(code: Hex): Promise<void> {
+  await devChain.chain.request('anvil_setCode', [contract, code]);
+  await devChain.chain.request('anvil_setStorageAt', [contract, '0x0', `0x${'00'.repeat(32)}`]);
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('expected a failure');
+}
