@@ -49,7 +49,8 @@ export const displayName = (description: string, ...rules: readonly CelRule[]): 
     {
       minLength: 1,
       maxLength: 128,
-      pattern: '^[^\\x00-\\x1f\\x7f]*[^\\x00-\\x20\\x7f][^\\x00-\\x1f\\x7f]*$',
+      // Only one way to match: a pattern that could try many would cost time with the square of a long input.
+      pattern: '^ *[^\\x00-\\x20\\x7f][^\\x00-\\x1f\\x7f]*$',
       expected: 'a name of 1 to 128 characters, not blank and without control characters',
     },
     ...rules,

@@ -34,8 +34,11 @@ export type ParsedManifest = {
  */
 export function parseManifest(file: string, text: string): ParsedManifest {
   const lines = new LineCounter();
-  const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
-  const documents = Array.isArray(parsed) ? parsed : [];
+  const documents = documentsOf(text, lines);
+  if (typeof documents === 'string') {
+    const problem = { file, line: 1, column: 1, field: 'document', expected: `valid YAML (${documents})` };
+    return { objects: [], identities: [], problems: [problem], isComplete: false };
+  }
   const results = documents
     .filter((document) => document.errors.length > 0 || !isEmpty(document))
     .map((document) => parseDocument(file, document, lines));
@@ -45,6 +48,16 @@ export function parseManifest(file: string, text: string): ParsedManifest {
     identities: results.flatMap(({ identity }) => identity ?? []),
     isComplete: results.every(({ identity }) => identity !== undefined),
   };
+}
+
+/** The documents with their own errors, or why the text is beyond the parser: it throws when nested too deeply. */
+function documentsOf(text: string, lineCounter: LineCounter): readonly Document[] | string {
+  try {
+    const parsed = parseAllDocuments(text, { lineCounter, prettyErrors: false });
+    return Array.isArray(parsed) ? parsed : [];
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 type Result = {

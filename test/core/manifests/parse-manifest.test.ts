@@ -105,6 +105,17 @@ describe('a bad document', () => {
     { name: 'an unclosed quote', text: 'a: "x', want: /document must be valid YAML/ },
     { name: 'an unknown alias', text: 'a: *nobody', want: /document must be (valid|plain) YAML/ },
     { name: 'aliases that would fill the memory', text: bomb, want: /document must be plain YAML/ },
+    {
+      name: 'brackets without end',
+      text: '['.repeat(50_000),
+      want: /^a\.yaml:1:\d+: document must be valid YAML/,
+    },
+    {
+      name: 'maps without end',
+      text: '{a: '.repeat(50_000),
+      want: /^a\.yaml:1:\d+: document must be valid YAML/,
+    },
+    { name: 'dashes without end', text: '- '.repeat(50_000), want: /^a\.yaml:1:\d+: document must be/ },
     { name: 'binary', text: '\u0000\u0001\u0002', want: /^a\.yaml:1:1: document must be/ },
     { name: 'a list', text: '- a\n- b', want: /^a\.yaml:1:1: document must be an object/ },
     { name: 'a text', text: 'hello', want: /^a\.yaml:1:1: document must be an object/ },

@@ -5,6 +5,7 @@ import { compiledDefinitions, definitions } from '../../../core/resources/schema
 import { validateResource, validateStatus } from '../../../core/resources/validate.js';
 import type { KindDefinition } from '../../../core/schema/crd.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
+import { compileSchema } from '../../../core/schema/validate.js';
 import { staleFiles } from '../../../operator/generate.js';
 import { join } from 'node:path';
 import {
@@ -53,6 +54,23 @@ describe('every schema', () => {
         ({ type, properties, maxProperties }) => type === 'object' && !properties && maxProperties !== 0,
       ),
     ).toEqual([]);
+  });
+
+  test('is judged in time that grows no faster than a hostile input', () => {
+    const long = 200_000;
+    const hostile = [
+      ' '.repeat(long),
+      'a'.repeat(long),
+      `${'a-'.repeat(long / 2)}!`,
+      `${'a.'.repeat(long / 2)}!`,
+      '1'.repeat(long),
+    ];
+    const texts = nodes.filter(({ schema }) => schema.pattern !== undefined);
+    expect(texts.length).toBeGreaterThan(20);
+    const began = performance.now();
+    for (const { schema } of texts) for (const text of hostile) compileSchema(schema, 'field')(text);
+    // Milliseconds as it should be, minutes for a pattern that backtracks.
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 
   test('keeps secrets out of messages', () => {
