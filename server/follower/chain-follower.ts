@@ -50,7 +50,7 @@ const blindRescanBlocks = 256;
  */
 const pendingMarginSeconds = 30;
 /** How long a node may show a shorter and older chain before that chain is taken for the real one. */
-const catchUpMs = 60_000;
+const catchUpMs = 15_000;
 
 /**
  * Follows one chain: each round reads the head, settles what was mined up to `confirmations` below it, releases what

@@ -29,7 +29,7 @@ export type FollowerDeps = {
     | 'followerLag'
     | 'followerFailures'
   >;
-  /** Pause between rounds of a chain. Default 2000. */
+  /** Pause between rounds. Default 500 for a chain that needs no confirmations, 2000 for others. */
   readonly pollMs?: number;
 };
 
@@ -48,7 +48,7 @@ export type Follower = {
   ensureAccount(chainId: number, account: AccountId): Promise<void>;
 };
 
-const defaultPollMs = 2_000;
+const pausesMs = { withoutConfirmations: 500, withConfirmations: 2_000 } as const;
 const longestPauseMs = 30_000;
 const superviseMs = 250;
 const patientFailures = 3;
@@ -65,7 +65,7 @@ type Followed = {
 
 /** Follows all served chains of this process, each in its own loop, so that a dead one holds up no other. */
 export function createFollower(deps: FollowerDeps): Follower {
-  const { usage, chains, clock, pollMs = defaultPollMs } = deps;
+  const { usage, chains, clock } = deps;
   const followed = new Map<number, Followed>();
   /** Loops of chains that are not served any more, until they have ended. */
   const ending = new Set<Promise<void>>();
@@ -79,6 +79,12 @@ export function createFollower(deps: FollowerDeps): Follower {
     if (config === undefined)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} is not served`, { reason: 'CHAIN_UNKNOWN' });
     return { config, chain: chains.get(config) };
+  }
+
+  function pauseOf(chainId: number): number {
+    if (deps.pollMs !== undefined) return deps.pollMs;
+    const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
+    return config?.confirmations === 0 ? pausesMs.withoutConfirmations : pausesMs.withConfirmations;
   }
 
   function follow(chainId: number): Followed {
@@ -99,7 +105,7 @@ export function createFollower(deps: FollowerDeps): Follower {
   async function run(state: Omit<Followed, 'loop'>, chainId: number, log: Logger): Promise<void> {
     const { signal } = state.cancel;
     while (!signal.aborted) {
-      let pause = pollMs;
+      let pause = pauseOf(chainId);
       try {
         const round = await state.follower.round();
         if (state.failures > 0) log.info('chain is followed again', { failures: state.failures });
@@ -112,7 +118,7 @@ export function createFollower(deps: FollowerDeps): Follower {
         meter.failure(chainId);
         // Said once; after that the metric and the age of the balances tell.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
-        pause = Math.min(longestPauseMs, pollMs * 2 ** Math.min(state.failures, 10));
+        pause = Math.min(longestPauseMs, pause * 2 ** Math.min(state.failures, 10));
       }
       await sleep(pause, signal);
     }
