@@ -68,7 +68,10 @@ describe('every schema', () => {
     const texts = nodes.filter(({ schema }) => schema.pattern !== undefined);
     expect(texts.length).toBeGreaterThan(20);
     const began = performance.now();
-    for (const { schema } of texts) for (const text of hostile) compileSchema(schema, 'field')(text);
+    for (const { schema } of texts) {
+      const validate = compileSchema(schema, 'field');
+      for (const text of hostile) validate(text);
+    }
     // Milliseconds as it should be, minutes for a pattern that backtracks.
     expect(performance.now() - began).toBeLessThan(20_000);
   });
