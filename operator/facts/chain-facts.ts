@@ -165,7 +165,7 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
     poll.running = undefined;
     if (isStopped) return;
     if (round !== undefined) report(poll, round);
-    if (poll.isPoked) return schedule(poll, soonMs);
+    if (poll.isPoked || round?.hasMore === true) return schedule(poll, soonMs);
     const isSettled = round?.isSettled === true;
     schedule(poll, isSettled ? settledMs : poll.retryMs);
     poll.retryMs = isSettled ? firstRetryMs : Math.min(poll.retryMs * 2, longestRetryMs);

@@ -28,8 +28,10 @@ export type Questions = {
 };
 
 export type Round = {
-  /** True when every question is answered and every answer is good. */
+  /** True when everything that was asked was answered, and every answer is good. */
   readonly isSettled: boolean;
+  /** There were more new questions than a round takes. */
+  readonly hasMore: boolean;
   readonly isChainChanged: boolean;
   /** Keys of the facts that changed. */
   readonly changed: ReadonlySet<string>;
@@ -68,7 +70,8 @@ export async function askRound(
   const before = known.reachability;
   known.reachability = await probe.reachability();
   let isChainChanged = known.reachability !== before;
-  if (known.reachability !== 'Reachable') return { isSettled: false, isChainChanged, changed };
+  if (known.reachability !== 'Reachable')
+    return { isSettled: false, hasMore: false, isChainChanged, changed };
 
   const ask = <Q, F>(
     entries: readonly (readonly [string, Q])[],
@@ -87,6 +90,10 @@ export async function askRound(
       return isGood(fact);
     });
 
+  // Code that was there once stays: only addresses without it are asked again.
+  const codes = new Map([...questions.codes].filter(([key]) => known.codes.get(key) !== 'CodePresent'));
+  const hasMore =
+    countNew(questions.fundings, known.fundings) > perRound || countNew(codes, known.codes) > perRound;
   const good = await Promise.all([
     ask(
       [...questions.profiles],
@@ -101,8 +108,7 @@ export async function askRound(
       (level) => level !== 'Empty',
     ),
     ask(
-      // Code that was there once stays: only addresses without it are asked again.
-      inTurn(questions.codes, known.codes).filter(([key]) => known.codes.get(key) !== 'CodePresent'),
+      inTurn(codes, known.codes),
       known.codes,
       async (address) => unlessUnknown(await probe.code(address)),
       (code) => code === 'CodePresent',
@@ -110,7 +116,7 @@ export async function askRound(
   ]);
   isChainChanged ||= [...changed].some((key) => questions.profiles.has(key));
   forget(known, questions);
-  return { isSettled: good.every(Boolean), isChainChanged, changed };
+  return { isSettled: good.every(Boolean), hasMore, isChainChanged, changed };
 }
 
 /** Never answered first, then those answered longest ago; moves them to the end of the order. */
@@ -129,6 +135,10 @@ function inTurn<Q, F>(
     const question = questions.get(key);
     return question === undefined ? [] : [[key, question] as const];
   });
+}
+
+function countNew(questions: ReadonlyMap<string, unknown>, known: ReadonlyMap<string, unknown>): number {
+  return [...questions.keys()].filter((key) => !known.has(key)).length;
 }
 
 /** Answers whether every answer was good. */

@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { compileChain } from '../../core/config/compile-chain.js';
+import { silentLogger } from '../../core/log.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { parseAddress } from '../../core/units/address.js';
+import type { Address } from '../../core/units/address.js';
+import { createChainFacts } from '../../operator/facts/chain-facts.js';
+import type { ChainFacts, FactChange } from '../../operator/facts/chain-facts.js';
+import { aChain } from '../build/resources.js';
+import { createScriptedChain, signerAddress } from './scripted-chain.js';
+import type { ChainState } from './scripted-chain.js';
+import { createVirtualTime, turn } from './virtual-time.js';
+import type { VirtualTime } from './virtual-time.js';
+
+const { config } = compileChain({ chain: aChain(), feeTokens: [], layouts, previous: undefined });
+const [profile] = config.profiles;
+const addressOf = (index: number): Address => parseAddress(`0x${index.toString(16).padStart(40, '0')}`);
+
+let facts: ChainFacts;
+let time: VirtualTime;
+let state: ChainState;
+let changes: FactChange[];
+afterEach(() => facts.stop());
+
+function start(): void {
+  const chain = createScriptedChain();
+  state = chain.state;
+  time = createVirtualTime();
+  changes = [];
+  facts = createChainFacts({
+    chains: chain.chains,
+    layouts,
+    signers: { get: () => ({ address: signerAddress, implementation: 'test', sign: () => [] }) },
+    timers: time.timers,
+    log: silentLogger,
+    onChange: (change) => changes.push(change),
+  });
+}
+
+/** Lets `ms` pass in small steps, with everything that follows from them. */
+async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 10) {
+    time.advance(10);
+    await turn();
+  }
+}
+
+const questions = (contracts: readonly Address[]) => ({
+  chainId: 31337,
+  profile,
+  funding: undefined,
+  contracts,
+});
+
+describe('facts of a chain', () => {
+  test('are unknown until it is offered, and read soon after', async () => {
+    start();
+    facts.setPaymaster('acme/shop', questions([addressOf(1)]));
+    await pass(1000);
+    expect(facts.code(31337, addressOf(1))).toBe('Unknown');
+    facts.setChain(config);
+    await pass(100);
+    expect(facts.reachability(31337)).toBe('Reachable');
+    expect(facts.code(31337, addressOf(1))).toBe('CodePresent');
+  });
+
+  test('tell once who is concerned, and nobody when nothing changed', async () => {
+    start();
+    facts.setChain(config);
+    facts.setPaymaster('acme/a', questions([addressOf(1)]));
+    facts.setPaymaster('acme/b', questions([addressOf(2)]));
+    await pass(200);
+    expect(changes.flatMap(({ paymasters }) => paymasters).sort()).toEqual(['acme/a', 'acme/b']);
+    changes.length = 0;
+    await pass(120_000);
+    expect(changes).toEqual([]);
+    facts.setPaymaster('acme/b', questions([addressOf(2), addressOf(3)]));
+    await pass(200);
+    expect(changes).toEqual([{ chainId: 31337, isChainChanged: false, paymasters: ['acme/b'] }]);
+  });
+
+  test('of many new questions are all read soon, in rounds of bounded size', async () => {
+    start();
+    facts.setChain(config);
+    const many = Array.from({ length: 1000 }, (_, index) => addressOf(index + 1));
+    facts.setPaymaster('acme/shop', questions(many));
+    await pass(2000);
+    expect(many.filter((address) => facts.code(31337, address) !== 'CodePresent')).toEqual([]);
+  });
+
+  test('that are wrong are asked again after growing waits, at last every 15 s', async () => {
+    start();
+    state.withoutCode.add(addressOf(1).toLowerCase());
+    facts.setChain(config);
+    facts.setPaymaster('acme/shop', questions([addressOf(1)]));
+    await pass(60_000);
+    expect(facts.code(31337, addressOf(1))).toBe('NoCode');
+    state.withoutCode.clear();
+    await pass(15_100);
+    expect(facts.code(31337, addressOf(1))).toBe('CodePresent');
+  });
+
+  test('stay as they were while the chain does not answer', async () => {
+    start();
+    facts.setChain(config);
+    facts.setPaymaster('acme/shop', questions([addressOf(1)]));
+    await pass(100);
+    state.isReachable = false;
+    await pass(31_000);
+    expect(facts.reachability(31337)).toBe('Unreachable');
+    expect(facts.code(31337, addressOf(1))).toBe('CodePresent');
+    if (profile === undefined) throw new Error('the chain has no profile');
+    expect(facts.profile(31337, profile).hash).toBe('HashMatches');
+  });
+
+  test('that nobody asks for any more are forgotten', async () => {
+    start();
+    facts.setChain(config);
+    facts.setPaymaster('acme/shop', questions([addressOf(1)]));
+    await pass(100);
+    facts.removePaymaster('acme/shop');
+    await pass(31_000);
+    expect(facts.code(31337, addressOf(1))).toBe('Unknown');
+  });
+
+  test('of a chain that is not offered any more are forgotten, and nothing is asked of it', async () => {
+    start();
+    facts.setChain(config);
+    await pass(100);
+    facts.removeChain(31337);
+    expect(facts.reachability(31337)).toBe('Unknown');
+    expect(time.pending()).toBe(0);
+  });
+});
