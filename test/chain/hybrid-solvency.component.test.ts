@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Interface } from 'ethers';
 import { toAddressKey } from '../../core/units/address.js';
 import { parseEther } from '../../core/units/wei.js';
-import type { DevProfile } from '../../server/standalone/dev-chain/deployments.js';
+import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { balanceOf, sponsorBalance } from './support/balances.js';

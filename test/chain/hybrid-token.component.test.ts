@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import type { DevProfile } from '../../server/standalone/dev-chain/deployments.js';
+import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { balanceOf, sponsorBalance } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';

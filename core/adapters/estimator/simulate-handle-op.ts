@@ -48,6 +48,8 @@ const failures = new Interface([
   'error FailedOp(uint256 opIndex, string reason)',
   'error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner)',
 ]);
+/** JSON-RPC: invalid request, unknown method, invalid parameters. */
+const invalidParameters: ReadonlySet<number> = new Set([-32600, -32601, -32602]);
 const zeroAddress = '0x0000000000000000000000000000000000000000';
 /** The sender's deposit in simulations without a paymaster: enough for every limit at 1 wei per gas. */
 const senderDeposit: Hex = `0x${(10n ** 12n).toString(16).padStart(64, '0')}`;
@@ -68,31 +70,44 @@ export function createSimulator(
   return async (simulation) => {
     const overrides = overridesOf(simulation, entryPoint, version);
     const call = { to: entryPoint, data: encode(simulation, version) };
-    const params: unknown[] = [call, 'latest', overrides];
-    if (Object.keys(overrides).length === 0) params.pop();
     try {
-      return decodeReturn(await callAtPresent(params, overrides), version);
+      return decodeReturn(await callAtPresent(call, overrides), version);
     } catch (error) {
       if (error instanceof CallReverted) return decodeRevert(error, version);
-      if (error instanceof DomainError && error.cause instanceof RpcError && params.length > 2)
-        throw new OverridesUnsupported(error.message, { cause: error });
       throw error;
     }
   };
 
   /** With the clock's time: on an idle chain the last block is old, and deadlines seem to be further away than they are. */
-  async function callAtPresent(params: readonly unknown[], overrides: object): Promise<unknown> {
+  async function callAtPresent(call: object, overrides: object): Promise<unknown> {
     if (hasBlockOverrides) {
       const time = `0x${toSeconds(clock.now()).toString(16)}`;
       try {
-        return await chain.request('eth_call', [...params.slice(0, 2), overrides, { time }]);
+        return await chain.request('eth_call', [call, 'latest', overrides, { time }]);
       } catch (error) {
-        if (!(error instanceof DomainError && error.cause instanceof RpcError)) throw error;
+        if (!refusesParameters(error)) throw error;
         hasBlockOverrides = false;
       }
     }
-    return chain.request('eth_call', params);
+    return callAtLatest(call, overrides);
   }
+
+  async function callAtLatest(call: object, overrides: object): Promise<unknown> {
+    if (Object.keys(overrides).length === 0) return chain.request('eth_call', [call, 'latest']);
+    try {
+      return await chain.request('eth_call', [call, 'latest', overrides]);
+    } catch (error) {
+      if (refusesParameters(error))
+        throw new OverridesUnsupported('eth_call takes no overrides', { cause: error });
+      throw error;
+    }
+  }
+}
+
+/** The node does not know the parameters, as opposed to being busy or broken: asking again would not help. */
+function refusesParameters(error: unknown): boolean {
+  if (!(error instanceof DomainError) || !(error.cause instanceof RpcError)) return false;
+  return invalidParameters.has(error.cause.code) || /argument|param|override/i.test(error.cause.message);
 }
 
 function overridesOf(

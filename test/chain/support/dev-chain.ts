@@ -8,11 +8,8 @@ import type { Hex } from '../../../core/units/hex.js';
 import { systemClock } from '../../../core/units/time.js';
 import { startAnvil } from '../../../server/standalone/dev-chain/anvil.js';
 import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
-import {
-  deployDevChain,
-  type DevDeployments,
-  type DevProfile,
-} from '../../../server/standalone/dev-chain/deployments.js';
+import { deployDevChain, type DevDeployments } from '../../../server/standalone/dev-chain/deployments.js';
+import type { DevProfile } from '../../../server/standalone/dev-chain/paymaster-contracts.js';
 import { createTransactor, type Transactor } from '../../../server/standalone/dev-chain/transactor.js';
 
 /** A running anvil with everything deployed. Start one per test file; always `stop` it. */
