@@ -9,7 +9,7 @@ import type {
 import { judgeWebhookUrl } from '../policy/webhook/webhook-url.js';
 import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
 import type { EpochMs } from '../units/time.js';
-import { cycleUnits, maxCycleValue } from '../units/time.js';
+import { cycleUnits, maxCycleValue, parseInstant } from '../units/time.js';
 import { parseDecimal, parseEther } from '../units/wei.js';
 import { formatProblem, quote, unreachable } from '../errors.js';
 import { decideCycle } from './cycle.js';
@@ -73,7 +73,7 @@ function compilePolicy(object: PaymasterPolicy, { previous, now }: Context): Com
       const served = previous?.limits.find((limit) => limit.policyId === policyId);
       const cycle = decideCycle(spendingLimit, object.status?.cycle, served, now);
       if (active === false) return { ...base, cycle };
-      return { ...base, cycle, served: { kind: 'limit', limit: limitOf(policyId, name, cycle) } };
+      return { ...base, cycle, served: { kind: 'limit', limit: limitOf(policyId, name, cycle, now) } };
     }
     case 'WEBHOOK':
       if (webhook === undefined) break;
@@ -87,14 +87,15 @@ function compilePolicy(object: PaymasterPolicy, { previous, now }: Context): Com
   throw new RangeError(`policy ${object.metadata.name} was compiled although it is not valid`);
 }
 
-function limitOf(policyId: string, name: string, cycle: CycleStatus): LimitConfig {
+function limitOf(policyId: string, name: string, cycle: CycleStatus, now: EpochMs): LimitConfig {
   return {
     policyId,
     name,
     scope: cycle.scope,
     thresholdType: cycle.thresholdType,
     threshold: cycle.threshold,
-    startMs: Date.parse(cycle.startTime) as EpochMs,
+    // Only a status that somebody else wrote could hold no time; then the cycle that is recorded starts now.
+    startMs: parseInstant(cycle.startTime) ?? now,
     durationMs: cycle.durationMs,
   };
 }
@@ -164,7 +165,7 @@ function limitProblem(limit: SpendingLimitSpec): string | undefined {
     return `spec.spendingLimit.cycleDuration.unit must be "hour" or "day", got ${quote(unit)}.`;
   if (!Number.isInteger(value) || value < 1 || value > maxCycleValue[unit])
     return `spec.spendingLimit.cycleDuration.value must be a whole number from 1 to ${maxCycleValue[unit]}, got ${quote(value)}.`;
-  if (limit.startTime !== undefined && Number.isNaN(Date.parse(limit.startTime)))
+  if (limit.startTime !== undefined && parseInstant(limit.startTime) === undefined)
     return `spec.spendingLimit.startTime must be an RFC 3339 time, got ${quote(limit.startTime)}.`;
   try {
     if (limit.thresholdType === 'NATIVE_ASSET') parseEther(limit.threshold);

@@ -1,52 +1,20 @@
 import { finding } from '../resources/conditions.js';
 import type { Finding } from '../resources/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
-import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
-import type { Paymaster, PaymasterStatus } from '../resources/paymaster.js';
-import type { SmartContract } from '../resources/smart-contract.js';
-import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
-import type { MasterKeys } from '../secrets.js';
-import type { LayoutId } from '../paymaster/layout.js';
-import type { EpochMs } from '../units/time.js';
+import type { PaymasterStatus } from '../resources/paymaster.js';
+import { parseInstant } from '../units/time.js';
+import { refusalOf, resolution } from './acceptance.js';
 import { deriveApiKey, hashApiKey } from './api-key.js';
-import type { ChainConfig, ProfileConfig } from './chain-config.js';
+import type { ProfileConfig } from './chain-config.js';
 import { compileContracts } from './compile-contracts.js';
-import type { CompiledContract, ReadAbi } from './compile-contracts.js';
+import type { CompiledContract } from './compile-contracts.js';
 import { compilePolicies } from './compile-policies.js';
 import type { CompiledPolicy } from './compile-policies.js';
 import { resolveFunding } from './funding.js';
 import { paymasterIdOf } from './ids.js';
 import { maxConfigBytes, maxContracts } from './paymaster-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
-import { conflicts, rank } from './ranking.js';
-
-/** Everything that the compiled form of one paymaster depends on. */
-export type PaymasterSources = {
-  readonly paymaster: Paymaster;
-  readonly contracts: readonly SmartContract[];
-  readonly policies: readonly PaymasterPolicy[];
-  /** The Organisation that names the namespace. */
-  readonly organisation: Organisation | undefined;
-  /**
-   * Paymasters of the namespace that may stand in the way, this one included: those of its name and chain, and all of
-   * them when there are more than the quota.
-   */
-  readonly siblings: readonly Paymaster[];
-  /** Object names of the siblings that are being served. */
-  readonly programmed: ReadonlySet<string>;
-  /** The chain that the paymaster names, compiled. */
-  readonly chain: ChainConfig | undefined;
-  readonly offeredChains: readonly number[];
-  readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
-  /** What is served now. */
-  readonly previous: PaymasterConfig | undefined;
-  readonly readAbi: ReadAbi;
-  /** Whether contracts of a layout keep a balance per funding wallet. */
-  readonly keepsSponsorBalances: (layout: LayoutId) => boolean;
-  /** What the platform permits beyond public https hosts. */
-  readonly webhookRules: WebhookUrlRules;
-  readonly now: EpochMs;
-};
+import type { PaymasterSources } from './sources.js';
 
 export type CompiledPaymaster = {
   /** What is to be served from now on. Also set when nothing may be signed: then `notReady` says why. */
@@ -83,7 +51,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
 
   const profile = chain?.profiles.find(({ version }) => version === paymaster.spec.version);
   const funding = fundingOf(sources, profile);
-  const accepted = acceptance(sources) ?? funding.refused ?? finding('Accepted', 'Accepted');
+  const accepted = refusalOf(sources) ?? funding.refused ?? finding('Accepted', 'Accepted');
   const resolved = resolution(sources, profile);
   const complete = assemble(sources, contracts, policies, funding.address, notReadyOf(accepted, resolved));
   const { config, tooLarge } = fit(complete, previous);
@@ -119,59 +87,6 @@ export function holdsItsName(config: PaymasterConfig | undefined): boolean {
 }
 
 const losing: ReadonlySet<string> = new Set(['NameConflict', 'QuotaExceeded']);
-
-function acceptance(sources: PaymasterSources): Finding | undefined {
-  const { paymaster, organisation } = sources;
-  const { name, chainId, previousKeyUntil } = paymaster.spec;
-  if (organisation === undefined)
-    return finding(
-      'Accepted',
-      'NoOrganisation',
-      `No Organisation has spec.namespace "${paymaster.metadata.namespace}": ask the platform for one.`,
-    );
-  if (previousKeyUntil !== undefined && Number.isNaN(Date.parse(previousKeyUntil)))
-    return finding('Accepted', 'Invalid', 'spec.previousKeyUntil must be an RFC 3339 time.');
-  const ranked = rank(sources.siblings, ({ metadata }) => sources.programmed.has(metadata.name));
-  const self = ranked.find(({ metadata }) => metadata.name === paymaster.metadata.name);
-  const holder = self && conflicts(ranked, ({ spec }) => `${spec.chainId}/${spec.name}`).get(self);
-  if (holder !== undefined)
-    return finding(
-      'Accepted',
-      'NameConflict',
-      `Paymaster ${holder.metadata.name} has the name "${name}" on chain ${chainId}: delete one and create it under another name.`,
-    );
-  const quota = organisation.spec.quotas?.paymasters;
-  if (self !== undefined && quota !== undefined && ranked.indexOf(self) >= quota)
-    return finding('Accepted', 'QuotaExceeded', `The Organisation allows ${quota} paymasters: delete one.`);
-  const chains = organisation.spec.chains;
-  if (chains !== undefined && !chains.includes(chainId))
-    return finding(
-      'Accepted',
-      'ChainNotAllowed',
-      `The Organisation may use the chains ${list(chains)}, not ${chainId}: ask the platform.`,
-    );
-  return undefined;
-}
-
-function resolution(
-  { paymaster, chain, offeredChains }: PaymasterSources,
-  profile: ProfileConfig | undefined,
-): Finding {
-  const { chainId, version } = paymaster.spec;
-  if (chain === undefined)
-    return finding(
-      'ResolvedRefs',
-      'ChainNotFound',
-      `No Chain with chainId ${chainId} is offered; offered: ${list(offeredChains)}.`,
-    );
-  if (profile !== undefined) return finding('ResolvedRefs', 'ResolvedRefs');
-  const offered = chain.profiles.map((each) => each.version);
-  return finding(
-    'ResolvedRefs',
-    'VersionNotFound',
-    `Chain ${chainId} has no version "${version}"; offered: ${list(offered)}.`,
-  );
-}
 
 function fundingOf(
   { paymaster, organisation, keepsSponsorBalances }: PaymasterSources,
@@ -235,25 +150,22 @@ function keysOf({ paymaster, masterKeys }: PaymasterSources): PaymasterConfig['k
   const current = masters.map((master) => ({
     sha256: hashApiKey(deriveApiKey(master, { ...owner, keyGeneration })),
   }));
-  const until = spec.previousKeyUntil === undefined ? Number.NaN : Date.parse(spec.previousKeyUntil);
-  if (Number.isNaN(until) || keyGeneration < 2) return current;
+  const validUntil = parseInstant(spec.previousKeyUntil ?? '');
+  if (validUntil === undefined || keyGeneration < 2) return current;
   const rotated = masters.map((master) => ({
     sha256: hashApiKey(deriveApiKey(master, { ...owner, keyGeneration: keyGeneration - 1 })),
-    validUntil: until as EpochMs,
+    validUntil,
   }));
   return [...current, ...rotated];
 }
 
 function tokensOf(organisation: Organisation | undefined): PaymasterConfig['tokens'] {
-  return (organisation?.spec.tokens ?? []).map(({ sha256, expiresAt }) =>
-    expiresAt === undefined ? { sha256 } : { sha256, validUntil: expiryOf(expiresAt) },
-  );
-}
-
-// A time that cannot be read has passed: the token of a mistyped entry must not live for ever.
-function expiryOf(expiresAt: string): EpochMs {
-  const parsed = Date.parse(expiresAt);
-  return (Number.isNaN(parsed) ? 0 : parsed) as EpochMs;
+  return (organisation?.spec.tokens ?? []).flatMap(({ sha256, expiresAt }) => {
+    if (expiresAt === undefined) return [{ sha256 }];
+    const validUntil = parseInstant(expiresAt);
+    // A time that cannot be read has passed: the token of a mistyped entry must not live for ever.
+    return validUntil === undefined ? [] : [{ sha256, validUntil }];
+  });
 }
 
 /**
@@ -290,8 +202,4 @@ function sizeProblem(config: PaymasterConfig): string | undefined {
 function openSponsorship(config: PaymasterConfig): Finding {
   if (config.contractsRegistered) return finding('OpenSponsorship', 'ContractsRegistered');
   return finding('OpenSponsorship', config.defaultContractAction === 'Allow' ? 'NoContracts' : 'Denied');
-}
-
-function list(values: readonly (string | number)[]): string {
-  return values.length === 0 ? 'none' : values.join(', ');
 }

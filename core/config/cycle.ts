@@ -1,6 +1,6 @@
 import type { CycleStatus, SpendingLimitSpec } from '../resources/paymaster-policy.js';
+import { cycleUnits, formatInstant, parseInstant } from '../units/time.js';
 import type { EpochMs } from '../units/time.js';
-import { cycleUnits } from '../units/time.js';
 import type { LimitConfig } from './paymaster-config.js';
 
 /**
@@ -27,13 +27,14 @@ export function decideCycle(
     thresholdType: spec.thresholdType,
     ...(spec.startTime === undefined ? {} : { specStartTime: spec.startTime }),
   };
-  if (spec.startTime !== undefined && spec.startTime !== recorded?.specStartTime)
-    return { startTime: iso(Date.parse(spec.startTime)), ...wanted };
+  const startTime =
+    spec.startTime === recorded?.specStartTime ? undefined : parseInstant(spec.startTime ?? '');
+  if (startTime !== undefined) return { startTime: formatInstant(startTime), ...wanted };
   if (recorded !== undefined && isSameLimit(recorded, wanted))
     return isRecordedAs(recorded, wanted) ? recorded : { startTime: recorded.startTime, ...wanted };
   if (served !== undefined && isSameLimit(served, wanted))
-    return { startTime: iso(served.startMs), ...wanted };
-  return { startTime: iso(now), ...wanted };
+    return { startTime: formatInstant(served.startMs), ...wanted };
+  return { startTime: formatInstant(now), ...wanted };
 }
 
 /** Length of a cycle in milliseconds. */
@@ -55,8 +56,4 @@ function isSameLimit(a: LimitFields, b: LimitFields): boolean {
 // A startTime that was taken out of the spec leaves the record too: put back, it is new again.
 function isRecordedAs(recorded: CycleStatus, wanted: { readonly specStartTime?: string }): boolean {
   return recorded.specStartTime === wanted.specStartTime;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

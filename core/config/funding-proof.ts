@@ -1,6 +1,7 @@
 import { verifyMessage } from 'ethers';
 import { isAddressText, parseAddress } from '../units/address.js';
 import type { Address } from '../units/address.js';
+import { formatInstant, parseInstant } from '../units/time.js';
 import type { EpochMs } from '../units/time.js';
 
 /** What a funding wallet agrees to: one paymaster of one organisation on one contract may spend its deposit. */
@@ -45,7 +46,7 @@ export function fundingMessage(message: FundingMessage): string {
     `Organisation: ${message.namespace}`,
     `Paymaster: ${message.paymaster}`,
     `Nonce: ${message.nonce}`,
-    `Time: ${new Date(message.time).toISOString()}`,
+    `Time: ${formatInstant(message.time)}`,
   ].join('\n');
 }
 
@@ -69,16 +70,16 @@ export function parseFundingMessage(text: string): FundingMessage | undefined {
   if (match === undefined) return undefined;
   const { chainId, contract, namespace, paymaster, nonce, time } = match;
   if (contract === undefined || namespace === undefined || paymaster === undefined) return undefined;
-  if (nonce === undefined || time === undefined) return undefined;
+  const signedAt = parseInstant(time ?? '');
+  if (nonce === undefined || signedAt === undefined) return undefined;
   const message: FundingMessage = {
     chainId: Number(chainId),
     contract: parseAddress(contract),
     namespace,
     paymaster,
     nonce,
-    time: Date.parse(time) as EpochMs,
+    time: signedAt,
   };
-  if (Number.isNaN(message.time)) return undefined;
   // Compared as a whole, so that nothing can stand between the fields and be signed unread.
   return fundingMessage(message) === text ? message : undefined;
 }

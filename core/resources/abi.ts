@@ -96,7 +96,7 @@ function describe(fragment: FunctionFragment): AbiFunction {
   return {
     name: fragment.name,
     signature: fragment.format('sighash'),
-    selector: fragment.selector as Selector,
+    selector: `0x${fragment.selector.slice(2)}`,
     stateChanging: fragment.stateMutability !== 'view' && fragment.stateMutability !== 'pure',
   };
 }

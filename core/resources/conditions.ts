@@ -1,3 +1,4 @@
+import { formatInstant } from '../units/time.js';
 import type { EpochMs } from '../units/time.js';
 import type { Condition, ConditionStatus } from './meta.js';
 
@@ -159,9 +160,9 @@ export function setCondition(
 ): readonly Condition[] {
   const present = conditions.find((condition) => condition.type === next.type);
   if (present === undefined)
-    return [...conditions, { ...next, observedGeneration, lastTransitionTime: iso(now) }];
+    return [...conditions, { ...next, observedGeneration, lastTransitionTime: formatInstant(now) }];
   if (isSame(present, next, observedGeneration)) return conditions;
-  const lastTransitionTime = present.status === next.status ? present.lastTransitionTime : iso(now);
+  const lastTransitionTime = present.status === next.status ? present.lastTransitionTime : formatInstant(now);
   const changed: Condition = { ...next, observedGeneration, lastTransitionTime };
   return conditions.map((condition) => (condition === present ? changed : condition));
 }
@@ -204,8 +205,4 @@ function isSame(present: Condition, next: Finding, observedGeneration: number): 
     present.message === next.message &&
     present.observedGeneration === observedGeneration
   );
-}
-
-function iso(now: EpochMs): string {
-  return new Date(now).toISOString();
 }

@@ -28,6 +28,19 @@ export function plusSeconds(at: EpochSeconds, seconds: number): EpochSeconds {
   return (at + seconds) as EpochSeconds;
 }
 
+const instantPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** Parses an RFC 3339 time with a zone, e.g. "2026-01-31T12:00:00.000Z"; undefined for any other text. */
+export function parseInstant(text: string): EpochMs | undefined {
+  const ms = instantPattern.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : (ms as EpochMs);
+}
+
+/** RFC 3339 in UTC with milliseconds. */
+export function formatInstant(at: EpochMs): string {
+  return new Date(at).toISOString();
+}
+
 export const cycleUnits = { hour: 3_600_000, day: 86_400_000 } as const;
 export type CycleUnit = keyof typeof cycleUnits;
 

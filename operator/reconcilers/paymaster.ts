@@ -4,6 +4,7 @@ import type { ReadAbi } from '../../core/config/compile-contracts.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { defaultFundingOf } from '../../core/config/funding.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
+import type { PaymasterSources } from '../../core/config/sources.js';
 import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
@@ -75,7 +76,7 @@ async function gather(
   deps: PaymasterReconcilerDeps,
   key: string,
   paymaster: Paymaster,
-): Promise<Parameters<typeof compilePaymaster>[0]> {
+): Promise<PaymasterSources> {
   const { cache, configs, clock } = deps;
   const namespace = paymaster.metadata.namespace ?? '';
   const organisation = organisationOf(cache, namespace);

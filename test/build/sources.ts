@@ -1,6 +1,6 @@
 import { compileChain } from '../../core/config/compile-chain.js';
 import type { LayoutFacts } from '../../core/config/compile-chain.js';
-import type { PaymasterSources } from '../../core/config/compile.js';
+import type { PaymasterSources } from '../../core/config/sources.js';
 import { parseAbi } from '../../core/resources/abi.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aPaymaster, anOrganisation } from './resources.js';

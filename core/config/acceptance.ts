@@ -1,0 +1,65 @@
+import { finding } from '../resources/conditions.js';
+import type { Finding } from '../resources/conditions.js';
+import { parseInstant } from '../units/time.js';
+import type { ProfileConfig } from './chain-config.js';
+import { conflicts, rank } from './ranking.js';
+import type { PaymasterSources } from './sources.js';
+
+/** Why the paymaster itself is not accepted; undefined when nothing is wrong but perhaps its funding. */
+export function refusalOf(sources: PaymasterSources): Finding | undefined {
+  const { paymaster, organisation } = sources;
+  const { name, chainId, previousKeyUntil } = paymaster.spec;
+  if (organisation === undefined)
+    return finding(
+      'Accepted',
+      'NoOrganisation',
+      `No Organisation has spec.namespace "${paymaster.metadata.namespace}": ask the platform for one.`,
+    );
+  if (previousKeyUntil !== undefined && parseInstant(previousKeyUntil) === undefined)
+    return finding('Accepted', 'Invalid', 'spec.previousKeyUntil must be an RFC 3339 time.');
+  const ranked = rank(sources.siblings, ({ metadata }) => sources.programmed.has(metadata.name));
+  const self = ranked.find(({ metadata }) => metadata.name === paymaster.metadata.name);
+  const holder = self && conflicts(ranked, ({ spec }) => `${spec.chainId}/${spec.name}`).get(self);
+  if (holder !== undefined)
+    return finding(
+      'Accepted',
+      'NameConflict',
+      `Paymaster ${holder.metadata.name} has the name "${name}" on chain ${chainId}: delete one and create it under another name.`,
+    );
+  const quota = organisation.spec.quotas?.paymasters;
+  if (self !== undefined && quota !== undefined && ranked.indexOf(self) >= quota)
+    return finding('Accepted', 'QuotaExceeded', `The Organisation allows ${quota} paymasters: delete one.`);
+  const chains = organisation.spec.chains;
+  if (chains !== undefined && !chains.includes(chainId))
+    return finding(
+      'Accepted',
+      'ChainNotAllowed',
+      `The Organisation may use the chains ${list(chains)}, not ${chainId}: ask the platform.`,
+    );
+  return undefined;
+}
+
+/** Whether the chain and version that the paymaster names are offered. */
+export function resolution(
+  { paymaster, chain, offeredChains }: PaymasterSources,
+  profile: ProfileConfig | undefined,
+): Finding {
+  const { chainId, version } = paymaster.spec;
+  if (chain === undefined)
+    return finding(
+      'ResolvedRefs',
+      'ChainNotFound',
+      `No Chain with chainId ${chainId} is offered; offered: ${list(offeredChains)}.`,
+    );
+  if (profile !== undefined) return finding('ResolvedRefs', 'ResolvedRefs');
+  const offered = chain.profiles.map((each) => each.version);
+  return finding(
+    'ResolvedRefs',
+    'VersionNotFound',
+    `Chain ${chainId} has no version "${version}"; offered: ${list(offered)}.`,
+  );
+}
+
+function list(values: readonly (string | number)[]): string {
+  return values.length === 0 ? 'none' : values.join(', ');
+}

@@ -1,0 +1,39 @@
+import type { LayoutId } from '../paymaster/layout.js';
+import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
+import type { Organisation } from '../resources/organisation.js';
+import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
+import type { Paymaster } from '../resources/paymaster.js';
+import type { SmartContract } from '../resources/smart-contract.js';
+import type { MasterKeys } from '../secrets.js';
+import type { EpochMs } from '../units/time.js';
+import type { ChainConfig } from './chain-config.js';
+import type { ReadAbi } from './compile-contracts.js';
+import type { PaymasterConfig } from './paymaster-config.js';
+
+/** Everything that the compiled form of one paymaster depends on. */
+export type PaymasterSources = {
+  readonly paymaster: Paymaster;
+  readonly contracts: readonly SmartContract[];
+  readonly policies: readonly PaymasterPolicy[];
+  /** The Organisation that names the namespace. */
+  readonly organisation: Organisation | undefined;
+  /**
+   * Paymasters of the namespace that may stand in the way, this one included: those of its name and chain, and all of
+   * them when there are more than the quota.
+   */
+  readonly siblings: readonly Paymaster[];
+  /** Object names of the siblings that are being served. */
+  readonly programmed: ReadonlySet<string>;
+  /** The chain that the paymaster names, compiled. */
+  readonly chain: ChainConfig | undefined;
+  readonly offeredChains: readonly number[];
+  readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
+  /** What is served now. */
+  readonly previous: PaymasterConfig | undefined;
+  readonly readAbi: ReadAbi;
+  /** Whether contracts of a layout keep a balance per funding wallet. */
+  readonly keepsSponsorBalances: (layout: LayoutId) => boolean;
+  /** What the platform permits beyond public https hosts. */
+  readonly webhookRules: WebhookUrlRules;
+  readonly now: EpochMs;
+};
