@@ -1,0 +1,257 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { repositoryRoot } from '../support/repository-root.js';
+import { dashboard, freshUserOp, rpc } from './support/client.js';
+import {
+  newDataDirectory,
+  removeDataDirectory,
+  spawnStandalone,
+  startStandalone,
+  stopStandalone,
+  until,
+  type RunningStandalone,
+  type StandaloneOptions,
+} from './support/standalone.js';
+
+// What a new user sees: the command itself, in a process of its own.
+
+const started: RunningStandalone[] = [];
+const temporary: string[] = [];
+afterEach(async () => {
+  for (const each of started.splice(0)) {
+    each.signal('SIGKILL');
+    await each.ended;
+    removeDataDirectory(each.dataDirectory);
+  }
+  for (const each of temporary.splice(0)) rmSync(each, { recursive: true, force: true });
+});
+
+async function start(options: StandaloneOptions = {}): Promise<RunningStandalone> {
+  const running = await startStandalone(options);
+  started.push(running);
+  return running;
+}
+
+/** A private copy of the quickstart that a test may edit. */
+function copyQuickstart(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'paymaster-manifests-'));
+  temporary.push(directory);
+  cpSync(join(repositoryRoot, 'examples/quickstart'), directory, { recursive: true });
+  return directory;
+}
+
+async function sponsors(running: RunningStandalone): Promise<string> {
+  const connection = running.connection();
+  const answer = await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
+    freshUserOp(connection),
+    { mode: 'SPONSORED' },
+  ]);
+  if (answer.error) return `error ${answer.error.code}`;
+  return answer.result?.['paymasterAndData'] === '0x' ? (answer.reason ?? 'no reason') : 'sponsored';
+}
+
+test('prints what runs where, the state of each resource, and a curl that works when pasted', async () => {
+  const running = await start();
+  const output = running.output();
+  const connection = running.connection();
+  expect(output).toContain(connection.rpcUrl);
+  expect(output).toContain(connection.chainRpcUrl);
+  expect(output.match(/✓/g)).toHaveLength(8);
+  expect(output).not.toContain('✗');
+  const curl = output
+    .split('\n')
+    .find((line) => line.startsWith('curl') && line.includes('pm_sponsorUserOperation'));
+  const reply: unknown = JSON.parse(execFileSync('sh', ['-c', curl ?? 'false'], { encoding: 'utf8' }));
+  expect(reply).toMatchObject({
+    jsonrpc: '2.0',
+    id: 1,
+    result: { paymasterAndData: expect.stringMatching(/^0x[0-9a-f]{552}$/) },
+  });
+  for (const path of ['/healthz', '/readyz', '/metrics'])
+    expect((await fetch(`${connection.dashboardUrl}${path}`)).status).toBe(200);
+});
+
+test('connection.json names every version with its layout and addresses, and is private', async () => {
+  const connection = (await start()).connection();
+  expect(
+    connection.versions.map(({ version, entryPointVersion }) => `${version} on ${entryPointVersion}`).sort(),
+  ).toEqual([
+    '1.0.0 on 0.6',
+    '1.1.0 on 0.6',
+    '2.0.0 on 0.7',
+    'singleton-0.6 on 0.6',
+    'singleton-0.7 on 0.7',
+    'singleton-0.8 on 0.8',
+    'verifying-0.7 on 0.7',
+  ]);
+  expect(connection).toMatchObject({
+    chainId: 31337,
+    entryPointVersion: '0.6',
+    sponsoredContract: { method: 'increment()' },
+    feeToken: { symbol: 'DUSD', decimals: 6 },
+  });
+});
+
+test('Ctrl-C drains, stops the dev chain too, and exits with 0; the next start goes on with the same keys and data', async () => {
+  const first = await start();
+  const { rpcUrl, authToken, chainRpcUrl, paymasterId } = first.connection();
+  await dashboard(first.connection(), 'POST', '/paymaster', {
+    body: { name: 'kept', type: 'HYBRID', chainId: 31337, version: '1.1.0' },
+  });
+  expect(await stopStandalone(first)).toBe(0);
+  await expect(fetch(chainRpcUrl, { method: 'POST', body: '{}' })).rejects.toThrow();
+
+  const second = await start({ dataDirectory: first.dataDirectory, port: first.port });
+  expect(second.connection()).toMatchObject({ rpcUrl, authToken, paymasterId });
+  const list = await dashboard(second.connection(), 'GET', '/paymaster');
+  expect(list.body.data).toEqual(expect.arrayContaining([expect.objectContaining({ name: 'kept' })]));
+  expect(await sponsors(second)).toBe('sponsored');
+}, 60_000);
+
+test('after a kill -9 the chain is fresh: contracts come back at the same addresses and operations are sponsored', async () => {
+  const first = await start();
+  const { versions } = first.connection();
+  expect(await sponsors(first)).toBe('sponsored');
+  first.signal('SIGKILL');
+  await first.ended;
+  const second = await start({ dataDirectory: first.dataDirectory });
+  expect(second.connection().versions).toEqual(versions);
+  expect(await sponsors(second)).toBe('sponsored');
+}, 60_000);
+
+test('two instances run side by side', async () => {
+  const [one, other] = [await start(), await start()];
+  expect(one.connection().chainRpcUrl).not.toBe(other.connection().chainRpcUrl);
+  expect([await sponsors(one), await sponsors(other)]).toEqual(['sponsored', 'sponsored']);
+}, 60_000);
+
+describe('manifests while it runs', () => {
+  test('an edit takes effect without a restart', async () => {
+    const manifests = copyQuickstart();
+    const running = await start({ environment: { PAYMASTER_MANIFESTS: manifests } });
+    expect(await sponsors(running)).toBe('sponsored');
+    const file = join(manifests, 'contract.yaml');
+    const original = readFileSync(file, 'utf8');
+    writeFileSync(file, original.replace('whitelistedMethods: [increment]', 'whitelistedMethods: [burn]'));
+    await until(async () => (await sponsors(running)) === 'METHOD_NOT_WHITELISTED');
+    writeFileSync(file, original);
+    await until(async () => (await sponsors(running)) === 'sponsored');
+  }, 60_000);
+
+  test('a broken file is reported by file, line, field and expectation, and the last good state keeps serving', async () => {
+    const manifests = copyQuickstart();
+    const running = await start({ environment: { PAYMASTER_MANIFESTS: manifests } });
+    const file = join(manifests, 'policies.yaml');
+    const original = readFileSync(file, 'utf8');
+    writeFileSync(file, original.replace('unit: day', 'unit: week'));
+    await until(() => running.output().includes('policies.yaml:'));
+    expect(running.output()).toMatch(
+      /policies\.yaml:\d+:\d+: spec\.spendingLimit\.cycleDuration\.unit must be .*"hour".*"day".*"week"/,
+    );
+    expect(await sponsors(running)).toBe('sponsored');
+    writeFileSync(file, original);
+    await until(() => running.output().includes('mended:'));
+  }, 60_000);
+
+  test('a manifest that is broken at the start is reported, and the others are applied', async () => {
+    const manifests = copyQuickstart();
+    writeFileSync(
+      join(manifests, 'broken.yaml'),
+      'apiVersion: paymasters.dev/v1alpha1\nkind: Paymaster\nmetadata: {name: x',
+    );
+    const running = await start({ environment: { PAYMASTER_MANIFESTS: manifests } });
+    expect(running.output()).toContain('warning: ');
+    expect(running.output()).toContain('broken.yaml');
+    expect(await sponsors(running)).toBe('sponsored');
+  }, 60_000);
+});
+
+describe('a start that cannot work ends with one clear line and a non-zero exit', () => {
+  type Case = { name: string; environment: Record<string, string>; expected: RegExp };
+  test.each<Case>([
+    {
+      name: 'a port that is no number',
+      environment: { PORT: 'eighty' },
+      expected: /error: PORT must be a number.*"eighty"/,
+    },
+    {
+      name: 'an unknown log level',
+      environment: { LOG_LEVEL: 'loud' },
+      expected: /error: LOG_LEVEL must be one of.*"loud"/,
+    },
+    {
+      name: 'a token that is too short',
+      environment: { PAYMASTER_AUTH_TOKEN: 'short' },
+      expected: /error: PAYMASTER_AUTH_TOKEN must be 16/,
+    },
+    {
+      name: 'a chain URL that is none',
+      environment: { CHAIN_RPC_URL: 'anvil' },
+      expected: /error: CHAIN_RPC_URL must be an http/,
+    },
+    {
+      name: 'a chain that does not answer',
+      environment: { CHAIN_RPC_URL: 'http://127.0.0.1:9' },
+      expected: /error: .*127\.0\.0\.1:9/,
+    },
+    {
+      name: 'a manifest directory that does not exist',
+      environment: { PAYMASTER_MANIFESTS: '/nowhere' },
+      expected: /error: .*\/nowhere/,
+    },
+  ])('$name', async ({ environment, expected }) => {
+    const running = await spawnStandalone({ environment });
+    started.push(running);
+    expect(await running.ended).toBe(1);
+    const errors = running
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('error:'));
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatch(expected);
+    expect(running.output()).not.toContain('    at ');
+  });
+
+  test('a port that is in use', async () => {
+    const first = await start();
+    const second = await spawnStandalone({ port: first.port });
+    started.push(second);
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain(`error: port ${first.port} of 127.0.0.1 is in use`);
+  });
+
+  test('a data directory that another instance uses', async () => {
+    const first = await start();
+    const second = await spawnStandalone({ dataDirectory: first.dataDirectory });
+    started.push(second);
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain('is in use by another process');
+  });
+});
+
+test('no key, token or signature is written to the log', async () => {
+  const authToken = 'a-token-that-nobody-may-read-in-a-log';
+  const dataDirectory = newDataDirectory();
+  const running = await start({
+    dataDirectory,
+    environment: { PAYMASTER_AUTH_TOKEN: authToken, LOG_LEVEL: 'debug' },
+  });
+  const connection = running.connection();
+  expect(await sponsors(running)).toBe('sponsored');
+  await dashboard(connection, 'GET', '/paymaster-policy', { apiKey: connection.apiKey });
+  await rpc(`${connection.rpcUrl}x`, 'pm_sponsorUserOperation', []);
+  expect(await stopStandalone(running)).toBe(0);
+  const log = readFileSync(join(dataDirectory, 'log.jsonl'), 'utf8');
+  expect(existsSync(join(dataDirectory, 'auth-token'))).toBe(false);
+  const secrets = [
+    authToken,
+    connection.apiKey,
+    readFileSync(join(dataDirectory, 'signers/dev'), 'utf8').trim(),
+  ];
+  for (const name of ['master.key', 'webhook-master.key'])
+    secrets.push(readFileSync(join(dataDirectory, name), 'utf8').trim());
+  for (const secret of secrets) expect(log).not.toContain(secret.replace(/^0x/, ''));
+}, 60_000);
