@@ -253,6 +253,15 @@ test('stop waits for calls in flight, may be called twice, and later calls are r
   expect(String(await failureOf(chain.chainId()))).toMatch(/the connection is stopped/);
 });
 
+test('a chain that was stopped alone is made anew when it is asked for again', async () => {
+  const only = await node(() => result('0x1'));
+  const endpoint = { chainId: 1, rpc: { urls: [only.url] } };
+  const first = chains.get(endpoint);
+  await first.stop();
+  expect(chains.get(endpoint)).not.toBe(first);
+  expect(await chains.get(endpoint).chainId()).toBe(1);
+});
+
 function connect(options: { readonly urlDirectory?: string; readonly timeoutMs?: number }): CountedChains {
   const metrics: Metrics = {
     ...noMetrics,

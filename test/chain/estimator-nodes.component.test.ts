@@ -127,6 +127,19 @@ test.each(['0.6', '0.7', '0.8'] as const)(
   },
 );
 
+test.each([
+  { name: 'a node that gives eth_call 15 million gas is enough', gas: '0xe4e1c0', want: undefined },
+  { name: 'one that gives 500,000 is not, and that is said', gas: '0x7a120', want: 'ESTIMATION_FAILED' },
+] as const)('$name', async ({ gas, want }) => {
+  const node = await proxy((method, params) =>
+    method === 'eth_call' ? { params: [{ ...Object(params[0]), gas }, ...params.slice(1)] } : 'pass',
+  );
+  const { estimate } = await prepared('0.7');
+  const plenty = await estimate(estimatorOver(devChain.url));
+  if (want === undefined) expect(await estimate(estimatorOver(node))).toEqual(plenty);
+  else expect(isDomainError(await failureOf(estimate(estimatorOver(node))), want)).toBe(true);
+});
+
 const tooManyArguments = { error: { code: -32602, message: 'too many arguments, want at most 2' } };
 
 type Reply =

@@ -39,7 +39,10 @@ export function createChains(deps: ChainsDeps): CountedChains {
       const key = JSON.stringify([endpoint.chainId, endpoint.rpc.urls, endpoint.rpc.file]);
       const existing = chains.get(key);
       if (existing !== undefined) return existing;
-      const chain = connect(endpoint);
+      const chain = connect(endpoint, () => {
+        // Whoever asks for the endpoint again gets a connection that works.
+        if (chains.get(key) === chain) chains.delete(key);
+      });
       chains.set(key, chain);
       return chain;
     },
@@ -50,12 +53,15 @@ export function createChains(deps: ChainsDeps): CountedChains {
     },
   };
 
-  function connect(endpoint: ChainEndpoint): Chain {
+  function connect(endpoint: ChainEndpoint, forget: () => void): Chain {
     const tracked = drainable(
       rpc.sender(endpoint.chainId, createUrlSource(endpoint, deps)),
       endpoint.chainId,
     );
-    return overRpc(endpoint.chainId, tracked.send, tracked.stop);
+    return overRpc(endpoint.chainId, tracked.send, () => {
+      forget();
+      return tracked.stop();
+    });
   }
 }
 

@@ -34,6 +34,9 @@ export type SimulationResult = {
 /** The node cannot simulate this EntryPoint: it knows no state overrides. Callers fall back to a bundler. */
 export class OverridesUnsupported extends Error {}
 
+/** The node gives `eth_call` less gas than the operation's limits ask for; smaller ones may do. */
+export class GasCapped extends Error {}
+
 /** One EntryPoint of one chain, ready to simulate. */
 export type Simulator = (simulation: Simulation) => Promise<SimulationResult>;
 
@@ -164,6 +167,7 @@ function decodeRevert({ data, message }: CallReverted, version: EntryPointVersio
   // ethers also knows Error(string) and Panic: those are not the EntryPoint's verdict on the operation.
   if (failure?.name.startsWith('FailedOp') === true) {
     const { reason, inner } = failure.args.toObject();
+    if (String(reason).startsWith('AA95')) throw new GasCapped(printable(String(reason)));
     const detail = isHexBytes(inner) && inner !== '0x' ? `: ${formatRevert(inner)}` : '';
     throw estimationFailed(`${printable(String(reason))}${detail}`);
   }

@@ -7,14 +7,18 @@ import type { Estimate, EstimateRequest } from '../../userop/estimator.js';
 import { preVerificationGas } from '../../userop/pre-verification-gas.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
 import { formatRevert } from './revert-reason.js';
-import { estimationFailed, type SimulationResult, type Simulator } from './simulate-handle-op.js';
+import { estimationFailed, GasCapped, type SimulationResult, type Simulator } from './simulate-handle-op.js';
 
-/** Limits while measuring: above every guard, and low enough for nodes that cap `eth_call` at the block's gas. */
-const measuringLimits = {
-  callGasLimit: 12_000_000n,
-  verificationGasLimit: 8_000_000n,
-  preVerificationGas: 0n,
-};
+type MeasuringLimits = Pick<
+  FinalUserOperation,
+  'callGasLimit' | 'verificationGasLimit' | 'preVerificationGas'
+>;
+
+/** Limits while measuring, tried in this order: above every guard, then what a node that caps `eth_call` may allow. */
+const measuringLimits: readonly MeasuringLimits[] = [
+  { callGasLimit: 12_000_000n, verificationGasLimit: 8_000_000n, preVerificationGas: 0n },
+  { callGasLimit: 4_000_000n, verificationGasLimit: 3_000_000n, preVerificationGas: 0n },
+];
 const maxAttempts = 8;
 /** executeUserOp(PackedUserOperation,bytes32): EntryPoints from 0.7 on call such accounts with the whole operation. */
 const executeUserOpSelector = '0x8dd7712f';
@@ -26,8 +30,22 @@ const executeUserOpSelector = '0x8dd7712f';
  * a call may need more gas than it uses (the 63/64 rule, or contracts that ask how much is left).
  */
 export async function simulateLimits(simulate: Simulator, request: EstimateRequest): Promise<Estimate> {
+  for (const measuring of measuringLimits)
+    try {
+      return await measure(simulate, request, measuring);
+    } catch (error) {
+      if (!(error instanceof GasCapped)) throw error;
+    }
+  throw estimationFailed('the chain node gives eth_call too little gas for this operation');
+}
+
+async function measure(
+  simulate: Simulator,
+  request: EstimateRequest,
+  measuring: MeasuringLimits,
+): Promise<Estimate> {
   const paymasterAndData = request.paymasterAndData ?? '0x';
-  const op = measurable(request);
+  const op = measurable(request, measuring);
   const bare = { ...op, callData: '0x' as const };
   const target = { address: op.sender, data: callOfEntryPoint(request, op, paymasterAndData) };
   const [whole, base] = await Promise.all([
@@ -49,7 +67,7 @@ export async function simulateLimits(simulate: Simulator, request: EstimateReque
 type Measured = {
   readonly op: FinalUserOperation;
   readonly paymasterAndData: Hex;
-  readonly limits: Pick<FinalUserOperation, keyof typeof measuringLimits>;
+  readonly limits: MeasuringLimits;
   readonly whole: SimulationResult;
   readonly callGas: bigint;
 };
@@ -59,12 +77,12 @@ type Measured = {
  * up early at the same cost is not noticed.
  */
 async function confirm(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Estimate> {
-  const { op, paymasterAndData, whole, callGas } = measured;
+  const { op, paymasterAndData, callGas } = measured;
   let limits = measured.limits;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const bounded = { ...op, ...limits, preVerificationGas: 0n };
     const result = await simulate({ op: bounded, paymasterAndData, target: undefined });
-    if (callGas === 0n || behavesAlike(whole, result, limits.callGasLimit, callGas, request)) return limits;
+    if (callGas === 0n || behavesAlike(measured, result, limits.callGasLimit, request)) return limits;
     limits = { ...limits, callGasLimit: limits.callGasLimit * 2n };
   }
   throw estimationFailed(
@@ -72,10 +90,10 @@ async function confirm(simulate: Simulator, request: EstimateRequest, measured: 
   );
 }
 
-function measurable({ op }: EstimateRequest): FinalUserOperation {
+function measurable({ op }: EstimateRequest, measuring: MeasuringLimits): FinalUserOperation {
   return {
     ...op,
-    ...measuringLimits,
+    ...measuring,
     // 1 wei per gas: what is paid is the gas, and no deposit is too small for it.
     maxFeePerGas: 1n,
     maxPriorityFeePerGas: 1n,
@@ -115,25 +133,24 @@ function spentByCall(
  * limit, at least a tenth and 5,000 more; one that gives up early spends less. Simulations do not report success itself.
  */
 function behavesAlike(
-  plenty: SimulationResult,
+  { op, whole, callGas }: Measured,
   bounded: SimulationResult,
   callGasLimit: bigint,
-  callGas: bigint,
   { entryPointVersion }: EstimateRequest,
 ): boolean {
-  const spentWithPlenty = plenty.paid - plenty.preOpGas;
+  const spentWithPlenty = whole.paid - whole.preOpGas;
   const spent = bounded.paid - bounded.preOpGas;
-  const fine = entryPointVersion === '0.6' ? 0n : fineDifference(callGasLimit, callGas, entryPointVersion);
-  const deviation = spent - (spentWithPlenty - fine);
+  const fineLess =
+    entryPointVersion === '0.6'
+      ? 0n
+      : fine(op.callGasLimit - callGas, entryPointVersion) - fine(callGasLimit - callGas, entryPointVersion);
+  const deviation = spent - (spentWithPlenty - fineLess);
   return (deviation < 0n ? -deviation : deviation) <= callGas / 50n + 2_500n;
 }
 
-/** How much less the EntryPoint adds for unused gas with `callGasLimit` than with the measuring limit. */
-function fineDifference(callGasLimit: bigint, callGas: bigint, version: '0.7' | '0.8'): bigint {
-  const unused = callGasLimit > callGas ? callGasLimit - callGas : 0n;
-  // 0.8 lets 40,000 unused gas pass.
-  const fined = version === '0.8' && unused <= 40_000n ? 0n : unused;
-  return (measuringLimits.callGasLimit - callGas - fined) / 10n;
+/** What the EntryPoint adds for unused call gas: a tenth; 0.8 lets 40,000 pass. */
+function fine(unused: bigint, version: '0.7' | '0.8'): bigint {
+  return unused <= (version === '0.8' ? 40_000n : 0n) ? 0n : unused / 10n;
 }
 
 function withMargin(gas: bigint): bigint {
