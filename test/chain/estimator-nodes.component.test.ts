@@ -127,6 +127,26 @@ test.each(['0.6', '0.7', '0.8'] as const)(
   },
 );
 
+test.each(['0.6', '0.7', '0.8'] as const)(
+  'an account whose validation wants more gas than it uses gets it, EntryPoint %s',
+  async (version) => {
+    const account = await buildAccount(devChain, version);
+    // Reverts with less than 200,000 gas left, else writes a slot and returns 0: a valid signature.
+    const code = '0x5a62030d40116018576001600055600060005260206000f35b60006000fd';
+    await devChain.chain.request('anvil_setCode', [account.address, code]);
+    const limits = await estimatorOver(devChain.url).estimate({
+      chainId: devChain.chainId,
+      entryPoint: devChain.deployments.entryPoints[version],
+      entryPointVersion: version,
+      op: await buildUserOp(account, []),
+      paymasterAndData: undefined,
+      minVerificationGasLimit: 0n,
+    });
+    expect(limits.verificationGasLimit).toBeGreaterThan(200_000n);
+    expect(limits.verificationGasLimit).toBeLessThan(500_000n);
+  },
+);
+
 test.each([
   { name: 'a node that gives eth_call 15 million gas is enough', gas: '0xe4e1c0', want: undefined },
   { name: 'one that gives 500,000 is not, and that is said', gas: '0x7a120', want: 'ESTIMATION_FAILED' },

@@ -1,4 +1,5 @@
 import { AbiCoder } from 'ethers';
+import { isDomainError } from '../../errors.js';
 import { userOperation07, userOperation07Values } from '../../paymaster/abi.js';
 import { stubSignature } from '../../paymaster/signature.js';
 import { userOpHash } from '../../paymaster/user-op-hash.js';
@@ -73,21 +74,25 @@ type Measured = {
 };
 
 /**
- * Simulates with the limits found; doubles callGasLimit until the call spends what it spent with plenty. A call that gives
- * up early at the same cost is not noticed.
+ * Simulates with the limits found. Doubles callGasLimit until the call spends what it spent with plenty (one that gives up
+ * early at the same cost is not noticed), and verificationGasLimit while the EntryPoint refuses what it took with plenty.
  */
 async function confirm(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Estimate> {
   const { op, paymasterAndData, callGas } = measured;
   let limits = measured.limits;
-  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    const bounded = { ...op, ...limits, preVerificationGas: 0n };
-    const result = await simulate({ op: bounded, paymasterAndData, target: undefined });
-    if (callGas === 0n || behavesAlike(measured, result, limits.callGasLimit, request)) return limits;
-    limits = { ...limits, callGasLimit: limits.callGasLimit * 2n };
-  }
-  throw estimationFailed(
-    `the call needs more gas than it uses, also with callGasLimit ${limits.callGasLimit}`,
-  );
+  let failure = estimationFailed('the call needs much more gas than it uses');
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1)
+    try {
+      const bounded = { ...op, ...limits, preVerificationGas: 0n };
+      const result = await simulate({ op: bounded, paymasterAndData, target: undefined });
+      if (callGas === 0n || behavesAlike(measured, result, limits.callGasLimit, request)) return limits;
+      limits = { ...limits, callGasLimit: limits.callGasLimit * 2n };
+    } catch (error) {
+      if (!isDomainError(error, 'ESTIMATION_FAILED')) throw error;
+      failure = error;
+      limits = { ...limits, verificationGasLimit: limits.verificationGasLimit * 2n };
+    }
+  throw failure;
 }
 
 function measurable({ op }: EstimateRequest, measuring: MeasuringLimits): FinalUserOperation {
