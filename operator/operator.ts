@@ -112,6 +112,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     metrics,
   });
 
+  const stopping = Promise.withResolvers<void>();
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   let isSynced = false;
@@ -121,11 +122,13 @@ export function createOperator(deps: OperatorDeps): Operator {
 
   async function run(): Promise<void> {
     // Changes before the first pass are part of it; before the election they are another's work.
-    await cache.start((change) => {
+    const synced = cache.start((change) => {
       if (isLeading) roots.add(keysOf(change, cache));
     });
-    isSynced = true;
+    // A store that never answers must not keep a stopped operator waiting.
+    await Promise.race([synced, stopping.promise]);
     if (stopped !== undefined) return;
+    isSynced = true;
     leader.start();
     void leader.elected.then(lead);
     void leader.lost.then(abdicate);
@@ -162,6 +165,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   function stop(): Promise<void> {
     stopped ??= (async () => {
       isLeading = false;
+      stopping.resolve();
       cancelSweep?.();
       cache.stop();
       await Promise.all([facts.stop(), roots.stop(), sweeping]);

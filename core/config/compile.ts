@@ -89,11 +89,11 @@ export function holdsItsName(config: PaymasterConfig | undefined): boolean {
 const losing: ReadonlySet<string> = new Set(['NameConflict', 'QuotaExceeded']);
 
 function fundingOf(
-  { paymaster, organisation, keepsSponsorBalances }: PaymasterSources,
+  { paymaster, organisation }: PaymasterSources,
   profile: ProfileConfig | undefined,
 ): ReturnType<typeof resolveFunding> {
   if (organisation === undefined || profile === undefined) return {};
-  return resolveFunding(paymaster, organisation, profile, keepsSponsorBalances(profile.layout));
+  return resolveFunding(paymaster, organisation, profile);
 }
 
 function notReadyOf(...findings: readonly Finding[]): PaymasterConfig['notReady'] {

@@ -16,14 +16,12 @@ export type Funding = {
 
 /**
  * Which wallet may pay for a paymaster. A wallet is honoured when its Organisation lists it (the platform's hand), or
- * when it signed a message for exactly this paymaster. A contract that keeps one deposit for all has nothing that a
- * wallet could agree to, so there only the platform's word counts.
+ * when it signed a message for exactly this paymaster.
  */
 export function resolveFunding(
   paymaster: Paymaster,
   organisation: Organisation,
   profile: ProfileConfig,
-  keepsSponsorBalances: boolean,
 ): Funding {
   const funding = paymaster.spec.funding;
   if (funding === undefined) return {};
@@ -31,10 +29,6 @@ export function resolveFunding(
   const address = parseAddress(funding.address);
   const vouched = (organisation.spec.fundingAddresses ?? []).map((listed) => listed.toLowerCase());
   if (vouched.includes(address.toLowerCase())) return { address };
-  if (!keepsSponsorBalances)
-    return notProven(
-      `The contract of version ${profile.version} keeps one deposit for all: only an address in fundingAddresses of Organisation ${organisation.metadata.name} is accepted.`,
-    );
   const terms = {
     chainId: paymaster.spec.chainId,
     contract: profile.sponsorship,
@@ -53,6 +47,14 @@ export function resolveFunding(
   });
   if (verdict.proven) return { address };
   return notProven(`The proof in spec.funding is not accepted: ${verdict.problem}.`);
+}
+
+/**
+ * Whether an organisation may draw on the one deposit of a contract that keeps none per wallet: unless the profile lists
+ * organisations, everybody may. A wallet of the paymaster's own changes nothing there.
+ */
+export function maySpendSharedDeposit(profile: ProfileConfig, namespace: string): boolean {
+  return profile.defaultFunding === undefined || defaultFundingOf(profile, namespace) !== undefined;
 }
 
 /** The profile's default funding wallet, if it serves this organisation. */

@@ -1,4 +1,3 @@
-import type { LayoutId } from '../paymaster/layout.js';
 import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
@@ -31,8 +30,6 @@ export type PaymasterSources = {
   /** What is served now. */
   readonly previous: PaymasterConfig | undefined;
   readonly readAbi: ReadAbi;
-  /** Whether contracts of a layout keep a balance per funding wallet. */
-  readonly keepsSponsorBalances: (layout: LayoutId) => boolean;
   /** What the platform permits beyond public https hosts. */
   readonly webhookRules: WebhookUrlRules;
   readonly now: EpochMs;

@@ -22,8 +22,8 @@ export const unknownProfile: ProfileFacts = {
   signer: 'Unknown',
 };
 
-/** A deposit: of a funding wallet inside a contract, or of the contract itself where it keeps one for all. */
-export type FundingQuestion = { readonly profile: ProfileConfig; readonly address: Address };
+/** A deposit: of a funding wallet inside a contract, or without one of the contract itself, which keeps one for all. */
+export type FundingQuestion = { readonly profile: ProfileConfig; readonly wallet?: Address };
 
 /** What a paymaster wants to know of its chain. */
 export type PaymasterQuestions = {
@@ -41,8 +41,8 @@ export function profileKey({ layout, entryPoint, sponsorship, signerFile, option
   return `profile:${JSON.stringify([layout, entryPoint, sponsorship, signerFile, options])}`;
 }
 
-export function fundingKey({ profile, address }: FundingQuestion): string {
-  return `funding:${profile.layout}:${profile.entryPoint}:${profile.sponsorship}:${address}`;
+export function fundingKey({ profile, wallet }: FundingQuestion): string {
+  return `funding:${profile.layout}:${profile.entryPoint}:${profile.sponsorship}:${wallet ?? ''}`;
 }
 
 export function codeKey(address: Address): string {

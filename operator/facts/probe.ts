@@ -49,12 +49,12 @@ export function createProbe({ chain, config, layouts, signers }: ProbeDeps): Pro
       };
     },
 
-    async funding({ profile, address }) {
+    async funding({ profile, wallet }) {
       const ownBalance = layouts[profile.layout].sponsorship.fundingBalanceCall;
       const request =
-        ownBalance === undefined
+        ownBalance === undefined || wallet === undefined
           ? { to: profile.entryPoint, data: callWithAddress(balanceOf, profile.sponsorship) }
-          : { to: profile.sponsorship, data: ownBalance(toAddressKey(address)) };
+          : { to: profile.sponsorship, data: ownBalance(toAddressKey(wallet)) };
       const answer = await ask(request);
       if (typeof answer !== 'string' || !wordPattern.test(answer)) return 'Unknown';
       const balance = BigInt(answer);

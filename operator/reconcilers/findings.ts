@@ -2,7 +2,7 @@ import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { finding } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
 import type { Address } from '../../core/units/address.js';
-import type { CodeLevel, FundingLevel, ProfileFacts, Reachability } from '../facts/facts.js';
+import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from '../facts/facts.js';
 
 /** What chains said, in sentences for people: which address, which file, and what to do. */
 
@@ -57,14 +57,15 @@ export function signerFinding(
   return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
 }
 
-export function fundedFinding(
-  level: FundingLevel,
-  address: Address,
-  { sponsorship }: ProfileConfig,
-): Finding {
+export function fundedFinding(level: FundingLevel, { profile, wallet }: FundingQuestion): Finding {
+  const { sponsorship, entryPoint } = profile;
+  const whose =
+    wallet === undefined
+      ? `contract ${sponsorship} in EntryPoint ${entryPoint}`
+      : `${wallet} in contract ${sponsorship}`;
   const messages: Partial<Record<FundingLevel, string>> = {
-    Low: `The deposit of ${address} in contract ${sponsorship} is below 0.05 of the native currency: top it up soon.`,
-    Empty: `${address} has no deposit in contract ${sponsorship}: deposit for it.`,
+    Low: `The deposit of ${whose} is below 0.05 of the native currency: top it up soon.`,
+    Empty: `The deposit of ${whose} is empty: top it up.`,
   };
   return finding('Funded', level, messages[level]);
 }

@@ -2,7 +2,7 @@ import { compilePaymaster, holdsItsName } from '../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import type { ReadAbi } from '../../core/config/compile-contracts.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
-import { defaultFundingOf } from '../../core/config/funding.js';
+import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/funding.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
 import { summarise } from '../../core/config/summary.js';
@@ -104,7 +104,6 @@ async function gather(
     masterKeys: deps.masterKeys,
     previous: previous?.config,
     readAbi: deps.readAbi,
-    keepsSponsorBalances: (layout) => deps.layouts[layout].sponsorship.fundingBalanceCall !== undefined,
     webhookRules: deps.webhookRules,
     now: clock.now(),
   };
@@ -128,11 +127,11 @@ async function store(
 }
 
 /** Tells the chain facts what this paymaster's conditions depend on. */
-function askChain({ facts }: PaymasterReconcilerDeps, key: string, compiled: CompiledPaymaster): void {
-  facts.setPaymaster(key, {
+function askChain(deps: PaymasterReconcilerDeps, key: string, compiled: CompiledPaymaster): void {
+  deps.facts.setPaymaster(key, {
     chainId: compiled.config.chainId,
     profile: compiled.profile,
-    funding: fundingQuestion(compiled),
+    funding: fundingQuestion(deps, compiled),
     contracts: compiled.contracts.flatMap(({ served }) => (served === undefined ? [] : [served.address])),
   });
 }
@@ -173,11 +172,11 @@ function paymasterFindings(
   const known = (found: Finding): Finding =>
     recall(found, paymaster.status?.conditions, paymaster.metadata.generation);
   const signer = known(signerFinding(facts, profile, deps.signers.get(profile.signerFile)?.address));
-  const question = fundingQuestion(compiled);
+  const question = fundingQuestion(deps, compiled);
   const funded =
     question === undefined
       ? noFundingWallet(profile)
-      : known(fundedFinding(deps.facts.funding(chainId, question), question.address, profile));
+      : known(fundedFinding(deps.facts.funding(chainId, question), question));
   const contract = recallProfile(deps.cache, chainId, profile.version, contractFindings(facts, profile));
   const ready = summarise([...own, ...contract, signer, funded], hold(deps, paymaster, compiled));
   return [...own, ready, signer, funded, openSponsorship];
@@ -197,10 +196,16 @@ function hold(
   return undefined;
 }
 
-function fundingQuestion({ config, profile }: CompiledPaymaster): FundingQuestion | undefined {
+/** Whose deposit pays; undefined when nobody's may. */
+function fundingQuestion(
+  { layouts }: Pick<PaymasterReconcilerDeps, 'layouts'>,
+  { config, profile }: CompiledPaymaster,
+): FundingQuestion | undefined {
   if (profile === undefined) return undefined;
-  const address = config.fundingAddress ?? defaultFundingOf(profile, config.namespace);
-  return address && { profile, address };
+  if (layouts[profile.layout].sponsorship.fundingBalanceCall === undefined)
+    return maySpendSharedDeposit(profile, config.namespace) ? { profile } : undefined;
+  const wallet = config.fundingAddress ?? defaultFundingOf(profile, config.namespace);
+  return wallet && { profile, wallet };
 }
 
 function nameOf({ metadata }: Paymaster): string {

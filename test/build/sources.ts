@@ -28,7 +28,6 @@ export function someSources(overrides: Partial<PaymasterSources> = {}): Paymaste
     masterKeys: { current: new Uint8Array(32).fill(1) },
     previous: undefined,
     readAbi: parseAbi,
-    keepsSponsorBalances: (layout) => layout !== 'verifying-0.7',
     webhookRules: {},
     now: someNow,
     ...overrides,

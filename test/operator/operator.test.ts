@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { DomainError } from '../../core/errors.js';
 import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
 import { policyIdOf } from '../../core/config/ids.js';
@@ -527,6 +528,25 @@ describe('what the chain says becomes conditions', () => {
     );
   });
 
+  test.each([
+    { name: 'everybody may draw on it', organisations: undefined, funded: 'Ok' },
+    { name: 'an organisation that is listed may', organisations: ['acme'], funded: 'Ok' },
+    { name: 'one that is not listed may not', organisations: ['other'], funded: 'NoFundingWallet' },
+  ])('where a contract keeps one deposit for all, $name', async ({ organisations, funded }) => {
+    world = await startWorld();
+    const { defaultFunding: _, ...profile } = aProfile;
+    const shared = {
+      ...profile,
+      layout: 'verifying-0.7' as const,
+      entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+    };
+    const listed = organisations && { defaultFunding: { address: `0x${'1'.repeat(40)}`, organisations } };
+    await world.apply(aChain({ profiles: [{ ...shared, ...listed }] }), aPaymaster());
+    await world.until('it is seen', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'Funded').endsWith(funded),
+    );
+  });
+
   test('a signer file that is not mounted is named', async () => {
     world = await startWorld();
     await world.apply(aChain({ profiles: [{ ...aProfile, signer: { file: 'gone' } }] }), aPaymaster());
@@ -684,6 +704,36 @@ describe('leadership', () => {
     expect(told).toBe(1);
     expect(world.operator.ready()).toBe(false);
   });
+});
+
+test('one that is stopped while its store does not answer ends its start too', async () => {
+  world = await startWorld();
+  await world.operator.stop();
+  const silent = { synced: new Promise<void>(() => {}), stop: () => {} };
+  world.operator = world.create({
+    resources: { watch: () => silent, applyStatus: (...args) => world.resources.applyStatus(...args) },
+  });
+  const started = world.operator.start();
+  expect(world.operator.ready()).toBe(false);
+  await world.operator.stop();
+  await started;
+});
+
+test('metrics carry the names of controller-runtime and client-go, and start at zero', async () => {
+  world = await startWorld();
+  const metrics = createMetrics({ process: false });
+  await world.restart({ metrics });
+  const zero = (await metrics.render()).body;
+  expect(zero).toContain('controller_runtime_reconcile_errors_total{controller="organisation"} 0');
+  expect(zero).toContain('workqueue_retries_total{name="chain"} 0');
+  await world.apply(aPaymaster());
+  await world.until('the paymaster is ready', isReady());
+  const { body } = await metrics.render();
+  expect(body).toMatch(/controller_runtime_reconcile_total\{controller="paymaster",result="success"\} [1-9]/);
+  expect(body).toContain('controller_runtime_active_workers{controller="paymaster"} 0');
+  expect(body).toContain('controller_runtime_max_concurrent_reconciles{controller="paymaster"} 4');
+  expect(body).toContain('workqueue_depth{name="paymaster"} 0');
+  expect(body).toMatch(/workqueue_adds_total\{name="paymaster"\} [1-9]/);
 });
 
 test('stopping twice, and before the start is done, ends cleanly', async () => {

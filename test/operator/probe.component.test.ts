@@ -121,19 +121,18 @@ test('a contract that is none of ours is told by every question', async () => {
 
 describe('a deposit', () => {
   test('of the default funding wallet is there where contracts keep one per wallet', async () => {
-    const address = dev.deployments.defaultFunding;
-    expect(await aProbe().funding({ profile: profileOf('vendor-1.1.0'), address })).toBe('Ok');
-    expect(await aProbe().funding({ profile: profileOf('vendor-2.x'), address })).toBe('Ok');
+    const wallet = dev.deployments.defaultFunding;
+    expect(await aProbe().funding({ profile: profileOf('vendor-1.1.0'), wallet })).toBe('Ok');
+    expect(await aProbe().funding({ profile: profileOf('vendor-2.x'), wallet })).toBe('Ok');
   });
 
   test('of a wallet that never deposited is empty', async () => {
-    const address = parseAddress(`0x${'cd'.repeat(20)}`);
-    expect(await aProbe().funding({ profile: profileOf('vendor-1.1.0'), address })).toBe('Empty');
+    const wallet = parseAddress(`0x${'cd'.repeat(20)}`);
+    expect(await aProbe().funding({ profile: profileOf('vendor-1.1.0'), wallet })).toBe('Empty');
   });
 
   test('of the contract itself counts where it keeps one for all', async () => {
-    const address = parseAddress(`0x${'cd'.repeat(20)}`);
-    expect(await aProbe().funding({ profile: profileOf('verifying-0.7'), address })).toBe('Ok');
+    expect(await aProbe().funding({ profile: profileOf('verifying-0.7') })).toBe('Ok');
   });
 });
 
@@ -143,7 +142,7 @@ test('a chain that does not answer makes every answer unknown, and another chain
   const profile = profileOf('vendor-1.1.0');
   expect(await aProbe({ chain }).reachability()).toBe('Unreachable');
   expect((await aProbe({ chain }).profile(profile)).code).toBe('Unknown');
-  expect(await aProbe({ chain }).funding({ profile, address: profile.sponsorship })).toBe('Unknown');
+  expect(await aProbe({ chain }).funding({ profile, wallet: profile.sponsorship })).toBe('Unknown');
   expect(await aProbe().reachability()).toBe('Reachable');
   const elsewhere = createProbe({
     chain: dev.chain,

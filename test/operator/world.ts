@@ -37,6 +37,8 @@ export type World = {
   /** Lets everything that is due within a virtual minute happen. */
   settle(): Promise<void>;
   restart(deps?: Partial<OperatorDeps>): Promise<void>;
+  /** Another operator over the same stores; not started. */
+  create(deps: Partial<OperatorDeps>): Operator;
   close(): Promise<void>;
 };
 
@@ -109,6 +111,7 @@ export async function startWorld(
       world.operator = operatorOf(deps ?? options.deps);
       await world.operator.start();
     },
+    create: operatorOf,
     async close() {
       await world.operator.stop();
       db.close();

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { deriveApiKey, hashApiKey } from '../../../core/config/api-key.js';
-import { compileChain } from '../../../core/config/compile-chain.js';
 import { compilePaymaster, holdsItsName } from '../../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../../core/config/compile.js';
 import type { PaymasterSources } from '../../../core/config/sources.js';
@@ -11,7 +10,6 @@ import { maxConfigBytes } from '../../../core/config/paymaster-config.js';
 import { parseAddress } from '../../../core/units/address.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import {
-  aChain,
   aLimit,
   aPaymaster,
   aPolicy,
@@ -19,7 +17,7 @@ import {
   aSmartContract,
   anOrganisation,
 } from '../../build/resources.js';
-import { someLayouts, someNow, someSources } from '../../build/sources.js';
+import { someNow, someSources } from '../../build/sources.js';
 
 const compile = (overrides: Partial<PaymasterSources> = {}): CompiledPaymaster =>
   compilePaymaster(someSources(overrides));
@@ -263,27 +261,6 @@ describe('a funding wallet is honoured', () => {
     });
     const paymaster = aPaymaster({ funding: { address: owner.address } });
     expect(compile({ organisation, paymaster }).config.fundingAddress).toBe(owner.address);
-  });
-
-  test('only by the word of the platform where the contract keeps one deposit for all', () => {
-    const profile = {
-      ...aProfile,
-      layout: 'verifying-0.7' as const,
-      entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
-    };
-    const chain = compileChain({
-      chain: aChain({ profiles: [profile] }),
-      feeTokens: [],
-      layouts: someLayouts,
-      previous: undefined,
-    }).config;
-    const paymaster = aPaymaster({ funding: proven });
-    expect(compile({ chain, paymaster }).accepted).toMatchObject({
-      reason: 'FundingNotProven',
-      message: expect.stringContaining('keeps one deposit for all'),
-    });
-    const organisation = anOrganisation({ fundingAddresses: [owner.address] });
-    expect(compile({ chain, paymaster, organisation }).accepted.status).toBe('True');
   });
 });
 
