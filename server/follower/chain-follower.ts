@@ -49,6 +49,8 @@ const blindRescanBlocks = 256;
  * counts only when it has passed by more.
  */
 const pendingMarginSeconds = 30;
+/** A node that lags shows a head that is at most this old. */
+const lagSeconds = 120;
 /** How long a node may show a shorter and older chain before that chain is taken for the real one. */
 const catchUpMs = 15_000;
 
@@ -199,14 +201,15 @@ export class ChainFollower {
 
   /**
    * True while the node shows the same chain, only shorter: one of several behind a load balancer that lags. That is no
-   * reorganisation. Without a memory of that height a shorter chain that is also older is given some time to catch up.
+   * reorganisation. Where that height is not remembered, a shorter chain whose newest block is older than ours, and yet
+   * recent, is given some time to catch up; one that stopped long ago (a dev chain restored from a file) is not.
    */
   #isBehind(stored: Cursor, head: Block, now: EpochMs): boolean {
     const scanned = this.#history.points().find(({ blockNumber }) => blockNumber === head.number);
-    const isShorter = head.number < stored.blockNumber;
-    const isOlder =
-      scanned === undefined ? head.timestamp < stored.timestamp : scanned.blockHash === head.hash;
-    if (!isShorter || !isOlder) {
+    const isRecent = now / 1000 - head.timestamp < lagSeconds;
+    const isSame =
+      scanned === undefined ? head.timestamp < stored.timestamp && isRecent : scanned.blockHash === head.hash;
+    if (head.number >= stored.blockNumber || !isSame) {
       this.#behindSince = undefined;
       return false;
     }

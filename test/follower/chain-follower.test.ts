@@ -427,17 +427,27 @@ describe('reorganisations', () => {
     expect(await usedOf(it)).toEqual([1, 30]);
   });
 
-  test('another chain whose clock is behind is followed after a while', async () => {
+  test('a shorter chain that may still catch up is waited for, but not for long', async () => {
     pass(100);
     await it.follower.round();
-    it.chain.replace(seconds(0));
-    await it.create().round();
+    const before = await it.usage.cursor(chainId);
+    it.chain.replace(it.chain.time - 100);
     const follower = it.create();
     await follower.round();
-    expect((await it.usage.cursor(chainId))?.blockNumber).toBeGreaterThan(0);
+    expect(await it.usage.cursor(chainId)).toEqual(before);
     it.clock.advance(15_000);
     await follower.round();
     expect((await it.usage.cursor(chainId))?.blockNumber).toBe(0);
+  });
+
+  test('a chain that is back at a block of long ago is followed from there at once', async () => {
+    pass(5);
+    await it.follower.round();
+    pass(100);
+    await it.create().round();
+    it.chain.reorganise(6);
+    await it.create().round();
+    expect((await it.usage.cursor(chainId))?.blockNumber).toBe(4);
   });
 });
 

@@ -77,9 +77,14 @@ export class CounterBook {
   }
 }
 
-/** The counter of a subject, made when it is missing; it joins its window with its first hold or use. */
+/** The counter of a subject, made when it is missing. */
 export function counterOf(window: Window, subject: AddressKey | ''): Counter {
-  return window.counters.get(subject) ?? { window, subject, used: 0, reserved: 0, holds: 0 };
+  return window.counters.get(subject) ?? newCounter(window, subject);
+}
+
+/** A counter of a subject that has none; it joins its window with its first hold or use. */
+export function newCounter(window: Window, subject: AddressKey | ''): Counter {
+  return { window, subject, used: 0, reserved: 0, holds: 0 };
 }
 
 export function hold(counter: Counter, cost: number): void {

@@ -25,7 +25,7 @@ import {
 import {
   CounterBook,
   counterName,
-  counterOf,
+  newCounter,
   hold,
   unhold,
   type Counter,
@@ -259,12 +259,13 @@ export class UsageState {
     if (known !== undefined && known.window.durationMs >= limit.durationMs) return known;
     const { policyId, startMs, durationMs, unit } = limit;
     const index = windowAt(limit, now);
-    const window =
-      this.counters.find(policyId, startMs, index, unit) ??
-      this.counters.open({ policyId, startMs, durationMs, index, unit });
+    const open = this.counters.find(policyId, startMs, index, unit);
+    // The judgement has just found no counter here: a new one need not be looked for again.
+    if (open !== undefined && open.durationMs >= durationMs) return newCounter(open, limit.subject);
+    const window = open ?? this.counters.open({ policyId, startMs, durationMs, index, unit });
     window.durationMs = Math.max(window.durationMs, durationMs);
     this.define(window);
-    return counterOf(window, limit.subject);
+    return known ?? newCounter(window, limit.subject);
   }
 
   define({ id, policyId, startMs, durationMs, index, unit }: Window): void {
