@@ -13,7 +13,7 @@ import { turn } from './virtual-time.js';
 const versions: Readonly<Record<string, readonly AnyResource[]>> = {
   organisation: [anOrganisation(), anOrganisation({ tokens: [{ name: 't', sha256: 'a'.repeat(64) }] })],
   chain: [aChain(), aChain({ suspended: true }), aChain({ confirmations: 1 })],
-  shop: [aPaymaster(), aPaymaster({ suspended: true }), aPaymaster({ keyGeneration: 2 })],
+  shop: [aPaymaster(), aPaymaster({ suspended: true }), aPaymaster({ maxExpirySeconds: 60 })],
   other: [aPaymaster({ meta: { name: 'other' }, name: 'Other' })],
   nft: [aSmartContract(), aSmartContract({ active: false }), aSmartContract({ abi: '[]' })],
   art: [
