@@ -6,6 +6,8 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
+import { manifestManager } from '../../core/adapters/manifests/apply-manifests.js';
+import { ownersOf } from '../../core/resources/managed-fields.js';
 import { isConditionTrue } from '../../core/resources/conditions.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import { writePrivateFile, type DataDirectory } from './data-directory.js';
@@ -37,7 +39,10 @@ export type Connection = {
   }[];
 };
 
-/** Describes the first ready paymaster in the order of namespace and name, or the first one when none is ready. */
+/**
+ * Describes one paymaster, the same at each start: of those that the manifests declare, or else of all, the first ready
+ * one by namespace and name, or the first.
+ */
 export async function describeConnection(deps: {
   readonly origin: string;
   readonly chainRpcUrl: string;
@@ -46,7 +51,9 @@ export async function describeConnection(deps: {
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
 }): Promise<Connection> {
-  const paymasters = [...(await deps.resources.list('Paymaster'))].sort(byName);
+  const all = [...(await deps.resources.list('Paymaster'))].sort(byName);
+  const declared = all.filter((candidate) => ownersOf(candidate, 'spec.name').some(isManifests));
+  const paymasters = declared.length > 0 ? declared : all;
   const paymaster = paymasters.find((candidate) => isConditionTrue(candidate, 'Ready')) ?? paymasters[0];
   const chains = (await deps.configs.listChains()).map(({ config }) => config);
   const chain = chains.find(({ chainId }) => chainId === paymaster?.spec.chainId) ?? chains[0];
@@ -69,6 +76,10 @@ export async function describeConnection(deps: {
 
 export function writeConnection(directory: DataDirectory, connection: Connection): void {
   writePrivateFile(directory.connectionFile, `${JSON.stringify(connection, null, 2)}\n`);
+}
+
+function isManifests({ manager }: { readonly manager: string }): boolean {
+  return manager === manifestManager;
 }
 
 function describeChain(chain: ChainConfig): Partial<Connection> {

@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
 import { createServer as createNetServer } from 'node:net';
 import { createChains } from '../../core/adapters/chain/chains.js';
 import { createLogger } from '../../core/adapters/log/pino-logger.js';
@@ -70,6 +70,7 @@ async function startParts(
 ): Promise<{ readonly failed: Promise<string> }> {
   console.line('Paymaster Operator, standalone');
   await refuseBusyPort(config);
+  refuseMissingManifests(config);
   const directory = openDataDirectory(config.dataDirectory);
   const log = openLog(config, directory, onStop);
   const db = openDatabase(directory.resourcesFile, { durability: config.durability, exclusive: true });
@@ -187,6 +188,13 @@ async function refuseBusyPort({ port, host }: StandaloneConfig): Promise<void> {
   }).catch((error: NodeJS.ErrnoException) => {
     throw new StartError(portMessage(port, host, error.code), { cause: error });
   });
+}
+
+function refuseMissingManifests({ manifestDirectory }: StandaloneConfig): void {
+  if (statSync(manifestDirectory, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw new StartError(
+    `${manifestDirectory} is no directory: set PAYMASTER_MANIFESTS to a directory of YAML manifests, or leave it unset`,
+  );
 }
 
 function portMessage(port: number, host: string, code: string | undefined): string {

@@ -51,9 +51,14 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
   const killWithParent = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithParent);
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
-    child.once('close', (code, signal) => {
+    child.once('exit', (code, signal) => {
       process.off('exit', killWithParent);
-      resolve(code ?? signal ?? 'SIGKILL');
+      // What it started may outlive it for a moment and hold the pipes: read what is there and let go of them.
+      setImmediate(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        resolve(code ?? signal ?? 'SIGKILL');
+      });
     });
   });
   const connectionFile = join(dataDirectory, 'connection.json');
@@ -93,8 +98,9 @@ export function newDataDirectory(): string {
   return mkdtempSync(join(tmpdir(), 'paymaster-standalone-'));
 }
 
+/** A dev chain that was just orphaned may still be writing its state there. */
 export function removeDataDirectory(path: string): void {
-  if (existsSync(path)) rmSync(path, { recursive: true, force: true });
+  if (existsSync(path)) rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
 /** Polls a condition; the time-out only bounds a failure. */
