@@ -34,6 +34,8 @@ export type UsageStore = {
    * (for tools and tests; there may be a million).
    */
   reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]>;
+  /** Number of live reservations of a chain. */
+  liveCount(chainId: number): Promise<number>;
   cursor(chainId: number): Promise<Cursor | undefined>;
   advance(step: FollowerStep): Promise<boolean>;
   /** First balance of an account that was never read (a new funding wallet); ignored when one is known already. */

@@ -40,8 +40,8 @@ export type Round = {
 
 /** Balances are written again after this time at the latest, also when nothing happens on the chain. */
 const refreshMs = 60_000;
-/** Most reservations that one step releases, so that a step stays short. */
-const releasesPerStep = 5_000;
+/** Most reservations that one step releases: a few milliseconds, since sponsorships wait for it. */
+const releasesPerStep = 1_000;
 /** How far back to look when nothing is known that a reorganisation has left standing. */
 const blindRescanBlocks = 256;
 /**

@@ -11,7 +11,10 @@ import { ChainFollower } from './chain-follower.js';
 import { createFollowerMeter } from './meter.js';
 
 export type FollowerDeps = {
-  readonly usage: Pick<UsageStore, 'reservations' | 'cursor' | 'advance' | 'addBalance' | 'accounts'>;
+  readonly usage: Pick<
+    UsageStore,
+    'reservations' | 'liveCount' | 'cursor' | 'advance' | 'addBalance' | 'accounts'
+  >;
   readonly chains: Pick<Chains, 'get'>;
   /** Chains that are served now; read again before each round. */
   readonly chainConfigs: () => readonly ChainConfig[];
@@ -24,6 +27,7 @@ export type FollowerDeps = {
     | 'lowestDeposit'
     | 'totalDeposit'
     | 'reservedDeposit'
+    | 'reservations'
     | 'settlements'
     | 'followerBlock'
     | 'followerLag'

@@ -12,7 +12,7 @@ export type FollowerMeter = {
 /** Shows what the follower does; deposits as the lowest and the sum per chain, never by address. */
 export function createFollowerMeter(
   instruments: FollowerDeps['instruments'],
-  usage: Pick<UsageStore, 'accounts'>,
+  usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
 ): FollowerMeter {
   return {
@@ -23,6 +23,7 @@ export function createFollowerMeter(
       instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
       if (head !== undefined)
         instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - head.timestamp));
+      instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
       if (cursor === undefined) return;
       instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
       const accounts = await usage.accounts(chainId);

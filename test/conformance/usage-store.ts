@@ -471,7 +471,9 @@ export function usageStoreConformance(implementation: string, create: () => Prom
         expect(
           await store.reservations(chainId, { ...none, expiredBefore: seconds(9999), limit: 2 }),
         ).toHaveLength(2);
+        expect([await store.liveCount(chainId), await store.liveCount(1)]).toEqual([6, 0]);
         await advance({ released: [{ ...release({ paymasterId: 'pm-2' }), validUntil: seconds(600) }] });
+        expect(await store.liveCount(chainId)).toBe(5);
         expect(await find({ ...none, operations: [aKey()] })).toEqual(['pm-1/0', 'pm-3/0']);
       });
 

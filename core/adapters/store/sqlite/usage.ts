@@ -151,6 +151,11 @@ class JournalledUsageStore implements UsageStore {
     return Array.from(found, (entry) => reservationOf(chainId, entry));
   }
 
+  async liveCount(chainId: number): Promise<number> {
+    this.#assertOpen();
+    return this.#state.chains.get(chainId)?.size ?? 0;
+  }
+
   async cursor(chainId: number): Promise<Cursor | undefined> {
     this.#assertOpen();
     return this.#state.chains.get(chainId)?.cursor;
