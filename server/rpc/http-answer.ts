@@ -25,11 +25,12 @@ const corsHeaders = [
 /** Writes headers as one flat list: node then skips its per-header bookkeeping. */
 export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void {
   if (response.destroyed || response.headersSent) return;
+  const size = Buffer.byteLength(answer.body);
   const headers: (string | number)[] = [
     'Content-Type',
     'application/json',
     'Content-Length',
-    Buffer.byteLength(answer.body),
+    size,
     'X-Request-Id',
     answer.requestId,
     ...corsHeaders,
@@ -39,7 +40,8 @@ export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void 
   if (answer.status === 405) headers.push('Allow', 'POST, OPTIONS');
   if (answer.close === true) headers.push('Connection', 'close');
   response.writeHead(answer.status, headers);
-  response.end(answer.body);
+  // As many bytes as characters: plain ASCII, which the socket takes without transcoding.
+  response.end(answer.body, size === answer.body.length ? 'latin1' : 'utf8');
 }
 
 /** Answers a CORS preflight. Whatever headers the client asks for are allowed: none of them carries authority here. */
