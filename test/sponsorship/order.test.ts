@@ -49,13 +49,21 @@ const full: ReserveResult = { outcome: 'limit', index: 0, used: 1000, resetsAt: 
 
 /** In the order in which they are met. */
 const obstacles: readonly Obstacle[] = [
-  { name: 'configs that are out of date', reason: 'CONFIG_STALE', put: (s) => (s.staleness = 6 * 3_600_000 + 1) },
+  {
+    name: 'configs that are out of date',
+    reason: 'CONFIG_STALE',
+    put: (s) => (s.staleness = 6 * 3_600_000 + 1),
+  },
   {
     name: 'a paymaster that is not ready',
     reason: 'FundingNotProven',
     put: (s) => (s.paymaster = { ...s.paymaster, notReady: { reason: 'FundingNotProven', message: 'no' } }),
   },
-  { name: 'suspension', reason: 'SUSPENDED', put: (s) => (s.paymaster = { ...s.paymaster, suspended: true }) },
+  {
+    name: 'suspension',
+    reason: 'SUSPENDED',
+    put: (s) => (s.paymaster = { ...s.paymaster, suspended: true }),
+  },
   {
     name: 'no wallet that pays',
     reason: 'NOT_FUNDED',
@@ -108,7 +116,11 @@ const obstacles: readonly Obstacle[] = [
       s.estimate = async () => ({ ...(await estimate()), callGasLimit: 10_000_001n });
     },
   },
-  { name: 'a webhook that refuses', reason: 'WEBHOOK_REFUSED', put: (s) => (s.webhook = { verdict: 'refused' }) },
+  {
+    name: 'a webhook that refuses',
+    reason: 'WEBHOOK_REFUSED',
+    put: (s) => (s.webhook = { verdict: 'refused' }),
+  },
   {
     name: 'a deposit that became too low',
     reason: 'DEPOSIT_TOO_LOW',

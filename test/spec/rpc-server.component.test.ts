@@ -1,0 +1,146 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
+import { createHttpServer } from '../../server/http-server.js';
+import { anOperation, sponsored } from '../build/operations.js';
+import { rpcPath, startRpc } from '../build/rpc.js';
+
+describe('Starting', () => {
+  test('every readiness check passes once the server listens', async () => {
+    const host = await startRpc();
+    try {
+      const report = await host.server.ready();
+      expect(report.checks.filter((check) => !check.ready)).toEqual([]);
+      expect(report.checks.map(({ name }) => name)).toEqual([
+        'serving',
+        'configs-synced',
+        'usage-store',
+        'signers',
+        'chains-followed',
+        'warm-up',
+      ]);
+    } finally {
+      await host.stop();
+    }
+  });
+
+  test('a port that is taken is an error', async () => {
+    const host = await startRpc();
+    const second = createHttpServer(() => {});
+    try {
+      await expect(second.listen(Number(new URL(host.origin).port), '127.0.0.1')).rejects.toThrow(
+        'EADDRINUSE',
+      );
+    } finally {
+      await second.stop(0);
+      await host.stop();
+    }
+  });
+});
+
+describe('Stopping', () => {
+  test('requests in flight are answered, new connections are refused, and stopping twice is one stop', async () => {
+    const host = await startRpc();
+    let release: () => void = () => {};
+    let arrived: () => void = () => {};
+    const inFlight = new Promise<void>((resolve) => (arrived = resolve));
+    host.world.estimate = () => {
+      arrived();
+      return new Promise((resolve) => {
+        release = () =>
+          resolve({ callGasLimit: 1n, verificationGasLimit: 100_000n, preVerificationGas: 50_000n });
+      });
+    };
+    const answer = host.call('pm_sponsorUserOperation', [
+      anOperation(),
+      { mode: 'SPONSORED', calculateGasLimits: true },
+    ]);
+    await inFlight;
+    const stopping = Promise.all([host.server.stop(), host.server.stop()]);
+    await expect(fetch(`${host.origin}/healthz`)).rejects.toThrow();
+    release();
+    expect((await answer).body.result).toMatchObject({ callGasLimit: 1 });
+    await stopping;
+    await host.stop();
+  });
+
+  test('idle keep-alive connections do not hold it up', async () => {
+    const host = await startRpc();
+    for (let i = 0; i < 5; i += 1)
+      await host.call('pm_sponsorUserOperation', [anOperation({ nonce: i }), sponsored]);
+    await host.stop();
+  }, 5_000);
+
+  test('a connection that never finishes its request is closed at the deadline', async () => {
+    const server = createHttpServer((_request, response) => void response.write('half'));
+    const { port } = await server.listen(0, '127.0.0.1');
+    const socket = connect(port, '127.0.0.1');
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    await new Promise((resolve) => socket.on('connect', resolve));
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    await server.stop(50);
+    await closed;
+  });
+});
+
+describe('Clients that misbehave', () => {
+  test('one that hangs up in the middle of a body leaves the service as it was', async () => {
+    const host = await startRpc();
+    try {
+      const { port } = new URL(host.origin);
+      await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const socket = connect(Number(port), '127.0.0.1');
+          await new Promise((resolve) => socket.on('connect', resolve));
+          socket.write(`POST ${rpcPath()} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{"jsonrpc":`);
+          socket.destroy();
+          await new Promise((resolve) => socket.on('close', resolve));
+        }),
+      );
+      expect((await host.call('pm_sponsorUserOperation', [anOperation(), sponsored])).status).toBe(200);
+    } finally {
+      await host.stop();
+    }
+  });
+
+  test.each([
+    ['no HTTP at all', 'hello\r\n\r\n', /^HTTP\/1\.1 400/],
+    [
+      'headers without end',
+      `GET / HTTP/1.1\r\nhost: x\r\n${'x-filler: '.padEnd(20_000, 'a')}\r\n\r\n`,
+      /^HTTP\/1\.1 431/,
+    ],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n',
+      /^HTTP\/1\.1 400/,
+    ],
+  ])('%s is answered and closed', async (_name, bytes, want) => {
+    const host = await startRpc();
+    try {
+      const socket = connect(Number(new URL(host.origin).port), '127.0.0.1');
+      const answer = new Promise<string>((resolve) => {
+        let text = '';
+        socket.setEncoding('latin1');
+        socket.on('data', (chunk: string) => (text += chunk));
+        socket.on('close', () => resolve(text));
+      });
+      socket.write(bytes);
+      expect(await answer).toMatch(want);
+    } finally {
+      await host.stop();
+    }
+  });
+});
+
+test('metrics show the process and what it serves', async () => {
+  const host = await startRpc();
+  try {
+    const text = await (await fetch(`${host.origin}/metrics`)).text();
+    expect(text).toContain('paymaster_configs{kind="paymaster"} 1');
+    expect(text).toContain('paymaster_ready{check="configs-synced"} 1');
+    expect(text).toContain('paymaster_config_confirmed_age_seconds 0');
+  } finally {
+    await host.stop();
+  }
+});

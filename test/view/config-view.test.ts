@@ -1,0 +1,252 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ConfigEvent } from '../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { toAddressKey } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { createInstruments } from '../../server/ops/instruments.js';
+import { createConfigView } from '../../server/view/config-view.js';
+import {
+  addressOf,
+  aChainConfig,
+  aPaymasterConfig,
+  aProfileConfig,
+  sha256,
+  someFunding,
+  someNow,
+} from '../build/configs.js';
+
+/** A view over a store that says what the test says. */
+async function aView() {
+  let now: number = someNow;
+  let confirmedAt: number = someNow;
+  let deliver: (event: ConfigEvent) => void = () => {};
+  const stored = new Map<string, PaymasterConfig>();
+  let asked = 0;
+  let answerAfter: Promise<void> = Promise.resolve();
+  const view = createConfigView({
+    configs: {
+      watch(handler) {
+        deliver = handler;
+        return { synced: Promise.resolve(), confirmedAt: () => confirmedAt, stop: () => {} };
+      },
+      async findByKey(key) {
+        asked += 1;
+        const found = [...stored.values()].find(({ keys }) => keys.some((each) => each.sha256 === key));
+        await answerAfter;
+        return found;
+      },
+      getPaymaster: (id) => {
+        const config = stored.get(id);
+        return Promise.resolve(config === undefined ? undefined : { config, hash: '' });
+      },
+    },
+    signers: { get: () => undefined },
+    clock: { now: () => now as EpochMs },
+    log: silentLogger,
+    instruments: createInstruments(noMetrics),
+  });
+  await view.start();
+  return {
+    view,
+    stored,
+    deliver: (event: ConfigEvent) => deliver(event),
+    put: (overrides: Partial<PaymasterConfig> = {}) =>
+      deliver({ type: 'put-paymaster', config: aPaymasterConfig(overrides) }),
+    advance: (ms: number) => (now += ms),
+    confirm: () => (confirmedAt = now),
+    asked: () => asked,
+    hold: () => {
+      let release: () => void = () => {};
+      answerAfter = new Promise((resolve) => (release = resolve));
+      return release;
+    },
+  };
+}
+
+const key = sha256('some key');
+
+describe('What the watch delivers', () => {
+  test('is found by each of its keys until it changes or goes', async () => {
+    const { view, put, deliver } = await aView();
+    const [a, b] = [sha256('a'), sha256('b')];
+    put({ keys: [{ sha256: a }, { sha256: b }] });
+    expect(view.find(a)?.paymasterId).toBe(aPaymasterConfig().paymasterId);
+    expect(view.find(b)).toBe(view.find(a));
+    put({ keys: [{ sha256: b }] });
+    expect(view.find(a)).toBeUndefined();
+    expect(view.find(b)).toBeDefined();
+    deliver({ type: 'delete-paymaster', paymasterId: aPaymasterConfig().paymasterId });
+    expect(view.find(b)).toBeUndefined();
+  });
+
+  test('a key that moved to another paymaster stays with it when the first one goes', async () => {
+    const { view, put, deliver } = await aView();
+    put({ paymasterId: 'first', keys: [{ sha256: key }] });
+    put({ paymasterId: 'second', keys: [{ sha256: key }] });
+    deliver({ type: 'delete-paymaster', paymasterId: 'first' });
+    expect(view.find(key)?.paymasterId).toBe('second');
+  });
+
+  test('a change of a chain is seen by every paymaster, and its records stay the same objects', async () => {
+    const { view, put, deliver } = await aView();
+    deliver({ type: 'put-chain', config: aChainConfig() });
+    put({ keys: [{ sha256: key }] });
+    const before = view.find(key);
+    deliver({ type: 'put-chain', config: aChainConfig({ suspended: true }) });
+    expect(view.find(key)).toBe(before);
+    expect(view.chain(31337)?.suspended).toBe(true);
+    deliver({ type: 'delete-chain', chainId: 31337 });
+    expect(view.chain(31337)).toBeUndefined();
+  });
+
+  test('a config that cannot be served leaves the last good one', async () => {
+    const { view, put } = await aView();
+    const limit = {
+      policyId: 'l',
+      name: 'l',
+      scope: 'PAYMASTER',
+      thresholdType: 'COUNT',
+      startMs: someNow,
+      durationMs: 1,
+    } as const;
+    put({ keys: [{ sha256: key }], configGeneration: 1 });
+    put({ keys: [{ sha256: key }], configGeneration: 2, limits: [{ ...limit, threshold: 'many' }] });
+    expect(view.find(key)?.configGeneration).toBe(1);
+  });
+
+  test('records are frozen', async () => {
+    const { view, put } = await aView();
+    put({ keys: [{ sha256: key }] });
+    expect(Object.isFrozen(view.find(key))).toBe(true);
+  });
+
+  test('staleness is the time since the store last confirmed it', async () => {
+    const { view, advance, confirm } = await aView();
+    advance(5_000);
+    expect(view.staleness()).toBe(5_000);
+    confirm();
+    expect(view.staleness()).toBe(0);
+  });
+});
+
+describe('A key that the watch has not delivered', () => {
+  test('is asked for once, whoever asks, and remembered until the watch speaks about its paymaster', async () => {
+    const { view, stored, asked, deliver } = await aView();
+    stored.set('new', aPaymasterConfig({ paymasterId: 'new', keys: [{ sha256: key }] }));
+    const found = await Promise.all([view.load(key), view.load(key), view.load(key)]);
+    expect(found.map((paymaster) => paymaster?.paymasterId)).toEqual(['new', 'new', 'new']);
+    expect(asked()).toBe(1);
+    stored.delete('new');
+    deliver({ type: 'delete-paymaster', paymasterId: 'new' });
+    expect(await view.load(key)).toBeUndefined();
+  });
+
+  test('is not asked for again for ten seconds when it is unknown', async () => {
+    const { view, asked, advance } = await aView();
+    expect(await view.load(key)).toBeUndefined();
+    advance(9_999);
+    expect(await view.load(key)).toBeUndefined();
+    expect(asked()).toBe(1);
+    advance(1);
+    await view.load(key);
+    expect(asked()).toBe(2);
+  });
+
+  test('a paymaster that is deleted while it is looked up is not served', async () => {
+    const { view, stored, deliver, hold } = await aView();
+    stored.set('gone', aPaymasterConfig({ paymasterId: 'gone', keys: [{ sha256: key }] }));
+    const release = hold();
+    const lookup = view.load(key);
+    deliver({ type: 'delete-paymaster', paymasterId: 'gone' });
+    release();
+    expect(await lookup).toBeUndefined();
+  });
+
+  test('beyond 20 look-ups a second the answer is RATE_LIMITED, and a known key still works', async () => {
+    const { view, put, advance } = await aView();
+    put({ keys: [{ sha256: key }] });
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, (_, n) =>
+        view.load(sha256(`wrong ${n}`)).then(
+          () => 'unknown',
+          (error: unknown) => (isDomainError(error) ? error.code : 'bug'),
+        ),
+      ),
+    );
+    expect(outcomes.filter((outcome) => outcome === 'unknown')).toHaveLength(20);
+    expect(outcomes.filter((outcome) => outcome === 'RATE_LIMITED')).toHaveLength(10);
+    expect(view.find(key)).toBeDefined();
+    advance(50);
+    await expect(view.load(sha256('one more'))).resolves.toBeUndefined();
+    await expect(view.load(sha256('and another'))).rejects.toBeInstanceOf(DomainError);
+  });
+});
+
+describe('Accounts that several paymasters draw on', () => {
+  const funding = toAddressKey(someFunding);
+
+  async function shares(version: string, paymasters: readonly Partial<PaymasterConfig>[]): Promise<boolean> {
+    const { view, deliver } = await aView();
+    const profile = aProfileConfig(version, {
+      defaultFunding: { address: someFunding, organisations: ['*'] },
+    });
+    deliver({ type: 'put-chain', config: aChainConfig({ profiles: [profile] }) });
+    paymasters.forEach((overrides, index) => {
+      const { fundingAddress: _own, ...config } = aPaymasterConfig({ version, ...overrides });
+      const own = 'fundingAddress' in overrides ? { fundingAddress: overrides.fundingAddress } : {};
+      deliver({
+        type: 'put-paymaster',
+        config: {
+          ...config,
+          ...own,
+          paymasterId: `p${index}`,
+          keys: [{ sha256: sha256(`${index}`) }],
+        } as PaymasterConfig,
+      });
+    });
+    const first = view.find(sha256('0'));
+    const served = view.chain(31337)?.profiles.get(version);
+    if (first === undefined || served === undefined) throw new Error('nothing is served');
+    return view.sharesAccount(first, served, first.fundingAddress ?? funding);
+  }
+
+  test.each([
+    {
+      name: 'one with a wallet of its own',
+      version: '1.1.0',
+      paymasters: [{ fundingAddress: addressOf(1) }],
+      want: false,
+    },
+    {
+      name: 'two with wallets of their own',
+      version: '1.1.0',
+      paymasters: [{ fundingAddress: addressOf(1) }, { fundingAddress: addressOf(2) }],
+      want: false,
+    },
+    {
+      name: 'two with the same wallet',
+      version: '1.1.0',
+      paymasters: [{ fundingAddress: addressOf(1) }, { fundingAddress: addressOf(1) }],
+      want: true,
+    },
+    { name: 'one on the default wallet', version: '1.1.0', paymasters: [{}], want: false },
+    { name: 'two on the default wallet', version: '1.1.0', paymasters: [{}, {}], want: true },
+    {
+      name: 'one that owns the wallet that is the default of another',
+      version: '1.1.0',
+      paymasters: [{ fundingAddress: someFunding }, {}],
+      want: true,
+    },
+    {
+      name: 'two on a contract that keeps no balances, whatever their wallets',
+      version: 'verifying-0.7',
+      paymasters: [{ fundingAddress: addressOf(1) }, { fundingAddress: addressOf(2) }],
+      want: true,
+    },
+  ])('$name: $want', async ({ version, paymasters, want }) => {
+    expect(await shares(version, paymasters)).toBe(want);
+  });
+});
