@@ -66,6 +66,7 @@ export class ChainFollower {
   /** Since when the node shows a shorter and older chain than the one that was settled. */
   #behindSince: EpochMs | undefined;
   #head: Head | undefined;
+  #verified: Chain | undefined;
   /** Head block and time of the last step that was written. */
   #written: { readonly hash: string; readonly at: EpochMs; readonly accounts: number } | undefined;
 
@@ -80,7 +81,7 @@ export class ChainFollower {
   /** One round. Throws UNAVAILABLE when the node or the store does not answer. */
   async round(): Promise<Round> {
     const { usage, chainId, clock, log } = this.#deps;
-    const source = this.#source();
+    const source = await this.#source();
     const startedAt = clock.now();
     const head = await this.#readHead(source, startedAt);
     const stored = await usage.cursor(chainId);
@@ -122,6 +123,7 @@ export class ChainFollower {
     const released = [...confirmed.released, ...expired(due, mined, passedTime)];
     const orphaned = orphanedNeeds(this.#history.orphansWithout(mined));
     const balances = await readUsable(source, accounts, target, head, charges(unsettled), orphaned);
+    // Asked last: also proves that the node that gave the events has this block, and not only an older one.
     if ((await blockAt(source, target.number)).hash !== target.hash)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} changed while it was read`);
 
@@ -157,7 +159,7 @@ export class ChainFollower {
     const name = accountName(account);
     const known = (await usage.accounts(chainId)).find((other) => accountName(other) === name);
     if (known?.balance !== undefined) return;
-    const source = this.#source();
+    const source = await this.#source();
     const readAt = clock.now();
     const head = await blockAt(source, 'latest');
     const target = await blockAt(source, Math.max(0, head.number - source.confirmations));
@@ -167,14 +169,19 @@ export class ChainFollower {
       await usage.addBalance(chainId, { ...account, balance, reserved: gwei(0), readAt });
   }
 
-  #source(): Source {
+  /** Balances of another chain would be promised as if they were ours, so each connection is asked once which it is. */
+  async #source(): Promise<Source> {
+    const { chainId } = this.#deps;
     const { config, chain } = this.#deps.current();
-    return {
-      chain,
-      chainId: config.chainId,
-      confirmations: config.confirmations,
-      contracts: watchedContracts(config),
-    };
+    if (chain !== this.#verified) {
+      const answer = await chain.chainId();
+      if (answer !== chainId)
+        throw new DomainError('UNAVAILABLE', `the node of chain ${chainId} is one of chain ${answer}`, {
+          reason: 'CHAIN_MISMATCH',
+        });
+      this.#verified = chain;
+    }
+    return { chain, chainId, confirmations: config.confirmations, contracts: watchedContracts(config) };
   }
 
   async #readHead(source: Source, observedAt: EpochMs): Promise<Block> {
@@ -189,10 +196,11 @@ export class ChainFollower {
   }
 
   /** What the contracts hold themselves, what the configs name, and what reservations still draw on. */
-  #accounts({ contracts }: Source, known: readonly AccountId[]): readonly AccountId[] {
+  #accounts({ contracts }: Source, known: readonly AccountBalance[]): readonly AccountId[] {
     const accounts = new Map<string, AccountId>();
     for (const contract of contracts.keys()) accounts.set(accountName({ contract }), { contract });
-    for (const { contract, fundingAddress } of [...this.#deps.fundingAccounts(), ...known]) {
+    const promised = known.filter(({ reserved }) => reserved > 0);
+    for (const { contract, fundingAddress } of [...this.#deps.fundingAccounts(), ...promised]) {
       const id = fundingAddress === undefined ? { contract } : { contract, fundingAddress };
       if (contracts.has(contract)) accounts.set(accountName(id), id);
     }

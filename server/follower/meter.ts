@@ -4,6 +4,9 @@ import type { Clock } from '../../core/units/time.js';
 import type { FollowerDeps } from './follower.js';
 import type { Round } from './chain-follower.js';
 
+/** Accounts that are in use are read every minute. */
+const inUseMs = 300_000;
+
 export type FollowerMeter = {
   round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
   failure(chainId: number): void;
@@ -26,7 +29,9 @@ export function createFollowerMeter(
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
       if (cursor === undefined) return;
       instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
-      const accounts = await usage.accounts(chainId);
+      // Wallets that nobody uses any more are not read either.
+      const inUse = clock.now() - inUseMs;
+      const accounts = (await usage.accounts(chainId)).filter(({ readAt }) => (readAt ?? 0) > inUse);
       const own = accounts.filter(({ fundingAddress }) => fundingAddress === undefined);
       const funding = accounts.filter(({ fundingAddress }) => fundingAddress !== undefined);
       for (const [account, group] of [

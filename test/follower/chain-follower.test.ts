@@ -9,7 +9,9 @@ import {
   funding,
   seconds,
 } from '../conformance/usage-requests.js';
-import { depositOf, walletOf } from '../fakes/chain.js';
+import { silentLogger } from '../../core/log.js';
+import { ChainFollower } from '../../server/follower/chain-follower.js';
+import { depositOf, FakeChain, walletOf } from '../fakes/chain.js';
 import {
   accountsOf,
   aChainConfig,
@@ -482,4 +484,41 @@ test('a round on a chain that does not answer changes nothing, and the next one 
   expect(await it.usage.cursor(chainId)).toEqual(before);
   it.chain.isDown = false;
   expect(await it.follower.round()).toMatchObject({ settled: 1 });
+});
+
+test('a node of another chain is not followed', async () => {
+  const other = new FakeChain({ chainId: 1, time: seconds(0) });
+  other.mineEmpty(50);
+  const before = await it.usage.cursor(chainId);
+  const follower = new ChainFollower({
+    usage: it.usage,
+    chainId,
+    current: () => ({ config: aChainConfig(), chain: other }),
+    fundingAccounts: () => [],
+    clock: it.clock,
+    log: silentLogger,
+  });
+  const mismatch = { code: 'UNAVAILABLE', details: { reason: 'CHAIN_MISMATCH' } };
+  await expect(follower.round()).rejects.toMatchObject(mismatch);
+  await expect(follower.ensureAccount({ contract, fundingAddress: otherFunding })).rejects.toMatchObject(
+    mismatch,
+  );
+  expect(await it.usage.cursor(chainId)).toEqual(before);
+});
+
+test('a wallet that nobody uses any more is not read, unless something is promised on it', async () => {
+  await it.usage.reserve(aPromise(10));
+  it.watch([]);
+  const readAt = async () =>
+    (await it.usage.accounts(chainId)).find(({ fundingAddress }) => fundingAddress === funding)?.readAt;
+  pass(1);
+  await it.follower.round();
+  expect(await readAt()).toBe(it.clock.now());
+  it.chain.mine({ operations: [anOperation(10)] });
+  pass(2);
+  await it.follower.round();
+  const last = await readAt();
+  pass(10);
+  await it.follower.round();
+  expect(await readAt()).toBe(last);
 });
