@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { describeDevChain } from '../../server/standalone/dev-chain/deployments.js';
+import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import { dashboard, freshUserOp, rpc, rpcUrlFor } from './support/client.js';
+import { removeDataDirectory, startStandalone, type RunningStandalone } from './support/standalone.js';
+
+// kill -9 in the middle of load, twice, then on to the limit: what was promised stays promised, nothing counts twice.
+
+const threshold = 400;
+const inFlight = 16;
+
+let running: RunningStandalone;
+let apiKey: string;
+beforeAll(async () => {
+  running = await startStandalone();
+  apiKey = await createLimitedPaymaster();
+}, 60_000);
+afterAll(async () => {
+  running.signal('SIGKILL');
+  await running.ended;
+  removeDataDirectory(running.dataDirectory);
+});
+
+test('a limit of 400 operations lets at most 400 through over two kills, and loses at most those in flight', async () => {
+  const accepted: string[] = [];
+  let unanswered = 0;
+  for (const stopAt of [120, 260]) {
+    unanswered += await load(accepted, stopAt);
+    running.signal('SIGKILL');
+    await running.ended;
+    running = await startStandalone({ dataDirectory: running.dataDirectory, port: running.port });
+  }
+  await load(accepted, threshold + 1);
+
+  expect(new Set(accepted).size).toBe(accepted.length);
+  expect(accepted.length).toBeLessThanOrEqual(threshold);
+  expect(accepted.length).toBeGreaterThanOrEqual(threshold - unanswered);
+}, 120_000);
+
+/**
+ * Asks for sponsorships with 16 in flight until `stopAt` were accepted in all or the limit is reached, and collects what
+ * was answered. Resolves with the number of requests that may have been accepted without an answer.
+ */
+async function load(accepted: string[], stopAt: number): Promise<number> {
+  const connection = running.connection();
+  const url = rpcUrlFor(connection, apiKey);
+  let isFull = false;
+  const worker = async (): Promise<void> => {
+    while (!isFull && accepted.length < stopAt) {
+      const answer = await rpc(url, 'pm_sponsorUserOperation', [
+        freshUserOp(connection),
+        { mode: 'SPONSORED' },
+      ]);
+      const data = String(answer.result?.['paymasterAndData']);
+      if (answer.reason === 'LIMIT_REACHED') isFull = true;
+      else if (data !== '0x' && answer.error === undefined) accepted.push(data);
+      else throw new Error(`unexpected answer: ${JSON.stringify(answer)}`);
+    }
+  };
+  const workers = Array.from({ length: inFlight }, worker);
+  if (stopAt > threshold) {
+    await Promise.all(workers);
+    return 0;
+  }
+  // Killed as soon as one worker has seen enough, while the others still wait for answers.
+  await Promise.race(workers);
+  running.signal('SIGKILL');
+  const results = await Promise.allSettled(workers);
+  return results.filter(({ status }) => status === 'rejected').length;
+}
+
+async function createLimitedPaymaster(): Promise<string> {
+  const connection = running.connection();
+  const created = await dashboard(connection, 'POST', '/paymaster', {
+    body: { name: 'limited', type: 'HYBRID', chainId: connection.chainId, version: '1.1.0' },
+  });
+  const key = (created.body.data as { apiKey: string }).apiKey;
+  const { sponsoredContract } = describeDevChain(
+    connection.chainId,
+    devAccounts.signer.address,
+    devAccounts.deployer.address,
+  );
+  await dashboard(connection, 'POST', '/smart-contract', {
+    apiKey: key,
+    body: {
+      name: 'counter',
+      address: sponsoredContract.address,
+      abi: sponsoredContract.abi,
+      whitelistedMethods: ['increment'],
+    },
+  });
+  const policy = await dashboard(connection, 'POST', '/paymaster-policy', {
+    apiKey: key,
+    body: {
+      name: 'four hundred',
+      policyType: 'PAYMASTER_SA_LIMIT',
+      policyData: {
+        type: 'PAYMASTER',
+        cycleDuration: { value: 30, unit: 'day' },
+        threshold,
+        thresholdType: 'COUNT',
+      },
+    },
+  });
+  expect(policy).toMatchObject({ status: 200, programmed: 'true' });
+  return key;
+}
