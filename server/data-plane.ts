@@ -73,7 +73,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     view,
     route: createRpcRouter({
       view,
-      calls: createCallRunner({ methods, instruments, log }),
+      calls: createCallRunner({ methods, instruments, log, clock }),
       rateLimiter: createRateLimiter({ clock }),
       requestIds: createRequestIds(),
       trustedProxies: deps.trustedProxies ?? 0,

@@ -20,6 +20,7 @@ import { createHttpServer } from './http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
 import { runChecks, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
+import { createOpenRpc } from './rpc/openrpc.js';
 import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
 
@@ -71,6 +72,7 @@ export function createServer(deps: ServerDeps): Server {
   const { log } = deps;
   const instruments = createInstruments(deps.metrics);
   const dataPlane = deps.roles.includes('rpc') ? createDataPlane({ ...deps, instruments }) : undefined;
+  const openRpc = dataPlane === undefined ? undefined : JSON.stringify(createOpenRpc());
   const dashboard = deps.roles.includes('dashboard') ? createDashboardRole(deps, instruments) : undefined;
   let isStopping = false;
   const checks: readonly ReadinessCheck[] = [
@@ -89,6 +91,8 @@ export function createServer(deps: ServerDeps): Server {
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
     if (dataPlane !== undefined && isRpcPath(request.url ?? '')) return dataPlane.route(request, response);
     if (ops.handle(request, response)) return;
+    if (openRpc !== undefined && request.method === 'GET' && request.url === '/openrpc.json')
+      return answerJson(response, 200, openRpc);
     if (dashboard === undefined) answerNotFound(response);
     else dashboard.app(request, response, () => answerNotFound(response));
   }
@@ -153,7 +157,14 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
 type RequestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 function answerNotFound(response: ServerResponse): void {
-  const body = JSON.stringify({ statusCode: 404, message: 'Not found' });
-  response.writeHead(404, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+  answerJson(response, 404, JSON.stringify({ statusCode: 404, message: 'Not found' }));
+}
+
+function answerJson(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'access-control-allow-origin': '*',
+  });
   response.end(body);
 }

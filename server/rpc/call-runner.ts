@@ -1,11 +1,13 @@
 import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { refusals, type RefusalReason } from '../../core/policy/verdict.js';
+import type { Clock } from '../../core/units/time.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
 import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
 import { renderError } from './errors.js';
 import type { RpcContext, RpcMethod } from './method.js';
 import type { RpcMethods } from './methods.js';
+import { createRequestLog } from './request-log.js';
 
 /** The answer to one call: `body` is a whole JSON-RPC answer, `status` is what a call alone would be answered with. */
 export type CallAnswer = {
@@ -31,17 +33,19 @@ export type CallRunnerDeps = {
   readonly methods: RpcMethods;
   readonly instruments: Pick<Instruments, 'rpcRequests' | 'rpcDuration' | 'refusals'>;
   readonly log: Logger;
+  readonly clock: Clock;
 };
 
 /** Label of every method that is not served: a caller must not be able to make new series. */
 const unknownMethod = 'unknown';
 
-export function createCallRunner({ methods, instruments, log }: CallRunnerDeps): CallRunner {
+export function createCallRunner({ methods, instruments, log, clock }: CallRunnerDeps): CallRunner {
   const served = new Map<string, { readonly method: RpcMethod; readonly meter: Meter }>();
   for (const [name, method] of Object.entries(methods))
     served.set(name, { method, meter: createMeter(instruments, name) });
   const strangers = createMeter(instruments, unknownMethod);
   const refused = bindRefusals(instruments);
+  const requests = createRequestLog({ log, clock });
 
   function answerError(
     id: string,
@@ -57,7 +61,7 @@ export function createCallRunner({ methods, instruments, log }: CallRunnerDeps):
     const code: ErrorCode = isDomainError(error) && !rendered.fault ? error.code : 'INTERNAL';
     if (rendered.fault) log.error('JSON-RPC call failed', { requestId, method, error });
     else if (code === 'UNAVAILABLE')
-      log.warn('JSON-RPC call found something unavailable', {
+      requests.note('warn', 'JSON-RPC call found something unavailable', {
         requestId,
         method,
         reason: rendered.reason,
@@ -99,6 +103,13 @@ export function createCallRunner({ methods, instruments, log }: CallRunnerDeps):
         else {
           meter.count('refused');
           refused.count(result.refusal);
+          requests.note('info', 'not sponsored', {
+            requestId,
+            method: call.method,
+            paymasterId: context.paymaster.paymasterId,
+            reason: result.refusal,
+            detail: result.detail,
+          });
         }
         return { body: renderResult(call.id, result.json), status: 200, refusal: result.refusal };
       } catch (error) {

@@ -13,6 +13,8 @@ export type RpcContext = {
 export type RpcResult = {
   readonly json: string;
   readonly refusal?: RefusalReason;
+  /** What exactly was refused, for the log only: clients are told the reason, owners ask for an explanation. */
+  readonly detail?: string;
   /** Set by methods that sponsor nothing. */
   readonly outcome?: 'answered';
 };

@@ -18,4 +18,5 @@ export function createMethods(deps: MethodDeps) {
   } as const satisfies Record<string, RpcMethod>;
 }
 
+export type ServedMethods = ReturnType<typeof createMethods>;
 export type RpcMethods = Readonly<Record<string, RpcMethod>>;

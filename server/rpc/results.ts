@@ -16,8 +16,8 @@ import type { RpcResult } from './method.js';
  */
 export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
   if (sponsorship.outcome === 'refused') {
-    const { reason, limits } = sponsorship;
-    return { json: `{${head('0x', limits)},"reason":"${reason}"}`, refusal: reason };
+    const { reason, detail, limits } = sponsorship;
+    return { json: `{${head('0x', limits)},"reason":"${reason}"}`, refusal: reason, detail };
   }
   const { profile, op, paymasterAndData } = sponsorship;
   if (profile.entryPointVersion === '0.6') return { json: `{${head(paymasterAndData, op)}}` };

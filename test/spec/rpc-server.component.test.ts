@@ -1,6 +1,10 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
+import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
+import { refusals } from '../../core/policy/verdict.js';
 import { createHttpServer } from '../../server/http-server.js';
+import { rpcErrors } from '../../server/rpc/errors.js';
+import { aPaymasterConfig } from '../build/configs.js';
 import { anOperation, sponsored } from '../build/operations.js';
 import { rpcPath, startRpc } from '../build/rpc.js';
 
@@ -140,6 +144,54 @@ test('metrics show the process and what it serves', async () => {
     expect(text).toContain('paymaster_configs{kind="paymaster"} 1');
     expect(text).toContain('paymaster_ready{check="configs-synced"} 1');
     expect(text).toContain('paymaster_config_confirmed_age_seconds 0');
+  } finally {
+    await host.stop();
+  }
+});
+
+test('the OpenRPC document describes every method, error code and refusal reason', async () => {
+  const host = await startRpc();
+  try {
+    const document = await (await fetch(`${host.origin}/openrpc.json`)).json();
+    const { body } = await host.call('pm_unknown', []);
+    const served = body.error?.message.match(/pm_\w+/g) ?? [];
+    expect(served.length).toBeGreaterThan(0);
+    expect(document.methods.map(({ name }: { name: string }) => name).sort()).toEqual([...served].sort());
+    const codes = new Set(Object.values(rpcErrors).map(({ code }) => code));
+    for (const { errors } of document.methods)
+      expect(new Set(errors.map(({ code }: { code: number }) => code))).toEqual(codes);
+    expect(document.components.schemas.RefusalReason.enum).toEqual(Object.keys(refusals));
+    const text = JSON.stringify(document);
+    for (const [reference, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
+      expect({ reference, known: name !== undefined && name in document.components.schemas }).toEqual({
+        reference,
+        known: true,
+      });
+  } finally {
+    await host.stop();
+  }
+});
+
+test('a refusal is logged with its request id, paymaster and detail, and without the key', async () => {
+  const lines: (LogFields | undefined)[] = [];
+  const log: Logger = {
+    ...silentLogger,
+    info: (_message, fields) => void lines.push(fields),
+    child: () => log,
+  };
+  const host = await startRpc({ log, paymaster: { suspended: true } });
+  try {
+    lines.length = 0;
+    const { headers } = await host.call('pm_sponsorUserOperation', [anOperation(), sponsored]);
+    expect(lines).toEqual([
+      {
+        requestId: headers.get('x-request-id'),
+        method: 'pm_sponsorUserOperation',
+        paymasterId: aPaymasterConfig().paymasterId,
+        reason: 'SUSPENDED',
+        detail: 'the paymaster is suspended',
+      },
+    ]);
   } finally {
     await host.stop();
   }

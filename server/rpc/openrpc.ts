@@ -1,0 +1,94 @@
+import { refusals } from '../../core/policy/verdict.js';
+import { rpcErrors } from './errors.js';
+import type { ServedMethods } from './methods.js';
+import { openRpcSchemas } from './openrpc-schemas.js';
+
+/**
+ * The OpenRPC description of the JSON-RPC API, served at `/openrpc.json`. Error codes and refusal reasons come from the
+ * tables that the code itself answers from; a method that is added does not compile until it is described.
+ */
+export function createOpenRpc(): object {
+  return {
+    openrpc: '1.3.2',
+    info: {
+      title: 'Paymaster JSON-RPC API',
+      version: '1',
+      description:
+        'POST /api/v1/{chainId}/{apiKey} or /api/v2/{chainId}/{apiKey}; without the key in the address it is sent in the ' +
+        'header apiKey. Batches are answered with HTTP 200. Errors of single calls are HTTP 400, 401 (key), 413 (size) or ' +
+        '429 (rate); the forms that name an EntryPoint answer them with HTTP 200.',
+    },
+    methods: Object.entries(descriptions).map(([name, description]) => ({
+      name,
+      paramStructure: 'by-position',
+      errors: errorObjects(),
+      ...description,
+    })),
+    components: { schemas: { ...openRpcSchemas, RefusalReason: refusalSchema() } },
+  };
+}
+
+const operation = parameter('userOp', 'UserOperation');
+const modeObject = parameter('mode', 'Mode');
+const entryPoint = parameter('entryPoint', 'Address');
+const context = { ...parameter('context', 'Context'), required: false };
+const erc7677Params = [operation, entryPoint, parameter('chainId', 'Quantity'), context];
+
+type Description = { readonly summary: string; readonly params: readonly object[]; readonly result: object };
+
+const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
+  pm_sponsorUserOperation: {
+    summary:
+      'Computes paymasterAndData for an operation. Params may also be [userOp, entryPoint, context]: then a refusal is error -32501.',
+    params: [operation, modeObject],
+    result: result('Sponsorship'),
+  },
+  pm_getFeeQuoteOrData: {
+    summary: 'Mode SPONSORED: the same as pm_sponsorUserOperation. Mode ERC20 is not available yet.',
+    params: [operation, modeObject],
+    result: result('Sponsorship'),
+  },
+  pm_getPaymasterStubData: {
+    summary: 'ERC-7677: data of the final shape for gas estimation, signed by nobody. Reserves nothing.',
+    params: erc7677Params,
+    result: result('PaymasterFields'),
+  },
+  pm_getPaymasterData: {
+    summary: 'ERC-7677: signed data for exactly the gas limits of the operation.',
+    params: erc7677Params,
+    result: result('PaymasterFields'),
+  },
+  pm_explainSponsorship: {
+    summary:
+      'Every rule, call, counter and deposit that decides about an operation, and what would make it pass. Needs the header authToken.',
+    params: [operation, parameter('mode', 'ExplainMode')],
+    result: result('Explanation'),
+  },
+};
+
+function parameter(name: string, schema: string) {
+  return { name, required: true, schema: { $ref: `#/components/schemas/${schema}` } };
+}
+
+function result(schema: string): object {
+  return { name: 'result', schema: { $ref: `#/components/schemas/${schema}` } };
+}
+
+/** Every code once; what tells equal codes apart is `data.reason`. */
+function errorObjects(): readonly object[] {
+  const reasons = Map.groupBy(Object.entries(rpcErrors), ([, { code }]) => code);
+  return [...reasons].map(([code, rows]) => ({
+    code,
+    message: code === -32603 ? 'INTERNAL' : rows.map(([name]) => name).join(', '),
+    data: { $ref: '#/components/schemas/ErrorData' },
+  }));
+}
+
+function refusalSchema(): object {
+  const rows = Object.entries(refusals);
+  return {
+    type: 'string',
+    enum: rows.map(([reason]) => reason),
+    description: rows.map(([reason, text]) => `${reason}: ${text}`).join('\n'),
+  };
+}

@@ -1,0 +1,38 @@
+import type { LogFields, Logger } from '../../core/log.js';
+import type { Clock } from '../../core/units/time.js';
+
+/**
+ * Lines about single requests, at most so many a second: a line costs a tenth of a signature, and whoever sends requests
+ * must not decide how large the log grows. What is left out is counted and said in the next line that is written.
+ */
+export type RequestLog = { note(level: 'info' | 'warn', message: string, fields: LogFields): void };
+
+const linesPerSecond = 20;
+
+export function createRequestLog({
+  log,
+  clock,
+}: {
+  readonly log: Logger;
+  readonly clock: Clock;
+}): RequestLog {
+  let second = 0;
+  let written = 0;
+  let leftOut = 0;
+  return {
+    note(level, message, fields) {
+      const now = Math.floor(clock.now() / 1000);
+      if (now !== second) {
+        second = now;
+        written = 0;
+      }
+      if (written >= linesPerSecond) {
+        leftOut += 1;
+        return;
+      }
+      written += 1;
+      log[level](message, leftOut === 0 ? fields : { ...fields, linesLeftOut: leftOut });
+      leftOut = 0;
+    },
+  };
+}
