@@ -1,4 +1,5 @@
-import type { AccountId, Reservation } from '../../core/policy/usage-store.js';
+import type { AccountBalance, AccountId, FollowerStep, Reservation } from '../../core/policy/usage-store.js';
+import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import type { Settlement } from './settlement.js';
 
@@ -41,6 +42,25 @@ export function charges(unsettled: Settlement): ReadonlyMap<string, bigint> {
     sums.set(name, (sums.get(name) ?? 0n) + operation.actualGasCost);
   }
   return sums;
+}
+
+/**
+ * Balances for a step. One that cannot be read any more is written as read at the beginning of time: too old for every
+ * request, so that nothing is promised on a figure from before the settlements of this step.
+ */
+export function stepBalances(
+  accounts: readonly AccountId[],
+  balances: ReadonlyMap<string, Gwei>,
+  known: readonly AccountBalance[],
+  readAt: EpochMs,
+): FollowerStep['balances'] {
+  const lost = new Set(known.filter(({ balance }) => balance !== undefined).map(accountName));
+  return accounts.flatMap((account) => {
+    const name = accountName(account);
+    const balance = balances.get(name);
+    if (balance !== undefined) return [{ ...account, balance, readAt }];
+    return lost.has(name) ? [{ ...account, balance: gwei(0), readAt: 0 as EpochMs }] : [];
+  });
 }
 
 /** Gwei that orphaned operations may still take from each account. */

@@ -3,16 +3,10 @@ import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import type {
-  AccountBalance,
-  AccountId,
-  Cursor,
-  FollowerStep,
-  UsageStore,
-} from '../../core/policy/usage-store.js';
+import type { AccountBalance, AccountId, Cursor, UsageStore } from '../../core/policy/usage-store.js';
 import { toSeconds, type Clock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
-import { gwei, gweiCeil, type Gwei } from '../../core/units/wei.js';
-import { accountName, charges, orphanedNeeds } from './balances.js';
+import { gwei, gweiCeil } from '../../core/units/wei.js';
+import { accountName, charges, orphanedNeeds, stepBalances } from './balances.js';
 import { History } from './history.js';
 import { Scanner } from './scan.js';
 import { contested, expired, settle, type MinedOperation, type Settlement } from './settlement.js';
@@ -278,25 +272,6 @@ export class ChainFollower {
 }
 
 const idle: Round = { cursor: undefined, settled: 0, released: 0, isComplete: true };
-
-/**
- * Balances for a step. One that cannot be read any more is written as read at the beginning of time: too old for every
- * request, so that nothing is promised on a figure from before the settlements of this step.
- */
-function stepBalances(
-  accounts: readonly AccountId[],
-  balances: ReadonlyMap<string, Gwei>,
-  known: readonly AccountBalance[],
-  readAt: EpochMs,
-): FollowerStep['balances'] {
-  const lost = new Set(known.filter(({ balance }) => balance !== undefined).map(accountName));
-  return accounts.flatMap((account) => {
-    const name = accountName(account);
-    const balance = balances.get(name);
-    if (balance !== undefined) return [{ ...account, balance, readAt }];
-    return lost.has(name) ? [{ ...account, balance: gwei(0), readAt: 0 as EpochMs }] : [];
-  });
-}
 
 async function stands({ chain }: Source, cursor: Cursor, head: Block): Promise<boolean> {
   if (cursor.blockNumber > head.number) return false;

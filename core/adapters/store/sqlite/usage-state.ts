@@ -1,18 +1,15 @@
 import { DomainError } from '../../../errors.js';
 import { windowAt, windowEnd } from '../../../policy/spending-limit/cycle.js';
 import type {
-  AccountBalance,
   AccountId,
   LimitShare,
   PeekResult,
-  Reservation,
   ReservationKey,
   ReserveRequest,
   ReserveResult,
 } from '../../../policy/usage-store.js';
 import type { AddressKey } from '../../../units/address.js';
 import type { EpochMs } from '../../../units/time.js';
-import { gwei } from '../../../units/wei.js';
 import {
   ChainBook,
   slotOf,
@@ -22,16 +19,10 @@ import {
   type Name,
   type PaymasterBook,
 } from './usage-books.js';
-import {
-  CounterBook,
-  counterName,
-  newCounter,
-  hold,
-  unhold,
-  type Counter,
-  type Window,
-} from './usage-counters.js';
+import { CounterBook, newCounter, hold, unhold, type Counter, type Window } from './usage-counters.js';
+import { heldCost, heldNeed, raised } from './usage-holdings.js';
 import type { Op } from './usage-ops.js';
+import { balanceOf, findAccount } from './usage-views.js';
 
 /** A decision that was carried out in memory; `undo` it unless its commit succeeds. */
 export type Change = { readonly chain: ChainBook; readonly entry: Entry; readonly former: Entry | undefined };
@@ -273,30 +264,6 @@ export class UsageState {
   }
 }
 
-/**
- * The reservation that stands after its operation was promised again: it keeps what it holds, raised to the larger
- * amounts, since the earlier signature stays valid.
- */
-function raised(former: Entry, asked: Entry): Entry {
-  const [counters, costs] = union(former.counters, former.costs, asked.counters, asked.costs);
-  const [accounts, needs] = union(former.accounts, former.needs, asked.accounts, asked.needs);
-  const validUntil = former.validUntil > asked.validUntil ? former.validUntil : asked.validUntil;
-  return { ...asked, counters, costs, accounts, needs, validUntil, userOpHash: former.userOpHash };
-}
-
-function union<T>(
-  held: readonly T[],
-  heldAmounts: readonly number[],
-  asked: readonly T[],
-  askedAmounts: readonly number[],
-): [T[], number[]] {
-  const amounts = new Map<T, number>();
-  for (let i = 0; i < held.length; i++) amounts.set(held[i]!, heldAmounts[i]!);
-  for (let i = 0; i < asked.length; i++)
-    amounts.set(asked[i]!, Math.max(amounts.get(asked[i]!) ?? 0, askedAmounts[i]!));
-  return [[...amounts.keys()], [...amounts.values()]];
-}
-
 function isSameCounter(a: LimitShare, b: LimitShare): boolean {
   return a.policyId === b.policyId && a.subject === b.subject && a.startMs === b.startMs && a.unit === b.unit;
 }
@@ -305,63 +272,10 @@ function listedTwice(what: string): DomainError {
   return new DomainError('INTERNAL', `a reservation names ${what} twice`);
 }
 
-function heldCost(entry: Entry | undefined, counter: Counter): number {
-  if (entry === undefined) return 0;
-  const index = entry.counters.indexOf(counter);
-  return index < 0 ? 0 : entry.costs[index]!;
-}
-
-function heldNeed(entry: Entry | undefined, account: Account): number {
-  if (entry === undefined) return 0;
-  const index = entry.accounts.indexOf(account);
-  return index < 0 ? 0 : entry.needs[index]!;
-}
-
-export function findAccount(chain: ChainBook, share: AccountId): Account | undefined {
-  return chain.accounts.get(share.contract)?.get(share.fundingAddress ?? '');
-}
-
-export function balanceOf(share: AccountId, account: Account | undefined): AccountBalance {
-  return {
-    contract: share.contract,
-    ...(share.fundingAddress === undefined ? {} : { fundingAddress: share.fundingAddress }),
-    balance: account?.balance,
-    reserved: gwei(account?.reserved ?? 0),
-    readAt: account?.readAt,
-  };
-}
-
 function depositUnknown(share: AccountId, why: string): DomainError {
   const account = share.fundingAddress === undefined ? 'deposit' : `balance of ${share.fundingAddress}`;
   return new DomainError('UNAVAILABLE', `the ${account} in contract ${share.contract} ${why}`, {
     reason: 'DEPOSIT_UNKNOWN',
     retryAfterSeconds: 1,
   });
-}
-
-export function reservationOf(chainId: number, entry: Entry): Reservation {
-  return {
-    key: {
-      chainId,
-      paymasterId: entry.paymaster.name.text,
-      entryPoint: entry.entryPoint.text,
-      sender: entry.sender,
-      nonce: entry.nonce,
-    },
-    contract: entry.contract.text,
-    mode: entry.mode,
-    fundingAddress: entry.funding?.text,
-    validUntil: entry.validUntil,
-    userOpHash: entry.userOpHash,
-    limits: entry.counters.map((counter, i) => ({
-      counter: counterName(counter),
-      unit: counter.window.unit,
-      cost: entry.costs[i]!,
-    })),
-    accounts: entry.accounts.map((account, i) => ({
-      contract: account.contract.text,
-      ...(account.funding === undefined ? {} : { fundingAddress: account.funding.text }),
-      need: gwei(entry.needs[i]!),
-    })),
-  };
 }

@@ -11,11 +11,12 @@ import type {
 import type { Hex } from '../../../units/hex.js';
 import type { Clock } from '../../../units/time.js';
 import type { Entry } from './usage-books.js';
-import { applyOp, balanceOp, cursorOp, dropOp, encodeReservation } from './usage-image.js';
+import { applyOp, balanceOp, encodeReservation } from './usage-image.js';
 import { openUsageJournal, type Durability, type UsageJournal } from './usage-journal.js';
 import { parseOps, type Op } from './usage-ops.js';
-import { balanceOf, findAccount, reservationOf, reserved, UsageState, type Change } from './usage-state.js';
-import type { Counter } from './usage-counters.js';
+import { reserved, UsageState, type Change } from './usage-state.js';
+import { stepOps } from './usage-step.js';
+import { balanceOf, findAccount, reservationOf } from './usage-views.js';
 import { UsageFullness } from './usage-fullness.js';
 import { UsageUpkeep } from './usage-upkeep.js';
 
@@ -163,40 +164,8 @@ class JournalledUsageStore implements UsageStore {
 
   async advance(step: FollowerStep): Promise<boolean> {
     this.#settle();
-    const chain = this.#state.chain(step.chainId);
-    if (!isSameCursor(chain.cursor, step.expected)) return false;
-    const ops: Op[] = [];
-    const used = new Map<Counter, number>();
-    const ended = new Set<Entry>();
-    for (const { key, actualCost } of step.settled) {
-      const entry = this.#state.find(key);
-      if (entry === undefined || ended.has(entry)) continue;
-      ended.add(entry);
-      for (const [i, counter] of entry.counters.entries()) {
-        const cost = counter.window.unit === 'COUNT' ? entry.costs[i]! : actualCost;
-        used.set(counter, (used.get(counter) ?? counter.used) + cost);
-      }
-      ops.push(dropOp(step.chainId, entry));
-    }
-    for (const { key, validUntil } of step.released) {
-      const entry = this.#state.find(key);
-      if (entry !== undefined && entry.validUntil <= validUntil) ops.push(dropOp(step.chainId, entry));
-    }
-    for (const { contract, fundingAddress, balance, readAt } of step.balances) {
-      const names = this.#state.addresses;
-      const funding = fundingAddress === undefined ? undefined : names.of(fundingAddress);
-      ops.push(
-        balanceOp(step.chainId, { contract: names.of(contract), funding, balance, readAt, reserved: 0 }),
-      );
-    }
-    // Use before drops: a counter that nothing holds and nothing used is taken out of its window.
-    const usedOps = Array.from(used, ([{ window, subject }, amount]): Op => [
-      'c',
-      window.id,
-      subject,
-      amount,
-    ]);
-    this.#carryOut([...usedOps, ...ops, cursorOp(step.chainId, step.next)]);
+    if (!isSameCursor(this.#state.chain(step.chainId).cursor, step.expected)) return false;
+    this.#carryOut(stepOps(this.#state, step));
     return true;
   }
 
