@@ -98,6 +98,11 @@ export async function aFollowed(config: ChainConfig = aChainConfig()) {
     reconfigure: (changed: ChainConfig) => {
       current = changed;
     },
+    /** Empty blocks, and the time that they take on the chain and on the clock. */
+    pass: (blocks: number) => {
+      chain.mineEmpty(blocks);
+      clock.advance(blocks * 12_000);
+    },
     stop: async () => {
       await usage.stop();
       directory.remove();

@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { chainId, contract, entryPoint, funding } from '../conformance/usage-requests.js';
+import { depositOf, walletOf } from '../fakes/chain.js';
+import {
+  accountsOf,
+  aFollowed,
+  anOperation,
+  aPromise,
+  gweiInWei,
+  otherFunding,
+  type Followed,
+} from './followed.js';
+
+let it: Followed;
+beforeEach(async () => {
+  it = await aFollowed();
+});
+
+const reserved = { outcome: 'reserved' };
+
+describe('balances', () => {
+  test('a withdrawal that the head shows counts at once, a deposit when it is confirmed', async () => {
+    it.chain.mine({ transfers: [[walletOf(contract, funding), -300n * gweiInWei]] });
+    await it.follower.round();
+    expect(await accountsOf(it)).toEqual([
+      [1000, 0],
+      [700, 0],
+    ]);
+    it.chain.mine({ transfers: [[depositOf(entryPoint, contract), 500n * gweiInWei]] });
+    await it.follower.round();
+    expect(await accountsOf(it)).toMatchObject([
+      [1000, 0],
+      [700, 0],
+    ]);
+    it.pass(2);
+    await it.follower.round();
+    expect(await accountsOf(it)).toMatchObject([
+      [1500, 0],
+      [700, 0],
+    ]);
+  });
+
+  test('a charge that is not settled yet is not taken from the deposit twice', async () => {
+    await it.usage.reserve(aPromise(600));
+    it.chain.mine({ operations: [anOperation(590)] });
+    await it.follower.round();
+    const [deposit] = await accountsOf(it);
+    expect(deposit).toEqual([1000, 600]);
+    expect(
+      await it.usage.reserve(
+        aPromise(400, { key: { nonce: 1n }, accounts: aPromise(400).accounts.slice(0, 1) }),
+      ),
+    ).toEqual(reserved);
+  });
+
+  test('an operation that nobody reserved is taken from the deposit as soon as the head shows it', async () => {
+    it.chain.mine({ operations: [anOperation(250)] });
+    await it.follower.round();
+    expect(await accountsOf(it)).toEqual([
+      [750, 0],
+      [750, 0],
+    ]);
+  });
+
+  test('balances of an idle chain stay fresh', async () => {
+    it.clock.advance(61_000);
+    expect((await it.follower.round()).cursor).toBeDefined();
+    const request = aPromise(1, { depositMaxAgeMs: 1000 });
+    expect(await it.usage.reserve(request)).toEqual(reserved);
+  });
+
+  test('a new funding wallet is read at once, and the round does not overwrite what it finds later', async () => {
+    const wallet = otherFunding;
+    it.chain.mine({ transfers: [[walletOf(contract, wallet), 70n * gweiInWei]] });
+    it.pass(2);
+    const request = aPromise(50, { fundingAddress: wallet });
+    await expect(it.usage.reserve(request)).rejects.toMatchObject({ details: { reason: 'DEPOSIT_UNKNOWN' } });
+    await it.follower.ensureAccount({ contract, fundingAddress: wallet });
+    expect(await it.usage.reserve(request)).toEqual(reserved);
+    it.chain.mine({ transfers: [[walletOf(contract, wallet), -70n * gweiInWei]] });
+    await it.follower.ensureAccount({ contract, fundingAddress: wallet });
+    await it.follower.round();
+    expect(await it.usage.reserve(aPromise(1, { fundingAddress: wallet, key: { nonce: 1n } }))).toMatchObject(
+      {
+        outcome: 'deposit',
+        balance: 0,
+        reserved: 50,
+      },
+    );
+  });
+
+  test('a contract that cannot be read any more makes its balances unknown and no others', async () => {
+    it.chain.broken.add(funding);
+    it.pass(1);
+    await it.follower.round();
+    const aged = { depositMaxAgeMs: 900_000 };
+    await expect(it.usage.reserve(aPromise(1, aged))).rejects.toMatchObject({
+      details: { reason: 'DEPOSIT_UNKNOWN' },
+    });
+    expect(
+      await it.usage.reserve(aPromise(1, { ...aged, accounts: aPromise(1).accounts.slice(0, 1) })),
+    ).toEqual(reserved);
+    it.chain.broken.clear();
+    it.pass(1);
+    await it.follower.round();
+    expect(await it.usage.reserve(aPromise(1, { ...aged, key: { nonce: 1n } }))).toEqual(reserved);
+  });
+
+  test('an account that was never readable stays unknown', async () => {
+    const wallet = otherFunding;
+    it.chain.broken.add(wallet);
+    it.watch([{ contract, fundingAddress: wallet }]);
+    it.pass(1);
+    await it.follower.round();
+    await it.follower.ensureAccount({ contract, fundingAddress: wallet });
+    const accounts = await it.usage.accounts(chainId);
+    expect(accounts.map(({ fundingAddress }) => fundingAddress)).toEqual([undefined, funding]);
+  });
+});
+
+test('a wallet that nobody uses any more is not read, unless something is promised on it', async () => {
+  await it.usage.reserve(aPromise(10));
+  it.watch([]);
+  const readAt = async () =>
+    (await it.usage.accounts(chainId)).find(({ fundingAddress }) => fundingAddress === funding)?.readAt;
+  it.pass(1);
+  await it.follower.round();
+  expect(await readAt()).toBe(it.clock.now());
+  it.chain.mine({ operations: [anOperation(10)] });
+  it.pass(2);
+  await it.follower.round();
+  const last = await readAt();
+  it.pass(10);
+  await it.follower.round();
+  expect(await readAt()).toBe(last);
+});
