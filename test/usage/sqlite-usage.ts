@@ -57,7 +57,7 @@ export async function createSqliteHarness(): Promise<UsageHarness> {
 }
 
 /** A store whose journal can be made to fail: before the row is written, or after it. */
-export function createFaultyStore(path: string, clock: ReturnType<typeof aClock>) {
+export function createFaultyStore(path: string, clock: ReturnType<typeof aClock>, compactAtBytes = 1 << 22) {
   const journal = openUsageJournal(path, 'process');
   let failing: 'no' | 'before' | 'after' = 'no';
   const faulty: UsageJournal = {
@@ -74,7 +74,7 @@ export function createFaultyStore(path: string, clock: ReturnType<typeof aClock>
     ping: () => journal.ping(),
     close: () => journal.close(),
   };
-  const store = createJournalledUsageStore({ journal: faulty, clock, log: silentLogger });
+  const store = createJournalledUsageStore({ journal: faulty, clock, log: silentLogger, compactAtBytes });
   return {
     store,
     journal,

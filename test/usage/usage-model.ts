@@ -40,6 +40,12 @@ export class UsageModel {
     return 'reserved';
   }
 
+  /** A request that came to nothing has still shown the store a newer config. */
+  see({ key, configGeneration }: ReserveRequest): void {
+    const seen = this.#generations.get(key.paymasterId) ?? 0;
+    this.#generations.set(key.paymasterId, Math.max(seen, configGeneration));
+  }
+
   settle(id: string, actualCost: number): void {
     for (const [counter, cost] of this.promised.get(id)?.costs ?? [])
       this.#settled.push({ counter, amount: counter.startsWith('COUNT') ? cost : actualCost });

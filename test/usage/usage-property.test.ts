@@ -2,9 +2,7 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
-import { silentLogger } from '../../core/log.js';
-import type { Cursor, LimitShare, ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
+import type { Cursor, LimitShare, ReserveRequest } from '../../core/policy/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
 import {
@@ -19,12 +17,13 @@ import {
   hourMs,
   seconds,
 } from '../conformance/usage-requests.js';
-import { aClock, aDirectory } from './sqlite-usage.js';
+import { aClock, aDirectory, createFaultyStore } from './sqlite-usage.js';
 import { counterName, operationName, summary, UsageModel } from './usage-model.js';
 
 type Ask = { readonly pm: 0 | 1; readonly sender: number; readonly nonce: number; readonly cost: number };
 type Step =
   | { readonly do: 'ask'; readonly asks: readonly Ask[]; readonly isStale: boolean }
+  | { readonly do: 'fail'; readonly asks: readonly Ask[] }
   | { readonly do: 'update'; readonly policy: number; readonly threshold: number }
   | { readonly do: 'pause'; readonly policy: number }
   | { readonly do: 'clock'; readonly minutes: number }
@@ -75,7 +74,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Limits of every kind, over both paymasters; `index` picks the policy. */
 type Policy = { start: number; threshold: number; isPaused: boolean };
 
-test('no interleaving of requests, updates, pauses, clock steps, settlements, restarts and crashes exceeds a limit or loses a reservation', async () => {
+test('no interleaving of requests, updates, pauses, clock steps, settlements, failing commits, restarts and crashes exceeds a limit or loses a reservation', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 45 }), fc.constantFrom(300, 1 << 22), run),
     { numRuns: 150 },
@@ -87,15 +86,8 @@ async function run(steps: readonly Step[], compactAtBytes: number): Promise<void
   const start = clock.now();
   let newest: number = start;
   const directories = [aDirectory()];
-  const open = (): UsageStore =>
-    createSqliteUsageStore({
-      path: join(directories.at(-1)!.path, 'usage.db'),
-      clock,
-      log: silentLogger,
-      durability: 'process',
-      compactAtBytes,
-    });
-  let store = open();
+  const open = () => createFaultyStore(join(directories.at(-1)!.path, 'usage.db'), clock, compactAtBytes);
+  let { store, fail } = open();
   let cursor: Cursor | undefined;
   const model = new UsageModel();
   const policies: Policy[] = [30, 4, 200, 90].map((threshold) => ({ start, threshold, isPaused: false }));
@@ -178,6 +170,19 @@ async function run(steps: readonly Step[], compactAtBytes: number): Promise<void
           expect(answers.map(({ outcome }) => outcome)).toEqual(expected);
           break;
         }
+        case 'fail': {
+          const requests = now.asks.map((one) => requestOf(one, false));
+          fail('before');
+          const answers = await Promise.allSettled(requests.map((request) => store.reserve(request)));
+          fail('no');
+          for (const request of requests) model.see(request);
+          // What the store has seen is durable with its next commit, whatever that is about.
+          await advance({});
+          expect(
+            answers.filter((one) => one.status === 'fulfilled' && one.value.outcome === 'reserved'),
+          ).toEqual([]);
+          break;
+        }
         case 'update':
           policies[now.policy] = { ...policies[now.policy]!, start: clock.now(), threshold: now.threshold };
           generation += 1;
@@ -206,7 +211,7 @@ async function run(steps: readonly Step[], compactAtBytes: number): Promise<void
           break;
         case 'restart':
           await store.stop();
-          store = open();
+          ({ store, fail } = open());
           break;
         case 'crash': {
           // The files as a killed process leaves them, also in the middle of writing an image.
@@ -216,7 +221,7 @@ async function run(steps: readonly Step[], compactAtBytes: number): Promise<void
             if (existsSync(join(from, file)))
               copyFileSync(join(from, file), join(directories.at(-1)!.path, file));
           await store.stop();
-          store = open();
+          ({ store, fail } = open());
           break;
         }
       }
