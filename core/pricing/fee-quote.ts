@@ -1,0 +1,91 @@
+import type { FeeTokenSpec } from '../resources/fee-token.js';
+import type { EpochSeconds } from '../units/time.js';
+import { formatDecimal } from '../units/wei.js';
+import { divideUp } from './premium.js';
+import type { Price } from './price-source.js';
+
+/** How long a quote is good for. What is signed later is priced anew. */
+export const quoteLifeSeconds = 120;
+
+/** Element of `feeQuotes`, as clients read it. */
+export type FeeQuote = {
+  readonly symbol: string;
+  readonly decimal: number;
+  readonly tokenAddress: string;
+  /** Whole tokens, worst case, premium included; clients approve `ceil(maxGasFee * 10^decimal)`. */
+  readonly maxGasFee: number;
+  /** The same in US dollars; absent where no price source of the chain knows dollars. */
+  readonly maxGasFeeUSD?: number;
+  /** Token base units per native coin, without the premium. */
+  readonly exchangeRate: number;
+  readonly premiumPercentage: string;
+  /** Unix seconds. */
+  readonly validUntil: number;
+  /** Empty when the FeeToken has none. */
+  readonly logoUrl: string;
+};
+
+export type FeeQuoteTerms = {
+  readonly token: FeeTokenSpec;
+  readonly price: Pick<Price, 'rate'>;
+  /** The most that the contract can take, in token base units, premium included. */
+  readonly maxCharge: bigint;
+  /** As in {@link Price}; undefined where nobody knows. */
+  readonly usdPerNative: bigint | undefined;
+  readonly validUntil: EpochSeconds;
+};
+
+/** Renders a quote. The only place where token amounts become floats; every figure is rounded up. */
+export function renderFeeQuote({
+  token,
+  price,
+  maxCharge,
+  usdPerNative,
+  validUntil,
+}: FeeQuoteTerms): FeeQuote {
+  return {
+    symbol: token.symbol,
+    decimal: token.decimals,
+    tokenAddress: token.address,
+    maxGasFee: roundUpToNumber(maxCharge, token.decimals),
+    ...(usdPerNative === undefined
+      ? {}
+      : { maxGasFeeUSD: roundUpToNumber(divideUp(maxCharge * usdPerNative, price.rate), usdDecimals) }),
+    exchangeRate: roundUpToNumber(price.rate, 0),
+    premiumPercentage: token.premiumPercentage ?? '0',
+    validUntil,
+    logoUrl: token.logoUrl ?? '',
+  };
+}
+
+const usdDecimals = 18;
+
+/** JavaScript writes smaller numbers with an exponent, which clients that read the text refuse. */
+const leastPlainExponent = 6;
+
+/** Every decimal text of so many digits is told apart by a double, and comes back as the same text. */
+const exactDigits = 15;
+
+/**
+ * The number whose text is `amount / 10^decimals`, rounded up to 15 significant digits and to no less than 0.000001, so
+ * that it is written without an exponent up to 1e21. Neither its text nor the product `number * 10^decimals` that
+ * clients compute in floats ever falls below `amount`: where float arithmetic would, the next digit is taken.
+ */
+export function roundUpToNumber(amount: bigint, decimals: number): number {
+  if (amount === 0n) return 0;
+  const digits = amount.toString().length;
+  const dropped = Math.max(digits - exactDigits, decimals - leastPlainExponent - exactDigits, 0);
+  const least = decimals > leastPlainExponent ? 10n ** BigInt(decimals - leastPlainExponent) : 1n;
+  const step = 10n ** BigInt(dropped);
+  let rounded = divideUp(amount < least ? least : amount, step) * step;
+  for (;;) {
+    const number = Number(formatDecimal(rounded, decimals));
+    if (floatProduct(number, decimals) >= amount) return number;
+    rounded += step;
+  }
+}
+
+/** What clients approve. */
+function floatProduct(number: number, decimals: number): bigint {
+  return BigInt(Math.ceil(number * 10 ** decimals));
+}

@@ -1,0 +1,25 @@
+import { parseDecimal } from '../units/wei.js';
+
+/** Parts per million that stand for "no premium": a markup of 1,130,000 is a premium of 13 %. */
+export const markupBase = 1_000_000n;
+
+/**
+ * Premium as the markup that contracts multiply by: `"13"` → 1130000n, `"7.5"` → 1075000n. Exact, since a premium has at
+ * most 4 decimals; default no premium. Throws RangeError for other text.
+ */
+export function markupOf(premiumPercentage: string | undefined): bigint {
+  return markupBase + parseDecimal(premiumPercentage ?? '0', 4);
+}
+
+/**
+ * A rate with the premium in it, rounded up: for contracts that know no markup. It stands in the signed rate or in the
+ * markup, never in both.
+ */
+export function rateWithPremium(rate: bigint, premiumPercentage: string | undefined): bigint {
+  return divideUp(rate * markupOf(premiumPercentage), markupBase);
+}
+
+/** Quotient of non-negative integers, rounded up. */
+export function divideUp(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor;
+}
