@@ -31,10 +31,11 @@ format: install ## Format the sources
 lint: build ## Lint with type information
 	@$(BIN)/oxlint --type-aware
 
-generate: build ## Write crds/, contracts/artifacts/ and the dev chain's part of examples/quickstart/
+generate: build ## Write crds/, contracts/artifacts/, the dev chain's part of examples/quickstart/, what is rendered from charts/
 	@$(NODE) contracts/build.mjs
 	@$(NODE) dist/operator/generate.js
 	@$(NODE) dist/server/standalone/generate-quickstart.js
+	@$(NODE) hack/charts/generate.mjs
 
 contracts: install ## Compile the Solidity sources
 	@$(NODE) contracts/build.mjs
@@ -43,6 +44,7 @@ verify: build ## Fail when a generated file is not current
 	@$(NODE) contracts/build.mjs --check
 	@$(NODE) dist/operator/generate.js --check
 	@$(NODE) dist/server/standalone/generate-quickstart.js --check
+	@$(NODE) hack/charts/generate.mjs --check
 
 check: install ## Format check, lint, build, generated files current, tests
 	@$(BIN)/prettier --log-level warn --check .

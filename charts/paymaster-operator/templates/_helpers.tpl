@@ -1,0 +1,78 @@
+{{- define "paymaster.name" -}}
+{{- default "paymaster" .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "paymaster.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "paymaster.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "paymaster.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels of an object. Call with (dict "root" $ "component" "rpc"). */}}
+{{- define "paymaster.labels" -}}
+{{ include "paymaster.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: paymaster-operator
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "paymaster.selector" -}}
+app.kubernetes.io/name: {{ include "paymaster.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "paymaster.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Name of a cluster-scoped object: two releases in two namespaces must not share it. */}}
+{{- define "paymaster.clusterName" -}}
+{{ .root.Release.Namespace }}-{{ include "paymaster.fullname" .root }}-{{ .name }}
+{{- end -}}
+
+{{- define "paymaster.usageStoreUrl" -}}
+{{- if .Values.usageStore.url -}}
+{{- .Values.usageStore.url -}}
+{{- else if .Values.redis.enabled -}}
+redis://{{ include "paymaster.fullname" . }}-redis:6379
+{{- else -}}
+{{- fail "usageStore.url must be the address of a Redis 7, e.g. redis://redis:6379; for a trial set redis.enabled=true instead" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "paymaster.publicRpcUrl" -}}
+{{- if .Values.publicRpcUrl -}}
+{{- .Values.publicRpcUrl | trimSuffix "/" -}}
+{{- else -}}
+http://{{ include "paymaster.fullname" . }}-rpc.{{ .Release.Namespace }}.svc:{{ .Values.rpc.service.port }}
+{{- end -}}
+{{- end -}}
+
+{{/* Ready for a namespace that enforces the restricted Pod Security standard. */}}
+{{- define "paymaster.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+fsGroup: 1000
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "paymaster.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}

@@ -1,0 +1,227 @@
+{{/*
+The Deployment of one component: all three run the same image with another entry point.
+Call with (dict "root" $ "component" "rpc" "entryPoint" "dist/server/main.js" "values" .Values.rpc "replicas" 3).
+*/}}
+{{- define "paymaster.deployment" -}}
+{{- $root := .root -}}
+{{- $values := .values -}}
+{{- $isServer := ne .component "operator" -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "paymaster.fullname" $root }}-{{ .component }}
+  namespace: {{ $root.Release.Namespace }}
+  labels: {{- include "paymaster.labels" . | nindent 4 }}
+spec:
+  {{- if .replicas }}
+  replicas: {{ .replicas }}
+  {{- end }}
+  revisionHistoryLimit: 5
+  strategy:
+    type: RollingUpdate
+    # A new replica is ready before an old one goes: nobody waits for a roll-out.
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+  selector:
+    matchLabels: {{- include "paymaster.selector" . | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- include "paymaster.labels" . | nindent 8 }}
+        {{- with $values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      annotations:
+        kubectl.kubernetes.io/default-container: {{ .component }}
+        {{- with $values.podAnnotations }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+    spec:
+      serviceAccountName: {{ include "paymaster.fullname" $root }}-{{ .component }}
+      enableServiceLinks: false
+      {{- with $root.Values.imagePullSecrets }}
+      imagePullSecrets: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext: {{- include "paymaster.podSecurityContext" $root | nindent 8 }}
+      terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
+      {{- with $values.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      {{- with $values.nodeSelector }}
+      nodeSelector: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.tolerations }}
+      tolerations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.affinity }}
+      affinity: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      topologySpreadConstraints:
+        {{- range $key := list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+        - maxSkew: 1
+          topologyKey: {{ $key }}
+          whenUnsatisfiable: ScheduleAnyway
+          # Counted per roll-out, so that old replicas do not push new ones aside.
+          matchLabelKeys: [pod-template-hash]
+          labelSelector:
+            matchLabels: {{- include "paymaster.selector" $ | nindent 14 }}
+        {{- end }}
+      containers:
+        - name: {{ .component }}
+          image: {{ include "paymaster.image" $root }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args: [{{ .entryPoint }}]
+          securityContext: {{- include "paymaster.containerSecurityContext" $root | nindent 12 }}
+          ports:
+            - { name: http, containerPort: 8080, protocol: TCP }
+          env: {{- include (printf "paymaster.env.%s" (ternary "server" "operator" $isServer)) . | nindent 12 }}
+            {{- with $values.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          resources: {{- toYaml $values.resources | nindent 12 }}
+          # A start may wait for a store; from then on a process is restarted only when its event loop is stuck.
+          startupProbe:
+            httpGet: { path: /healthz, port: http }
+            periodSeconds: 2
+            failureThreshold: 60
+            timeoutSeconds: 2
+          livenessProbe:
+            httpGet: { path: /healthz, port: http }
+            periodSeconds: 10
+            failureThreshold: 6
+            timeoutSeconds: 5
+          readinessProbe:
+            httpGet: { path: /readyz, port: http }
+            periodSeconds: 3
+            failureThreshold: 2
+            timeoutSeconds: 3
+          {{- if $isServer }}
+          lifecycle:
+            # Requests keep coming until every node has withdrawn the endpoint.
+            preStop: { sleep: { seconds: {{ $values.preStopSeconds }} } }
+          {{- end }}
+          volumeMounts:
+            - { name: tmp, mountPath: /tmp }
+            - { name: master-keys, mountPath: /etc/paymaster/keys, readOnly: true }
+            {{- if ne .component "dashboard" }}
+            - { name: signers, mountPath: /etc/paymaster/signers, readOnly: true }
+            - { name: chain-urls, mountPath: /etc/paymaster/chains, readOnly: true }
+            {{- end }}
+            {{- if eq .component "rpc" }}
+            - { name: snapshots, mountPath: /var/lib/paymaster }
+            {{- end }}
+            {{- if and $isServer $root.Values.usageStore.passwordSecretName }}
+            - { name: usage-store, mountPath: /etc/paymaster/usage-store, readOnly: true }
+            {{- end }}
+      volumes:
+        - name: tmp
+          emptyDir: { sizeLimit: 64Mi }
+        - name: master-keys
+          secret:
+            secretName: {{ $root.Values.masterKeys.secretName }}
+            defaultMode: 0440
+            {{- if eq .component "rpc" }}
+            # Keys of paymasters are checked by their hash: only webhook calls are signed here.
+            items: [{ key: webhook-master.key, path: webhook-master.key }]
+            {{- end }}
+        {{- if ne .component "dashboard" }}
+        - name: signers
+          secret: { secretName: {{ $root.Values.signers.secretName }}, defaultMode: 0440, optional: true }
+        - name: chain-urls
+          secret: { secretName: {{ $root.Values.chainUrls.secretName }}, defaultMode: 0440, optional: true }
+        {{- end }}
+        {{- if eq .component "rpc" }}
+        # Survives a restart of the container, so that it serves while the API server is away.
+        - name: snapshots
+          emptyDir: { sizeLimit: 2Gi }
+        {{- end }}
+        {{- if and $isServer $root.Values.usageStore.passwordSecretName }}
+        - name: usage-store
+          secret: { secretName: {{ $root.Values.usageStore.passwordSecretName }}, defaultMode: 0440 }
+        {{- end }}
+{{- end -}}
+
+{{- define "paymaster.env.common" -}}
+- { name: HOST, value: 0.0.0.0 }
+- { name: PORT, value: '8080' }
+- { name: LOG_LEVEL, value: {{ .root.Values.logLevel }} }
+- name: POD_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: POD_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- { name: PAYMASTER_KEY_DIR, value: /etc/paymaster/keys }
+{{- if ne .component "dashboard" }}
+- { name: PAYMASTER_SIGNER_DIR, value: /etc/paymaster/signers }
+- { name: PAYMASTER_CHAIN_URL_DIR, value: /etc/paymaster/chains }
+{{- end }}
+- { name: PAYMASTER_WEBHOOK_ALLOW_HTTP, value: {{ .root.Values.webhooks.allowHttp | quote }} }
+- { name: PAYMASTER_WEBHOOK_ALLOW_LOOPBACK, value: {{ .root.Values.webhooks.allowLoopback | quote }} }
+{{- end -}}
+
+{{- define "paymaster.env.operator" -}}
+{{ include "paymaster.env.common" . }}
+- { name: PAYMASTER_LEASE_NAME, value: {{ include "paymaster.fullname" .root }}-operator }
+- { name: PAYMASTER_PUBLIC_RPC_URL, value: {{ include "paymaster.publicRpcUrl" .root | quote }} }
+- { name: PAYMASTER_TENANT_CLUSTER_ROLE, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "tenant") }} }
+- { name: PAYMASTER_DASHBOARD_SERVICE_ACCOUNT, value: {{ include "paymaster.fullname" .root }}-dashboard }
+{{- end -}}
+
+{{- define "paymaster.env.server" -}}
+{{ include "paymaster.env.common" . }}
+- { name: PAYMASTER_ROLES, value: {{ .component }} }
+- { name: PAYMASTER_USAGE_STORE_URL, value: {{ include "paymaster.usageStoreUrl" .root | quote }} }
+{{- if .root.Values.usageStore.passwordSecretName }}
+- { name: PAYMASTER_USAGE_STORE_PASSWORD_FILE, value: /etc/paymaster/usage-store/password }
+{{- end }}
+- { name: PAYMASTER_TRUSTED_PROXIES, value: {{ .values.trustedProxies | quote }} }
+{{- if eq .component "rpc" }}
+- { name: PAYMASTER_SNAPSHOT_DIR, value: /var/lib/paymaster }
+- { name: PAYMASTER_MAX_STALENESS_SECONDS, value: {{ .values.maxStalenessSeconds | quote }} }
+{{- end }}
+{{- end -}}
+
+{{- define "paymaster.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ include "paymaster.fullname" .root }}-{{ .component }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "paymaster.labels" . | nindent 4 }}
+  {{- with .values.service.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  type: {{ .values.service.type }}
+  selector: {{- include "paymaster.selector" . | nindent 4 }}
+  ports:
+    - { name: http, port: {{ .values.service.port }}, targetPort: http, protocol: TCP }
+{{- end -}}
+
+{{- define "paymaster.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "paymaster.fullname" .root }}-{{ .component }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "paymaster.labels" . | nindent 4 }}
+  {{- with .values.serviceAccount.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{/* Only where there is more than one replica: a budget of a single one would block every drain. */}}
+{{- define "paymaster.podDisruptionBudget" -}}
+{{- if and .root.Values.podDisruptionBudget.enabled (gt (int .replicas) 1) }}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ include "paymaster.fullname" .root }}-{{ .component }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "paymaster.labels" . | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  # A replica that is not ready protects nobody and must not hold up a drain.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels: {{- include "paymaster.selector" . | nindent 6 }}
+{{- end }}
+{{- end -}}

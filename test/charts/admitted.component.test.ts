@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { startControlPlane, type ControlPlane } from '../kube/support/envtest.js';
+import { repositoryRoot } from '../support/repository-root.js';
+import { kubectl, mustKubectl } from './support/cluster.js';
+import { crdsChart, helm, renderOperator, type Manifest } from './support/helm.js';
+
+// What the charts render, given to a real API server: accepted as it is, in a namespace that enforces `restricted`.
+
+const namespace = 'gas-system';
+const monitoringGroup = 'monitoring.coreos.com';
+const casesDirectory = join(repositoryRoot, 'test/charts/values');
+
+let cluster: ControlPlane;
+beforeAll(async () => {
+  cluster = await startControlPlane();
+  const labels = ['enforce', 'warn', 'audit'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`);
+  for (const name of [namespace, 'team-a', 'team-b']) {
+    mustKubectl(cluster, ['create', 'namespace', name]);
+    mustKubectl(cluster, ['label', 'namespace', name, ...labels]);
+  }
+}, 120_000);
+afterAll(() => cluster?.stop());
+
+function dryRun(manifests: readonly unknown[]) {
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
+  return kubectl(
+    cluster,
+    ['apply', '--server-side', '--dry-run=server', '--warnings-as-errors', '-f', '-'],
+    list,
+  );
+}
+
+describe('a restricted namespace', () => {
+  const rendered = readdirSync(casesDirectory).map((name) => ({
+    name,
+    manifests: renderOperator({ valuesFile: join(casesDirectory, name), namespace }),
+  }));
+
+  test.each(rendered)('accepts $name without a warning', ({ manifests }) => {
+    const ours = manifests.filter(({ apiVersion }) => !apiVersion.startsWith(monitoringGroup));
+    expect(dryRun(ours)).toMatchObject({ ok: true, stderr: '' });
+  });
+
+  test.each(rendered)('admits the pods of $name', ({ manifests }) => {
+    const pods = manifests.flatMap(podsOf);
+    expect(pods.length).toBeGreaterThanOrEqual(3);
+    for (const pod of pods) mustKubectl(cluster, ['apply', '-f', '-'], serviceAccountFor(pod));
+    expect(dryRun(pods)).toMatchObject({ ok: true, stderr: '' });
+  });
+
+  test('refuses the same pods when they may write to their root', () => {
+    const [pod] = rendered.flatMap(({ manifests }) => manifests.flatMap(podsOf));
+    const loose = JSON.parse(
+      JSON.stringify(pod).replaceAll('"allowPrivilegeEscalation":false', '"allowPrivilegeEscalation":true'),
+    ) as unknown;
+    const run = dryRun([loose]);
+    expect(run.ok).toBe(false);
+    expect(run.stderr).toContain('violates PodSecurity "restricted:latest"');
+  });
+
+  test('accepts install.yaml', () => {
+    mustKubectl(cluster, ['create', 'namespace', 'paymaster-system']);
+    const file = join(repositoryRoot, 'charts/install.yaml');
+    expect(
+      kubectl(cluster, ['apply', '--server-side', '--dry-run=server', '--warnings-as-errors', '-f', file]),
+    ).toMatchObject({ ok: true });
+  });
+});
+
+describe('the release of the definitions', () => {
+  const kubeconfig = (): string => `--kubeconfig=${cluster.kubeconfig('admin')}`;
+  const release = (...args: readonly string[]) =>
+    helm([...args, kubeconfig(), '--namespace=paymaster-crds']);
+  const paymaster = {
+    apiVersion: 'paymasters.dev/v1alpha1',
+    kind: 'Paymaster',
+    metadata: { name: 'shop', namespace: 'team-a' },
+    spec: { name: 'shop', chainId: 1, type: 'HYBRID', version: '1.1.0', defaultContractAction: 'Deny' },
+  };
+  const names = ['chainconfigs', 'chains', 'feetokens', 'organisations', 'paymasterconfigs']
+    .concat(['paymasterpolicies', 'paymasters', 'smartcontracts'])
+    .map((plural) => `${plural}.paymasters.dev`);
+  const established = (): string =>
+    mustKubectl(cluster, ['wait', '--for=condition=Established', '--timeout=30s', 'crd', ...names]);
+
+  test('takes over definitions that were applied with kubectl', () => {
+    mustKubectl(cluster, ['apply', '--server-side', '-f', join(repositoryRoot, 'crds/paymasters.yaml')]);
+    mustKubectl(cluster, ['create', 'namespace', 'paymaster-crds']);
+    const install = release('install', 'paymaster-crds', crdsChart, '--take-ownership', '--force-conflicts');
+    expect(install.stderr).toBe('');
+    expect(established().match(/condition met/g)).toHaveLength(names.length);
+    mustKubectl(cluster, ['apply', '-f', '-'], JSON.stringify(paymaster));
+  }, 60_000);
+
+  test('brings back what an older version of a definition lacks when it is upgraded', () => {
+    const path = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/suspended';
+    mustKubectl(cluster, [
+      'patch',
+      'crd',
+      'paymasters.paymasters.dev',
+      '--type=json',
+      `--patch=[{"op":"remove","path":"${path}"}]`,
+    ]);
+    const read = (): string =>
+      mustKubectl(cluster, [
+        'get',
+        'crd',
+        'paymasters.paymasters.dev',
+        '-o=jsonpath={.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.suspended.type}',
+      ]);
+    expect(read()).toBe('');
+    expect(release('upgrade', 'paymaster-crds', crdsChart, '--force-conflicts')).toMatchObject({ ok: true });
+    expect(read()).toBe('boolean');
+  }, 60_000);
+
+  test('leaves definitions and resources when it is uninstalled, and finds them when it is installed again', () => {
+    expect(release('uninstall', 'paymaster-crds').ok).toBe(true);
+    const stored = (): string =>
+      mustKubectl(cluster, ['get', 'paymaster', 'shop', '-n', 'team-a', '-o=jsonpath={.spec.name}']);
+    expect(stored()).toBe('shop');
+    expect(release('install', 'paymaster-crds', crdsChart)).toMatchObject({ ok: true });
+    expect(stored()).toBe('shop');
+  }, 60_000);
+});
+
+type PodTemplate = { readonly metadata: object; readonly spec: { readonly serviceAccountName?: string } };
+type Pod = PodTemplate & { readonly metadata: { readonly namespace: string } };
+
+function podsOf(manifest: Manifest): readonly Pod[] {
+  const { kind, metadata } = manifest;
+  if (kind === 'Pod') return [manifest as Manifest & Pod];
+  if (kind !== 'Deployment' && kind !== 'StatefulSet') return [];
+  const { template } = manifest.spec as { readonly template: PodTemplate };
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { ...template.metadata, name: metadata.name, namespace: metadata.namespace ?? '' },
+      spec: template.spec,
+    } as Pod,
+  ];
+}
+
+/** The controller that makes each namespace's `default` account does not run here. */
+function serviceAccountFor({ metadata, spec }: Pod): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: spec.serviceAccountName ?? 'default', namespace: metadata.namespace },
+  });
+}

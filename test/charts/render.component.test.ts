@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { createInstruments } from '../../server/ops/instruments.js';
+import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { repositoryRoot } from '../support/repository-root.js';
+import { crdsChart, helm, operatorChart, renderOperator, renderText } from './support/helm.js';
+
+const casesDirectory = join(repositoryRoot, 'test/charts/values');
+const cases = readdirSync(casesDirectory).map((name) => ({ name, valuesFile: join(casesDirectory, name) }));
+
+describe('rendering the charts', () => {
+  test.each(cases)('$name passes helm lint and renders what was reviewed', ({ name, valuesFile }) => {
+    const lint = helm(['lint', '--strict', operatorChart, `--values=${valuesFile}`]);
+    expect(lint).toMatchObject({ ok: true });
+    const reviewed = readFileSync(join(repositoryRoot, 'test/charts/golden', basename(name)), 'utf8');
+    expect(renderText({ valuesFile })).toBe(reviewed);
+  });
+
+  test('the chart of definitions passes helm lint', () => {
+    expect(helm(['lint', '--strict', crdsChart])).toMatchObject({ ok: true });
+  });
+
+  test('without a usage store nothing is rendered, and the message says what to set', () => {
+    const run = helm(['template', 'gas', operatorChart]);
+    expect(run.ok).toBe(false);
+    expect(run.stderr).toContain(
+      'usageStore.url must be the address of a Redis 7, e.g. redis://redis:6379; for a trial set redis.enabled=true instead',
+    );
+  });
+
+  test('two releases in two namespaces share no cluster-scoped name', () => {
+    const clusterNames = (namespace: string): readonly string[] =>
+      renderOperator({ namespace, set: ['redis.enabled=true', 'admission.chainAllowList.enabled=true'] })
+        .filter(({ metadata }) => metadata.namespace === undefined)
+        .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const first = clusterNames('one');
+    expect(first.length).toBeGreaterThan(8);
+    expect(clusterNames('two').filter((name) => first.includes(name))).toEqual([]);
+  });
+
+  test('each component has a disruption budget exactly when it has more than one replica', () => {
+    const budgets = (set: readonly string[]): readonly string[] =>
+      renderOperator({ set: ['redis.enabled=true', ...set] })
+        .filter(({ kind }) => kind === 'PodDisruptionBudget')
+        .map(({ metadata }) => metadata.name);
+    expect(budgets([])).toEqual([
+      'gas-paymaster-dashboard',
+      'gas-paymaster-operator',
+      'gas-paymaster-rpc',
+    ]);
+    expect(budgets(['operator.replicas=1', 'dashboard.replicas=1', 'rpc.replicas=1'])).toEqual([]);
+  });
+
+  test('every metric that alerts and the Grafana dashboard name exists in the server or is of controller-runtime', async () => {
+    const metrics = createMetrics({ process: false });
+    createInstruments(metrics);
+    const { body } = await metrics.render();
+    const declared = new Set([...body.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));
+    const elsewhere = readMetricNames('operator/runtime', 'core/adapters');
+    const text = renderText({ valuesFile: join(casesDirectory, 'everything.yaml') });
+    const named = new Set(
+      [...text.matchAll(/\b((?:paymaster|controller_runtime|workqueue|leader_election)_[a-z_]+)\{/g)].map(
+        (match) => match[1]?.replace(/_bucket$/, ''),
+      ),
+    );
+    expect(named.size).toBeGreaterThan(12);
+    expect([...named].filter((name) => !declared.has(name) && !elsewhere.has(name ?? ''))).toEqual([]);
+  });
+});
+
+/** Names given to `metrics.counter({ name: '…' })` and its kind anywhere below the folders. */
+function readMetricNames(...folders: readonly string[]): ReadonlySet<string> {
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(repositoryRoot, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(repositoryRoot, folder, name), 'utf8')),
+  );
+  return new Set(files.flatMap((text) => [...text.matchAll(/name: '([a-z_]+)'/g)].map((match) => match[1] ?? '')));
+}
