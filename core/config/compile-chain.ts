@@ -1,5 +1,6 @@
 import { quote } from '../errors.js';
 import { entryPointVersion } from '../paymaster/entry-point.js';
+import type { TokenCodec } from '../paymaster/layout.js';
 import type { EntryPointVersion } from '../userop/user-operation.js';
 import type { Chain, ProfileSpec } from '../resources/chain.js';
 import { finding } from '../resources/conditions.js';
@@ -12,7 +13,13 @@ import { compareAge, conflicts, rank } from './ranking.js';
 
 /** What compiling needs to know of the layouts: which exist, and which EntryPoint each speaks to. */
 export type LayoutFacts = Readonly<
-  Record<string, { readonly entryPointVersion: EntryPointVersion; readonly supportsTokenMode: boolean }>
+  Record<
+    string,
+    {
+      readonly entryPointVersion: EntryPointVersion;
+      readonly token: Pick<TokenCodec, 'namesTreasury'> | undefined;
+    }
+  >
 >;
 
 export type ChainSources = {
@@ -125,8 +132,11 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   const version = entryPointVersion(entryPoint);
   if (version !== undefined && version !== layout.entryPointVersion)
     return `entryPoint is the EntryPoint of version ${version}, but layout ${profile.layout} speaks to ${layout.entryPointVersion}.`;
-  if (addresses.token !== undefined && !layout.supportsTokenMode)
+  if (addresses.token === undefined) return undefined;
+  if (layout.token === undefined)
     return `addresses.token must be absent: layout ${profile.layout} has no mode ERC20.`;
+  if (layout.token.namesTreasury && options?.treasury === undefined)
+    return `options.treasury must be given with addresses.token: data of layout ${profile.layout} names who receives the tokens.`;
   return undefined;
 }
 

@@ -62,6 +62,9 @@ export function getBalanceCall(fundingAddress: AddressKey): Hex {
   return encodeCall('function getBalance(address id)', [fundingAddress]);
 }
 
+/** `tokenAccount()` of the contracts in `contracts/`: whose balance there pays for operations in token mode. */
+export const tokenAccountCall: Hex = '0x30ddebcb';
+
 type SignerCall = { readonly data: Hex; readonly isAuthorised: (result: Hex) => boolean };
 
 /** For contracts with one signer: `verifyingSigner()` must answer it. */

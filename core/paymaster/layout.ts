@@ -73,13 +73,104 @@ export type DecodedSponsorship = {
   readonly signature: Hex;
 };
 
+/** What is signed besides the operation in mode ERC20. */
+export type TokenTerms = {
+  readonly chainId: number;
+  readonly paymaster: Address;
+  readonly token: AddressKey;
+  /** Token base units per 10^18 wei, premium not included; at least 1. */
+  readonly exchangeRate: bigint;
+  /**
+   * The premium as a factor: 1,000,000 is none, at most 2,000,000. Where the data has no field for it, the codec multiplies
+   * it into the rate that is signed, rounded up, so that it is never counted twice.
+   */
+  readonly priceMarkup: number;
+  /** Unix seconds, 48 bits. */
+  readonly validUntil: number;
+  readonly validAfter: number;
+  readonly options: TokenOptions;
+};
+
+/** What a profile says about its token contract. Layouts ignore what their data has no field for. */
+export type TokenOptions = {
+  /** Receives the tokens, where the data names it; see `TokenCodec.namesTreasury`. */
+  readonly treasury?: Address;
+  /** Token base units taken on top of the gas. */
+  readonly constantFee?: bigint;
+  /** Token base units taken in validation already; the rest, or the difference back, after the call. */
+  readonly preFund?: bigint;
+  /** Gets what the worst case leaves over after the charge: the account then always pays the worst case. */
+  readonly recipient?: Address;
+};
+
+/**
+ * How one deployed paymaster contract is spoken to in mode ERC20, where the account pays for its gas with tokens. Pure and
+ * synchronous. Terms that no contract should ever see (rate 0, a markup out of bounds, no treasury) are RangeErrors.
+ */
+export type TokenCodec = {
+  readonly gas: (options: TokenOptions) => PaymasterGas;
+  /** Least verificationGasLimit (0.6, where it bounds postOp too) with which a payment can succeed; 0 from 0.7 on. */
+  readonly minVerificationGasLimit: bigint;
+  /** True where the data says who receives the tokens: `options.treasury` must then be given. */
+  readonly namesTreasury: boolean;
+  readonly hash: (op: FinalUserOperation, terms: TokenTerms) => Uint8Array;
+  /** The whole `paymasterAndData` with a 65-byte r‖s‖v signature (v 27 or 28). */
+  readonly encode: (op: FinalUserOperation, terms: TokenTerms, signature: Uint8Array) => Hex;
+  /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
+  readonly decode: (paymasterAndData: Hex) => DecodedTokenPayment;
+  readonly getHashCall: (op: FinalUserOperation, terms: TokenTerms) => Hex;
+  readonly signerCall: SponsorshipCodec['signerCall'];
+  /**
+   * What the operation may cost the platform until the tokens arrive. `funding` is drawn from the balance of the account
+   * that `tokenAccountCall` answers; undefined in layouts whose contracts pay from their EntryPoint deposit alone.
+   */
+  readonly need: (op: FinalUserOperation, options: TokenOptions) => DepositNeed;
+  /** `tokenAccount()`: reverts in contracts that keep no balances. Undefined where no contract of the layout has it. */
+  readonly tokenAccountCall: Hex | undefined;
+  /**
+   * The most token base units that the contract can take for this operation, rounded up, whatever gas it uses and whatever
+   * it pays per gas up to maxFeePerGas. RangeError when the contract's own arithmetic would overflow.
+   */
+  readonly maxTokenCharge: (op: FinalUserOperation, terms: TokenTerms) => bigint;
+  /** First topics of the logs that `chargeOf` reads. */
+  readonly chargeTopics: readonly Hex[];
+  /**
+   * What the operation was charged, from the contract's own events among the logs of its transaction; undefined when it
+   * paid nothing at all. The logs may be of many operations and contracts: only `paymaster`'s about this hash count.
+   */
+  readonly chargeOf: (
+    logs: readonly ChargeLog[],
+    operation: { readonly paymaster: AddressKey; readonly userOpHash: Hex },
+  ) => TokenCharge | undefined;
+};
+
+export type ChargeLog = { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex };
+
+export type TokenCharge = { readonly token: AddressKey; readonly amount: bigint };
+
+export type DecodedTokenPayment = {
+  readonly paymaster: AddressKey;
+  readonly token: AddressKey;
+  /** As signed: includes the premium where `priceMarkup` is absent. */
+  readonly exchangeRate: bigint;
+  readonly priceMarkup?: number;
+  readonly validUntil: number;
+  readonly validAfter: number;
+  readonly treasury?: AddressKey;
+  readonly preFund?: bigint;
+  readonly constantFee?: bigint;
+  readonly recipient?: AddressKey;
+  readonly paymasterGas?: PaymasterGas;
+  readonly signature: Hex;
+};
+
 export type Layout = {
   readonly id: LayoutId;
   readonly entryPointVersion: EntryPointVersion;
   readonly title: string;
   readonly sponsorship: SponsorshipCodec;
-  /** Mode ERC20 has its own codec; added by its issue. */
-  readonly supportsTokenMode: boolean;
+  /** Mode ERC20; undefined where the contract has no such mode. */
+  readonly token: TokenCodec | undefined;
   /** Topic and decoder of the event by which the contract itself names the sponsor it charged, where it has one. */
   readonly chargeEvent?: ChargeEvent;
 };

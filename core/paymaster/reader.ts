@@ -4,10 +4,15 @@ import { bytesToHex, isHexBytes } from '../units/hex.js';
 import type { Hex } from '../units/hex.js';
 import type { PaymasterGas } from './layout.js';
 
-/** Bytes of `paymasterAndData`; RangeError unless it is whole hex bytes of exactly `size`. */
-export function readExactly(paymasterAndData: Hex, size: number): Buffer {
+/** Bytes of `paymasterAndData`; RangeError unless it is whole hex bytes. */
+export function readBytes(paymasterAndData: Hex): Buffer {
   if (!isHexBytes(paymasterAndData)) throw new RangeError('paymasterAndData must be hex bytes');
-  const bytes = Buffer.from(paymasterAndData.slice(2), 'hex');
+  return Buffer.from(paymasterAndData.slice(2), 'hex');
+}
+
+/** {@link readBytes}; RangeError unless there are exactly `size` of them. */
+export function readExactly(paymasterAndData: Hex, size: number): Buffer {
+  const bytes = readBytes(paymasterAndData);
   if (bytes.length !== size)
     throw new RangeError(`paymasterAndData must be ${size} bytes in this layout, got ${bytes.length}`);
   return bytes;
@@ -35,6 +40,10 @@ export function readUint48Word(bytes: Buffer, offset: number): number {
 
 export function readUint128(bytes: Buffer, offset: number): bigint {
   return (bytes.readBigUInt64BE(offset) << 64n) | bytes.readBigUInt64BE(offset + 8);
+}
+
+export function readUint256(bytes: Buffer, offset: number): bigint {
+  return (readUint128(bytes, offset) << 128n) | readUint128(bytes, offset + 16);
 }
 
 /** The two paymaster limits @20 of `paymasterAndData` on EntryPoint 0.7+. */

@@ -6,9 +6,9 @@ import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aPaymaster, anOrganisation } from './resources.js';
 
 export const someLayouts: LayoutFacts = {
-  'vendor-1.1.0': { entryPointVersion: '0.6', supportsTokenMode: true },
-  'vendor-2.x': { entryPointVersion: '0.7', supportsTokenMode: true },
-  'verifying-0.7': { entryPointVersion: '0.7', supportsTokenMode: false },
+  'vendor-1.1.0': { entryPointVersion: '0.6', token: { namesTreasury: false } },
+  'vendor-2.x': { entryPointVersion: '0.7', token: { namesTreasury: false } },
+  'verifying-0.7': { entryPointVersion: '0.7', token: undefined },
 };
 
 export const someNow = Date.parse('2026-02-01T00:00:00.000Z') as EpochMs;

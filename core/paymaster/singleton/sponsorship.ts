@@ -1,32 +1,13 @@
-import { keccak256 } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
-import type { EntryPointVersion, FinalUserOperation } from '../../userop/user-operation.js';
-import {
-  encodeCall,
-  signersCall,
-  userOperation06,
-  userOperation06Values,
-  userOperation07,
-  userOperation07Values,
-} from '../abi.js';
+import type { EntryPointVersion } from '../../userop/user-operation.js';
+import { encodeCall, signersCall } from '../abi.js';
 import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
 import { maxCost } from '../../userop/gas.js';
-import { readAddress, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
+import { readAddress, readExactly, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
-import {
-  keccakOfHex,
-  paymasterHeadSize,
-  writeAccountGasLimits,
-  writeAddressWord,
-  writeGasFees,
-  writeGasFields,
-  writeHex,
-  writePaymasterHead,
-  writeUint256,
-  writeUint48,
-  zeroed,
-} from '../words.js';
+import { writeUint48, zeroed } from '../words.js';
+import { formatOf, hashOf, type Format } from './format.js';
 
 /**
  * Singleton paymaster, mode sponsored, for EntryPoint 0.6 (98 bytes) and 0.7 / 0.8 (130 bytes). `paymasterAndData`:
@@ -48,17 +29,12 @@ import {
  * word. The contract keeps no balance per sponsor.
  */
 export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas): SponsorshipCodec {
-  const format = version === '0.6' ? format06 : format07;
+  const format = formatOf(version);
   return {
     gas: () => gas,
     minVerificationGasLimit: 0n,
     need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
-    hash: (op, terms) => {
-      const words = zeroed(64);
-      words.set(keccak256(format.operationWords(op, unsigned(format, terms, gas))), 0);
-      writeUint256(words, BigInt(terms.chainId), 32);
-      return keccak256(words);
-    },
+    hash: (op, terms) => hashOf(format, op, unsigned(format, terms, gas), terms.chainId),
     encode: (_op, terms, signature) => {
       assertSignature(signature);
       return bytesToHex(Buffer.concat([unsigned(format, terms, gas), signature]));
@@ -79,54 +55,6 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
 const modeByte = 1;
 /** Mode byte, validUntil, validAfter. */
 const tailSize = 13;
-
-type Format = {
-  /** Bytes before the mode byte. */
-  readonly headSize: number;
-  readonly writeHead: (data: Buffer, paymaster: Hex, gas: PaymasterGas) => void;
-  readonly operationWords: (op: FinalUserOperation, unsignedData: Buffer) => Buffer;
-  readonly readGas: (data: Buffer) => { readonly paymasterGas?: PaymasterGas };
-  readonly abiType: string;
-  readonly abiValues: (op: FinalUserOperation, paymasterAndData: Hex) => readonly unknown[];
-};
-
-const format06: Format = {
-  headSize: 20,
-  writeHead: (data, paymaster) => writeHex(data, paymaster, 0),
-  operationWords: (op, unsignedData) => {
-    const words = zeroed(10 * 32);
-    writeAddressWord(words, op.sender, 0);
-    writeUint256(words, op.nonce, 32);
-    writeGasFields(words, op, 64);
-    words.set(keccakOfHex(op.callData), 224);
-    words.set(keccakOfHex(op.initCode), 256);
-    words.set(keccak256(unsignedData), 288);
-    return words;
-  },
-  readGas: () => ({}),
-  abiType: userOperation06,
-  abiValues: userOperation06Values,
-};
-
-const format07: Format = {
-  headSize: paymasterHeadSize,
-  writeHead: writePaymasterHead,
-  operationWords: (op, unsignedData) => {
-    const words = zeroed(8 * 32);
-    writeAddressWord(words, op.sender, 0);
-    writeUint256(words, op.nonce, 32);
-    writeAccountGasLimits(words, op, 64);
-    writeUint256(words, op.preVerificationGas, 96);
-    writeGasFees(words, op, 128);
-    words.set(keccakOfHex(op.initCode), 160);
-    words.set(keccakOfHex(op.callData), 192);
-    words.set(keccak256(unsignedData), 224);
-    return words;
-  },
-  readGas: (data) => ({ paymasterGas: readPaymasterGas(data) }),
-  abiType: userOperation07,
-  abiValues: userOperation07Values,
-};
 
 function unsigned(format: Format, terms: SponsorshipTerms, gas: PaymasterGas): Buffer {
   const data = zeroed(format.headSize + tailSize);

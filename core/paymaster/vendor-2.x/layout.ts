@@ -1,6 +1,7 @@
 import { toAddressKey } from '../../units/address.js';
 import type { Layout } from '../layout.js';
 import { sponsorship } from './sponsorship.js';
+import { token } from './token.js';
 
 /** The original vendor's EntryPoint 0.7 contracts: a deposit per funding wallet, tokens at another address. */
 export const vendor2x: Layout = {
@@ -8,7 +9,7 @@ export const vendor2x: Layout = {
   entryPointVersion: '0.7',
   title: 'Vendor sponsorship and token paymasters 2.x',
   sponsorship,
-  supportsTokenMode: true,
+  token,
   chargeEvent: {
     // keccak256("GasBalanceDeducted(address,uint256,uint256)"): funding wallet, charge, premium, all indexed.
     topic0: '0x683b3fc4c8726e960b5b0aa3838c1071e2a9b7045fcd4dfc953fc1092923f537',

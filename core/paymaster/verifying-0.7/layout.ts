@@ -7,5 +7,5 @@ export const verifying07: Layout = {
   entryPointVersion: '0.7',
   title: 'VerifyingPaymaster for EntryPoint 0.7',
   sponsorship,
-  supportsTokenMode: false,
+  token: undefined,
 };

@@ -1,0 +1,192 @@
+import { bytesToHex } from '../../units/hex.js';
+import type { Hex } from '../../units/hex.js';
+import { maxCost, requiredGas } from '../../userop/gas.js';
+import type { EntryPointVersion, FinalUserOperation } from '../../userop/user-operation.js';
+import { encodeCall, signersCall } from '../abi.js';
+import type { DecodedTokenPayment, PaymasterGas, TokenCodec, TokenTerms } from '../layout.js';
+import { readAddress, readBytes, readUint128, readUint256, readUint48 } from '../reader.js';
+import { assertSignature, signatureSize } from '../signature.js';
+import { chargeReader } from '../token-charge.js';
+import { assertTokenTerms, markupUnit, rateWithMarkup, tokensFor } from '../token-price.js';
+import { writeHex, writeUint128, writeUint256, writeUint48, zeroed } from '../words.js';
+import { formatOf, hashOf, type Format } from './format.js';
+
+/** Figures that the contract is told rather than measures, per build. */
+export type TokenFigures = {
+  readonly gas: PaymasterGas;
+  /** Gas charged for postOp and what follows it, since the contract is told the cost before postOp only. */
+  readonly postOpGas: bigint;
+  /** What the contract takes for its own validation when it works out the EntryPoint's fine on unused gas (0.7 only). */
+  readonly validationGas: bigint;
+  readonly minVerificationGasLimit: bigint;
+};
+
+/**
+ * Singleton paymaster, mode ERC20, for EntryPoint 0.6 (203 bytes and options) and 0.7 / 0.8 (235 and options).
+ * `paymasterAndData`, `h` = 20 on 0.6, 52 from 0.7 on:
+ *
+ * | offset | width | field |
+ * |---|---|---|
+ * | 0 | h | paymaster; from 0.7 on paymasterVerificationGasLimit 16, paymasterPostOpGasLimit 16 |
+ * | h | 1 | mode 1 << 1 \| allowAllBundlers 1: always 3 |
+ * | h + 1 | 1 | flags: 1 constantFee, 2 recipient, 4 preFund |
+ * | h + 2 | 6 | validUntil |
+ * | h + 8 | 6 | validAfter |
+ * | h + 14 | 20 | token |
+ * | h + 34 | 16 | postOpGas |
+ * | h + 50 | 32 | exchangeRate, premium included |
+ * | h + 82 | 16 | paymasterValidationGasLimit |
+ * | h + 98 | 20 | treasury |
+ * | h + 118 | 16 | preFund, where flagged |
+ * | then | 16 | constantFee, where flagged |
+ * | then | 20 | recipient, where flagged |
+ * | then | 65 | signature |
+ *
+ * The hash is that of mode SPONSORED. Charge, in postOp: (gas cost so far + fine + postOpGas × price) × rate / 10^18, rounded
+ * down, + constantFee. Nothing is asked in validation but preFund: without tokens or allowance the paymaster pays alone.
+ */
+export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): TokenCodec {
+  const format = formatOf(version);
+  return {
+    gas: () => figures.gas,
+    minVerificationGasLimit: figures.minVerificationGasLimit,
+    namesTreasury: true,
+    hash: (op, terms) => hashOf(format, op, unsigned(format, terms, figures), terms.chainId),
+    encode: (_op, terms, signature) => {
+      assertSignature(signature);
+      return bytesToHex(Buffer.concat([unsigned(format, terms, figures), signature]));
+    },
+    decode: (paymasterAndData) => decode(format, paymasterAndData),
+    // The contract finds the end of the data by its flags, so the signature may be missing here.
+    getHashCall: (op, terms) =>
+      encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
+        1,
+        format.abiValues(op, bytesToHex(unsigned(format, terms, figures))),
+      ]),
+    signerCall: signersCall,
+    need: (op) => ({ entryPoint: maxCost(op, version, figures.gas), funding: undefined }),
+    tokenAccountCall: undefined,
+    maxTokenCharge: (op, terms) => maxTokenCharge(version, op, terms, figures),
+    ...chargeReader([
+      {
+        // keccak256("UserOperationSponsored(bytes32,address,uint8,address,uint256,uint256)"): userOpHash and account
+        // indexed; mode, token, tokens paid (0 in mode SPONSORED), rate.
+        topic0: '0x7a270f29ae17e8e2304ff1245deb50c3b6206bca82928d904f3e284d35c5ffd2',
+        token: { word: 1 },
+        amount: { word: 2 },
+        userOpHash: { topic: 1 },
+      },
+    ]),
+  };
+}
+
+const modeByte = 3;
+const flag = { constantFee: 1, recipient: 2, preFund: 4 } as const;
+/** From the mode byte to the treasury. */
+const fixedSize = 118;
+
+/**
+ * The contract rounds the charge down. Where one base unit is worth a gwei or more that could be felt, so one base unit is
+ * asked on top, unless the profile asks for a constant fee anyway.
+ */
+function constantFeeOf({ options, ...terms }: TokenTerms): bigint | undefined {
+  if (options.constantFee !== undefined) return options.constantFee;
+  return rateWithMarkup({ options, ...terms }) <= 1_000_000_000n ? 1n : undefined;
+}
+
+/**
+ * The gas cost so far never exceeds the prefund, or the EntryPoint undoes the payment. On 0.7 the contract adds the fine
+ * that it expects, a tenth of what it takes to be unused: less, the more was used, but never by more than was used.
+ */
+function maxTokenCharge(
+  version: EntryPointVersion,
+  op: FinalUserOperation,
+  terms: TokenTerms,
+  { gas, postOpGas, validationGas }: TokenFigures,
+): bigint {
+  assertTokenTerms(terms);
+  const used = requiredGas(op, version, gas);
+  const fine = version === '0.7' ? expectedFine(op, gas, used + postOpGas, validationGas) : 0n;
+  const tokens = tokensFor((used + fine + postOpGas) * op.maxFeePerGas, rateWithMarkup(terms), markupUnit);
+  return tokens + (constantFeeOf(terms) ?? 0n);
+}
+
+function expectedFine(
+  op: FinalUserOperation,
+  gas: PaymasterGas,
+  actualGas: bigint,
+  validationGas: bigint,
+): bigint {
+  const executionLimit = op.callGasLimit + gas.paymasterPostOpGasLimit;
+  const before = op.preVerificationGas + op.verificationGasLimit + validationGas;
+  const executionGas = actualGas > before ? actualGas - before : 0n;
+  return executionLimit > executionGas ? (executionLimit - executionGas) / 10n : 0n;
+}
+
+function unsigned(
+  format: Format,
+  terms: TokenTerms,
+  { gas, postOpGas, validationGas }: TokenFigures,
+): Buffer {
+  assertTokenTerms(terms);
+  const { treasury, preFund, recipient } = terms.options;
+  if (treasury === undefined) throw new RangeError('options.treasury must be given: the data names it');
+  const constantFee = constantFeeOf(terms);
+  const data = zeroed(format.headSize + fixedSize);
+  const at = format.headSize;
+  format.writeHead(data, terms.paymaster, gas);
+  data[at] = modeByte;
+  data[at + 1] =
+    (constantFee === undefined ? 0 : flag.constantFee) |
+    (recipient === undefined ? 0 : flag.recipient) |
+    (preFund === undefined ? 0 : flag.preFund);
+  writeUint48(data, terms.validUntil, at + 2);
+  writeUint48(data, terms.validAfter, at + 8);
+  writeHex(data, terms.token, at + 14);
+  writeUint128(data, postOpGas, at + 34);
+  writeUint256(data, rateWithMarkup(terms), at + 50);
+  writeUint128(data, validationGas, at + 82);
+  writeHex(data, treasury, at + 98);
+  return Buffer.concat([data, uint128(preFund), uint128(constantFee), address(recipient)]);
+}
+
+function uint128(value: bigint | undefined): Buffer {
+  const bytes = zeroed(value === undefined ? 0 : 16);
+  if (value !== undefined) writeUint128(bytes, value, 0);
+  return bytes;
+}
+
+function address(value: Hex | undefined): Buffer {
+  const bytes = zeroed(value === undefined ? 0 : 20);
+  if (value !== undefined) writeHex(bytes, value, 0);
+  return bytes;
+}
+
+function decode(format: Format, paymasterAndData: Hex): DecodedTokenPayment {
+  const data = readBytes(paymasterAndData);
+  const at = format.headSize;
+  const flags = data[at + 1] ?? 0;
+  const has = (bit: number): boolean => (flags & bit) !== 0;
+  const sizes = [has(flag.preFund) ? 16 : 0, has(flag.constantFee) ? 16 : 0, has(flag.recipient) ? 20 : 0];
+  const [preFundAt, feeAt, recipientAt, signatureAt] = offsets(at + fixedSize, sizes);
+  if (data.length !== signatureAt + signatureSize || data[at] !== modeByte || flags > 7)
+    throw new RangeError(`paymasterAndData must be ERC20 data of this layout, got ${data.length} bytes`);
+  return {
+    paymaster: readAddress(data, 0),
+    ...format.readGas(data),
+    validUntil: readUint48(data, at + 2),
+    validAfter: readUint48(data, at + 8),
+    token: readAddress(data, at + 14),
+    exchangeRate: readUint256(data, at + 50),
+    treasury: readAddress(data, at + 98),
+    ...(has(flag.preFund) ? { preFund: readUint128(data, preFundAt) } : {}),
+    ...(has(flag.constantFee) ? { constantFee: readUint128(data, feeAt) } : {}),
+    ...(has(flag.recipient) ? { recipient: readAddress(data, recipientAt) } : {}),
+    signature: bytesToHex(data.subarray(signatureAt)),
+  };
+}
+
+/** Where each part of these sizes begins, and where the last one ends. */
+function offsets(start: number, [first = 0, second = 0, third = 0]: readonly number[]) {
+  return [start, start + first, start + first + second, start + first + second + third] as const;
+}

@@ -1,0 +1,62 @@
+import { addressKeyAt, type AddressKey } from '../units/address.js';
+import type { Hex } from '../units/hex.js';
+import type { ChargeLog, TokenCharge, TokenCodec } from './layout.js';
+
+/** One event by which a contract says what an operation was charged: where its values are among topics and data. */
+export type ChargeEventShape = {
+  readonly topic0: Hex;
+  readonly token: Place;
+  readonly amount: Place;
+  readonly userOpHash: Place;
+};
+
+/** A topic by its index (0 is the event itself), or a word of the data by its index. */
+export type Place = { readonly topic: number } | { readonly word: number };
+
+/**
+ * keccak256("PaidGasInTokens(address,address,uint256,uint256,uint32,uint256,bytes32)"): sender and token indexed; gas cost,
+ * token charge, markup, rate, userOpHash. Of the vendor's 2.x contract, and of the contracts in `contracts/`.
+ */
+export const paidGasInTokens: ChargeEventShape = {
+  topic0: '0x9b02391759649674b016374b782fbd862605050c75d26c3e4c0b385e75bc1c48',
+  token: { topic: 2 },
+  amount: { word: 1 },
+  userOpHash: { word: 4 },
+};
+
+/** The two fields of a codec that read what was charged, for the contract's events. */
+export function chargeReader(
+  shapes: readonly ChargeEventShape[],
+): Pick<TokenCodec, 'chargeTopics' | 'chargeOf'> {
+  return {
+    chargeTopics: shapes.map(({ topic0 }) => topic0),
+    chargeOf: (logs, { paymaster, userOpHash }) => {
+      const wanted = userOpHash.toLowerCase();
+      for (const log of logs) {
+        if (log.address.toLowerCase() !== paymaster) continue;
+        const shape = shapes.find(({ topic0 }) => topic0 === log.topics[0]?.toLowerCase());
+        if (shape === undefined || wordIn(log, shape.userOpHash) !== wanted) continue;
+        const charge = read(log, shape);
+        if (charge.amount > 0n) return charge;
+      }
+      return undefined;
+    },
+  };
+}
+
+function read(log: ChargeLog, shape: ChargeEventShape): TokenCharge {
+  return { token: addressIn(log, shape.token), amount: BigInt(wordIn(log, shape.amount)) };
+}
+
+function addressIn(log: ChargeLog, place: Place): AddressKey {
+  return addressKeyAt(wordIn(log, place), 12);
+}
+
+/** Lowercase; a log that lacks the word is of another event with the same topic, whose words are taken as zero. */
+function wordIn({ topics, data }: ChargeLog, place: Place): Hex {
+  const text =
+    'topic' in place
+      ? (topics[place.topic] ?? '0x').slice(2)
+      : data.slice(2 + 64 * place.word, 66 + 64 * place.word);
+  return `0x${text.toLowerCase().padStart(64, '0')}`;
+}

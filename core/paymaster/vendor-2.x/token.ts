@@ -1,0 +1,165 @@
+import { keccak256 } from '../../crypto/keccak.js';
+import { bytesToHex } from '../../units/hex.js';
+import type { Hex } from '../../units/hex.js';
+import { maxCost, requiredGas } from '../../userop/gas.js';
+import type { FinalUserOperation } from '../../userop/user-operation.js';
+import {
+  encodeCall,
+  tokenAccountCall,
+  userOperation07,
+  userOperation07Values,
+  verifyingSignerCall,
+} from '../abi.js';
+import type { DecodedTokenPayment, DepositNeed, PaymasterGas, TokenCodec, TokenTerms } from '../layout.js';
+import { readAddress, readExactly, readPaymasterGas, readUint256, readUint48 } from '../reader.js';
+import { assertSignature, signatureSize } from '../signature.js';
+import { chargeReader, paidGasInTokens } from '../token-charge.js';
+import { assertTokenTerms, divideUp, tokensFor } from '../token-price.js';
+import {
+  paymasterHeadSize,
+  writeAccountGasLimits,
+  writeAddressWord,
+  writeGasFees,
+  writeHex,
+  writeIdentity,
+  writePaymasterGas,
+  writePaymasterHead,
+  writeUint256,
+  writeUint48,
+  zeroed,
+} from '../words.js';
+
+/**
+ * Vendor token paymaster 2.x, deployed revision, EntryPoint 0.7. `paymasterAndData`, 186 bytes, packed:
+ *
+ * | offset | width | field |
+ * |---|---|---|
+ * | 0 | 20 | paymaster |
+ * | 20 | 16 | paymasterVerificationGasLimit |
+ * | 36 | 16 | paymasterPostOpGasLimit |
+ * | 52 | 1 | mode: always 0, external (1 carries no signature and is never written) |
+ * | 53 | 6 | validUntil |
+ * | 59 | 6 | validAfter |
+ * | 65 | 20 | token |
+ * | 85 | 32 | tokenPrice: base units per 10^18 wei |
+ * | 117 | 4 | priceMarkup |
+ * | 121 | 65 | signature |
+ *
+ * Hash = keccak of 15 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
+ * preVerificationGas, gasFees, chainId, paymaster, validUntil, validAfter, token, tokenPrice, priceMarkup. The tokens are
+ * taken after the call; the contract bounds neither markup nor price, and asks an oracle for a price of 0.
+ */
+export function tokenCodec(gas: PaymasterGas): TokenCodec {
+  return {
+    gas: () => gas,
+    minVerificationGasLimit: 0n,
+    namesTreasury: false,
+    hash: (op, terms) => hash(op, terms, gas),
+    encode: (_op, terms, signature) => encode(terms, gas, signature),
+    decode,
+    getHashCall: (op, terms) => getHashCall(op, terms, gas),
+    signerCall: verifyingSignerCall,
+    need: (op) => need(op, gas),
+    tokenAccountCall,
+    maxTokenCharge: (op, terms) => maxTokenCharge(op, terms, gas),
+    ...chargeReader([paidGasInTokens]),
+  };
+}
+
+/**
+ * Validation uses about 20,000 gas in the vendor's contract, 90,000 in that of `contracts/`, which may take the tokens there;
+ * postOp 44,000 and up. The vendor's estimators give it 95,000.
+ */
+export const token = tokenCodec({
+  paymasterVerificationGasLimit: 90_000n,
+  paymasterPostOpGasLimit: 100_000n,
+});
+
+/** Gas charged on top of what the EntryPoint reports: 95,000 by the vendor's deployments, 60,000 by `contracts/`. */
+const overheadGas = 95_000n;
+/** What the contract in `contracts/` takes of its token account on top of the prefund. */
+const hybridOverheadGas = 60_000n;
+const size = 186;
+
+/** The EntryPoint's fine for unused gas, as if all of it were unused: what contracts charge in advance. */
+function fineGas(op: FinalUserOperation, gas: PaymasterGas): bigint {
+  return divideUp(op.callGasLimit + gas.paymasterPostOpGasLimit, 10n);
+}
+
+function need(op: FinalUserOperation, gas: PaymasterGas): DepositNeed {
+  const prefund = maxCost(op, '0.7', gas);
+  return {
+    entryPoint: prefund,
+    funding: prefund + (hybridOverheadGas + fineGas(op, gas)) * op.maxFeePerGas,
+  };
+}
+
+function maxTokenCharge(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): bigint {
+  assertTokenTerms(terms);
+  const charged = requiredGas(op, '0.7', gas) + overheadGas + fineGas(op, gas);
+  return tokensFor(charged * op.maxFeePerGas, terms.exchangeRate, terms.priceMarkup);
+}
+
+function hash(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): Uint8Array {
+  assertTokenTerms(terms);
+  const words = zeroed(15 * 32);
+  writeIdentity(words, op, 0);
+  writeAccountGasLimits(words, op, 128);
+  writePaymasterGas(words, gas, 160);
+  writeUint256(words, op.preVerificationGas, 192);
+  writeGasFees(words, op, 224);
+  writeUint256(words, BigInt(terms.chainId), 256);
+  writeAddressWord(words, terms.paymaster, 288);
+  writeUint48(words, terms.validUntil, 320 + 26);
+  writeUint48(words, terms.validAfter, 352 + 26);
+  writeAddressWord(words, terms.token, 384);
+  writeUint256(words, terms.exchangeRate, 416);
+  words.writeUInt32BE(terms.priceMarkup, 448 + 28);
+  return keccak256(words);
+}
+
+function encode(terms: TokenTerms, gas: PaymasterGas, signature: Uint8Array): Hex {
+  assertTokenTerms(terms);
+  assertSignature(signature);
+  const data = zeroed(size);
+  writePaymasterHead(data, terms.paymaster, gas);
+  writeUint48(data, terms.validUntil, 53);
+  writeUint48(data, terms.validAfter, 59);
+  writeHex(data, terms.token, 65);
+  writeUint256(data, terms.exchangeRate, 85);
+  data.writeUInt32BE(terms.priceMarkup, 117);
+  data.set(signature, 121);
+  return bytesToHex(data);
+}
+
+function decode(paymasterAndData: Hex): DecodedTokenPayment {
+  const data = readExactly(paymasterAndData, size);
+  if (data[paymasterHeadSize] !== 0)
+    throw new RangeError(`paymasterAndData must be of mode 0, got ${data[paymasterHeadSize]}`);
+  return {
+    paymaster: readAddress(data, 0),
+    paymasterGas: readPaymasterGas(data),
+    validUntil: readUint48(data, 53),
+    validAfter: readUint48(data, 59),
+    token: readAddress(data, 65),
+    exchangeRate: readUint256(data, 85),
+    priceMarkup: data.readUInt32BE(117),
+    signature: bytesToHex(data.subarray(121, 121 + signatureSize)),
+  };
+}
+
+function getHashCall(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): Hex {
+  const head = zeroed(paymasterHeadSize);
+  writePaymasterHead(head, terms.paymaster, gas);
+  return encodeCall(
+    `function getHash(${userOperation07} userOp, uint48 validUntil, uint48 validAfter, address tokenAddress, uint256 tokenPrice, uint32 priceMarkup)`,
+    [
+      userOperation07Values(op, bytesToHex(head)),
+      terms.validUntil,
+      terms.validAfter,
+      terms.token,
+      terms.exchangeRate,
+      terms.priceMarkup,
+    ],
+  );
+}
