@@ -27,8 +27,7 @@ export function createFollowerMeter(
       if (head !== undefined)
         instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - head.timestamp));
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
-      if (cursor === undefined) return;
-      instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
+      if (cursor !== undefined) instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
       // Wallets that nobody uses any more are not read either.
       const inUse = clock.now() - inUseMs;
       const accounts = (await usage.accounts(chainId)).filter(({ readAt }) => (readAt ?? 0) > inUse);

@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DatabaseSync } from 'node:sqlite';
@@ -146,6 +147,12 @@ test('a second store on the same file is refused while the first one lives', asy
   expect(() => open()).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }));
   await first.stop();
   expect(await open().reservations(chainId)).toHaveLength(1);
+});
+
+test('only its owner may read the file', async () => {
+  await open().reserve(aRequest());
+  for (const file of readdirSync(directory.path))
+    expect(statSync(join(directory.path, file)).mode & 0o777).toBe(0o600);
 });
 
 test('a file of another format is refused', async () => {

@@ -49,7 +49,8 @@ export function openDatabase(path: string, options: DatabaseOptions): Database {
   }
 }
 
-function createPrivately(path: string): void {
+/** Creates a file that only its owner may read, and its directory, unless they are there; mends the file's mode. */
+export function createPrivately(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     closeSync(openSync(path, 'a', 0o600));

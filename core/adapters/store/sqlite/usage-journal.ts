@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { createPrivately } from './database.js';
 
 /**
  * The file behind the usage store: an image of everything, and the journal of what happened since.
@@ -39,8 +40,9 @@ const schema = `
   CREATE TABLE IF NOT EXISTS image (seq INTEGER PRIMARY KEY, generation INTEGER NOT NULL, ops TEXT NOT NULL);
 `;
 
-/** Opens or creates the file; throws when it is of another format or locked by another process for 2 s. */
+/** Opens or creates the file (mode 0600); throws when it is of another format or locked by another process for 2 s. */
 export function openUsageJournal(path: string, durability: Durability): UsageJournal {
+  createPrivately(path);
   const db = new DatabaseSync(path, { timeout: lockWaitMs });
   try {
     // Exclusive before the first use of the WAL: the lock is then held until close, and no shared memory is needed.
