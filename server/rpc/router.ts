@@ -82,7 +82,10 @@ async function answerBatch(
     const error = invalidRequest(`A batch must hold 1 to ${maxBatchCalls} calls, got ${batch.length}.`);
     return { ...deps.calls.fail({ id: 'null' }, error, requestId), requestId };
   }
-  const answers = await Promise.all(batch.map((call) => answerCall(deps, request, requestId, call)));
+  const identify = once(() => authenticate(deps, request));
+  const answers = await Promise.all(
+    batch.map((call) => answerCall(deps, request, requestId, call, identify)),
+  );
   return { status: 200, body: `[${answers.map(({ body }) => body).join(',')}]`, requestId };
 }
 
@@ -91,12 +94,13 @@ async function answerCall(
   request: IncomingMessage,
   requestId: string,
   value: unknown,
+  identify: () => Identified = () => authenticate(deps, request),
 ): Promise<CallAnswer> {
   const call = parseCall(value);
   if ('error' in call) return deps.calls.reject(call, requestId);
   let context: RpcContext;
   try {
-    const found = authenticate(deps, request);
+    const found = identify();
     const paymaster = found instanceof Promise ? await found : found;
     limitRate(deps, request, paymaster);
     context = { requestId, paymaster, authToken: single(request.headers['authtoken']) };
@@ -106,11 +110,17 @@ async function answerCall(
   return deps.calls.run(call, context);
 }
 
+/** Awaited only where the store has to be asked. */
+type Identified = ServedPaymaster | Promise<ServedPaymaster>;
+
+/** Calls of a batch share one key, and so one look at it; what it throws is every call's to answer. */
+function once(identify: () => Identified): () => Identified {
+  let identified: Identified | undefined;
+  return () => (identified ??= identify());
+}
+
 /** The paymaster that the key in the address or in the header `apiKey` opens. Throws KEY_UNKNOWN, CHAIN_MISMATCH and more. */
-function authenticate(
-  { view }: RpcRouterDeps,
-  request: IncomingMessage,
-): ServedPaymaster | Promise<ServedPaymaster> {
+function authenticate({ view }: RpcRouterDeps, request: IncomingMessage): Identified {
   const path = parseRpcPath(request.url ?? '');
   if (path === undefined)
     throw invalidRequest('The address must be /api/v1/{chainId}/{apiKey}, with a decimal chainId.');

@@ -45,8 +45,6 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
     ...served,
     chainId: 0,
     suspended: false,
-    gas: {},
-    guards: new WeakMap(),
   };
   const view = {
     chain: () => chain,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 
+import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
@@ -95,6 +96,14 @@ export function createConfigView({ configs, signers, clock, log, instruments }: 
     }
   }
 
+  function putChain(config: ChainConfig): void {
+    try {
+      chains.set(config.chainId, compileChain(config, signers, log));
+    } catch (error) {
+      log.error('config of a chain cannot be served', { chainId: config.chainId, error });
+    }
+  }
+
   function apply(event: ConfigEvent): void {
     switch (event.type) {
       case 'put-paymaster': {
@@ -108,7 +117,7 @@ export function createConfigView({ configs, signers, clock, log, instruments }: 
         forget(event.paymasterId);
         break;
       case 'put-chain':
-        chains.set(event.config.chainId, compileChain(event.config, signers, log));
+        putChain(event.config);
         break;
       case 'delete-chain':
         chains.delete(event.chainId);

@@ -17,6 +17,8 @@ export type ServedChain = {
   readonly config: ChainConfig;
   readonly suspended: boolean;
   readonly gas: GasCaps;
+  /** The caps in force for paymasters without caps of their own. */
+  readonly guard: PriceGuard;
   /** Guards by the paymasters' own caps: compiled when first asked for, and gone with this object. */
   readonly guards: WeakMap<GasCaps, PriceGuard>;
   /** EIP-7702 delegates that operations may name. */
@@ -57,7 +59,7 @@ export type DefaultFunding = {
   readonly organisations: ReadonlySet<string> | undefined;
 };
 
-/** Compiles a chain config. A profile whose layout this build does not know is left out, and the log says so. */
+/** Compiles a chain config; throws on caps that are no integers. A profile whose layout this build does not know is left out, and the log says so. */
 export function compileChain(config: ChainConfig, signers: Signers, log: Logger): ServedChain {
   const profiles = new Map<string, ServedProfile>();
   for (const profile of config.profiles) {
@@ -79,6 +81,7 @@ export function compileChain(config: ChainConfig, signers: Signers, log: Logger)
     config,
     suspended: config.suspended,
     gas: config.gas,
+    guard: compilePriceGuard({}, config.gas),
     guards: new WeakMap(),
     delegates: new Set(config.delegates.map(toAddressKey)),
     profiles,
@@ -118,13 +121,14 @@ function compileDefaultFunding(funding: ProfileConfig['defaultFunding']): Defaul
   };
 }
 
-/** The caps in force for a paymaster on this chain. Most paymasters share one object without caps, and so one guard. */
-export function guardOf({ guards, gas }: ServedChain, caps: GasCaps): PriceGuard {
+/** The caps in force for a paymaster on this chain. */
+export function guardOf({ guard, guards, gas }: ServedChain, caps: GasCaps | undefined): PriceGuard {
+  if (caps === undefined) return guard;
   const known = guards.get(caps);
   if (known !== undefined) return known;
-  const guard = compilePriceGuard(caps, gas);
-  guards.set(caps, guard);
-  return guard;
+  const own = compilePriceGuard(caps, gas);
+  guards.set(caps, own);
+  return own;
 }
 
 /** The balances behind a chain's profiles: each wallet in the contract of its version, and every default wallet. */

@@ -1,5 +1,6 @@
 import type { PaymasterConfig, WebhookConfig } from '../../core/config/paymaster-config.js';
 import { compileAllowList, type AllowList } from '../../core/policy/allow-list/compile.js';
+import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
 import { compileLimits, type CompiledLimit } from '../../core/policy/spending-limit/shares.js';
 import type { GasCaps, RateLimit } from '../../core/resources/paymaster.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
@@ -29,12 +30,13 @@ export type ServedPaymaster = {
   readonly webhooks: readonly WebhookConfig[];
   readonly walletDeployment: boolean;
   readonly invalidPolicies: readonly string[];
-  readonly gas: GasCaps;
+  /** Caps of its own; undefined: the chain's. */
+  readonly gas: GasCaps | undefined;
   readonly maxExpirySeconds: number;
   readonly rateLimit: { readonly perKey?: RateLimit; readonly perClient?: RateLimit } | undefined;
 };
 
-/** Compiles a config. Throws RangeError on one that no operator writes, e.g. a threshold that is no number. */
+/** Compiles a config. Throws RangeError or SyntaxError on one that no operator writes, e.g. a threshold that is no number. */
 export function compilePaymaster(config: PaymasterConfig, share: Sharing): ServedPaymaster {
   const ends = config.keys.flatMap(({ sha256, validUntil }) =>
     validUntil === undefined ? [] : [[sha256, validUntil] as const],
@@ -56,11 +58,17 @@ export function compilePaymaster(config: PaymasterConfig, share: Sharing): Serve
     webhooks: config.webhooks.length === 0 ? none : config.webhooks,
     walletDeployment: config.walletDeployment,
     invalidPolicies: config.invalidPolicies.length === 0 ? none : config.invalidPolicies,
-    gas: Object.keys(config.gas).length === 0 ? noCaps : config.gas,
+    gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
   });
 }
 
 const none: readonly never[] = Object.freeze([]);
-const noCaps: GasCaps = Object.freeze({});
+
+function ownCaps(gas: GasCaps): GasCaps | undefined {
+  if (Object.keys(gas).length === 0) return undefined;
+  // Compiled again with the chain's; here only so that caps which are no integers are found now, not by a request.
+  compilePriceGuard(gas, {});
+  return gas;
+}

@@ -61,12 +61,12 @@ describe('The webhook rule', () => {
 
   test('the operation is shown as it will be signed, with the limits that were found', async () => {
     host.world.estimate = () =>
-      Promise.resolve({ callGasLimit: 1001n, verificationGasLimit: 2002n, preVerificationGas: 3003n });
+      Promise.resolve({ callGasLimit: 1001n, verificationGasLimit: 202_002n, preVerificationGas: 3003n });
     await host.call('pm_sponsorUserOperation', [
       anOperationWithoutLimits({ nonce: '0xf1' }),
       { mode: 'SPONSORED' },
     ]);
-    expect(asked[0]?.userOp).toMatchObject({ callGasLimit: '0x3e9', verificationGasLimit: '0x7d2' });
+    expect(asked[0]?.userOp).toMatchObject({ callGasLimit: '0x3e9', verificationGasLimit: '0x31512' });
   });
 
   test('data is {} when the request has none', async () => {

@@ -38,16 +38,17 @@ describe('pm_getFeeQuoteOrData for sponsorship', () => {
 
   test('limits that the client leaves out come with the answer', async () => {
     host.world.estimate = () =>
-      Promise.resolve({ callGasLimit: 1001n, verificationGasLimit: 2002n, preVerificationGas: 3003n });
+      Promise.resolve({ callGasLimit: 1001n, verificationGasLimit: 202_002n, preVerificationGas: 3003n });
     const { body } = await host.call('pm_getFeeQuoteOrData', [
       anOperationWithoutLimits({ nonce: 2 }),
       asSent,
     ]);
     expect(body.result).toMatchObject({
       callGasLimit: 1001,
-      verificationGasLimit: 2002,
+      verificationGasLimit: 202002,
       preVerificationGas: '3003',
     });
+    expect(body.result?.['paymasterAndData']).not.toBe('0x');
   });
 
   test.each([

@@ -232,6 +232,11 @@ describe('Sponsored mode: when it cannot be sponsored, paymasterAndData is 0x an
       operation: { callGasLimit: 10_000_001 },
     },
     {
+      name: 'less verification gas than the contract needs',
+      reason: 'GAS_LIMIT_TOO_LOW',
+      operation: { verificationGasLimit: 15_000 },
+    },
+    {
       name: 'a limit that is used up',
       reason: 'LIMIT_REACHED',
       paymaster: { limits: [aLimitConfig({ threshold: '0' })] },

@@ -114,7 +114,15 @@ describe('What the watch delivers', () => {
     } as const;
     put({ keys: [{ sha256: key }], configGeneration: 1 });
     put({ keys: [{ sha256: key }], configGeneration: 2, limits: [{ ...limit, threshold: 'many' }] });
+    put({ keys: [{ sha256: key }], configGeneration: 3, gas: { maxFeePerGas: 'cheap' } });
     expect(view.find(key)?.configGeneration).toBe(1);
+  });
+
+  test('a chain config that cannot be served leaves the last good one', async () => {
+    const { view, deliver } = await aView();
+    deliver({ type: 'put-chain', config: aChainConfig({ suspended: true }) });
+    deliver({ type: 'put-chain', config: aChainConfig({ gas: { maxFeePerGas: 'cheap' } }) });
+    expect(view.chain(31337)?.suspended).toBe(true);
   });
 
   test('records are frozen', async () => {
