@@ -75,10 +75,28 @@ export class Load {
     };
   }
 
+  /** Sends that many requests, untimed, in portions that fit into memory. */
+  async warmUp(subject: Subject, shape: RequestShape, requests: number): Promise<void> {
+    for (let sent = 0; sent < requests; sent += warmUpPortion) {
+      const count = Math.min(warmUpPortion, requests - sent);
+      await this.#process.ask({
+        shape,
+        concurrency: 32,
+        seconds: 120,
+        port: subject.port,
+        firstId: this.#nextId,
+        count,
+      } satisfies LoadOrder);
+      this.#nextId += count;
+    }
+  }
+
   stop(): Promise<void> {
     return this.#process.stop();
   }
 }
+
+const warmUpPortion = 20_000;
 
 function differences(
   before: SubjectReport['counts'],
