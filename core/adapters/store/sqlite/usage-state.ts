@@ -90,7 +90,7 @@ export class UsageState {
       slot,
       contract: this.addresses.of(request.contract),
       mode: request.mode,
-      funding: request.fundingAddress === undefined ? undefined : this.addresses.of(request.fundingAddress),
+      funding: this.#nameOfFunding(request.fundingAddress),
       validUntil: request.validUntil,
       counters,
       costs,
@@ -239,6 +239,13 @@ export class UsageState {
       this.#accounts.push(account);
     }
     return undefined;
+  }
+
+  /** Nearly always an account of the request has the name already, which spares a look-up among all addresses. */
+  #nameOfFunding(funding: AddressKey | undefined): Name<AddressKey> | undefined {
+    if (funding === undefined) return undefined;
+    for (const account of this.#accounts) if (account.funding?.text === funding) return account.funding;
+    return this.addresses.of(funding);
   }
 
   #findCounter(limit: LimitShare, index: number): Counter | undefined {
