@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import { startControlPlane, type ControlPlane } from '../kube/support/envtest.js';
+import { repositoryRoot } from '../support/repository-root.js';
+import { until } from '../support/until.js';
+import { mustKubectl, serviceAccount } from './support/cluster.js';
+import { renderOperator } from './support/helm.js';
+
+// The rendered roles on a real API server: what each ServiceAccount may do, and what it may not.
+
+const system = 'gas-system';
+const tenant = 'team-a';
+const elsewhere = 'team-b';
+const operator = serviceAccount(system, 'gas-paymaster-operator');
+const dashboard = serviceAccount(system, 'gas-paymaster-dashboard');
+const rpc = serviceAccount(system, 'gas-paymaster-rpc');
+
+let cluster: ControlPlane;
+beforeAll(async () => {
+  cluster = await startControlPlane();
+  mustKubectl(cluster, ['apply', '--server-side', '-f', join(repositoryRoot, 'crds')]);
+  for (const name of [system, tenant, elsewhere]) mustKubectl(cluster, ['create', 'namespace', name]);
+  const roles = renderOperator({ namespace: system, set: ['redis.enabled=true'] }).filter(({ kind }) =>
+    /Role|ServiceAccount/.test(kind),
+  );
+  mustKubectl(
+    cluster,
+    ['apply', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: roles }),
+  );
+  // As the operator does for an Organisation.
+  mustKubectl(
+    cluster,
+    [`--as=${operator}`, 'create', '-f', '-'],
+    JSON.stringify(tenantBinding('gas-system-gas-paymaster-tenant')),
+  );
+  await until('the roles are known to the authorizer', () =>
+    isAllowed(dashboard, 'create', 'paymasters', tenant),
+  );
+}, 120_000);
+afterAll(() => cluster?.stop());
+
+type Question = readonly [verb: string, resource: string, namespace?: string, name?: string];
+
+const users = ['chains', 'feetokens', 'organisations', 'paymasters', 'smartcontracts', 'paymasterpolicies'];
+const tenants = ['paymasters', 'smartcontracts', 'paymasterpolicies'];
+const compiled = ['paymasterconfigs', 'chainconfigs'];
+const changes = ['create', 'update', 'patch', 'delete'];
+const product = (
+  verbs: readonly string[],
+  resources: readonly string[],
+  namespace?: string,
+): readonly Question[] =>
+  verbs.flatMap((verb) =>
+    resources.map((resource): Question => (namespace ? [verb, resource, namespace] : [verb, resource])),
+  );
+
+type Account = {
+  readonly name: string;
+  readonly user: string;
+  readonly may: readonly Question[];
+  readonly mayNot: readonly Question[];
+};
+
+const accounts: readonly Account[] = [
+  {
+    name: 'the operator',
+    user: operator,
+    may: [
+      ...product(['get', 'list', 'watch'], users),
+      ...product(
+        ['patch'],
+        users.map((resource) => `${resource}/status`),
+      ),
+      ...product(['get', 'list', 'watch', 'create', 'update', 'delete'], compiled, system),
+      ['create', 'leases.coordination.k8s.io', system],
+      ['update', 'leases.coordination.k8s.io', system, 'gas-paymaster-operator'],
+      ['create', 'events', tenant],
+      ['patch', 'events', tenant],
+      ['create', 'rolebindings.rbac.authorization.k8s.io', tenant],
+      ['bind', 'clusterroles.rbac.authorization.k8s.io', '', 'gas-system-gas-paymaster-tenant'],
+      ['get', 'secrets', tenant, 'connection'],
+    ],
+    mayNot: [
+      // What users write stays theirs.
+      ...product(changes, users, tenant),
+      ...product(changes, compiled, tenant),
+      ['list', 'secrets', tenant],
+      ['watch', 'secrets', tenant],
+      ['list', 'secrets', system],
+      ['delete', 'secrets', tenant],
+      ['update', 'leases.coordination.k8s.io', system, 'another'],
+      ['bind', 'clusterroles.rbac.authorization.k8s.io', '', 'cluster-admin'],
+      ['escalate', 'clusterroles.rbac.authorization.k8s.io', '', 'gas-system-gas-paymaster-tenant'],
+      ['create', 'clusterrolebindings.rbac.authorization.k8s.io'],
+      ['list', 'pods', system],
+      ['get', 'configmaps', system],
+      ['list', 'namespaces'],
+    ],
+  },
+  {
+    name: 'the dashboard',
+    user: dashboard,
+    may: [
+      ...product(['get', 'list'], ['organisations']),
+      ['list', 'chains'],
+      ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
+      ...product(['get', 'list'], ['paymasterconfigs'], system),
+    ],
+    mayNot: [
+      // Only where the operator has bound it.
+      ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, elsewhere),
+      ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, system),
+      ...product(
+        ['patch', 'update'],
+        tenants.map((resource) => `${resource}/status`),
+        tenant,
+      ),
+      ...product(changes, ['organisations', 'chains', 'feetokens']),
+      ...product(changes, compiled, system),
+      ...product(['get', 'list', 'create'], ['secrets'], tenant),
+      ...product(['get', 'list', 'create'], ['secrets'], system),
+      ['create', 'rolebindings.rbac.authorization.k8s.io', tenant],
+      ['update', 'leases.coordination.k8s.io', system, 'gas-paymaster-operator'],
+    ],
+  },
+  {
+    name: 'the rpc role',
+    user: rpc,
+    may: product(['get', 'list', 'watch'], compiled, system),
+    mayNot: [
+      ...product(changes, compiled, system),
+      ...product(['get', 'list', 'watch'], compiled, tenant),
+      ...product(['get', 'list', 'watch', ...changes], users, tenant),
+      ...product(['get', 'list', 'watch', 'create'], ['secrets'], system),
+      ...product(['get', 'list'], ['secrets', 'configmaps', 'pods'], tenant),
+      ['update', 'leases.coordination.k8s.io', system, 'gas-paymaster-operator'],
+      ['create', 'events', system],
+    ],
+  },
+];
+
+describe.each(accounts)('$name', ({ user, may, mayNot }) => {
+  test('may do what it does', async () => {
+    expect(await refused(user, may)).toEqual([]);
+  }, 60_000);
+
+  test('may not do anything else that would matter', async () => {
+    const refusals = await refused(user, mayNot);
+    expect(mayNot.filter((question) => !refusals.includes(question.join(' ')))).toEqual([]);
+  }, 60_000);
+});
+
+describe('the right to bind', () => {
+  test('reaches no role but the tenant one', () => {
+    const create = (role: string): string =>
+      mustKubectl(
+        cluster,
+        [`--as=${operator}`, 'create', '-f', '-'],
+        JSON.stringify({ ...tenantBinding(role), metadata: { name: 'other', namespace: elsewhere } }),
+      );
+    expect(() => create('cluster-admin')).toThrow(/attempting to grant RBAC permissions not currently held/);
+    expect(() => create('gas-system-gas-paymaster-edit')).toThrow(/attempting to grant RBAC permissions not currently held/);
+  });
+});
+
+describe('users with the built-in roles', () => {
+  // Aggregation is the controller manager's work, which does not run here: the labels and rules are what is checked.
+  const roles = renderOperator({ namespace: system, set: ['redis.enabled=true'] }).filter(
+    ({ kind, metadata }) =>
+      kind === 'ClusterRole' &&
+      Object.keys(metadata.labels ?? {}).some((label) =>
+        label.startsWith('rbac.authorization.k8s.io/aggregate-to-'),
+      ),
+  );
+
+  test('see paymasters as viewers and change them as editors, and never their status', () => {
+    expect(
+      roles.map(({ metadata }) =>
+        Object.keys(metadata.labels ?? {}).flatMap((label) => label.split('aggregate-to-')[1] ?? []),
+      ),
+    ).toEqual([
+      ['view', 'edit', 'admin'],
+      ['edit', 'admin'],
+    ]);
+    expect(JSON.stringify(roles)).not.toContain('/status');
+  });
+});
+
+function tenantBinding(role: string) {
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'paymaster-dashboard', namespace: tenant },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: [{ kind: 'ServiceAccount', name: 'gas-paymaster-dashboard', namespace: system }],
+  };
+}
+
+async function refused(user: string, questions: readonly Question[]): Promise<readonly string[]> {
+  const answers = await Promise.all(
+    questions.map(async (question) => ({ question, allowed: await isAllowed(user, ...question) })),
+  );
+  return answers.filter(({ allowed }) => !allowed).map(({ question }) => question.join(' '));
+}
+
+async function isAllowed(
+  user: string,
+  verb: string,
+  resource: string,
+  namespace = '',
+  name = '',
+): Promise<boolean> {
+  const [path = '', subresource] = resource.split('/');
+  const [plural = '', ...groups] = path.split('.');
+  const isOurs = users.includes(plural) || compiled.includes(plural);
+  const review = await fetchReview({
+    user,
+    groups: ['system:serviceaccounts', 'system:authenticated'],
+    resourceAttributes: {
+      verb,
+      group: isOurs ? 'paymasters.dev' : groups.join('.'),
+      resource: plural,
+      ...(subresource === undefined ? {} : { subresource }),
+      ...(namespace === '' ? {} : { namespace }),
+      ...(name === '' ? {} : { name }),
+    },
+  });
+  return review.status.allowed;
+}
+
+async function fetchReview(spec: object): Promise<{ readonly status: { readonly allowed: boolean } }> {
+  const transport = cluster.transport();
+  try {
+    return (await transport.request({
+      method: 'POST',
+      path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+      body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
+    })) as { readonly status: { readonly allowed: boolean } };
+  } finally {
+    await transport.stop();
+  }
+}
