@@ -31,17 +31,18 @@ export type PriceRefusal = { readonly source: string } & (
   /**
    * `UNREACHABLE`: no answer in time, or one that says "not now". `REVERTED`: the contract refused to answer.
    * `MALFORMED`: an answer that is not what was asked for. `OUT_OF_RANGE`: zero, negative, or too small or large to
-   * count. `INCOMPLETE`: a round of a feed that has no answer of its own yet.
+   * count. `INCOMPLETE`: a round of a feed that has no answer of its own yet. `TOO_FEW`: of several sources, not
+   * enough gave a price.
    */
   | {
-      readonly reason: 'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE';
+      readonly reason: 'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE' | 'TOO_FEW';
       readonly detail: string;
     }
 );
 export type PriceFault = PriceRefusal['reason'];
 
-export type PriceAnswer =
-  { readonly ok: true; readonly price: Price } | { readonly ok: false; readonly refusal: PriceRefusal };
+export type PriceAnswer = { readonly ok: true; readonly price: Price } | RefusedPrice;
+export type RefusedPrice = { readonly ok: false; readonly refusal: PriceRefusal };
 
 /** The part of a FeeToken that a source needs. */
 export type PricedToken = Pick<FeeTokenSpec, 'chainId' | 'address' | 'symbol' | 'decimals'>;
@@ -66,7 +67,7 @@ export function priced(price: Price): PriceAnswer {
   return { ok: true, price };
 }
 
-export function refused(refusal: PriceRefusal): PriceAnswer {
+export function refused(refusal: PriceRefusal): RefusedPrice {
   return { ok: false, refusal };
 }
 
@@ -99,6 +100,7 @@ export function formatRefusal(refusal: PriceRefusal): string {
     case 'MALFORMED':
     case 'OUT_OF_RANGE':
     case 'INCOMPLETE':
+    case 'TOO_FEW':
       return `${source} ${refusal.detail}`;
     default:
       return unreachable(refusal);

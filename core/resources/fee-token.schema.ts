@@ -1,5 +1,14 @@
 import type { KindDefinition } from '../schema/crd.js';
-import { boolean, integer, list, number, object, type SchemaOf, text } from '../schema/structural.js';
+import {
+  boolean,
+  type CelRule,
+  integer,
+  list,
+  number,
+  object,
+  type SchemaOf,
+  text,
+} from '../schema/structural.js';
 import type { FeeTokenSpec, FeeTokenStatus, PriceSpec } from './fee-token.js';
 import { kindNames } from './kinds.js';
 import {
@@ -15,7 +24,7 @@ import {
   reasonColumn,
 } from './schema-parts.js';
 
-const maxAgeSeconds = integer('Oldest price that is used, in seconds.', { minimum: 1, maximum: 604_800 });
+const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
 
 const fixed = object<NonNullable<PriceSpec['static']>>('A price that never moves.', {
   required: {
@@ -23,35 +32,89 @@ const fixed = object<NonNullable<PriceSpec['static']>>('A price that never moves
       'Token base units per 10^18 wei, as decimal text.',
       {
         minLength: 1,
-        maxLength: 79,
-        pattern: '^(0|[1-9][0-9]{0,59})(\\.[0-9]{1,18})?$',
+        maxLength: 56,
+        pattern: '^(0|[1-9][0-9]{0,36})(\\.[0-9]{1,18})?$',
         expected: 'a positive rate as decimal text in quotes, e.g. "2500000000"',
       },
       { rule: "self.matches('[1-9]')", message: 'must be more than zero: a price of nothing gives gas away' },
     ),
   },
-  optional: {},
+  optional: {
+    usdPerNative: text(
+      'US dollars per native coin as decimal text, e.g. "3123.45"; quotes then show dollars too.',
+      {
+        minLength: 1,
+        maxLength: 31,
+        pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,18})?$',
+        expected: 'a positive amount of dollars as decimal text in quotes, e.g. "3123.45"',
+      },
+      { rule: "self.matches('[1-9]')", message: 'must be more than zero' },
+    ),
+  },
 });
 
-const chainlink = object<NonNullable<PriceSpec['chainlink']>>('Price feeds on the same chain.', {
-  required: { nativeFeed: address('Feed of the native coin.') },
-  optional: {
-    tokenFeed: address('Feed of the token. Absent: nativeFeed quotes the token itself.'),
-    inverse: boolean('True when nativeFeed quotes native coins per token.'),
-    maxAgeSeconds,
+const chainlink = object<NonNullable<PriceSpec['chainlink']>>(
+  'Price feeds on the same chain (AggregatorV3Interface).',
+  {
+    required: {
+      nativeFeed: address("Feed of the native coin's price: in tokens, or with tokenFeed in its currency."),
+    },
+    optional: {
+      tokenFeed: address(
+        "Feed of the token's price, in the currency of nativeFeed. Absent: nativeFeed quotes the token itself.",
+      ),
+      inverse: boolean('True when nativeFeed quotes native coins per token.'),
+      maxAgeSeconds: maxAgeSeconds(
+        "Oldest answer of nativeFeed that is used, in seconds: a little more than the feed's heartbeat. Default 7200.",
+      ),
+      tokenMaxAgeSeconds: maxAgeSeconds(
+        'The same for tokenFeed. Default 90000: feeds of stable coins move once a day.',
+      ),
+    },
   },
-});
+  notInverseRatio('tokenFeed'),
+);
 
-const http = object<NonNullable<PriceSpec['http']>>('A price from a JSON document.', {
-  required: {
-    url: httpUrl('Address of the document.'),
-    path: text('Where the rate stands in it, e.g. data.rate.', { minLength: 1, maxLength: 256 }),
+const documentPath = (description: string) =>
+  text(description, {
+    minLength: 1,
+    maxLength: 256,
+    pattern: '^([^.\\[\\]]+|\\[[0-9]{1,4}\\])(\\.[^.\\[\\]]+|\\[[0-9]{1,4}\\])*$',
+    expected: 'names joined by ".", and places in lists such as [0], e.g. data.prices[0].value',
+  });
+
+const http = object<NonNullable<PriceSpec['http']>>(
+  'A price from a JSON document. {chainId}, {address} (in lowercase) and {symbol} in the URL and the paths stand for those of the token.',
+  {
+    required: {
+      url: httpUrl('Address of the document.'),
+      path: documentPath(
+        "Where the price stands in it: whole tokens per native coin, or with tokenPath the native coin's price. E.g. data.rate.",
+      ),
+    },
+    optional: {
+      tokenPath: documentPath("Where the token's price stands, in the same currency as the one of path."),
+      inverse: boolean('True when path is native coins per token.'),
+      usdPath: documentPath(
+        "Where the native coin's price in US dollars stands; quotes then show dollars too.",
+      ),
+      timePath: documentPath(
+        'Where the time of the price stands, in Unix seconds or milliseconds or as RFC 3339. Absent: the time of the answer.',
+      ),
+      headersFile: mountedFile('Mounted file with one header per line, for services that want a key.'),
+      maxAgeSeconds: maxAgeSeconds('Oldest price that is used, in seconds. Default 7200.'),
+    },
   },
-  optional: {
-    headersFile: mountedFile('Mounted file with one header per line, for services that want a key.'),
-    maxAgeSeconds,
-  },
-});
+  notInverseRatio('tokenPath'),
+);
+
+/** Two prices in a third currency have one direction only. */
+function notInverseRatio(field: 'tokenFeed' | 'tokenPath'): CelRule {
+  return {
+    rule: `!has(self.${field}) || !has(self.inverse) || !self.inverse`,
+    message: `must be without inverse when ${field} is given`,
+  };
+}
 
 const single = object<Omit<PriceSpec, 'combine'>>(
   'One source: exactly one of static, chainlink and http.',
@@ -70,16 +133,30 @@ const price: SchemaOf<PriceSpec> = object<PriceSpec>(
       static: fixed,
       chainlink,
       http,
-      combine: object<NonNullable<PriceSpec['combine']>>('The median of several sources that agree.', {
-        required: { sources: list('The sources.', single, { minItems: 1, maxItems: 8 }) },
-        optional: {
-          maxAgeSeconds,
-          maxDeviationPercent: number('Sources that differ by more than this are not trusted.', {
-            minimum: 0,
-            maximum: 100,
-          }),
+      combine: object<NonNullable<PriceSpec['combine']>>(
+        'The first of several sources that gives a price, when the others agree.',
+        {
+          required: {
+            sources: list('The sources, the preferred one first.', single, { minItems: 1, maxItems: 8 }),
+          },
+          optional: {
+            maxAgeSeconds: maxAgeSeconds('Sources whose price is older are left out, in seconds.'),
+            maxDeviationPercent: number(
+              'When the lowest and the highest price are further apart, none is used. Absent: they are not compared.',
+              { minimum: 0, maximum: 100 },
+            ),
+            minSources: integer(
+              'So many sources must give a price, else none is used. Default: 2 with maxDeviationPercent, since one alone confirms nothing; else 1.',
+              { minimum: 1, maximum: 8 },
+            ),
+          },
         },
-      }),
+        {
+          fieldPath: '.minSources',
+          rule: '!has(self.minSources) || self.minSources <= self.sources.size()',
+          message: 'must be as many as there are sources, or fewer',
+        },
+      ),
     },
   },
   {

@@ -1,3 +1,4 @@
+import type { PriceSpec } from '../../../core/resources/fee-token.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import {
   aChain,
@@ -27,6 +28,7 @@ const hash = 'a'.repeat(64);
 const wallet = '0x1111111111111111111111111111111111111111';
 const other = '0x2222222222222222222222222222222222222222';
 const webhook = { url: 'https://rules.example.com/check' };
+const document = { url: 'https://prices.example.com/{symbol}', path: 'eth' };
 const feed = { nativeFeed: wallet };
 const limit = (overrides: Partial<typeof aLimit>) => aPolicy({ spendingLimit: { ...aLimit, ...overrides } });
 const profile = (overrides: Partial<typeof aProfile>) =>
@@ -192,6 +194,34 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aFeeToken({ price: { static: { rate: '0.000' } } }) },
   },
   {
+    field: 'spec.price.static.usdPerNative',
+    message: 'more than zero',
+    passes: { now: aFeeToken({ price: { static: { rate: '1', usdPerNative: '0.5' } } }) },
+    fails: { now: aFeeToken({ price: { static: { rate: '1', usdPerNative: '0.0' } } }) },
+  },
+  {
+    field: 'spec.price.chainlink',
+    message: 'without inverse when tokenFeed is given',
+    passes: { now: aFeeToken({ price: { chainlink: { ...feed, inverse: true } } }) },
+    fails: { now: aFeeToken({ price: { chainlink: { ...feed, inverse: true, tokenFeed: other } } }) },
+  },
+  {
+    field: 'spec.price.http',
+    message: 'without inverse when tokenPath is given',
+    passes: { now: aFeeToken({ price: { http: { ...document, inverse: true } } }) },
+    fails: { now: aFeeToken({ price: { http: { ...document, inverse: true, tokenPath: 'usdc' } } }) },
+  },
+  {
+    field: 'spec.price.combine.minSources',
+    message: 'as many as there are sources, or fewer',
+    passes: {
+      now: aFeeToken({ price: { combine: { sources: [{ static: { rate: '1' } }], minSources: 1 } } }),
+    },
+    fails: {
+      now: aFeeToken({ price: { combine: { sources: [{ static: { rate: '1' } }], minSources: 2 } } }),
+    },
+  },
+  {
     field: 'spec.price',
     message: 'given by exactly one of static, chainlink, http and combine',
     passes: { now: aFeeToken({ price: { chainlink: feed } }) },
@@ -213,4 +243,26 @@ export const ruleCases: readonly RuleCase[] = [
     },
     fails: { now: aFeeToken({ price: { combine: { sources: [{ chainlink: feed }, {}] } } }) },
   },
+  {
+    field: 'spec.price.combine.sources[0].static.usdPerNative',
+    message: 'more than zero',
+    passes: { now: combined({ static: { rate: '1', usdPerNative: '0.5' } }) },
+    fails: { now: combined({ static: { rate: '1', usdPerNative: '0.0' } }) },
+  },
+  {
+    field: 'spec.price.combine.sources[0].chainlink',
+    message: 'without inverse when tokenFeed is given',
+    passes: { now: combined({ chainlink: { ...feed, inverse: true } }) },
+    fails: { now: combined({ chainlink: { ...feed, inverse: true, tokenFeed: other } }) },
+  },
+  {
+    field: 'spec.price.combine.sources[0].http',
+    message: 'without inverse when tokenPath is given',
+    passes: { now: combined({ http: { ...document, inverse: true } }) },
+    fails: { now: combined({ http: { ...document, inverse: true, tokenPath: 'usdc' } }) },
+  },
 ];
+
+function combined(source: Omit<PriceSpec, 'combine'>) {
+  return aFeeToken({ price: { combine: { sources: [source] } } });
+}

@@ -1,0 +1,65 @@
+import { toMs, type EpochMs, type EpochSeconds } from '../units/time.js';
+import type { Hex } from '../units/hex.js';
+import { judgeAge } from './age.js';
+import { refused, type RefusedPrice } from './price-source.js';
+
+/** What `latestRoundData()` of an aggregator feed answers. */
+export type FeedRound = {
+  readonly roundId: bigint;
+  /** Signed; in the feed's own decimals. */
+  readonly answer: bigint;
+  /** Unix seconds; 0 while the round has no answer. */
+  readonly updatedAt: bigint;
+  /** Round that the answer was computed in: an earlier one when this round only carries it over. */
+  readonly answeredInRound: bigint;
+};
+
+/** `latestRoundData()`, without arguments. */
+export const latestRoundDataCall: Hex = '0xfeaf968c';
+
+/** Words: roundId (uint80), answer (int256), startedAt, updatedAt, answeredInRound (uint80). Undefined for other bytes. */
+export function decodeRound(result: Hex): FeedRound | undefined {
+  if (!/^0x[0-9a-fA-F]{320}$/.test(result)) return undefined;
+  const word = (index: number) => BigInt(`0x${result.slice(2 + 64 * index, 66 + 64 * index)}`);
+  return {
+    roundId: word(0),
+    answer: BigInt.asIntN(256, word(1)),
+    updatedAt: word(3),
+    answeredInRound: word(4),
+  };
+}
+
+/** Why a round gives no price, or undefined when it does. */
+export function judgeRound(
+  source: string,
+  round: FeedRound,
+  maxAgeSeconds: number,
+  now: EpochMs,
+): RefusedPrice | undefined {
+  const { roundId, answer, updatedAt, answeredInRound } = round;
+  if (updatedAt === 0n)
+    return refused({ source, reason: 'INCOMPLETE', detail: `has no answer yet in round ${roundId}` });
+  if (answeredInRound < roundId)
+    return refused({
+      source,
+      reason: 'INCOMPLETE',
+      detail: `repeats the answer of round ${answeredInRound} in round ${roundId}`,
+    });
+  if (answer <= 0n)
+    return refused({
+      source,
+      reason: 'OUT_OF_RANGE',
+      detail: `answers ${answer}, which is not a price above zero`,
+    });
+  const observedAt = updatedAtOf(round);
+  if (observedAt === undefined)
+    return refused({ source, reason: 'MALFORMED', detail: `says it was updated at ${updatedAt}` });
+  return judgeAge(source, observedAt, maxAgeSeconds, now);
+}
+
+/** Undefined for a time that no clock of ours can hold. */
+export function updatedAtOf({ updatedAt }: FeedRound): EpochMs | undefined {
+  return updatedAt > latestSeconds ? undefined : toMs(Number(updatedAt) as EpochSeconds);
+}
+
+const latestSeconds = BigInt(Math.floor(Number.MAX_SAFE_INTEGER / 1000));
