@@ -22,6 +22,7 @@ const maxConnections = 20_000;
 const drainIntervalMs = 20;
 
 export function createHttpServer(listener: RequestListener): HttpServer {
+  let isStopping = false;
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
@@ -31,12 +32,17 @@ export function createHttpServer(listener: RequestListener): HttpServer {
       maxHeaderSize: 16_384,
       noDelay: true,
     },
-    listener,
+    (request, response) => {
+      // Else a client that never pauses would keep its connection, and with it this process, until the deadline.
+      if (isStopping) response.shouldKeepAlive = false;
+      listener(request, response);
+    },
   );
   server.maxConnections = maxConnections;
   let stopped: Promise<void> | undefined;
 
   function drain(deadlineMs: number): Promise<void> {
+    isStopping = true;
     if (!server.listening) return Promise.resolve();
     return new Promise((resolve) => {
       const closeIdle = setInterval(() => server.closeIdleConnections(), drainIntervalMs);

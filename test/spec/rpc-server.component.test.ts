@@ -74,6 +74,38 @@ describe('Stopping', () => {
     await host.stop();
   }, 5_000);
 
+  test('a request that arrives on an open connection is answered, and the connection is closed after it', async () => {
+    const held: (() => void)[] = [];
+    let arrived: () => void = () => {};
+    const bothArrived = new Promise<void>((resolve) => (arrived = resolve));
+    const server = createHttpServer((_request, response) => {
+      held.push(() => response.end('answered'));
+      if (held.length === 2) arrived();
+    });
+    const { port } = await server.listen(0, '127.0.0.1');
+    const socket = connect(port, '127.0.0.1');
+    const received = new Promise<string>((resolve) => {
+      let text = '';
+      socket.setEncoding('latin1');
+      socket.on('data', (chunk: string) => (text += chunk));
+      socket.on('close', () => resolve(text));
+    });
+    socket.write('GET /1 HTTP/1.1\r\nhost: x\r\n\r\n');
+    await new Promise<void>((resolve) => {
+      const poll = (): void => void (held.length > 0 ? resolve() : setImmediate(poll));
+      poll();
+    });
+    const stopping = server.stop(5_000);
+    socket.write('GET /2 HTTP/1.1\r\nhost: x\r\n\r\n');
+    await bothArrived;
+    for (const answer of held) answer();
+    await stopping;
+    const answers = (await received).split(/(?=HTTP\/1\.1)/);
+    expect(answers).toHaveLength(2);
+    expect(answers[0]).not.toContain('Connection: close');
+    expect(answers[1]).toContain('Connection: close');
+  });
+
   test('a connection that never finishes its request is closed at the deadline', async () => {
     const server = createHttpServer((_request, response) => void response.write('half'));
     const { port } = await server.listen(0, '127.0.0.1');
