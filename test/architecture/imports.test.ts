@@ -19,6 +19,12 @@ describe('a package is used only in its place', () => {
     { name: 'prom-client', packages: /^prom-client$/, allowed: /^core\/adapters\/metrics\//, why: 'metrics are a port' },
     { name: 'pino', packages: /^pino$/, allowed: /^core\/adapters\/log\//, why: 'logging is a port' },
     {
+      name: 'ioredis',
+      packages: /^ioredis$/,
+      allowed: /^core\/adapters\/store\/redis\//,
+      why: 'stores are ports',
+    },
+    {
       name: 'node:sqlite',
       packages: /^node:sqlite$/,
       allowed: /^core\/adapters\/store\/sqlite\//,

@@ -325,13 +325,19 @@ export function usageStoreConformance(implementation: string, create: () => Prom
         { name: 'another sender', other: { sender: anAddress(0xa1) } },
         { name: 'another paymaster', other: { paymasterId: 'pm-2' } },
         { name: 'another EntryPoint', other: { entryPoint: anAddress(0xe1) } },
-        { name: 'another chain', other: { chainId: 1 } },
       ])('is about the same operation only: $name is another', async ({ other }) => {
         const limits = [aLimit({ threshold: 1 })];
         expect(await store.reserve(aRequest({ limits }))).toEqual(reserved);
         expect(await store.reserve(aRequest({ limits, key: other ?? {} }))).toMatchObject({
           outcome: 'limit',
         });
+      });
+
+      test('is about the same chain only', async () => {
+        for (const id of [chainId, 1])
+          expect(await store.reserve(aRequest({ key: { chainId: id } }))).toEqual(reserved);
+        for (const id of [chainId, 1])
+          expect((await store.reservations(id)).map(({ key }) => key)).toEqual([aKey({ chainId: id })]);
       });
     });
 

@@ -6,6 +6,8 @@ import type {
   FollowerStep,
   Reservation,
   ReservationKey,
+  ReserveRequest,
+  ReserveResult,
   UsageStore,
 } from '../../../policy/usage-store.js';
 import type { Hex } from '../../../units/hex.js';
@@ -17,7 +19,7 @@ import { parseOps, type Op } from './usage-ops.js';
 import { reserved, UsageState, type Change } from './usage-state.js';
 import { stepOps } from './usage-step.js';
 import { balanceOf, findAccount, reservationOf } from './usage-views.js';
-import { UsageFullness } from './usage-fullness.js';
+import { UsageFullness } from '../usage-fullness.js';
 import { UsageUpkeep } from './usage-upkeep.js';
 
 const defaultCompactAtBytes = 4 * 1024 * 1024;
@@ -110,7 +112,7 @@ class JournalledUsageStore implements UsageStore {
     try {
       this.#assertOpen();
       const decision = this.#state.reserve(request, this.#clock.now());
-      this.#fullness.note(request, decision);
+      this.#noteFullness(request, decision);
       // A refusal promises nothing, so it need not wait for a commit.
       if ('outcome' in decision) return Promise.resolve(decision);
       const turn = (this.#turn ??= this.#openTurn());
@@ -238,6 +240,17 @@ class JournalledUsageStore implements UsageStore {
     this.#stopped = true;
     this.#upkeep.stop();
     this.#journal.close();
+  }
+
+  #noteFullness({ limits }: ReserveRequest, decision: ReserveResult | Change): void {
+    if (!('outcome' in decision)) {
+      for (let i = 0; i < limits.length; i++) {
+        const { used, reserved: held } = decision.entry.counters[i]!;
+        this.#fullness.observe(limits[i]!, used + held);
+      }
+      return;
+    }
+    if (decision.outcome === 'limit') this.#fullness.observe(limits[decision.index]!, decision.used);
   }
 
   #assertOpen(): void {

@@ -1,6 +1,5 @@
-import type { Metrics } from '../../../metrics.js';
-import type { LimitShare, ReserveRequest, ReserveResult } from '../../../policy/usage-store.js';
-import type { Change } from './usage-state.js';
+import type { Metrics } from '../../metrics.js';
+import type { LimitShare } from '../../policy/usage-store.js';
 
 /**
  * How full spending limits are when operations ask for them: 1 is full. A distribution rather than a gauge per limit,
@@ -23,19 +22,8 @@ export class UsageFullness {
     this.#ratio = { COUNT: ofUnit('COUNT'), NATIVE_ASSET: ofUnit('NATIVE_ASSET') };
   }
 
-  note(request: ReserveRequest, decision: ReserveResult | Change): void {
-    if (!('outcome' in decision)) {
-      for (const [index, limit] of request.limits.entries()) {
-        const counter = decision.entry.counters[index];
-        if (counter !== undefined) this.#observe(limit, counter.used + counter.reserved);
-      }
-      return;
-    }
-    const limit = decision.outcome === 'limit' ? request.limits[decision.index] : undefined;
-    if (limit !== undefined && decision.outcome === 'limit') this.#observe(limit, decision.used);
-  }
-
-  #observe({ unit, subject, threshold }: LimitShare, taken: number): void {
+  /** `taken`: used and reserved of the limit, the asking operation included where it fits. */
+  observe({ unit, subject, threshold }: LimitShare, taken: number): void {
     const scope = subject === '' ? 'PAYMASTER' : 'SMART_ACCOUNT';
     this.#ratio[unit][scope].observe(threshold === 0 ? 1 : taken / threshold);
   }

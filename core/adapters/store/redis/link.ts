@@ -1,0 +1,272 @@
+import { Cluster, Command, type Redis } from 'ioredis';
+import { DomainError } from '../../../errors.js';
+import type { Logger } from '../../../log.js';
+import type { Metrics } from '../../../metrics.js';
+import { createClient, refreshCredentials, type ClientOptions } from './client.js';
+import { checkServer, type RedisDurability } from './durability.js';
+import type { Script } from './script.js';
+
+export type LinkOptions = ClientOptions & {
+  readonly durability: RedisDurability;
+  /** Replicas that must confirm a write before it is relied on, and how long they may take. 0: none. */
+  readonly acks: { readonly replicas: number; readonly timeoutMs: number };
+  readonly log: Logger;
+  readonly metrics: Metrics;
+};
+
+/** How often the settings of a connected server are looked at again, and those of one that was refused. */
+const recheckMs = 15_000;
+const refusedRecheckMs = 1_000;
+
+type Argument = string | number;
+
+/**
+ * The connection to Redis. Everything fails closed: without a connection to a server that was found safe, after
+ * `timeoutMs`, on any error, and with too few confirmations by replicas, a call throws UNAVAILABLE. What a call that
+ * failed has written nevertheless may stand.
+ */
+export class RedisLink {
+  readonly #options: LinkOptions;
+  readonly #client: Redis | Cluster;
+  readonly #connected: { set(value: number): void };
+  readonly #failures: Readonly<Record<'down' | 'refused' | 'unconfirmed', { inc(): void }>>;
+  readonly #firstSafe = Promise.withResolvers<void>();
+  /** Undefined while the servers are known to be safe. */
+  #problem: DomainError | undefined = down('the usage store is not connected yet');
+  /** Counts connections: a confirmation counts only on the one that has written. */
+  #connection = 0;
+  #recheck: NodeJS.Timeout | undefined;
+  #confirmation: Promise<void> | undefined;
+  #isDownLogged = false;
+  #stopped = false;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#client = createClient(options);
+    this.#connected = options.metrics
+      .gauge({
+        name: 'paymaster_usage_redis_connected',
+        help: '1 while a Redis that may be relied on answers',
+      })
+      .with({});
+    const failures = options.metrics.counter<'kind'>({
+      name: 'paymaster_usage_redis_failures_total',
+      help: 'Calls of Redis that were not answered as they must be: down, refused by the server, or unconfirmed by replicas.',
+      labels: ['kind'],
+    });
+    this.#failures = {
+      down: failures.with({ kind: 'down' }),
+      refused: failures.with({ kind: 'refused' }),
+      unconfirmed: failures.with({ kind: 'unconfirmed' }),
+    };
+    this.#firstSafe.promise.catch(() => {});
+    this.#watch();
+    this.#client.connect().catch(() => {});
+  }
+
+  /** Resolves when a safe server answers; rejects when the link is stopped before. */
+  opened(): Promise<void> {
+    return this.#firstSafe.promise;
+  }
+
+  /** What is wrong with the servers now. */
+  get problem(): DomainError | undefined {
+    return this.#problem;
+  }
+
+  /**
+   * Runs a script in one round trip (two the first time a server sees it). With `isWrite` it resolves after the replicas
+   * that are asked for have it.
+   */
+  async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+    isWrite: boolean,
+  ): Promise<unknown> {
+    this.assertUsable();
+    try {
+      return await this.#send('evalsha', script.sha, keys, args, isWrite);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw this.#failure(error);
+    }
+    try {
+      return await this.#send('eval', script.lua, keys, args, isWrite);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** One command that only reads. */
+  async read(name: string, args: readonly Argument[]): Promise<unknown> {
+    this.assertUsable();
+    try {
+      return await this.#client.sendCommand(new Command(name, [...args], { replyEncoding: 'utf8' }));
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  async ping(): Promise<void> {
+    await this.read('ping', []);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    clearTimeout(this.#recheck);
+    await this.#confirmation?.catch(() => {});
+    this.#problem = down('the usage store is stopped');
+    this.#firstSafe.reject(this.#problem);
+    this.#connected.set(0);
+    const isClosed = this.#client.status === 'end' || this.#client.status === 'wait';
+    const closed = new Promise<void>((resolve) => (isClosed ? resolve() : this.#client.once('end', resolve)));
+    this.#client.disconnect();
+    await closed;
+  }
+
+  assertUsable(): void {
+    if (this.#problem === undefined) return;
+    this.#failures.down.inc();
+    throw this.#problem;
+  }
+
+  #send(
+    name: 'evalsha' | 'eval',
+    source: string,
+    keys: readonly string[],
+    args: readonly Argument[],
+    isWrite: boolean,
+  ): Promise<unknown> {
+    const all = [source, keys.length, ...keys, ...args];
+    const { replicas } = this.#options.acks;
+    const isConfirmed = isWrite && replicas > 0;
+    if (isConfirmed && this.#client instanceof Cluster) return this.#sendConfirmed(this.#client, name, all);
+    const command = new Command(name, all, { replyEncoding: 'utf8' });
+    if (!isConfirmed || this.#client instanceof Cluster)
+      return Promise.resolve(this.#client.sendCommand(command));
+    const answer = Promise.resolve(this.#client.sendCommand(command));
+    const confirmation = (this.#confirmation ??= this.#confirm(this.#client));
+    // Whichever fails first decides; the other must not be an unhandled rejection.
+    return Promise.all([answer, confirmation]).then(([reply]) => reply);
+  }
+
+  /** One WAIT for everything that this turn of the event loop has sent, right behind it on the same connection. */
+  async #confirm(client: Redis): Promise<void> {
+    const connection = this.#connection;
+    await new Promise(setImmediate);
+    this.#confirmation = undefined;
+    if (this.#connection !== connection) throw down('the connection to the usage store was lost');
+    const { replicas, timeoutMs } = this.#options.acks;
+    const confirmed = await client.wait(replicas, timeoutMs);
+    if (confirmed < replicas) throw this.#unconfirmed(confirmed);
+  }
+
+  /** A pipeline goes to the node of its keys, and so does the WAIT in it, which has none. */
+  async #sendConfirmed(client: Cluster, name: string, args: readonly Argument[]): Promise<unknown> {
+    const { replicas, timeoutMs } = this.#options.acks;
+    const pipeline = client.pipeline();
+    pipeline.call(name, [...args]);
+    pipeline.wait(replicas, timeoutMs);
+    const results = (await pipeline.exec()) ?? [];
+    const [[error, reply] = [down('no answer'), undefined], [waitError, confirmed] = [null, 0]] = results;
+    if (error !== null) throw error;
+    if (waitError !== null) throw waitError;
+    if (Number(confirmed) < replicas) throw this.#unconfirmed(Number(confirmed));
+    return reply;
+  }
+
+  #unconfirmed(confirmed: number): DomainError {
+    this.#failures.unconfirmed.inc();
+    return new DomainError(
+      'UNAVAILABLE',
+      `the usage store cannot confirm its writes: ${confirmed} of ${this.#options.acks.replicas} replicas have them`,
+      { reason: 'USAGE_STORE_UNCONFIRMED', retryAfterSeconds: 1 },
+    );
+  }
+
+  #failure(error: unknown): DomainError {
+    if (error instanceof DomainError) return error;
+    const message = error instanceof Error ? error.message : String(error);
+    const isRefused = error instanceof Error && error.name === 'ReplyError';
+    this.#failures[isRefused ? 'refused' : 'down'].inc();
+    // Errors of the client carry the command with its arguments, which may be a password.
+    return down('the usage store does not answer', message);
+  }
+
+  #watch(): void {
+    const client = this.#client;
+    client.on('ready', () => void this.#check());
+    client.on('error', (error: Error) => this.#lost(error));
+    client.on('close', () => {
+      this.#connection += 1;
+      this.#lost(undefined);
+      this.#refresh();
+    });
+    client.on('node error', () => this.#refresh());
+    client.on('+node', () => void this.#check());
+  }
+
+  #refresh(): void {
+    try {
+      refreshCredentials(this.#client, this.#options.credentials);
+    } catch (error) {
+      this.#options.log.warn('credentials of the usage store cannot be read', { error });
+    }
+  }
+
+  #lost(error: Error | undefined): void {
+    if (this.#stopped) return;
+    this.#problem = down('the usage store is not connected', error?.message);
+    this.#connected.set(0);
+    if (error === undefined || this.#isDownLogged) return;
+    this.#isDownLogged = true;
+    this.#options.log.error('usage store is not connected: nothing is signed', {
+      cause: error.message,
+    });
+  }
+
+  /** Looks at the settings of every master; until it has found them safe nothing is sent. */
+  async #check(): Promise<void> {
+    clearTimeout(this.#recheck);
+    const connection = this.#connection;
+    const { log, durability } = this.#options;
+    try {
+      const servers = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
+      await Promise.all(servers.map((server) => checkServer(server, nameOf(server), durability)));
+      if (this.#stopped || connection !== this.#connection) return;
+      if (this.#problem !== undefined) log.info('usage store is connected');
+      this.#problem = undefined;
+      this.#isDownLogged = false;
+      this.#connected.set(1);
+      this.#firstSafe.resolve();
+    } catch (error) {
+      if (this.#stopped || connection !== this.#connection) return;
+      const problem = this.#failure(error);
+      if (problem.message !== this.#problem?.message)
+        log.error('usage store is refused: nothing is signed', {
+          cause: problem.message,
+          reason: problem.details.reason,
+        });
+      this.#problem = problem;
+      this.#connected.set(0);
+    }
+    this.#recheck = setTimeout(
+      () => void this.#check(),
+      this.#problem === undefined ? recheckMs : refusedRecheckMs,
+    );
+    this.#recheck.unref();
+  }
+}
+
+function nameOf({ options }: Redis): string {
+  return `Redis at ${options.name ?? `${options.host}:${options.port}`}`;
+}
+
+function down(message: string, cause?: string): DomainError {
+  return new DomainError('UNAVAILABLE', message, {
+    reason: 'USAGE_STORE_DOWN',
+    retryAfterSeconds: 1,
+    ...(cause === undefined ? {} : { cause: new Error(cause) }),
+  });
+}

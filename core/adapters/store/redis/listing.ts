@@ -1,0 +1,82 @@
+import type { Reservation, ReservationQuery } from '../../../policy/usage-store.js';
+import { kinds, operationName, type ChainKeys } from './keys.js';
+import type { RedisLink } from './link.js';
+import { listOf, textOf, textsOf } from './reply.js';
+import { hashField, memberOf, parseRecord, reservationOf, splitMember } from './record.js';
+
+/** Reservations that are read together, so that no single command holds up Redis. */
+const perPage = 500;
+
+/**
+ * Live reservations of a chain. They are read piece by piece, not as of one moment: `advance` checks that what it acts
+ * on has not changed since.
+ */
+export async function listReservations(
+  link: RedisLink,
+  chain: ChainKeys,
+  chainId: number,
+  query: ReservationQuery | undefined,
+): Promise<readonly Reservation[]> {
+  const members = query === undefined ? await allMembers(link, chain) : await membersOf(link, chain, query);
+  const found: Reservation[] = [];
+  for (const page of pages(members, perPage)) {
+    const records = await Promise.all(page.map((member) => readRecord(link, chain, member)));
+    for (const [i, [text, hash]] of records.entries())
+      // Settled since it was listed.
+      if (text !== undefined) found.push(reservationOf(chainId, page[i]!, parseRecord(text), hash));
+  }
+  return found;
+}
+
+/** The record and the signed hash of a member of the expiry list; undefined where there is none. */
+export async function readRecord(
+  link: RedisLink,
+  chain: ChainKeys,
+  member: string,
+): Promise<readonly [string | undefined, string | undefined]> {
+  const { operation, paymasterId } = splitMember(member);
+  const key = `${chain.prefix}${kinds.operation}${operation}`;
+  const [record, hash] = textsOf(await link.read('hmget', [key, paymasterId, hashField(paymasterId)]));
+  return [record, hash];
+}
+
+export function* pages<T>(list: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
+}
+
+async function allMembers(link: RedisLink, chain: ChainKeys): Promise<readonly string[]> {
+  const members = new Set<string>();
+  let cursor = '0';
+  do {
+    const reply = await link.read('zscan', [chain.expiries, cursor, 'COUNT', perPage]);
+    const [next, entries] = listOf(reply);
+    // Members and scores in turn; a member may be shown twice.
+    for (const [i, entry] of textsOf(entries).entries())
+      if (i % 2 === 0 && entry !== undefined) members.add(entry);
+    cursor = textOf(next) ?? '0';
+  } while (cursor !== '0');
+  return [...members];
+}
+
+async function membersOf(
+  link: RedisLink,
+  chain: ChainKeys,
+  { operations, expiredBefore, limit }: ReservationQuery,
+): Promise<readonly string[]> {
+  const members = new Set<string>();
+  if (limit > 0) {
+    const range = [chain.expiries, '-inf', `(${expiredBefore}`, 'LIMIT', 0, limit];
+    for (const member of textsOf(await link.read('zrangebyscore', range)))
+      if (member !== undefined) members.add(member);
+  }
+  for (const page of pages(operations, perPage)) {
+    const names = page.map(operationName);
+    const fields = await Promise.all(
+      names.map((name) => link.read('hkeys', [`${chain.prefix}${kinds.operation}${name}`])),
+    );
+    for (const [i, name] of names.entries())
+      for (const field of textsOf(fields[i]))
+        if (field !== undefined && !field.endsWith('/hash')) members.add(memberOf(name, field));
+  }
+  return [...members];
+}

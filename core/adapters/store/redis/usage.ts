@@ -1,0 +1,351 @@
+import { createHash } from 'node:crypto';
+import { DomainError } from '../../../errors.js';
+import type { Logger } from '../../../log.js';
+import { noMetrics, type Metrics } from '../../../metrics.js';
+import type { FollowerLease } from '../../../policy/follower-lease.js';
+import {
+  createMemoryEpochMirror,
+  type EpochMirror,
+  type UsageRecovery,
+} from '../../../policy/usage-epoch.js';
+import type {
+  AccountBalance,
+  Cursor,
+  FollowerStep,
+  PeekResult,
+  Reservation,
+  ReservationKey,
+  ReservationQuery,
+  ReserveRequest,
+  ReserveResult,
+  UsageStore,
+} from '../../../policy/usage-store.js';
+import type { Hex } from '../../../units/hex.js';
+import type { Clock, EpochMs } from '../../../units/time.js';
+import { UsageFullness } from '../usage-fullness.js';
+import { parseRedisAddress } from './address.js';
+import { advance } from './advance.js';
+import type { RedisCredentials, RedisTls } from './client.js';
+import type { RedisDurability } from './durability.js';
+import { UsageEpochs, type KnownEpoch } from './epochs.js';
+import { accountName, chainKeys, kinds, parseAccountName, type ChainKeys } from './keys.js';
+import { createRedisLease } from './lease.js';
+import { RedisLink } from './link.js';
+import { listReservations } from './listing.js';
+import { balanceOf, readPeek, readVerdict, reserveCall, takenOf, type ReserveCall } from './reserve-call.js';
+import { replies, reserveScript } from './reserve-script.js';
+import { listOf, textOf, textsOf } from './reply.js';
+import { addBalanceScript, putMessageScript, readMessageScript } from './scripts.js';
+import { SignedHashes } from './signed-hashes.js';
+
+export type RedisUsageOptions = {
+  /** See {@link parseRedisAddress} for the forms. */
+  readonly url: string;
+  readonly tls?: RedisTls;
+  readonly credentials?: RedisCredentials;
+  /** What all keys start with. Default `paymaster:`. */
+  readonly keyPrefix?: string;
+  /** Longest wait for an answer. Default 1000. */
+  readonly timeoutMs?: number;
+  /** Replicas that must have a write before it is relied on. Default 1 with Sentinel and Cluster, else 0. */
+  readonly replicaAcks?: number;
+  /** Default `always`. */
+  readonly durability?: RedisDurability;
+  /** Decides instead of the time of Redis: for tests. */
+  readonly clock?: Clock;
+  /** Where the epoch's copy is. Default: this process, which does not notice a loss across its own restart. */
+  readonly epochMirror?: EpochMirror;
+  /** Unique per process, for the follower's lease. */
+  readonly identity: string;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+};
+
+export type RedisUsageStore = UsageStore & {
+  readonly lease: FollowerLease;
+  readonly recovery: UsageRecovery;
+  /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
+  opened(): Promise<void>;
+};
+
+const defaultTimeoutMs = 1_000;
+/** Windows turn while a request is on its way; more than this and the clocks are at odds. */
+const mostPlans = 3;
+
+/**
+ * The usage store on Redis 7: one atomic script per request decides over all limits and balances, by the time of
+ * Redis. Throws INVALID_INPUT for options that cannot work; connects in the background.
+ */
+export function createRedisUsageStore(options: RedisUsageOptions): RedisUsageStore {
+  return new RedisStore(options);
+}
+
+class RedisStore implements RedisUsageStore {
+  readonly lease: FollowerLease;
+  readonly recovery: UsageRecovery;
+  readonly #link: RedisLink;
+  readonly #epochs: UsageEpochs;
+  readonly #signed: SignedHashes;
+  readonly #fullness: UsageFullness;
+  readonly #prefix: string;
+  readonly #clock: Clock | undefined;
+  readonly #chains = new Map<number, ChainKeys>();
+  readonly #pending = new Set<Promise<unknown>>();
+  /** What to add to the monotonic time of this process to get the time of Redis. */
+  #ahead = Date.now() - performance.now();
+  #stopped = false;
+
+  constructor(options: RedisUsageOptions) {
+    const { log, metrics = noMetrics, timeoutMs = defaultTimeoutMs } = options;
+    const address = parseRedisAddress('url', options.url);
+    this.#prefix = options.keyPrefix ?? 'paymaster:';
+    this.#clock = options.clock;
+    this.#link = new RedisLink({
+      address,
+      tls: options.tls,
+      credentials: options.credentials,
+      timeoutMs,
+      durability: options.durability ?? 'always',
+      acks: {
+        replicas: options.replicaAcks ?? (address.kind === 'standalone' ? 0 : 1),
+        timeoutMs: Math.ceil(timeoutMs / 2),
+      },
+      log,
+      metrics,
+    });
+    this.#epochs = new UsageEpochs({
+      link: this.#link,
+      mirror: options.epochMirror ?? createMemoryEpochMirror(),
+      prefix: this.#prefix,
+      log,
+      metrics,
+      imposedNow: () => this.#imposedNow(),
+    });
+    this.recovery = this.#epochs;
+    this.lease = createRedisLease({
+      link: this.#link,
+      keys: (chainId) => this.#keys(chainId),
+      identity: options.identity,
+    });
+    this.#signed = new SignedHashes({ link: this.#link, keys: (chainId) => this.#keys(chainId), log });
+    this.#fullness = new UsageFullness(metrics);
+  }
+
+  opened(): Promise<void> {
+    return this.#link.opened();
+  }
+
+  reserve(request: ReserveRequest): Promise<ReserveResult> {
+    return this.#track(this.#reserve(request));
+  }
+
+  async peek(request: ReserveRequest): Promise<PeekResult> {
+    const { call, reply } = await this.#decide(request, false);
+    return readPeek(request, call, understood(readVerdict(request, call, listOf(reply[0]))), reply);
+  }
+
+  noteSigned(key: ReservationKey, userOpHash: Hex): void {
+    if (!this.#stopped) this.#signed.add(key, userOpHash);
+  }
+
+  async reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]> {
+    await this.#signed.flush();
+    await this.#assertEpoch(chainId);
+    return listReservations(this.#link, this.#keys(chainId), chainId, query);
+  }
+
+  async cursor(chainId: number): Promise<Cursor | undefined> {
+    const [cursor] = await this.#readChecked(chainId, [this.#keys(chainId).cursor]);
+    return parseCursor(textOf(cursor) ?? '');
+  }
+
+  async advance(step: FollowerStep): Promise<boolean> {
+    return this.#track(
+      this.#withEpoch(step.chainId, (epoch) =>
+        advance(this.#link, this.#keys(step.chainId), {
+          step,
+          epoch: epoch.text,
+          imposedNow: this.#imposedNow(),
+          cursorText,
+          sha1: (text) => createHash('sha1').update(text).digest('hex'),
+        }),
+      ),
+    );
+  }
+
+  async addBalance(chainId: number, account: AccountBalance): Promise<void> {
+    const { balance, readAt } = account;
+    if (balance === undefined || readAt === undefined) return;
+    const chain = this.#keys(chainId);
+    const name = accountName(account);
+    await this.#track(
+      this.#withEpoch(chainId, async (epoch) => {
+        const keys = [chain.epoch, `${chain.prefix}${kinds.balance}${name}`, chain.accounts];
+        const args = [this.#imposedNow(), epoch.text, name, `${balance}:${readAt}`];
+        const reply = await this.#link.run(addBalanceScript, keys, args, true);
+        return Number(listOf(reply)[0]) === replies.epochLost ? undefined : true;
+      }),
+    );
+  }
+
+  async accounts(chainId: number): Promise<readonly AccountBalance[]> {
+    await this.#assertEpoch(chainId);
+    const chain = this.#keys(chainId);
+    const members = textsOf(await this.#link.read('smembers', [chain.accounts]));
+    const names = members.filter((name) => name !== undefined).toSorted();
+    if (names.length === 0) return [];
+    const keys = names.flatMap((name) => [
+      `${chain.prefix}${kinds.balance}${name}`,
+      `${chain.prefix}${kinds.promised}${name}`,
+    ]);
+    const values = listOf(await this.#link.read('mget', keys));
+    return names.map((name, i) => balanceOf(parseAccountName(name), values[2 * i], values[2 * i + 1]));
+  }
+
+  async putFundingMessage(paymasterId: string, message: string, expiresAt: EpochMs): Promise<void> {
+    const args = [this.#imposedNow(), message, expiresAt];
+    await this.#track(this.#link.run(putMessageScript, [this.#messageKey(paymasterId)], args, true));
+  }
+
+  async getFundingMessage(paymasterId: string): Promise<string | undefined> {
+    const args = [this.#imposedNow(), ''];
+    const text = await this.#link.run(readMessageScript, [this.#messageKey(paymasterId)], args, false);
+    return typeof text === 'string' ? text : undefined;
+  }
+
+  async consumeFundingMessage(paymasterId: string, message: string): Promise<boolean> {
+    if (message === '') return false;
+    const args = [this.#imposedNow(), message];
+    const key = this.#messageKey(paymasterId);
+    const used = await this.#track(this.#link.run(readMessageScript, [key], args, true));
+    return typeof used === 'string';
+  }
+
+  ping(): Promise<void> {
+    return this.#link.ping();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#signed.stop();
+    await Promise.allSettled(this.#pending);
+    await this.#link.stop();
+  }
+
+  async #reserve(request: ReserveRequest): Promise<ReserveResult> {
+    const { call, reply } = await this.#decide(request, true);
+    const result = understood(readVerdict(request, call, reply));
+    if (result.outcome === 'reserved') {
+      const taken = takenOf(request.limits, reply);
+      for (let i = 0; i < taken.length; i++) this.#fullness.observe(request.limits[i]!, taken[i]!);
+    }
+    if (result.outcome === 'limit') this.#fullness.observe(request.limits[result.index]!, result.used);
+    return result;
+  }
+
+  /** The script's answer to a plan that was made for the right windows and the right epoch. */
+  async #decide(
+    request: ReserveRequest,
+    isReal: boolean,
+  ): Promise<{ readonly call: ReserveCall; readonly reply: readonly unknown[] }> {
+    const { chainId } = request.key;
+    const keys = this.#keys(chainId);
+    let epoch = await this.#epochs.of(chainId);
+    for (let plan = 1; plan <= mostPlans; plan++) {
+      const context = {
+        keys,
+        epoch: epoch.text,
+        since: epoch.since,
+        now: this.#now(),
+        imposedNow: this.#imposedNow(),
+      };
+      const call = reserveCall(request, context, isReal);
+      const reply = listOf(await this.#link.run(reserveScript, call.keys, call.args, isReal));
+      const [code, now] = isReal ? reply : listOf(reply[0]);
+      this.#ahead = Number(now) - performance.now();
+      if (code === replies.clockBack)
+        throw new DomainError('UNAVAILABLE', 'the clock of the usage store was set back', {
+          reason: 'USAGE_STORE_CLOCK',
+          retryAfterSeconds: 60,
+        });
+      if (code === replies.epochLost) epoch = await this.#epochs.mismatch(chainId, epoch);
+      else if (code !== replies.turned) return { call, reply };
+    }
+    throw new DomainError('UNAVAILABLE', 'the clock of the usage store is not steady', {
+      reason: 'USAGE_STORE_CLOCK',
+      retryAfterSeconds: 1,
+    });
+  }
+
+  /** Runs a step that answers undefined when it has found another epoch. */
+  async #withEpoch<T>(chainId: number, step: (epoch: KnownEpoch) => Promise<T | undefined>): Promise<T> {
+    const epoch = await this.#epochs.of(chainId);
+    const done = await step(epoch);
+    if (done !== undefined) return done;
+    return understood(await step(await this.#epochs.mismatch(chainId, epoch)));
+  }
+
+  async #assertEpoch(chainId: number): Promise<void> {
+    await this.#readChecked(chainId, []);
+  }
+
+  /** Values of keys of a chain, read together with its epoch. */
+  async #readChecked(chainId: number, keys: readonly string[]): Promise<readonly unknown[]> {
+    return this.#withEpoch(chainId, async ({ text }) => {
+      const [epoch, ...values] = listOf(await this.#link.read('mget', [this.#keys(chainId).epoch, ...keys]));
+      return epoch === text ? values : undefined;
+    });
+  }
+
+  #track<T>(call: Promise<T>): Promise<T> {
+    this.#pending.add(call);
+    const done = (): void => {
+      this.#pending.delete(call);
+    };
+    call.then(done, done);
+    return call;
+  }
+
+  #keys(chainId: number): ChainKeys {
+    const known = this.#chains.get(chainId);
+    if (known !== undefined) return known;
+    const keys = chainKeys(this.#prefix, chainId);
+    this.#chains.set(chainId, keys);
+    return keys;
+  }
+
+  #messageKey(paymasterId: string): string {
+    return `${this.#prefix}{f:${paymasterId}}`;
+  }
+
+  #imposedNow(): EpochMs | 0 {
+    return this.#clock?.now() ?? 0;
+  }
+
+  #now(): EpochMs {
+    return this.#clock?.now() ?? (Math.floor(performance.now() + this.#ahead) as EpochMs);
+  }
+}
+
+/** An answer that was read as far as it can be understood. */
+function understood<T>(value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw new DomainError('UNAVAILABLE', 'the usage store gave an answer that is not known', {
+    reason: 'USAGE_STORE_DOWN',
+    retryAfterSeconds: 1,
+  });
+}
+
+function cursorText(cursor: Cursor | undefined): string {
+  return cursor === undefined ? '' : `${cursor.blockNumber}:${cursor.blockHash}:${cursor.timestamp}`;
+}
+
+function parseCursor(text: string): Cursor | undefined {
+  const [blockNumber, blockHash, timestamp] = text.split(':');
+  if (blockNumber === undefined || blockHash === undefined || timestamp === undefined) return undefined;
+  return {
+    blockNumber: Number(blockNumber),
+    blockHash: blockHash as Hex,
+    timestamp: Number(timestamp) as Cursor['timestamp'],
+  };
+}
