@@ -154,6 +154,11 @@ class RedisStore implements RedisUsageStore {
     return listReservations(this.#link, this.#keys(chainId), chainId, query);
   }
 
+  async liveCount(chainId: number): Promise<number> {
+    await this.#assertEpoch(chainId);
+    return Number(await this.#link.read('zcard', [this.#keys(chainId).expiries]));
+  }
+
   async cursor(chainId: number): Promise<Cursor | undefined> {
     const [cursor] = await this.#readChecked(chainId, [this.#keys(chainId).cursor]);
     return parseCursor(textOf(cursor) ?? '');
