@@ -13,6 +13,8 @@ export type KubeCredentials = {
   /** `Authorization` value; absent with client certificates. */
   readonly authorization?: string;
   readonly skipTlsVerify?: boolean;
+  /** Name in the server's certificate where it differs from the host of `server`. */
+  readonly serverName?: string;
 };
 
 /** `fresh` re-reads files and exec plugins; otherwise an answer of the last minute may be given. */
@@ -123,6 +125,8 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
           credentials.ca,
           credentials.clientCertificate,
           credentials.clientKey,
+          credentials.serverName,
+          credentials.skipTlsVerify,
         ]),
       )
       .digest('hex');
@@ -135,6 +139,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
       ...(credentials.ca === undefined ? {} : { ca: credentials.ca }),
       ...(credentials.clientCertificate === undefined ? {} : { cert: credentials.clientCertificate }),
       ...(credentials.clientKey === undefined ? {} : { key: credentials.clientKey }),
+      ...(credentials.serverName === undefined ? {} : { servername: credentials.serverName }),
       rejectUnauthorized: credentials.skipTlsVerify !== true,
       timeout: 10_000,
     };

@@ -1,0 +1,44 @@
+import type { RequestOptions } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { KubeCredentials } from './transport.js';
+
+/**
+ * Server and identity of one context of a kubeconfig file, the current one by default. Tokens, certificates, exec
+ * plugins and OIDC are resolved by client-node; requests are sent by our own pooled transport. The file is read each
+ * time, so that a plugin is asked again for credentials that the server refused. Throws what is wrong with the file.
+ */
+export async function readKubeconfig(file: string, context?: string): Promise<KubeCredentials> {
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  if (context !== undefined) config.setCurrentContext(context);
+  const cluster = config.getCurrentCluster();
+  if (cluster === null)
+    throw new Error(
+      `${file} has no cluster for context "${config.getCurrentContext()}": kubectl config get-contexts lists those it has`,
+    );
+  const options: RequestOptions = {};
+  await config.applyToHTTPSOptions(options);
+  const [ca, clientCertificate, clientKey] = [options.ca, options.cert, options.key].map(pemOf);
+  const authorization = authorizationOf(options);
+  return {
+    server: cluster.server,
+    ...(ca === undefined ? {} : { ca }),
+    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    ...(clientKey === undefined ? {} : { clientKey }),
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(options.rejectUnauthorized === false ? { skipTlsVerify: true } : {}),
+    ...(typeof options.servername === 'string' ? { serverName: options.servername } : {}),
+  };
+}
+
+function pemOf(value: unknown): string | undefined {
+  if (Buffer.isBuffer(value)) return value.toString('utf8');
+  return typeof value === 'string' ? value : undefined;
+}
+
+function authorizationOf({ headers, auth }: RequestOptions): string | undefined {
+  if (typeof auth === 'string') return `Basic ${Buffer.from(auth).toString('base64')}`;
+  if (headers === undefined || Array.isArray(headers)) return undefined;
+  const value = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
+  return typeof value === 'string' ? value : undefined;
+}

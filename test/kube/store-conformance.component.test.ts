@@ -1,0 +1,72 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { kindNames, kinds } from '../../core/resources/kinds.js';
+import { group, version } from '../../core/resources/meta.js';
+import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
+import { createKubeResourceStore } from '../../core/adapters/store/kubernetes/resources.js';
+import type { KubeTransport } from '../../core/adapters/kube/transport.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { systemClock } from '../../core/units/time.js';
+import { configStoreConformance } from '../conformance/config-store.js';
+import { resourceStoreConformance } from '../conformance/resource-store.js';
+import { installCrds } from './support/crds.js';
+import { startControlPlane, type ControlPlane } from './support/envtest.js';
+
+let plane: ControlPlane;
+let transport: KubeTransport;
+const namespaces = ['acme', 'globex', 'paymaster-system'];
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  installCrds(plane);
+  for (const namespace of namespaces) plane.kubectl(['create', 'namespace', namespace]);
+  transport = plane.transport();
+}, 120_000);
+afterAll(async () => {
+  await transport.stop();
+  await plane.stop();
+});
+
+/** Without controllers a namespace never finishes deleting, so the same ones are emptied. */
+async function emptyNamespaces(): Promise<void> {
+  const collections = [
+    ...kinds.map((kind) => kindNames[kind].plural),
+    'paymasterconfigs',
+    'chainconfigs',
+  ];
+  const clusterScoped = new Set<string>(
+    kinds.filter((kind) => kindNames[kind].scope === 'Cluster').map((kind) => kindNames[kind].plural),
+  );
+  for (const plural of collections)
+    for (const place of clusterScoped.has(plural) ? [''] : namespaces.map((name) => `namespaces/${name}/`))
+      await transport.request({ method: 'DELETE', path: `/apis/${group}/${version}/${place}${plural}` });
+}
+
+const common = {
+  clock: systemClock,
+  now: () => Date.now(),
+  random: Math.random,
+  log: silentLogger,
+  metrics: noMetrics,
+};
+
+resourceStoreConformance('the Kubernetes API', async () => {
+  await emptyNamespaces();
+  const open = () => createKubeResourceStore({ ...common, transport, statusManager: 'paymaster-operator' });
+  let current = open();
+  return {
+    store: current,
+    reopen: async () => {
+      await current.stop();
+      current = open();
+      return current;
+    },
+    stop: () => current.stop(),
+  };
+});
+
+configStoreConformance('the Kubernetes API', async () => {
+  await emptyNamespaces();
+  const open = () => createKubeConfigStore({ ...common, transport, namespace: 'paymaster-system' });
+  return { store: open(), reopen: async () => open(), stop: () => Promise.resolve() };
+});
