@@ -13,7 +13,10 @@ import type { PaymasterConfig } from './paymaster-config.js';
 export type ConfigStore = {
   getPaymaster(paymasterId: string): Promise<StoredConfig<PaymasterConfig> | undefined>;
   listPaymasters(): Promise<readonly StoredConfig<PaymasterConfig>[]>;
-  /** `configGeneration` of the argument is replaced by the stored one + 1 when the content changed. */
+  /**
+   * `configGeneration` of the argument is replaced: kept when the content did not change, else higher than every one
+   * that this paymaster had, also before a delete.
+   */
   putPaymaster(config: PaymasterConfig): Promise<PutResult>;
   deletePaymaster(paymasterId: string): Promise<void>;
   getChain(chainId: number): Promise<StoredConfig<ChainConfig> | undefined>;

@@ -16,6 +16,7 @@ import type { Kind, Resources } from './kinds.js';
  * - Status is written only by `applyStatus` and whole; it never changes spec, and spec writes never change status.
  * - `watch` delivers the present state as ADDED, resolves `synced`, then every change in order; an object that was
  *   deleted and created again between two deliveries arrives as DELETED and ADDED. Handlers must not throw.
+ *   Watched objects may lack `managedFields`; who needs them reads the object.
  * - An outage is DomainError UNAVAILABLE. Returned objects are frozen or private copies: never mutate them.
  */
 export type ResourceStore = {

@@ -15,8 +15,18 @@ describe('a package is used only in its place', () => {
     { name: 'express', packages: /^express$/, allowed: /^server\//, why: 'HTTP is an edge' },
     { name: 'undici', packages: /^undici$/, allowed: /^core\/adapters\//, why: 'outbound calls are effects' },
     { name: 'ajv', packages: /^ajv/, allowed: /^core\/schema\//, why: 'one validator for every edge' },
-    { name: 'cel-js', packages: /^@marcbachmann\/cel-js$/, allowed: /^core\/schema\//, why: 'one CEL evaluator' },
-    { name: 'prom-client', packages: /^prom-client$/, allowed: /^core\/adapters\/metrics\//, why: 'metrics are a port' },
+    {
+      name: 'cel-js',
+      packages: /^@marcbachmann\/cel-js$/,
+      allowed: /^core\/schema\//,
+      why: 'one CEL evaluator',
+    },
+    {
+      name: 'prom-client',
+      packages: /^prom-client$/,
+      allowed: /^core\/adapters\/metrics\//,
+      why: 'metrics are a port',
+    },
     { name: 'pino', packages: /^pino$/, allowed: /^core\/adapters\/log\//, why: 'logging is a port' },
     {
       name: 'ioredis',
@@ -43,6 +53,12 @@ describe('a package is used only in its place', () => {
       why: 'YAML is a file format at two edges',
     },
     {
+      name: 'client-node',
+      packages: /^@kubernetes\/client-node$/,
+      allowed: /^core\/adapters\/kube\//,
+      why: 'it costs 90 MB and pools no connections: credentials only',
+    },
+    {
       name: 'development-only packages',
       packages: /^(viem|permissionless|ox|aa06|@foundry-rs\/|@pimlico\/|solc|fast-check|jest|@jest\/)/,
       allowed: /^server\/standalone\/dev-chain\//,
@@ -58,21 +74,28 @@ describe('a package is used only in its place', () => {
 });
 
 describe('pure code stays pure', () => {
-  const pure = filesBelow(join(root, 'core'), '.ts').filter((file) => !relative(root, file).startsWith('core/adapters/'));
+  const pure = filesBelow(join(root, 'core'), '.ts').filter(
+    (file) => !relative(root, file).startsWith('core/adapters/'),
+  );
 
   test('core outside its adapters does no I/O', () => {
-    const effects = /^(node:(fs|http|https|net|tls|dns|child_process|worker_threads|sqlite|timers)|undici|express)/;
+    const effects =
+      /^(node:(fs|http|https|net|tls|dns|child_process|worker_threads|sqlite|timers)|undici|express)/;
     const impure = pure.filter((file) => importsOf(file).some((name) => effects.test(name)));
     expect(impure.map((file) => relative(root, file))).toEqual([]);
   });
 
   test('core outside its adapters reads no clock', () => {
-    const readers = pure.filter((file) => /\bDate\.now\(\)|\bnew Date\(\)|performance\.now\(\)/.test(read(file)));
+    const readers = pure.filter((file) =>
+      /\bDate\.now\(\)|\bnew Date\(\)|performance\.now\(\)/.test(read(file)),
+    );
     expect(readers.map((file) => relative(root, file))).toEqual(['core/units/time.ts']);
   });
 
   test('the environment is read only where a process starts', () => {
-    const readers = sources.filter((file) => /\bprocess\.env\b/.test(read(file))).map((file) => relative(root, file));
+    const readers = sources
+      .filter((file) => /\bprocess\.env\b/.test(read(file)))
+      .map((file) => relative(root, file));
     expect(readers.filter((file) => !/(^|\/)main\.ts$/.test(file))).toEqual([]);
   });
 });

@@ -29,11 +29,7 @@ afterAll(async () => {
 
 /** Without controllers a namespace never finishes deleting, so the same ones are emptied. */
 async function emptyNamespaces(): Promise<void> {
-  const collections = [
-    ...kinds.map((kind) => kindNames[kind].plural),
-    'paymasterconfigs',
-    'chainconfigs',
-  ];
+  const collections = [...kinds.map((kind) => kindNames[kind].plural), 'paymasterconfigs', 'chainconfigs'];
   const clusterScoped = new Set<string>(
     kinds.filter((kind) => kindNames[kind].scope === 'Cluster').map((kind) => kindNames[kind].plural),
   );
@@ -68,5 +64,14 @@ resourceStoreConformance('the Kubernetes API', async () => {
 configStoreConformance('the Kubernetes API', async () => {
   await emptyNamespaces();
   const open = () => createKubeConfigStore({ ...common, transport, namespace: 'paymaster-system' });
-  return { store: open(), reopen: async () => open(), stop: () => Promise.resolve() };
+  let current = open();
+  return {
+    store: current,
+    reopen: async () => {
+      await current.stop();
+      current = open();
+      return current;
+    },
+    stop: () => current.stop(),
+  };
 });

@@ -162,6 +162,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     kubectl: (args, { input, user = 'admin' } = {}) =>
       execFileSync(join(assets, 'kubectl'), [`--kubeconfig=${kubeconfig(user)}`, ...args], {
         encoding: 'utf8',
+        stdio: 'pipe',
         timeout: 60_000,
         ...(input === undefined ? {} : { input }),
       }),

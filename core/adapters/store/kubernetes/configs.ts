@@ -47,10 +47,15 @@ const keyLabel = (sha256: string): string => `key.${group}/${sha256.slice(0, 40)
  * PUT with the resourceVersion that was read, only when the content hash differs.
  *
  * The generation is the time of the write in milliseconds, or one more than the stored one where that is larger: it
- * stays monotonic when an object is deleted and made again, which a counter kept in the object would not.
+ * stays monotonic when an object is deleted and made again, or etcd is restored to an older state, which a counter kept
+ * in the object would not.
  */
-export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore {
+export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & { stop(): Promise<void> } {
   const { transport, namespace, clock, log } = deps;
+  // What this process wrote or read last. Usage stores refuse generations that they have seen exceeded, so after a
+  // restore of etcd an unchanged config needs a new one.
+  const newest = new Map<string, number>();
+  const following = new Set<Reflector<Slim>>();
 
   async function call<T>(what: string, run: () => Promise<unknown>): Promise<T> {
     try {
@@ -79,11 +84,13 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore {
     const { hash } = contentOf(config);
     for (let attempt = 1; ; attempt += 1) {
       const stored = await read(kind, name);
-      if (stored && stored.spec.hash === hash) {
-        return { changed: false, hash, configGeneration: parse<Compiled>(stored).configGeneration };
-      }
       const previous = stored === undefined ? 0 : parse<Compiled>(stored).configGeneration;
-      const configGeneration = Math.max(previous + 1, clock.now());
+      const seen = newest.get(name) ?? 0;
+      if (stored?.spec.hash === hash && previous >= seen) {
+        newest.set(name, previous);
+        return { changed: false, hash, configGeneration: previous };
+      }
+      const configGeneration = Math.max(previous + 1, seen + 1, clock.now());
       const text = JSON.stringify({ ...config, configGeneration });
       checkSize(kind, name, text);
       const body = {
@@ -108,6 +115,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore {
             ? transport.request({ method: 'POST', path: pathOf(kind), query: strict, body })
             : transport.request({ method: 'PUT', path: pathOf(kind, name), query: strict, body }),
         );
+        newest.set(name, configGeneration);
         return { changed: true, hash, configGeneration };
       } catch (error) {
         const isRace = error instanceof DomainError && raceCodes.has(error.code);
@@ -157,7 +165,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore {
     kind: CompiledKind,
     onEvent: (type: 'put' | 'delete', slim: Slim) => void,
   ): Reflector<Slim> {
-    return createReflector<Slim>({
+    const reflector = createReflector<Slim>({
       transport,
       path: pathOf(kind),
       kind,
@@ -172,6 +180,13 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore {
       random: deps.random,
       ...(deps.timing === undefined ? {} : { timing: deps.timing }),
     });
+    following.add(reflector);
+    return reflector;
+  }
+
+  async function unfollow(...reflectors: readonly Reflector<Slim>[]): Promise<void> {
+    await Promise.all(reflectors.map((reflector) => reflector.stop()));
+    for (const reflector of reflectors) following.delete(reflector);
   }
 
   function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
@@ -194,7 +209,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore {
       synced,
       confirmedAt: () => Math.min(chains.lastHeardAt(), paymasters.lastHeardAt()),
       stop() {
-        Promise.all([chains.stop(), paymasters.stop()]).catch((error: unknown) =>
+        unfollow(chains, paymasters).catch((error: unknown) =>
           log.debug('a watch did not stop cleanly', { error: String(error) }),
         );
       },
@@ -228,6 +243,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore {
       return found.find(({ config }) => config.keys.some((key) => key.sha256 === sha256))?.config;
     },
     watch,
+    stop: () => unfollow(...following),
   };
 }
 

@@ -1,4 +1,4 @@
-import { DomainError } from '../../../errors.js';
+import { DomainError, invalidInput } from '../../../errors.js';
 import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import { kindNames, type Kind, type Resources } from '../../../resources/kinds.js';
@@ -49,6 +49,7 @@ export function createKubeResourceStore(
 
   async function apply<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
     const { kind, key } = request;
+    checkNamespace(kind, key);
     const resourceVersion = request.create === true ? '1' : request.version;
     const uid = request.version === undefined ? undefined : await uidAt(kind, key, request.version);
     const body = {
@@ -212,6 +213,16 @@ export function createKubeResourceStore(
       watches.clear();
     },
   };
+}
+
+/** The server would look for another path, and say that it does not exist. */
+function checkNamespace(kind: Kind, { namespace }: ObjectKey): void {
+  const isNamespaced = kindNames[kind].scope === 'Namespaced';
+  if (isNamespaced === (namespace !== undefined)) return;
+  const expected = isNamespaced
+    ? 'given, since the kind is namespaced'
+    : 'left out, since the kind is cluster-scoped';
+  throw invalidInput([{ field: 'metadata.namespace', expected }]);
 }
 
 /** Ownership records are two thirds of a small object; whoever needs them reads the object itself. */

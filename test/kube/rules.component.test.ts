@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { KubeApiError } from '../../core/adapters/kube/api-error.js';
+import type { KubeTransport } from '../../core/adapters/kube/transport.js';
+import { kindNames, type AnyResource } from '../../core/resources/kinds.js';
+import { apiVersion, group, version } from '../../core/resources/meta.js';
+import { ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
+import { installCrds } from './support/crds.js';
+import { startControlPlane, type ControlPlane } from './support/envtest.js';
+
+// The same table as the in-process rules run: what standalone refuses, the API server refuses, in the same words.
+
+let plane: ControlPlane;
+let transport: KubeTransport;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  installCrds(plane);
+  plane.kubectl(['create', 'namespace', 'rules']);
+  transport = plane.transport();
+}, 120_000);
+afterAll(async () => {
+  await transport.stop();
+  await plane.stop();
+});
+
+describe('the API server', () => {
+  test.each(
+    ruleCases.map((entry, index) => ({
+      ...entry,
+      index,
+      name: `${entry.fails.now.kind} ${entry.field} must be ${entry.message}`,
+    })),
+  )('$name', async ({ index, field, message, passes, fails }: RuleCase & { index: number }) => {
+    await write(`pass-${index}`, passes);
+    const refused = await write(`fail-${index}`, fails).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(refused).toBeInstanceOf(KubeApiError);
+    const { status, causes } = refused as KubeApiError;
+    expect(status).toBe(422);
+    expect(causes.map((cause) => cause.field)).toContain(field);
+    expect(causes.map((cause) => cause.message).join('\n')).toContain(`must be ${message}`);
+  });
+
+  test('tells kubectl which field is wrong and how to mend it', () => {
+    const manifest = JSON.stringify({
+      apiVersion,
+      kind: 'PaymasterPolicy',
+      metadata: { name: 'half-an-operation', namespace: 'rules' },
+      spec: {
+        paymasterRef: { name: 'shop' },
+        name: 'half',
+        policyType: 'PAYMASTER_SA_LIMIT',
+        spendingLimit: {
+          scope: 'PAYMASTER',
+          threshold: '0.5',
+          thresholdType: 'COUNT',
+          cycleDuration: { value: 1, unit: 'day' },
+        },
+      },
+    });
+    expect(() => plane.kubectl(['apply', '-f', '-'], { input: manifest })).toThrow(
+      /spec\.spendingLimit\.threshold.*must be a whole number when thresholdType is COUNT; use NATIVE_ASSET/,
+    );
+  });
+});
+
+/** Creates the object, or the one before it and then changes that. */
+async function write(name: string, { now, old }: Write): Promise<void> {
+  if (old === undefined) return create(name, now);
+  await create(name, old);
+  const path = `${collectionOf(now)}/${name}`;
+  await transport.request({
+    method: 'PATCH',
+    path,
+    contentType: 'application/json-patch+json',
+    body: [{ op: 'replace', path: '/spec', value: now.spec }],
+  });
+}
+
+async function create(name: string, { kind, spec }: AnyResource): Promise<void> {
+  const namespace = kindNames[kind].scope === 'Namespaced' ? { namespace: 'rules' } : {};
+  await transport.request({
+    method: 'POST',
+    path: collectionOf({ kind }),
+    body: { apiVersion, kind, metadata: { name, ...namespace }, spec },
+  });
+}
+
+function collectionOf({ kind }: Pick<AnyResource, 'kind'>): string {
+  const { scope, plural } = kindNames[kind];
+  return `/apis/${group}/${version}/${scope === 'Namespaced' ? 'namespaces/rules/' : ''}${plural}`;
+}
