@@ -51,15 +51,14 @@ export function judgeRound(
       reason: 'OUT_OF_RANGE',
       detail: `answers ${answer}, which is not a price above zero`,
     });
-  const observedAt = updatedAtOf(round);
-  if (observedAt === undefined)
+  if (updatedAt > latestSeconds)
     return refused({ source, reason: 'MALFORMED', detail: `says it was updated at ${updatedAt}` });
-  return judgeAge(source, observedAt, maxAgeSeconds, now);
+  return judgeAge(source, updatedAtOf(round), maxAgeSeconds, now);
 }
 
-/** Undefined for a time that no clock of ours can hold. */
-export function updatedAtOf({ updatedAt }: FeedRound): EpochMs | undefined {
-  return updatedAt > latestSeconds ? undefined : toMs(Number(updatedAt) as EpochSeconds);
+/** Meant for rounds that {@link judgeRound} lets pass: their time is one that clocks can hold. */
+export function updatedAtOf({ updatedAt }: FeedRound): EpochMs {
+  return toMs(Number(updatedAt) as EpochSeconds);
 }
 
 const latestSeconds = BigInt(Math.floor(Number.MAX_SAFE_INTEGER / 1000));
