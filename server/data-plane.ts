@@ -4,6 +4,8 @@ import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { Logger } from '../core/log.js';
 import type { Signers } from '../core/paymaster/signer.js';
+import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { UsageRecovery } from '../core/policy/usage-epoch.js';
 import type { UsageStore } from '../core/policy/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { Clock } from '../core/units/time.js';
@@ -28,6 +30,10 @@ import { createConfigView, type ConfigView } from './view/config-view.js';
 export type DataPlaneDeps = {
   readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
   readonly usage: UsageStore;
+  /** Which replica of those that share the usage store follows a chain. Default: this one. */
+  readonly lease?: FollowerLease;
+  /** What the follower does when the usage store has lost its data. Default: nothing, it cannot. */
+  readonly recovery?: UsageRecovery;
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;
@@ -123,9 +129,12 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   };
 }
 
-function followChains({ usage, chains, clock, log, instruments }: DataPlaneDeps, view: ConfigView): Follower {
+function followChains(deps: DataPlaneDeps, view: ConfigView): Follower {
+  const { usage, lease, recovery, chains, clock, log, instruments } = deps;
   return createFollower({
     usage,
+    ...(lease === undefined ? {} : { lease }),
+    ...(recovery === undefined ? {} : { recovery }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
     fundingAccounts: (chainId) => view.fundingAccounts(chainId),

@@ -6,6 +6,8 @@ import type { ConfigStore } from '../core/config/config-store.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
+import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { UsageRecovery } from '../core/policy/usage-epoch.js';
 import type { UsageStore } from '../core/policy/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
@@ -28,6 +30,10 @@ export type ServerDeps = {
   readonly roles: readonly Role[];
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
+  /** Which replica of those that share the usage store follows a chain. Default: this one. */
+  readonly lease?: FollowerLease;
+  /** What the follower does when the usage store has lost its data. Default: nothing, it cannot. */
+  readonly recovery?: UsageRecovery;
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;

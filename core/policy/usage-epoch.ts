@@ -8,6 +8,8 @@ export type UsageEpoch = {
   readonly id: string;
   /** Usage of windows that began before this moment is lost; 0 for the first epoch. */
   readonly since: EpochMs;
+  /** No promise was ever made for longer than this: what a loss has to wait for. Raised before one is. */
+  readonly longestExpiryMs: number;
   /** When it was first noticed that the store does not hold this epoch any more. */
   readonly lostAt?: EpochMs;
 };
@@ -25,14 +27,19 @@ export type EpochMirror = {
 /** What the follower does about a usage store that has lost its data. */
 export type UsageRecovery = {
   /**
-   * Begins a new epoch when the data of a chain are lost and every promise made with them has expired: `longestExpiryMs`
-   * after the loss was first noticed. Until then, and wherever the data are there, it changes nothing. Throws UNAVAILABLE.
+   * Begins a new epoch when the data of a chain are lost and every promise made with them has expired: the longest
+   * expiry after the loss was first noticed. Until then, and wherever the data are there, it changes nothing. Throws UNAVAILABLE.
    */
-  recover(chainId: number, longestExpiryMs: number): Promise<'intact' | 'waiting' | 'recovered'>;
+  recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'>;
 };
 
 export function isSameEpoch(a: UsageEpoch | undefined, b: UsageEpoch | undefined): boolean {
-  return a?.id === b?.id && a?.since === b?.since && a?.lostAt === b?.lostAt;
+  return (
+    a?.id === b?.id &&
+    a?.since === b?.since &&
+    a?.lostAt === b?.lostAt &&
+    a?.longestExpiryMs === b?.longestExpiryMs
+  );
 }
 
 /** A copy that lives as long as the process: tells a loss that happens meanwhile, and no other. */
@@ -47,3 +54,6 @@ export function createMemoryEpochMirror(): EpochMirror {
     },
   };
 }
+
+/** For a usage store that is part of the process it serves. */
+export const neverLost: UsageRecovery = { recover: async () => 'intact' };

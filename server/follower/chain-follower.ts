@@ -72,6 +72,11 @@ export class ChainFollower {
     return this.#head;
   }
 
+  /** Only reads the head, for a chain that another replica follows. Throws UNAVAILABLE. */
+  async observe(): Promise<void> {
+    await this.#readHead(await this.#source(), this.#deps.clock.now());
+  }
+
   /** One round. Throws UNAVAILABLE when the node or the store does not answer. */
   async round(): Promise<Round> {
     const { usage, chainId, clock, log } = this.#deps;

@@ -1,13 +1,15 @@
 import type { Chains } from '../../core/chain/chains.js';
 import type { Heads } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import { DomainError } from '../../core/errors.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
+import { soleFollower, type FollowerLease } from '../../core/policy/follower-lease.js';
+import { neverLost, type UsageRecovery } from '../../core/policy/usage-epoch.js';
 import type { AccountId, UsageStore } from '../../core/policy/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { accountName } from './balances.js';
-import { ChainFollower } from './chain-follower.js';
+import { ChainFollower, type Round } from './chain-follower.js';
 import { createFollowerMeter } from './meter.js';
 
 export type FollowerDeps = {
@@ -15,6 +17,10 @@ export type FollowerDeps = {
     UsageStore,
     'reservations' | 'liveCount' | 'cursor' | 'advance' | 'addBalance' | 'accounts'
   >;
+  /** Which replica follows a chain. Default: this one, alone. */
+  readonly lease?: FollowerLease;
+  /** What to do when the usage store has lost its data. Default: nothing, it cannot. */
+  readonly recovery?: UsageRecovery;
   readonly chains: Pick<Chains, 'get'>;
   /** Chains that are served now; read again before each round. */
   readonly chainConfigs: () => readonly ChainConfig[];
@@ -67,9 +73,12 @@ type Followed = {
   failures: number;
 };
 
-/** Follows all served chains of this process, each in its own loop, so that a dead one holds up no other. */
+/**
+ * Follows all served chains of this process, each in its own loop, so that a dead one holds up no other. Of the replicas
+ * that share a usage store the one with the lease follows a chain, and the others read its head only.
+ */
 export function createFollower(deps: FollowerDeps): Follower {
-  const { usage, chains, clock } = deps;
+  const { usage, chains, clock, lease = soleFollower, recovery = neverLost } = deps;
   const followed = new Map<number, Followed>();
   /** Loops of chains that are not served any more, until they have ended. */
   const ending = new Set<Promise<void>>();
@@ -111,12 +120,13 @@ export function createFollower(deps: FollowerDeps): Follower {
     while (!signal.aborted) {
       let pause = pauseOf(chainId);
       try {
-        const round = await state.follower.round();
+        const round = await step(state.follower, chainId);
         if (state.failures > 0) log.info('chain is followed again', { failures: state.failures });
         state.succeeded = true;
         state.failures = 0;
-        if (!round.isComplete) pause = 0;
-        await meter.round(chainId, round, state.follower.head);
+        if (round?.isComplete === false) pause = 0;
+        if (round === undefined) meter.observed(chainId, state.follower.head);
+        if (round !== undefined) await meter.round(chainId, round, state.follower.head);
       } catch (error) {
         state.failures += 1;
         meter.failure(chainId);
@@ -126,6 +136,33 @@ export function createFollower(deps: FollowerDeps): Follower {
       }
       await sleep(pause, signal);
     }
+    await giveBack(chainId);
+  }
+
+  /** One round, or undefined where another replica follows the chain. */
+  async function step(follower: ChainFollower, chainId: number): Promise<Round | undefined> {
+    let isMine = false;
+    try {
+      isMine = await lease.hold(chainId);
+    } finally {
+      // Fees and times are needed also while the usage store is down.
+      if (!isMine) await follower.observe();
+    }
+    if (!isMine) return undefined;
+    try {
+      return await follower.round();
+    } catch (error) {
+      const isLost = isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'USAGE_STORE_LOST';
+      if (isLost) await recovery.recover(chainId);
+      // Another replica may reach a node that this one cannot.
+      if (!isLost) await giveBack(chainId);
+      throw error;
+    }
+  }
+
+  async function giveBack(chainId: number): Promise<void> {
+    // Otherwise the lease ends by itself.
+    await lease.release(chainId).catch(() => {});
   }
 
   function supervise(): void {

@@ -9,6 +9,8 @@ const inUseMs = 300_000;
 
 export type FollowerMeter = {
   round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
+  /** A chain whose head was read, and that another replica follows. */
+  observed(chainId: number, head: Head | undefined): void;
   failure(chainId: number): void;
 };
 
@@ -18,14 +20,19 @@ export function createFollowerMeter(
   usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
 ): FollowerMeter {
+  const observed: FollowerMeter['observed'] = (chainId, head) => {
+    const chain = String(chainId);
+    instruments.followerFailures.with({ chain });
+    if (head !== undefined)
+      instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - head.timestamp));
+  };
   return {
+    observed,
     async round(chainId, { cursor, settled, released }, head) {
       const chain = String(chainId);
-      instruments.followerFailures.with({ chain });
+      observed(chainId, head);
       instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
       instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
-      if (head !== undefined)
-        instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - head.timestamp));
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
       if (cursor !== undefined) instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
       // Wallets that nobody uses any more are not read either.

@@ -10,9 +10,18 @@ import { listOf, textOf } from './reply.js';
 import { writeEpochScript } from './scripts.js';
 
 /** The epoch of a chain as scripts compare it: "id:since". */
-export type KnownEpoch = { readonly text: string; readonly since: EpochMs };
+export type KnownEpoch = {
+  readonly text: string;
+  readonly since: EpochMs;
+  readonly longestExpiryMs: number;
+};
 
 const rememberMs = 500;
+/** What the bound of a new chain starts with and is raised in steps of: the default bound of a paymaster. */
+const expiryStepMs = 7_200_000;
+/** The clocks of Redis and of the chain may differ by this. */
+const skewMs = 120_000;
+const mostRaises = 5;
 
 /**
  * Tells a Redis that has lost the data of a chain from one that has them: the epoch's id stands in Redis and in a copy
@@ -74,25 +83,43 @@ export class UsageEpochs implements UsageRecovery {
     });
   }
 
-  async recover(chainId: number, longestExpiryMs: number): Promise<'intact' | 'waiting' | 'recovered'> {
+  /** Notes that a promise is about to be made for longer than any before. Throws UNAVAILABLE. */
+  async raise(chainId: number, expiryMs: number): Promise<KnownEpoch> {
+    const longestExpiryMs = Math.ceil(expiryMs / expiryStepMs) * expiryStepMs;
+    for (let attempt = 0; attempt < mostRaises; attempt++) {
+      const mirrored = await this.#mirror.get(chainId);
+      const isNoted = mirrored === undefined || mirrored.longestExpiryMs >= longestExpiryMs;
+      if (isNoted || (await this.#mirror.put(chainId, { ...mirrored, longestExpiryMs }, mirrored))) break;
+    }
+    this.#known.delete(chainId);
+    const epoch = await this.of(chainId);
+    if (epoch.longestExpiryMs >= longestExpiryMs) return epoch;
+    throw new DomainError('UNAVAILABLE', `the epoch of chain ${chainId} cannot be written`, {
+      reason: 'USAGE_STORE_DOWN',
+      retryAfterSeconds: 1,
+    });
+  }
+
+  async recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'> {
     const mirrored = await this.#mirror.get(chainId);
     const { kept, now } = await this.#read(chainId);
     if (mirrored === undefined || kept === formatEpoch(mirrored)) {
-      if (mirrored?.lostAt !== undefined)
-        await this.#mirror.put(chainId, { id: mirrored.id, since: mirrored.since }, mirrored);
+      if (mirrored?.lostAt !== undefined) await this.#mirror.put(chainId, intact(mirrored), mirrored);
       return 'intact';
     }
+    const waitMs = mirrored.longestExpiryMs + skewMs;
     if (mirrored.lostAt === undefined) {
       await this.#mirror.put(chainId, { ...mirrored, lostAt: now }, mirrored);
       this.#log.error('usage data are lost: nothing is signed until every promise has expired', {
         chainId,
-        waitSeconds: Math.ceil(longestExpiryMs / 1000),
+        waitSeconds: Math.ceil(waitMs / 1000),
       });
       return 'waiting';
     }
-    if (now < mirrored.lostAt + longestExpiryMs) return 'waiting';
+    if (now < mirrored.lostAt + waitMs) return 'waiting';
     const written = await this.#write(chainId, kept, false);
-    if (written.id === '' || !(await this.#mirror.put(chainId, written, mirrored))) return 'waiting';
+    const next = { ...written, longestExpiryMs: mirrored.longestExpiryMs };
+    if (!(await this.#mirror.put(chainId, next, mirrored))) return 'waiting';
     this.#known.delete(chainId);
     this.#log.warn('a new epoch of usage has begun; limits refuse until their windows turn', { chainId });
     return 'recovered';
@@ -119,7 +146,7 @@ export class UsageEpochs implements UsageRecovery {
 
   #found(chainId: number, epoch: UsageEpoch): KnownEpoch {
     this.#lost.with({ chain: String(chainId) }).set(0);
-    return { text: formatEpoch(epoch), since: epoch.since };
+    return { text: formatEpoch(epoch), since: epoch.since, longestExpiryMs: epoch.longestExpiryMs };
   }
 
   #forget(chainId: number, promise: Promise<KnownEpoch>): void {
@@ -157,5 +184,9 @@ function formatEpoch({ id, since }: UsageEpoch): string {
 
 function parseEpoch(text: string): UsageEpoch {
   const [id = '', since = ''] = text.split(':');
-  return { id, since: Number(since) as EpochMs };
+  return { id, since: Number(since) as EpochMs, longestExpiryMs: expiryStepMs };
+}
+
+function intact({ id, since, longestExpiryMs }: UsageEpoch): UsageEpoch {
+  return { id, since, longestExpiryMs };
 }

@@ -256,6 +256,8 @@ class RedisStore implements RedisUsageStore {
     const { chainId } = request.key;
     const keys = this.#keys(chainId);
     let epoch = await this.#epochs.of(chainId);
+    const expiryMs = request.validUntil * 1000 - this.#now();
+    if (isReal && expiryMs > epoch.longestExpiryMs) epoch = await this.#epochs.raise(chainId, expiryMs);
     for (let plan = 1; plan <= mostPlans; plan++) {
       const context = {
         keys,
