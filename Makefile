@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run test test-fast bench check format lint generate verify contracts clean
+.PHONY: help install build run test test-fast bench check format lint generate verify contracts clean image kind-up kind-down e2e soak
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -52,3 +52,22 @@ check: install ## Format check, lint, build, generated files current, tests
 
 clean: ## Remove build output (keeps .paymaster/, the standalone data)
 	@rm -rf dist test-results bench-results
+
+IMAGE ?= paymaster-operator:dev
+KIND ?= kind
+KIND_CLUSTER ?= paymaster
+
+image: ## Build the container image $(IMAGE) with Docker
+	@docker build --tag $(IMAGE) .
+
+kind-up: image ## Create a local cluster with kind (needs Docker and kind) and load the image
+	@sh hack/kind/up.sh $(KIND) $(KIND_CLUSTER) $(IMAGE)
+
+kind-down: ## Delete that cluster
+	@$(KIND) delete cluster --name $(KIND_CLUSTER)
+
+e2e: build ## Install the charts on the current cluster and drive them (IMAGE, LOAD_IMAGE, CHAIN_HOST; see hack/e2e.sh)
+	@IMAGE=$(IMAGE) sh hack/e2e.sh
+
+soak: build ## The end-to-end faults with a minute of load around each
+	@IMAGE=$(IMAGE) LOAD_SECONDS=$${LOAD_SECONDS:-60} sh hack/e2e.sh

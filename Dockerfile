@@ -1,0 +1,36 @@
+# One image, three entry points, chosen by the first argument:
+#   dist/operator/main.js, dist/server/main.js (PAYMASTER_ROLES=rpc|dashboard), dist/server/standalone/main.js
+# Node.js is process 1: it handles SIGTERM itself and drains, so that no init program is needed. Nothing is written
+# outside of /tmp and the mounted folders: run it with a read-only root.
+ARG BASE=docker.io/library/node:24-bookworm-slim
+
+FROM ${BASE} AS build
+WORKDIR /src
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY . .
+RUN node_modules/.bin/tsc -b
+
+FROM ${BASE} AS dependencies
+WORKDIR /src
+COPY package.json package-lock.json ./
+# Native libsecp256k1 comes prebuilt inside its package; without it signing falls back to WebAssembly and says so.
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
+
+FROM ${BASE}
+LABEL org.opencontainers.image.title="paymaster-operator" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /src/node_modules node_modules
+COPY --from=build /src/package.json ./
+COPY --from=build /src/dist/core dist/core
+COPY --from=build /src/dist/operator dist/operator
+COPY --from=build /src/dist/server dist/server
+COPY --from=build /src/contracts/artifacts contracts/artifacts
+COPY --from=build /src/examples/quickstart examples/quickstart
+USER 1000:1000
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "--no-warnings"]
+CMD ["dist/server/main.js"]
