@@ -65,6 +65,9 @@ export function getBalanceCall(fundingAddress: AddressKey): Hex {
 /** `tokenAccount()` of the contracts in `contracts/`: whose balance there pays for operations in token mode. */
 export const tokenAccountCall: Hex = '0x30ddebcb';
 
+/** `feeReceiver()` of the vendor's token paymaster 1.x. */
+export const feeReceiverCall: Hex = '0xb3f00674';
+
 type SignerCall = { readonly data: Hex; readonly isAuthorised: (result: Hex) => boolean };
 
 /** For contracts with one signer: `verifyingSigner()` must answer it. */

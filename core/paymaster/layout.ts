@@ -111,6 +111,8 @@ export type TokenCodec = {
   readonly gas: (options: TokenOptions) => PaymasterGas;
   /** Least verificationGasLimit (0.6, where it bounds postOp too) with which a payment can succeed; 0 from 0.7 on. */
   readonly minVerificationGasLimit: bigint;
+  /** Gas of the contract's own validation where verificationGasLimit has to cover it (0.6); 0 from 0.7 on. */
+  readonly validationGas: bigint;
   /** True where the data says who receives the tokens: `options.treasury` must then be given. */
   readonly namesTreasury: boolean;
   readonly hash: (op: FinalUserOperation, terms: TokenTerms) => Uint8Array;
@@ -127,11 +129,20 @@ export type TokenCodec = {
   readonly need: (op: FinalUserOperation, options: TokenOptions) => DepositNeed;
   /** `tokenAccount()`: reverts in contracts that keep no balances. Undefined where no contract of the layout has it. */
   readonly tokenAccountCall: Hex | undefined;
+  /** Who may receive the tokens: the contract itself, and whom the terms name. */
+  readonly receivers: (terms: TokenTerms) => readonly AddressKey[];
+  /** Views by which a contract names another receiver. It need not have all of them. */
+  readonly receiverCalls: readonly Hex[];
   /**
    * The most token base units that the contract can take for this operation, rounded up, whatever gas it uses and whatever
    * it pays per gas up to maxFeePerGas. RangeError when the contract's own arithmetic would overflow.
    */
   readonly maxTokenCharge: (op: FinalUserOperation, terms: TokenTerms) => bigint;
+  /**
+   * Gas that the contract charges at the bundler's own gas price, which `eth_call` leaves at 0: a simulated payment may lack
+   * as much. 0 where it charges at the operation's price.
+   */
+  readonly unpricedGas: bigint;
   /** First topics of the logs that `chargeOf` reads. */
   readonly chargeTopics: readonly Hex[];
   /**

@@ -25,6 +25,9 @@ export const refusals = {
   WEBHOOK_REFUSED: 'A webhook answered that its conditions are not met.',
   WEBHOOK_FAILED: 'A webhook did not answer as specified in time.',
   EXECUTION_REVERTS: 'The simulated operation fails.',
+  TOKEN_BALANCE: 'The account would hold too few tokens to pay for its gas.',
+  TOKEN_ALLOWANCE: 'The account would allow the paymaster too few tokens to pay for its gas.',
+  TOKEN_PAYMENT_FAILS: 'The simulated operation does not pay for its gas in tokens.',
   DELEGATE_NOT_ALLOWED: 'The EIP-7702 delegate is not on the allow-list of the chain.',
 } as const;
 export type RefusalReason = keyof typeof refusals;

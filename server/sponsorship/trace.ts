@@ -65,5 +65,8 @@ const remedies = {
   WEBHOOK_REFUSED: 'Meet the conditions of the webhook that refused.',
   WEBHOOK_FAILED: 'Mend the webhook host, or set onError: Allow on its policy.',
   EXECUTION_REVERTS: 'Send an operation that succeeds when it is simulated.',
+  TOKEN_BALANCE: 'Send the account as many tokens as the quote says, or lower the gas limits or fees.',
+  TOKEN_ALLOWANCE: 'Approve the token paymaster for the amount of the quote, in this operation or before.',
+  TOKEN_PAYMENT_FAILS: 'Send an operation whose simulation lets the paymaster take its tokens.',
   DELEGATE_NOT_ALLOWED: 'Add the delegate to spec.delegates of the Chain.',
 } as const satisfies Record<RefusalReason, string>;

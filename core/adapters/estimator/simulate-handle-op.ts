@@ -20,6 +20,8 @@ export type Simulation = {
   readonly paymasterAndData: Hex;
   /** Called by the EntryPoint after the operation; undefined calls nothing. */
   readonly target: { readonly address: string; readonly data: Hex } | undefined;
+  /** Number of the block whose state counts; the newest unless given. */
+  readonly block?: number;
 };
 
 export type SimulationResult = {
@@ -74,7 +76,8 @@ export function createSimulator(
     const overrides = overridesOf(simulation, entryPoint, version);
     const call = { to: entryPoint, data: encode(simulation, version) };
     try {
-      return decodeReturn(await callAtPresent(call, overrides), version);
+      const block = simulation.block === undefined ? 'latest' : toQuantity(simulation.block);
+      return decodeReturn(await callAtPresent(call, block, overrides), version);
     } catch (error) {
       if (error instanceof CallReverted) return decodeRevert(error, version);
       throw error;
@@ -82,23 +85,23 @@ export function createSimulator(
   };
 
   /** With the clock's time: on an idle chain the last block is old, and deadlines seem to be further away than they are. */
-  async function callAtPresent(call: object, overrides: object): Promise<unknown> {
+  async function callAtPresent(call: object, block: string, overrides: object): Promise<unknown> {
     if (hasBlockOverrides) {
-      const time = `0x${toSeconds(clock.now()).toString(16)}`;
+      const time = toQuantity(toSeconds(clock.now()));
       try {
-        return await chain.request('eth_call', [call, 'latest', overrides, { time }]);
+        return await chain.request('eth_call', [call, block, overrides, { time }]);
       } catch (error) {
         if (!refusesParameters(error)) throw error;
         hasBlockOverrides = false;
       }
     }
-    return callAtLatest(call, overrides);
+    return callWithoutTime(call, block, overrides);
   }
 
-  async function callAtLatest(call: object, overrides: object): Promise<unknown> {
-    if (Object.keys(overrides).length === 0) return chain.request('eth_call', [call, 'latest']);
+  async function callWithoutTime(call: object, block: string, overrides: object): Promise<unknown> {
+    if (Object.keys(overrides).length === 0) return chain.request('eth_call', [call, block]);
     try {
-      return await chain.request('eth_call', [call, 'latest', overrides]);
+      return await chain.request('eth_call', [call, block, overrides]);
     } catch (error) {
       if (refusesParameters(error))
         throw new OverridesUnsupported('eth_call takes no overrides', { cause: error });
@@ -133,6 +136,10 @@ function overridesOf(
         }),
     ...(delegate === undefined ? {} : { [op.sender]: { code: `0xef0100${delegate.slice(2)}` as const } }),
   };
+}
+
+function toQuantity(value: number): string {
+  return `0x${value.toString(16)}`;
 }
 
 function depositSlot(account: string): Hex {

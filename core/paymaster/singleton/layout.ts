@@ -14,12 +14,14 @@ const token06: TokenFigures = {
   postOpGas: 60_000n,
   validationGas: 1n,
   minVerificationGasLimit: 80_000n,
+  ownGas: 60_000n,
 };
 const token07: TokenFigures = {
   gas: { paymasterVerificationGasLimit: 60_000n, paymasterPostOpGasLimit: 70_000n },
   postOpGas: 60_000n,
   validationGas: 1n,
   minVerificationGasLimit: 0n,
+  ownGas: 0n,
 };
 
 export const singleton06: Layout = {

@@ -1,3 +1,4 @@
+import { toAddressKey } from '../../units/address.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../userop/gas.js';
@@ -18,7 +19,10 @@ export type TokenFigures = {
   readonly postOpGas: bigint;
   /** What the contract takes for its own validation when it works out the EntryPoint's fine on unused gas (0.7 only). */
   readonly validationGas: bigint;
+  /** As in {@link TokenCodec}. */
   readonly minVerificationGasLimit: bigint;
+  /** `validationGas` of {@link TokenCodec}. */
+  readonly ownGas: bigint;
 };
 
 /**
@@ -50,6 +54,7 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
   return {
     gas: () => figures.gas,
     minVerificationGasLimit: figures.minVerificationGasLimit,
+    validationGas: figures.ownGas,
     namesTreasury: true,
     hash: (op, terms) => hashOf(format, op, unsigned(format, terms, figures), terms.chainId),
     encode: (_op, terms, signature) => {
@@ -66,7 +71,10 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
     signerCall: signersCall,
     need: (op) => ({ entryPoint: maxCost(op, version, figures.gas), funding: undefined }),
     tokenAccountCall: undefined,
+    receivers: ({ options }) => (options.treasury === undefined ? [] : [toAddressKey(options.treasury)]),
+    receiverCalls: [],
     maxTokenCharge: (op, terms) => maxTokenCharge(version, op, terms, figures),
+    unpricedGas: 0n,
     ...chargeReader([
       {
         // keccak256("UserOperationSponsored(bytes32,address,uint8,address,uint256,uint256)"): userOpHash and account

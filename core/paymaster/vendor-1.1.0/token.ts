@@ -1,11 +1,12 @@
 import { keccak256 } from '../../crypto/keccak.js';
-import { zeroAddress } from '../../units/address.js';
+import { toAddressKey, zeroAddress } from '../../units/address.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import { maxCost, noPaymasterGas, requiredGas } from '../../userop/gas.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
 import {
   encodeCall,
+  feeReceiverCall,
   tokenAccountCall,
   userOperation06,
   userOperation06Values,
@@ -58,6 +59,8 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
     gas: () => noPaymasterGas,
     // Bounds postOp too. The vendor's contract wants more than 45,000, the one in `contracts/` more than 60,000.
     minVerificationGasLimit: overheadGas + 1n,
+    // The contract in `contracts/` may take the tokens in validation already.
+    validationGas: 100_000n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, oracleAggregator),
     encode: (_op, terms, signature) => encode(terms, oracleAggregator, signature),
@@ -69,7 +72,10 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
       return { entryPoint: prefund, funding: prefund };
     },
     tokenAccountCall,
+    receivers: ({ paymaster }) => [toAddressKey(paymaster)],
+    receiverCalls: [tokenAccountCall, feeReceiverCall],
     maxTokenCharge,
+    unpricedGas: overheadGas,
     ...chargeReader([
       paidGasInTokens,
       {

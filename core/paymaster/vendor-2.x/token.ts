@@ -1,4 +1,5 @@
 import { keccak256 } from '../../crypto/keccak.js';
+import { toAddressKey } from '../../units/address.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../userop/gas.js';
@@ -53,6 +54,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
   return {
     gas: () => gas,
     minVerificationGasLimit: 0n,
+    validationGas: 0n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, gas),
     encode: (_op, terms, signature) => encode(terms, gas, signature),
@@ -61,7 +63,10 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
     signerCall: verifyingSignerCall,
     need: (op) => need(op, gas),
     tokenAccountCall,
+    receivers: ({ paymaster }) => [toAddressKey(paymaster)],
+    receiverCalls: [tokenAccountCall],
     maxTokenCharge: (op, terms) => maxTokenCharge(op, terms, gas),
+    unpricedGas: 0n,
     ...chargeReader([paidGasInTokens]),
   };
 }

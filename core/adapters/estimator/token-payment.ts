@@ -1,0 +1,155 @@
+import { CallReverted, type Chain } from '../../chain/chain.js';
+import { isDomainError } from '../../errors.js';
+import { encodeCall } from '../../paymaster/abi.js';
+import { stubSignature } from '../../paymaster/signature.js';
+import {
+  decidePayment,
+  trialOf,
+  type ObservedPayment,
+  type SimulatedPayment,
+} from '../../paymaster/token-payment.js';
+import type { TokenTerms } from '../../paymaster/layout.js';
+import { toAddressKey, type AddressKey } from '../../units/address.js';
+import { bytesToHex, type Hex } from '../../units/hex.js';
+import type { TokenPaymentChecker, TokenPaymentRequest } from '../../userop/token-payment-checker.js';
+import type { FinalUserOperation } from '../../userop/user-operation.js';
+import { estimationFailed, GasCapped, OverridesUnsupported, type Simulator } from './simulate-handle-op.js';
+import { createSimulators, type SimulatorsDeps } from './simulators.js';
+
+/**
+ * Checks by simulating the whole operation with its real callData: account creation, call, and postOp of the real
+ * paymaster. All reads are of one block. Simulations report no success of their own, so the EntryPoint is made to ask
+ * the token afterwards: who received how much, and, in a run without the paymaster, what the account has and allows after its
+ * call.
+ */
+export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChecker {
+  const reach = createSimulators(deps);
+  return {
+    async check(request) {
+      const { chain, simulate } = reach(request);
+      try {
+        return decidePayment(await observe(chain, simulate, request), request);
+      } catch (error) {
+        if (error instanceof OverridesUnsupported)
+          throw estimationFailed('the chain node knows no state overrides, so payments cannot be simulated');
+        if (error instanceof GasCapped)
+          throw estimationFailed('the chain node gives eth_call too little gas for this operation');
+        throw error;
+      }
+    },
+  };
+}
+
+async function observe(
+  chain: Chain,
+  simulate: Simulator,
+  request: TokenPaymentRequest,
+): Promise<ObservedPayment> {
+  const [newest, receivers, paymasterAndData] = await Promise.all([
+    chain.block('latest'),
+    receiversOf(chain, request),
+    trialData(request),
+  ]);
+  if (newest === undefined) throw estimationFailed('the chain has no block yet');
+  const reads = readsOf(chain, simulate, request, newest.number);
+  const [balance, allowance, payment] = await Promise.all([
+    reads.afterCall(balanceOf(request.op.sender)),
+    reads.afterCall(allowanceOf(request.op.sender, request.terms)),
+    paymentTo(receivers, reads, paymasterAndData),
+  ]);
+  return { balance, allowance, payment };
+}
+
+type Reads = ReturnType<typeof readsOf>;
+
+/** Words that the token answers: now, after the call of an operation that pays for itself, and after a payment. */
+function readsOf(chain: Chain, simulate: Simulator, { op, terms }: TokenPaymentRequest, block: number) {
+  const trial = signed(trialOf(op, terms).op);
+  // 1 wei per gas: the simulated deposit is enough for it, and what the account holds is left alone.
+  const unpaid = { ...trial, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
+  const simulateAt = async (simulated: FinalUserOperation, paymasterAndData: Hex, data: Hex) => {
+    const target = { address: terms.token, data };
+    const result = await simulate({ op: simulated, paymasterAndData, target, block });
+    const word = result.targetSuccess ? firstWord(result.targetResult) : undefined;
+    if (word === undefined) throw estimationFailed(`${terms.token} does not answer as a token`);
+    return { word, paid: result.paid };
+  };
+  return {
+    now: async (data: Hex) => {
+      const word = firstWord(await chain.call({ to: terms.token, data, block }));
+      if (word === undefined) throw estimationFailed(`${terms.token} does not answer as a token`);
+      return word;
+    },
+    afterCall: async (data: Hex) => (await simulateAt(unpaid, '0x', data)).word,
+    afterPayment: (paymasterAndData: Hex, data: Hex) => simulateAt(trial, paymasterAndData, data),
+  };
+}
+
+/** What all receivers together gained; the contract may pass tokens on from one to the other. */
+async function paymentTo(
+  receivers: readonly AddressKey[],
+  reads: Reads,
+  paymasterAndData: Hex,
+): Promise<SimulatedPayment> {
+  try {
+    const gains = await Promise.all(
+      receivers.map(async (receiver) => {
+        const data = balanceOf(receiver);
+        const [before, after] = await Promise.all([
+          reads.now(data),
+          reads.afterPayment(paymasterAndData, data),
+        ]);
+        return { gained: after.word - before, paid: after.paid };
+      }),
+    );
+    const received = gains.reduce((sum, { gained }) => sum + gained, 0n);
+    return { outcome: 'executed', received, costWei: gains[0]?.paid ?? 0n };
+  } catch (error) {
+    if (!isDomainError(error, 'ESTIMATION_FAILED')) throw error;
+    return { outcome: 'refused', reason: error.message };
+  }
+}
+
+/** The paymaster's data for the trial: valid but for its window. */
+async function trialData({ codec, op, terms, sign }: TokenPaymentRequest): Promise<Hex> {
+  const trial = trialOf(op, terms);
+  return codec.encode(trial.op, trial.terms, await sign(codec.hash(trial.op, trial.terms)));
+}
+
+/** Accounts recover a signer from it; bytes that are no signature would revert where a wrong one is only reported. */
+function signed(op: FinalUserOperation): FinalUserOperation {
+  return op.signature === '0x' ? { ...op, signature: bytesToHex(stubSignature()) } : op;
+}
+
+async function receiversOf(
+  chain: Chain,
+  { codec, terms }: TokenPaymentRequest,
+): Promise<readonly AddressKey[]> {
+  const named = await Promise.all(
+    codec.receiverCalls.map((data) => receiverNamedBy(chain, terms.paymaster, data)),
+  );
+  return [...new Set([...codec.receivers(terms), ...named.flat()])];
+}
+
+/** None when the contract has no such view. */
+async function receiverNamedBy(chain: Chain, contract: string, data: Hex): Promise<readonly AddressKey[]> {
+  try {
+    const answer = await chain.call({ to: contract, data });
+    return /^0x0{24}[0-9a-f]{40}$/i.test(answer) ? [toAddressKey(`0x${answer.slice(26)}`)] : [];
+  } catch (error) {
+    if (error instanceof CallReverted) return [];
+    throw error;
+  }
+}
+
+function balanceOf(account: AddressKey): Hex {
+  return encodeCall('function balanceOf(address account)', [account]);
+}
+
+function allowanceOf(account: AddressKey, { paymaster }: TokenTerms): Hex {
+  return encodeCall('function allowance(address account, address spender)', [account, paymaster]);
+}
+
+function firstWord(result: Hex): bigint | undefined {
+  return result.length >= 66 ? BigInt(result.slice(0, 66)) : undefined;
+}

@@ -1,0 +1,113 @@
+import { pass, refuse, type Verdict } from '../policy/verdict.js';
+import { preVerificationGas } from '../userop/pre-verification-gas.js';
+import type { FinalUserOperation, GasLimits, UserOperation } from '../userop/user-operation.js';
+import type { Hex } from '../units/hex.js';
+import type { TokenCodec, TokenTerms } from './layout.js';
+import { markupUnit, tokensFor } from './token-price.js';
+
+/**
+ * What an `approve` in front of the other calls may add to an operation: clients put it there after the quote, from which
+ * they take its amount, so the quote has to cover it.
+ *
+ * - callGasLimit: 22,100 for the first write of the allowance, 4,700 for touching token and account, 3,000 for the event, as
+ *   much again for a token behind a proxy that checks lists, the batch's own loop, and an estimate's margin of a tenth.
+ * - verificationGasLimit: hashing and copying some 500 bytes more; on 0.6 it counts three times.
+ * - preVerificationGas: those 500 bytes as calldata, 80 of them not zero.
+ */
+const approvalAllowance: GasLimits = {
+  callGasLimit: 60_000n,
+  verificationGasLimit: 5_000n,
+  preVerificationGas: 5_000n,
+};
+
+/** The quoted operation as it may come back: with an `approve` in front. What `maxGasFee` is computed for. */
+export function withApproval(op: FinalUserOperation): FinalUserOperation {
+  return {
+    ...op,
+    callGasLimit: op.callGasLimit + approvalAllowance.callGasLimit,
+    verificationGasLimit: op.verificationGasLimit + approvalAllowance.verificationGasLimit,
+    preVerificationGas: op.preVerificationGas + approvalAllowance.preVerificationGas,
+  };
+}
+
+/**
+ * Limits in mode ERC20 from those estimated without a paymaster: an account that cannot pay yet can still be quoted so. Adds
+ * what the paymaster's validation and its `paymasterAndData` (of the final length) cost.
+ */
+export function limitsWithPayment(
+  estimated: GasLimits,
+  op: UserOperation,
+  codec: Pick<TokenCodec, 'minVerificationGasLimit' | 'validationGas'>,
+  paymasterAndData: Hex,
+): GasLimits {
+  const verification = estimated.verificationGasLimit + codec.validationGas;
+  const least = codec.minVerificationGasLimit;
+  return {
+    callGasLimit: estimated.callGasLimit,
+    verificationGasLimit: verification > least ? verification : least,
+    preVerificationGas: preVerificationGas(op, paymasterAndData),
+  };
+}
+
+/** The operation and terms that are simulated in place of those to be signed. */
+export type Trial = { readonly op: FinalUserOperation; readonly terms: TokenTerms };
+
+/**
+ * What is signed for a simulation. Its window closed in 1970, so that no EntryPoint accepts the signature, should it ever
+ * leave; simulations do not look at the window. The tip is raised to maxFeePerGas: the operation pays the most that it may
+ * per gas, also on nodes whose `eth_call` knows no base fee.
+ */
+export function trialOf(op: FinalUserOperation, terms: TokenTerms): Trial {
+  return {
+    op: { ...op, maxPriorityFeePerGas: op.maxFeePerGas },
+    terms: { ...terms, validUntil: 1, validAfter: 0 },
+  };
+}
+
+/** What simulations of an operation in mode ERC20 found. */
+export type ObservedPayment = {
+  /** Of the account after its call and before the payment. */
+  readonly balance: bigint;
+  readonly allowance: bigint;
+  readonly payment: SimulatedPayment;
+};
+
+/** The EntryPoint's reason, or what the receivers gained and what the operation cost. */
+export type SimulatedPayment =
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'executed'; readonly received: bigint; readonly costWei: bigint };
+
+export type JudgedPayment = {
+  readonly codec: Pick<TokenCodec, 'maxTokenCharge' | 'unpricedGas'>;
+  readonly op: FinalUserOperation;
+  readonly terms: TokenTerms;
+};
+
+/**
+ * Whether the operation pays for itself whatever gas it uses: after its call the account has, and allows, the most that the
+ * contract can take, and the simulated payment arrived and was worth its cost. One base unit is let go to contracts that
+ * round down.
+ */
+export function decidePayment(observed: ObservedPayment, { codec, op, terms }: JudgedPayment): Verdict {
+  const { balance, allowance, payment } = observed;
+  const most = codec.maxTokenCharge(op, terms);
+  if (balance < most)
+    return refuse(
+      'TOKEN_BALANCE',
+      `after its call the account holds ${balance} base units of ${terms.token}, it may be charged ${most}`,
+    );
+  if (allowance < most)
+    return refuse(
+      'TOKEN_ALLOWANCE',
+      `after its call the account allows ${terms.paymaster} ${allowance} base units of ${terms.token}, it may be charged ${most}`,
+    );
+  if (payment.outcome === 'refused') return refuse('TOKEN_PAYMENT_FAILS', payment.reason);
+  const { received, costWei } = payment;
+  const unpriced = codec.unpricedGas * op.maxFeePerGas;
+  const least = tokensFor(costWei > unpriced ? costWei - unpriced : 0n, terms.exchangeRate, markupUnit);
+  if (received > 0n && received + 1n >= least) return pass;
+  return refuse(
+    'TOKEN_PAYMENT_FAILS',
+    `a simulated cost of ${costWei} wei brought ${received} base units of ${terms.token}`,
+  );
+}

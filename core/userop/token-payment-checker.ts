@@ -1,0 +1,26 @@
+import type { TokenCodec, TokenTerms } from '../paymaster/layout.js';
+import type { Verdict } from '../policy/verdict.js';
+import type { Address } from '../units/address.js';
+import type { EntryPointVersion, FinalUserOperation } from './user-operation.js';
+
+/**
+ * Port: would this operation pay for itself in tokens? Asked before its data is signed, because an operation that is mined
+ * and pays nothing costs the paymaster. Refusals are TOKEN_BALANCE, TOKEN_ALLOWANCE and TOKEN_PAYMENT_FAILS, the last with
+ * the EntryPoint's reason. Throws ESTIMATION_FAILED when the operation cannot be simulated, UNAVAILABLE when nobody answers.
+ */
+export type TokenPaymentChecker = { check(request: TokenPaymentRequest): Promise<Verdict> };
+
+export type TokenPaymentRequest = {
+  readonly chainId: number;
+  readonly entryPoint: Address;
+  readonly entryPointVersion: EntryPointVersion;
+  readonly codec: TokenCodec;
+  /** Exactly as it will be signed. */
+  readonly op: FinalUserOperation;
+  readonly terms: TokenTerms;
+  /**
+   * Signs the codec's 32-byte hash as the data will be signed (EIP-191 prefix included): contracts take no payment from
+   * data by a stranger. What is signed here has a window that is over, and stays in the process.
+   */
+  readonly sign: (hash: Uint8Array) => Promise<Uint8Array>;
+};
