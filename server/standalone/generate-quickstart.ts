@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findRoot } from './root.js';
 import { describeDevChain, type DevDeployments } from './dev-chain/deployments.js';
+import { devDollarsPerEther } from './dev-chain/price-feeds.js';
 import { devAccounts } from './dev-chain/dev-accounts.js';
 
 // Entry of `make generate`: writes the manifests of examples/quickstart that name addresses of the dev chain.
@@ -62,19 +63,31 @@ function renderProfile(profile: DevDeployments['profiles'][number], defaultFundi
   ].join('');
 }
 
-function renderFeeToken({ chainId, feeToken }: DevDeployments): string {
-  return `# A token with a public mint. Its price is fixed: 3,000 ${feeToken.symbol} for one ether. Written by \`make generate\`.
+function renderFeeToken({ chainId, feeToken, feeds }: DevDeployments): string {
+  const { address, symbol, decimals } = feeToken;
+  return `# A token with a public mint, priced by two feeds on the dev chain: dollars per ether over dollars per ${symbol}. Anybody
+# may set these feeds ("set(int256)", 8 decimals), and quotes follow within seconds. Nobody has to: a feed that is not set for a
+# day counts as stale, here as on a real chain, and from then on the fixed price below is used, so that a dev chain
+# that stood idle for weeks still quotes. A real chain names real feeds, and a second source that may disagree by
+# maxDeviationPercent at most instead of a fixed price. Written by \`make generate\`.
 apiVersion: paymasters.dev/v1alpha1
 kind: FeeToken
 metadata:
-  name: dev-${feeToken.symbol.toLowerCase()}
+  name: dev-${symbol.toLowerCase()}
 spec:
   chainId: ${chainId}
-  address: '${feeToken.address}'
-  symbol: ${feeToken.symbol}
-  decimals: ${feeToken.decimals}
+  address: '${address}'
+  symbol: ${symbol}
+  decimals: ${decimals}
   price:
-    static: { rate: '${3000n * 10n ** BigInt(feeToken.decimals)}' }
+    combine:
+      sources:
+        - chainlink:
+            nativeFeed: '${feeds.native}'
+            tokenFeed: '${feeds.token}'
+            maxAgeSeconds: 86400
+            tokenMaxAgeSeconds: 86400
+        - static: { rate: '${devDollarsPerEther * 10n ** BigInt(decimals)}', usdPerNative: '${devDollarsPerEther}' }
   premiumPercentage: '10'
 `;
 }

@@ -11,6 +11,7 @@ import { readOwnArtifact } from './artifacts.js';
 import { accountFactories, deployCanonical, simple7702Account } from './canonical.js';
 import { devAccounts } from './dev-accounts.js';
 import { fundPaymaster } from './funding.js';
+import { devFeeds } from './price-feeds.js';
 import { paymasterContracts, type DevProfile } from './paymaster-contracts.js';
 import { create2Address, createTransactor, deployOnce, type Transactor } from './transactor.js';
 
@@ -24,6 +25,8 @@ export type DevDeployments = {
   readonly delegates: readonly Address[];
   readonly sponsoredContract: { readonly address: Address; readonly method: string; readonly abi: string };
   readonly feeToken: { readonly address: Address; readonly symbol: string; readonly decimals: number };
+  /** Price feeds in dollars, of ether and of the fee token. Anybody may set them. */
+  readonly feeds: { readonly native: Address; readonly token: Address };
   /** Public dev account whose deposit in our hybrid contracts serves paymasters without a funding wallet. */
   readonly defaultFunding: Address;
   /** Public dev account that receives fee tokens. */
@@ -41,9 +44,11 @@ export type DeployOptions = {
   readonly progress?: (step: string) => void;
 };
 
+const feeTokenSymbol = 'DUSD';
+
 /**
  * Makes a dev chain complete: canonical contracts, one paymaster contract per layout with deposit and stake, a contract
- * to sponsor and a fee token. All addresses depend only on the signer and the funder, so that a fresh chain gets the same
+ * to sponsor, a fee token and its price feeds. All addresses depend only on the signer and the funder, so that a fresh chain gets the same
  * ones; what is there already is left alone. The funder must own enough ether: 40,000 for everything.
  */
 export async function deployDevChain(options: DeployOptions): Promise<DevDeployments> {
@@ -67,7 +72,8 @@ async function deployPaymasters(
 ): Promise<DevDeployments> {
   const counter = simpleContract('Counter');
   const token = simpleContract('DevToken');
-  for (const contract of [counter, token])
+  const feeds = devFeeds(feeTokenSymbol);
+  for (const contract of [counter, token, feeds.native, feeds.token])
     if (await deployOnce(chain, transactor, contract)) progress(`${contract.name} at ${contract.address}`);
 
   const paymasters = paymasterContracts(signer, transactor.address);
@@ -81,6 +87,7 @@ async function deployPaymasters(
 
 /** What a complete dev chain has, and where: known beforehand, because every address is a CREATE2 address. */
 export function describeDevChain(chainId: number, signer: Address, owner: Address): DevDeployments {
+  const feeds = devFeeds(feeTokenSymbol);
   const profiles = paymasterContracts(signer, owner).map(
     ({ name: _name, initCode: _initCode, ...profile }): DevProfile => profile,
   );
@@ -97,7 +104,8 @@ export function describeDevChain(chainId: number, signer: Address, owner: Addres
       method: 'increment()',
       abi: readOwnArtifact('Counter').abi.formatJson(),
     },
-    feeToken: { address: simpleContract('DevToken').address, symbol: 'DUSD', decimals: 6 },
+    feeToken: { address: simpleContract('DevToken').address, symbol: feeTokenSymbol, decimals: 6 },
+    feeds: { native: feeds.native.address, token: feeds.token.address },
     defaultFunding: devAccounts.funding.address,
     treasury: devAccounts.treasury.address,
   };
