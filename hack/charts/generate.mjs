@@ -1,5 +1,6 @@
 // Writes what is made from crds/ and the charts: the templates of charts/paymaster-crds, install.yaml for people
-// without helm, and the renders that test/charts compares with. With `--check` it writes nothing and fails when a file is not current.
+// without helm, the renders that test/charts compares with, and the ConfigMap patch with Argo CD's health script.
+// With `--check` it writes nothing and fails when a file is not current.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,6 +20,8 @@ for (const name of readdirSync(templates))
     stale.push(`charts/paymaster-crds/templates/${name}`);
     if (!isCheck) rmSync(join(templates, name));
   }
+
+bring(join(root, 'hack/argocd/argocd-cm.yaml'), argocdPatch());
 
 const helm = findHelm();
 if (helm === undefined)
@@ -58,6 +61,18 @@ function template(text) {
   const annotations = '  {{- if .Values.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n';
   const escaped = text.replaceAll('{{', "{{ '{{' }}");
   return `# Generated from crds/. Do not edit: run \`make generate\`.\n${escaped.replace('metadata:\n', `metadata:\n${annotations}`)}`;
+}
+
+function argocdPatch() {
+  const script = readFileSync(join(root, 'hack/argocd/health.lua'), 'utf8');
+  const name = 'resource.customizations.health.paymasters.dev';
+  const kinds = ['Chain', 'FeeToken', 'Organisation', 'Paymaster', 'PaymasterPolicy', 'SmartContract'];
+  const entry = (kind) => `  ${name}_${kind}: |\n${script.replaceAll(/^(?=.)/gm, '    ')}`;
+  return `# Tells Argo CD how to judge our resources. Generated from health.lua: run \`make generate\`.
+#
+#   kubectl -n argocd patch configmap argocd-cm --patch-file hack/argocd/argocd-cm.yaml
+data:
+${kinds.map(entry).join('')}`;
 }
 
 function installation(binary) {
