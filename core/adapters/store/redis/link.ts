@@ -119,10 +119,14 @@ export class RedisLink {
     this.#problem = down('the usage store is stopped');
     this.#firstSafe.reject(this.#problem);
     this.#connected.set(0);
-    const isClosed = this.#client.status === 'end' || this.#client.status === 'wait';
-    const closed = new Promise<void>((resolve) => (isClosed ? resolve() : this.#client.once('end', resolve)));
+    // Between two connections the client has nothing to close, and does not say that it has ended.
+    const isOpen = ['connecting', 'connect', 'ready'].includes(this.#client.status);
+    const closed = Promise.withResolvers<void>();
+    const deadline = setTimeout(closed.resolve, isOpen ? this.#options.timeoutMs : 0);
+    this.#client.once('end', closed.resolve);
     this.#client.disconnect();
-    await closed;
+    await closed.promise;
+    clearTimeout(deadline);
   }
 
   assertUsable(): void {
