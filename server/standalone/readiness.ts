@@ -1,5 +1,6 @@
 import { kinds, type AnyResource } from '../../core/resources/kinds.js';
 import { formatKey, keyOf } from '../../core/resources/meta.js';
+import type { Server } from '../server.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 
 /** One line of the state of the resources. */
@@ -24,6 +25,18 @@ export async function watchReadiness(
   for (;;) {
     const states = await readStates(resources);
     if (states.every(({ ready }) => ready) || Date.now() > deadline) return states;
+    signal.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+/** Waits until the server says that it is ready, 15 seconds at most; resolves with what to do about each check that fails. */
+export async function waitUntilReady(server: Pick<Server, 'ready'>, signal: AbortSignal): Promise<readonly string[]> {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const { checks } = await server.ready();
+    const failing = checks.flatMap((check) => (check.ready ? [] : [`${check.name}: ${check.action}`]));
+    if (failing.length === 0 || Date.now() > deadline) return failing;
     signal.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }

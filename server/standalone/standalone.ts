@@ -24,7 +24,7 @@ import { loadMasterKeys, openDataDirectory, type DataDirectory } from './data-di
 import { printBanner, printProblems } from './banner.js';
 import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
-import { watchReadiness } from './readiness.js';
+import { waitUntilReady, watchReadiness } from './readiness.js';
 
 /** Something that a person can mend: told in one line, without a stack. */
 export class StartError extends Error {
@@ -159,7 +159,9 @@ async function startParts(
   const serverDone = console.step('Starting the server');
   onStop(() => server.stop());
   await server.listen(config.port, config.host);
+  const notReady = await waitUntilReady(server, signal);
   serverDone(origin);
+  for (const action of notReady) console.warn(action);
   signal.throwIfAborted();
 
   const readyDone = console.step('Checking the resources');

@@ -172,6 +172,9 @@ export async function checkAgainstModel(steps: readonly Step[], subject: Subject
           const answers = await Promise.all(requests.map((request) => store.reserve(request)));
           const expected = requests.map((request) => model.reserve(request, clock.now()));
           expect(answers.map(({ outcome }) => outcome)).toEqual(expected);
+          // The newest generation is durable with the next commit. Refusals commit nothing: until then a restart may
+          // forget what only they have shown, and the replica that restarts has read its configs again anyway.
+          if (!answers.some(({ outcome }) => outcome === 'reserved')) await advance({});
           break;
         }
         case 'fail': {
