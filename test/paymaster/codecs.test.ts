@@ -1,16 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  AbiCoder,
-  Interface,
-  concat,
-  hashMessage,
-  keccak256,
-  recoverAddress,
-  toBeHex,
-  zeroPadValue,
-} from 'ethers';
+import { Interface, hashMessage, recoverAddress, toBeHex, zeroPadValue } from 'ethers';
 import fc from 'fast-check';
-import { encodeAbiParameters, encodePacked, keccak256 as viemKeccak, parseAbiParameters } from 'viem';
 import type { LayoutId, PaymasterGas, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
@@ -19,51 +9,8 @@ import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { accountGasLimits, byEthers, byViem, gasFees, paymasterGas, type Library } from './abi-libraries.js';
 import { anExampleOperation, anyOperation, anySignature, anyTerms, exampleTerms } from './operations.js';
-
-/** An ABI library as these layouts need it. Widths: `uint256` etc. by type. */
-type Library = {
-  readonly abi: (types: string, values: readonly unknown[]) => Hex;
-  readonly packed: (types: readonly string[], values: readonly unknown[]) => Hex;
-  readonly keccak: (data: Hex) => Hex;
-};
-
-const byEthers: Library = {
-  abi: (types, values) => AbiCoder.defaultAbiCoder().encode(types.split(','), values) as Hex,
-  packed: (types, values) =>
-    concat(
-      types.map((type, index) => {
-        const value = values[index];
-        return type.startsWith('uint')
-          ? toBeHex(BigInt(String(value)), Number(type.slice(4)) / 8)
-          : String(value);
-      }),
-    ) as Hex,
-  keccak: (data) => keccak256(data) as Hex,
-};
-
-const byViem: Library = {
-  abi: (types, values) => {
-    const parameters = parseAbiParameters(types) as readonly { type: string }[];
-    return encodeAbiParameters(
-      parameters,
-      values.map((value, index) => numeric(value, parameters[index]?.type ?? '')),
-    );
-  },
-  packed: (types, values) =>
-    encodePacked(
-      types,
-      values.map((value, index) => numeric(value, types[index] ?? '')),
-    ),
-  keccak: (data) => viemKeccak(data),
-};
-
-// viem takes integers of up to 48 bits as numbers, wider ones as bigints; addresses in any valid checksum.
-function numeric(value: unknown, type: string): unknown {
-  if (type === 'address') return String(value).toLowerCase();
-  if (!type.startsWith('uint')) return value;
-  return Number(type.slice(4)) <= 48 ? Number(value) : BigInt(String(value));
-}
 
 type Encoding = (
   library: Library,
@@ -235,17 +182,6 @@ function singleton07(
     ),
     data: (signature: Hex) => packed(['bytes', 'bytes'], [unsigned, signature]),
   };
-}
-
-const pair = ['uint128', 'uint128'];
-function accountGasLimits(packed: Library['packed'], op: FinalUserOperation): Hex {
-  return packed(pair, [op.verificationGasLimit, op.callGasLimit]);
-}
-function gasFees(packed: Library['packed'], op: FinalUserOperation): Hex {
-  return packed(pair, [op.maxPriorityFeePerGas, op.maxFeePerGas]);
-}
-function paymasterGas(packed: Library['packed'], gas: PaymasterGas): Hex {
-  return packed(pair, [gas.paymasterVerificationGasLimit, gas.paymasterPostOpGasLimit]);
 }
 
 describe.each(layoutIds)('%s', (id) => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
@@ -45,6 +45,32 @@ export const anyTerms: fc.Arbitrary<SponsorshipTerms> = fc.record({
   }),
 });
 
+const anyUint128 = fc.bigInt({ min: 0n, max: 2n ** 128n - 1n });
+/** Markups fit into any rate here: 2^254 doubled is still a word. */
+const anyRate = fc.oneof(
+  fc.bigInt({ min: 1n, max: 2n ** 254n }),
+  fc.constantFrom(1n, 10n ** 9n, 10n ** 9n + 1n, 2n ** 64n, 2n ** 254n),
+);
+
+export const anyTokenTerms: fc.Arbitrary<TokenTerms> = fc.record({
+  chainId: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+  paymaster: anyAddress.map(parseAddress),
+  token: anyAddress.map(toAddressKey),
+  exchangeRate: anyRate,
+  priceMarkup: fc.integer({ min: 1_000_000, max: 2_000_000 }),
+  validUntil: anySeconds,
+  validAfter: anySeconds,
+  options: fc.record(
+    {
+      treasury: anyAddress.map(parseAddress),
+      constantFee: anyUint128,
+      preFund: anyUint128,
+      recipient: anyAddress.map(parseAddress),
+    },
+    { requiredKeys: ['treasury'] },
+  ),
+});
+
 export const anySignature = fc.uint8Array({ minLength: 65, maxLength: 65 });
 
 /** One operation for cases that change a field of it. */
@@ -68,4 +94,15 @@ export const exampleTerms: SponsorshipTerms = {
   validUntil: 1_893_456_000,
   validAfter: 1_700_000_000,
   options: { priceMarkup: 1_100_000, unaccountedGas: 50_000 },
+};
+
+export const exampleTokenTerms: TokenTerms = {
+  chainId: 80002,
+  paymaster: parseAddress('0x3284b8394Ac082e4212af752B3FDA80777076c05'),
+  token: toAddressKey('0x9a676e781a523b5d0c0e43731313a708cb607508'),
+  exchangeRate: 3_000_000_001n,
+  priceMarkup: 1_100_000,
+  validUntil: 1_893_456_000,
+  validAfter: 1_700_000_000,
+  options: { treasury: parseAddress('0x00000000000000000000000000000000000000AA') },
 };

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { LayoutId, PaymasterGas, SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { LayoutId, PaymasterGas, SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
@@ -26,16 +26,26 @@ export function readVectors(name: string): VectorFile {
   ) as VectorFile;
 }
 
-export function sponsoredVectors(): readonly { readonly layout: LayoutId; readonly vector: Vector }[] {
+export function sponsoredVectors(): readonly NamedVector[] {
+  return vectorsOf('SPONSORED');
+}
+
+export function tokenVectors(): readonly NamedVector[] {
+  return vectorsOf('ERC20');
+}
+
+type NamedVector = { readonly layout: LayoutId; readonly vector: Vector };
+
+function vectorsOf(mode: 'SPONSORED' | 'ERC20'): readonly NamedVector[] {
   const named = [...readVectors('paymaster-hashes').vectors, ...readVectors('vendor-2x').vectors];
   return named.flatMap((vector) => {
     const layout = layoutOf(vector);
-    return layout === undefined || vector.params['mode'] !== 'SPONSORED' ? [] : [{ layout, vector }];
+    return layout === undefined || vector.params['mode'] !== mode ? [] : [{ layout, vector }];
   });
 }
 
 function layoutOf({ contract, entryPointVersion }: Vector): LayoutId | undefined {
-  if (contract === 'biconomy-sponsorship') return entryPointVersion === '0.6' ? 'vendor-1.1.0' : 'vendor-2.x';
+  if (contract.startsWith('biconomy-')) return entryPointVersion === '0.6' ? 'vendor-1.1.0' : 'vendor-2.x';
   if (contract === 'singleton') return `singleton-${entryPointVersion}`;
   if (contract === 'verifying' && entryPointVersion === '0.7') return 'verifying-0.7';
   return undefined;
@@ -72,6 +82,28 @@ export function termsOf({ chainId, paymaster, params }: Vector): SponsorshipTerm
     validUntil: Number(params['validUntil']),
     validAfter: Number(params['validAfter']),
     options: { priceMarkup: Number(params['priceMarkup'] ?? 1_000_000), unaccountedGas: 50_000 },
+  };
+}
+
+export function tokenTermsOf({ chainId, paymaster, params }: Vector): TokenTerms {
+  const optional = (name: string) =>
+    params[name] === undefined ? {} : { [name]: BigInt(String(params[name])) };
+  const address = (name: string) =>
+    params[name] === undefined ? {} : { [name]: parseAddress(String(params[name])) };
+  return {
+    chainId,
+    paymaster: parseAddress(paymaster),
+    token: toAddressKey(parseAddress(String(params['token'] ?? params['feeToken']))),
+    exchangeRate: BigInt(String(params['exchangeRate'])),
+    priceMarkup: Number(params['priceMarkup'] ?? 1_000_000),
+    validUntil: Number(params['validUntil']),
+    validAfter: Number(params['validAfter']),
+    options: {
+      ...address('treasury'),
+      ...optional('preFund'),
+      ...optional('constantFee'),
+      ...address('recipient'),
+    },
   };
 }
 
