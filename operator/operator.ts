@@ -2,6 +2,7 @@ import type { Chains } from '../core/chain/chains.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 import { DomainError } from '../core/errors.js';
+import { noEvents, type EventRecorder } from '../core/kubernetes-events.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import { layouts } from '../core/paymaster/layouts.js';
@@ -9,6 +10,7 @@ import type { Signers } from '../core/paymaster/signer.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
+import type { TenantAccess } from '../core/tenant-access.js';
 import type { Clock } from '../core/units/time.js';
 import { createAbiReader } from './abi-reader.js';
 import { createCache } from './cache.js';
@@ -41,6 +43,10 @@ export type OperatorDeps = {
   readonly metrics: Metrics;
   /** What webhook URLs may name beyond public https hosts. Default: nothing. */
   readonly webhookRules?: WebhookUrlRules;
+  /** Told of every condition that moves. Default: nobody. */
+  readonly events?: EventRecorder;
+  /** What the dashboard is granted in each organisation's namespace. Default: it needs no grants. */
+  readonly tenantAccess?: TenantAccess;
   /** Default: this process is alone. */
   readonly leader?: Leader;
   /** Told once when leadership is lost: writing has stopped, and the process should end. */
@@ -72,8 +78,10 @@ export function createOperator(deps: OperatorDeps): Operator {
   const configs = whileLeading(leader, deps.configs);
   const resources = whileLeading(leader, { applyStatus: deps.resources.applyStatus.bind(deps.resources) });
 
+  const tenantAccess = deps.tenantAccess && whileLeading(leader, deps.tenantAccess);
+
   const cache = createCache({ resources: deps.resources, log });
-  const statuses = createStatusWriter({ resources, cache, clock });
+  const statuses = createStatusWriter({ resources, cache, events: deps.events ?? noEvents, clock });
   const readAbi = createAbiReader();
   const offeredChains = createOfferedChains({ cache, layouts });
   const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets: deps.connectionSecrets });
@@ -104,7 +112,11 @@ export function createOperator(deps: OperatorDeps): Operator {
         clock,
       }),
       chains: createChainReconciler({ cache, configs, statuses, facts, signers, layouts, clock }),
-      organisations: createOrganisationReconciler({ cache, statuses }),
+      organisations: createOrganisationReconciler({
+        cache,
+        statuses,
+        ...(tenantAccess === undefined ? {} : { tenantAccess }),
+      }),
     },
     clock,
     timers,

@@ -43,6 +43,8 @@ export type DataPlaneDeps = {
   readonly estimator?: GasEstimator;
   /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
   readonly trustedProxies?: number;
+  /** Configs that were not confirmed for this long are not signed on. Default 6 h. */
+  readonly maxStalenessMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly instruments: Instruments;
@@ -60,7 +62,7 @@ export type DataPlane = {
 
 export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const { configs, chains, signers, clock, log, instruments } = deps;
-  const view = createConfigView({ configs, signers, clock, log, instruments });
+  const view = createConfigView({ ...deps, configs, signers, clock, log, instruments });
   const follower = deps.heads === undefined ? followChains(deps, view) : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
   const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower);

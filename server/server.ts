@@ -43,6 +43,8 @@ export type ServerDeps = {
   readonly estimator?: GasEstimator;
   /** Proxies in front that each append to X-Forwarded-For. Default 0. */
   readonly trustedProxies?: number;
+  /** Configs that were not confirmed for this long are not signed on. Default 6 h. */
+  readonly maxStalenessMs?: number;
   /** What the dashboard role needs besides; it is refused without. */
   readonly dashboard?: {
     readonly resources: ResourceStore;

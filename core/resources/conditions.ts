@@ -119,6 +119,17 @@ export const conditionReasons = {
     NotOurs: { status: 'False', text: 'The Secret exists and belongs to somebody else: name another one.' },
     WriteFailed: { status: 'False', text: 'The Secret could not be written; it is tried again.' },
   },
+  DashboardAccess: {
+    Granted: { status: 'True', text: 'The dashboard may work in the namespace.' },
+    NamespaceNotFound: {
+      status: 'False',
+      text: 'The namespace does not exist: create it, and access follows.',
+    },
+    NotOurs: {
+      status: 'False',
+      text: 'The namespace has a RoleBinding "paymaster-dashboard" of somebody else: rename or delete it.',
+    },
+  },
 } as const satisfies Record<string, Readonly<Record<string, ReasonText>>>;
 
 export type ReasonText = { readonly status: ConditionStatus; readonly text: string };

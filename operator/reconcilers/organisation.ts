@@ -1,7 +1,10 @@
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
+import { unreachable } from '../../core/errors.js';
 import { finding, isConditionTrue } from '../../core/resources/conditions.js';
+import type { Finding } from '../../core/resources/conditions.js';
 import type { Organisation } from '../../core/resources/organisation.js';
+import type { TenantAccess } from '../../core/tenant-access.js';
 import type { Cache } from '../cache.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
@@ -20,10 +23,13 @@ export function organisationOf(
 export function createOrganisationReconciler(deps: {
   readonly cache: Pick<Cache, 'organisationsOf'>;
   readonly statuses: StatusWriter;
+  /** Absent where the dashboard needs no grants. */
+  readonly tenantAccess?: TenantAccess;
 }): Reconcile {
   return async (namespace) => {
     const organisations = inOrder(deps.cache.organisationsOf(namespace));
     const losers = conflicts(organisations, ({ spec }) => spec.namespace);
+    const access = await grantAccess(namespace, organisations.length > 0);
     await runAll(
       organisations.map((organisation) => async () => {
         const holder = losers.get(organisation);
@@ -35,12 +41,37 @@ export function createOrganisationReconciler(deps: {
                 'NameConflict',
                 `Organisation ${holder.metadata.name} has the namespace "${namespace}": delete one.`,
               );
-        await deps.statuses.write('Organisation', organisation, [accepted, summarise([accepted])], {});
+        const details = holder === undefined && access !== undefined ? [access] : [];
+        const findings = [accepted, ...details, summarise([accepted])];
+        await deps.statuses.write('Organisation', organisation, findings, {});
       }),
     );
-    return done;
+    return access?.reason === 'NamespaceNotFound' ? { requeueAfterMs: namespaceRetryMs } : done;
   };
+
+  async function grantAccess(namespace: string, isWanted: boolean): Promise<Finding | undefined> {
+    if (deps.tenantAccess === undefined) return undefined;
+    if (!isWanted) {
+      await deps.tenantAccess.revoke(namespace);
+      return undefined;
+    }
+    const outcome = await deps.tenantAccess.grant(namespace);
+    switch (outcome) {
+      case 'granted':
+      case 'unchanged':
+        return finding('DashboardAccess', 'Granted');
+      case 'no-namespace':
+        return finding('DashboardAccess', 'NamespaceNotFound');
+      case 'not-ours':
+        return finding('DashboardAccess', 'NotOurs');
+      default:
+        return unreachable(outcome);
+    }
+  }
 }
+
+/** Namespaces are not watched: the operator would need access to all of them. */
+const namespaceRetryMs = 10_000;
 
 function inOrder(organisations: readonly Organisation[]): readonly Organisation[] {
   return rank(organisations, (organisation) => isConditionTrue(organisation, 'Ready'));

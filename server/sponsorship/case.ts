@@ -29,13 +29,11 @@ export type SponsorCase = {
 };
 
 export type CaseDeps = {
-  readonly view: Pick<ConfigView, 'chain' | 'staleness'>;
+  readonly view: Pick<ConfigView, 'chain' | 'isStale'>;
   readonly heads: Heads;
   readonly clock: Clock;
 };
 
-/** Configs that were not confirmed for this long may have been revoked: nothing is signed on them. */
-const maxStalenessMs = 6 * 3_600_000;
 /** Base fee and tip that are older than this say nothing about today's. */
 const maxHeadAgeMs = 15 * 60_000;
 /** A chain this far ahead of our clock would find our data expired, or one of the two clocks is wrong. */
@@ -51,8 +49,9 @@ export function gatherCase(
   request: SponsorRequest,
 ): SponsorCase {
   const now = clock.now();
-  if (view.staleness() > maxStalenessMs)
-    throw notReady('CONFIG_STALE', 'The configuration of this replica was not confirmed for 6 hours.');
+  // What was revoked since would still be signed for.
+  if (view.isStale())
+    throw notReady('CONFIG_STALE', 'The configuration of this replica was not confirmed for too long.');
   if (paymaster.notReady !== undefined) throw notReady(paymaster.notReady.reason, paymaster.notReady.message);
 
   const chain = requireChain(view, paymaster);

@@ -48,7 +48,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   };
   const view = {
     chain: () => chain,
-    staleness: () => 0,
+    isStale: () => false,
     refresh: () => Promise.resolve(undefined),
     sharesAccount: () => true,
   };

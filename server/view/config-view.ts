@@ -39,6 +39,8 @@ export type ConfigView = {
   fundingAccounts(chainId: number): readonly AccountId[];
   /** Milliseconds since the store last confirmed that this is current. */
   staleness(): number;
+  /** Whether that is too long ago: what is served may have been revoked since. */
+  isStale(): boolean;
   readonly synced: boolean;
   /** Begins to watch; resolves when the state at the start has been delivered. */
   start(): Promise<void>;
@@ -48,6 +50,8 @@ export type ConfigView = {
 export type ConfigViewDeps = {
   readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
   readonly signers: Signers;
+  /** Default 6 h. */
+  readonly maxStalenessMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly instruments: Pick<Instruments, 'configs' | 'configAge'>;
@@ -58,7 +62,16 @@ export function hashCredential(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-export function createConfigView({ configs, signers, clock, log, instruments }: ConfigViewDeps): ConfigView {
+const defaultMaxStalenessMs = 6 * 3_600_000;
+
+export function createConfigView({
+  configs,
+  signers,
+  maxStalenessMs = defaultMaxStalenessMs,
+  clock,
+  log,
+  instruments,
+}: ConfigViewDeps): ConfigView {
   const byKey = new Map<string, ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
@@ -127,6 +140,10 @@ export function createConfigView({ configs, signers, clock, log, instruments }: 
     counts.chains.set(chains.size);
   }
 
+  function staleness(): number {
+    return watch === undefined ? Number.POSITIVE_INFINITY : clock.now() - watch.confirmedAt();
+  }
+
   return {
     find(sha256) {
       const paymaster = byKey.get(sha256);
@@ -160,11 +177,8 @@ export function createConfigView({ configs, signers, clock, log, instruments }: 
       const chain = chains.get(chainId);
       return chain === undefined ? [] : fundingAccounts(chain, census.wallets(chainId));
     },
-    staleness() {
-      if (watch === undefined) return Number.POSITIVE_INFINITY;
-      const age = clock.now() - watch.confirmedAt();
-      return age;
-    },
+    staleness,
+    isStale: () => staleness() > maxStalenessMs,
     get synced() {
       return synced;
     },

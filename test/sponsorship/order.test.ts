@@ -29,7 +29,7 @@ type Scenario = {
   paymaster: PaymasterConfig;
   chain: Partial<ChainConfig>;
   operation: WireOperation;
-  staleness: number;
+  isStale: boolean;
   peek: ReserveResult;
   estimate: () => Promise<Estimate>;
   webhook: WebhookOutcome;
@@ -52,7 +52,7 @@ const obstacles: readonly Obstacle[] = [
   {
     name: 'configs that are out of date',
     reason: 'CONFIG_STALE',
-    put: (s) => (s.staleness = 6 * 3_600_000 + 1),
+    put: (s) => (s.isStale = true),
   },
   {
     name: 'a paymaster that is not ready',
@@ -156,7 +156,7 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
     }),
     chain: {},
     operation: anOperation(),
-    staleness: 0,
+    isStale: false,
     peek: { outcome: 'reserved' },
     estimate: () =>
       Promise.resolve({ callGasLimit: 1n, verificationGasLimit: 100_000n, preVerificationGas: 50_000n }),
@@ -174,7 +174,7 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
   const sponsor = createSponsor({
     view: {
       chain: () => chain,
-      staleness: () => scenario.staleness,
+      isStale: () => scenario.isStale,
       refresh: () => Promise.resolve(undefined),
       sharesAccount: () => false,
     },
@@ -242,7 +242,7 @@ async function sponsorAs(
   const sponsor = createSponsor({
     view: {
       chain: () => chain,
-      staleness: () => 0,
+      isStale: () => false,
       refresh: () => Promise.resolve(refreshed),
       sharesAccount: () => false,
     },

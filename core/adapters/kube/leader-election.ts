@@ -1,7 +1,9 @@
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
+import type { Clock } from '../../units/time.js';
 import { KubeApiError, isStatus } from './api-error.js';
 import { pause } from './backoff.js';
+import { microTime } from './micro-time.js';
 import type { KubeTransport } from './transport.js';
 
 /**
@@ -38,7 +40,8 @@ export type LeaderElectionOptions = {
   readonly metrics: Metrics;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
-  readonly wallClock: () => Date;
+  /** Only for the times that people read in the Lease. */
+  readonly clock: Clock;
   readonly random: () => number;
   readonly leaseMs?: number;
   readonly renewDeadlineMs?: number;
@@ -158,7 +161,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   }
 
   function nextSpec(previous: Lease): LeaseSpec {
-    const now = microTime(options.wallClock());
+    const now = microTime(options.clock.now());
     const transitions = previous.spec?.leaseTransitions ?? 0;
     const common = {
       holderIdentity: identity,
@@ -215,7 +218,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       try {
         const current = await read(2_000);
         if (current === undefined || !isOurs(current)) return;
-        const now = microTime(options.wallClock());
+        const now = microTime(options.clock.now());
         const transitions = current.spec?.leaseTransitions ?? 0;
         const spec = {
           holderIdentity: '',
@@ -255,11 +258,6 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       if (wasLeading) await release();
     },
   };
-}
-
-/** RFC 3339 with six digits, as MicroTime demands. */
-function microTime(date: Date): string {
-  return date.toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 }
 
 function messageOf(error: unknown): string {

@@ -1,0 +1,129 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { TenantAccess } from '../../tenant-access.js';
+import { toDomainError } from '../store/kubernetes/errors.js';
+import { isStatus } from './api-error.js';
+import type { KubeTransport } from './transport.js';
+
+export type KubeTenantAccessDeps = {
+  readonly transport: Pick<KubeTransport, 'request'>;
+  /** The one ClusterRole that is bound. */
+  readonly clusterRole: string;
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+};
+
+type RoleBinding = {
+  readonly metadata: {
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+  readonly roleRef: Readonly<Record<string, string>>;
+  readonly subjects?: readonly Readonly<Record<string, string>>[];
+};
+
+const bindingName = 'paymaster-dashboard';
+const managedBy = 'app.kubernetes.io/managed-by';
+const operator = 'paymaster-operator';
+
+/** One RoleBinding `paymaster-dashboard` in each organisation's namespace. Errors are those of the store ports. */
+export function createKubeTenantAccess(deps: KubeTenantAccessDeps): TenantAccess {
+  const { transport } = deps;
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: deps.clusterRole };
+  const subjects = [{ kind: 'ServiceAccount', ...deps.serviceAccount }];
+
+  async function read(namespace: string): Promise<RoleBinding | undefined> {
+    try {
+      return (await transport.request({ method: 'GET', path: pathOf(namespace) })) as RoleBinding;
+    } catch (error) {
+      if (isStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  function bodyFor(namespace: string, resourceVersion?: string) {
+    const metadata = {
+      name: bindingName,
+      namespace,
+      labels: { [managedBy]: operator },
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    return { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata, roleRef, subjects };
+  }
+
+  async function create(namespace: string): Promise<'granted' | 'no-namespace'> {
+    try {
+      await transport.request({
+        method: 'POST',
+        path: collectionOf(namespace),
+        body: bodyFor(namespace),
+      });
+      return 'granted';
+    } catch (error) {
+      if (isStatus(error, 404)) return 'no-namespace';
+      throw error;
+    }
+  }
+
+  async function remove(namespace: string, { metadata }: RoleBinding): Promise<void> {
+    const preconditions = { uid: metadata.uid };
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
+    try {
+      await transport.request({ method: 'DELETE', path: pathOf(namespace), body });
+    } catch (error) {
+      if (!isStatus(error, 404)) throw error;
+    }
+  }
+
+  async function grant(namespace: string): ReturnType<TenantAccess['grant']> {
+    const present = await read(namespace);
+    if (present === undefined) return create(namespace);
+    if (!isOurs(present)) return 'not-ours';
+    if (!isDeepStrictEqual(present.roleRef, roleRef)) {
+      // A binding's role never changes: another role is another binding.
+      await remove(namespace, present);
+      return create(namespace);
+    }
+    if (isDeepStrictEqual(withoutGroup(present.subjects), subjects)) return 'unchanged';
+    await transport.request({
+      method: 'PUT',
+      path: pathOf(namespace),
+      body: bodyFor(namespace, present.metadata.resourceVersion),
+    });
+    return 'granted';
+  }
+
+  async function revoke(namespace: string): Promise<void> {
+    const present = await read(namespace);
+    if (present !== undefined && isOurs(present)) await remove(namespace, present);
+  }
+
+  return {
+    grant: (namespace) => mapped(namespace, () => grant(namespace)),
+    revoke: (namespace) => mapped(namespace, () => revoke(namespace)),
+  };
+}
+
+async function mapped<T>(namespace: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw toDomainError(error, `RoleBinding ${namespace}/${bindingName}`);
+  }
+}
+
+function isOurs({ metadata }: RoleBinding): boolean {
+  return metadata.labels?.[managedBy] === operator;
+}
+
+/** The server may fill in an empty API group of subjects. */
+function withoutGroup(subjects: RoleBinding['subjects'] = []) {
+  return subjects.map(({ apiGroup: _apiGroup, ...subject }) => subject);
+}
+
+function collectionOf(namespace: string): string {
+  return `/apis/rbac.authorization.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/rolebindings`;
+}
+
+function pathOf(namespace: string): string {
+  return `${collectionOf(namespace)}/${bindingName}`;
+}

@@ -1,0 +1,28 @@
+/** Stops of what was started, run in reverse order; each is run once, also when one before it fails. */
+export type Stops = {
+  add(stop: () => Promise<void> | void): void;
+  /** Resolves when all have run; throws the first error afterwards. May be called twice. */
+  run(): Promise<void>;
+};
+
+export function createStops(): Stops {
+  const stops: (() => Promise<void> | void)[] = [];
+  let running: Promise<void> | undefined;
+
+  async function runAll(): Promise<void> {
+    const errors: unknown[] = [];
+    for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) {
+      try {
+        await stop();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+
+  return {
+    add: (stop) => void stops.push(stop),
+    run: () => (running ??= runAll()),
+  };
+}

@@ -1,0 +1,10 @@
+/**
+ * Port: what the dashboard may do in the namespace of an organisation. Granted by the operator one namespace at a time,
+ * so that the dashboard has no rights anywhere else.
+ */
+export type TenantAccess = {
+  /** `no-namespace` when it does not exist yet; `not-ours` when somebody else made an object of that name. */
+  grant(namespace: string): Promise<'granted' | 'unchanged' | 'no-namespace' | 'not-ours'>;
+  /** Takes back what `grant` gave; nothing else is touched. */
+  revoke(namespace: string): Promise<void>;
+};

@@ -1,0 +1,59 @@
+import { readKubeAccess } from '../core/adapters/kube/access.js';
+import type { KubeAccess } from '../core/adapters/kube/credentials.js';
+import { logLevels, type LogLevel } from '../core/adapters/log/pino-logger.js';
+import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
+import { Settings } from '../core/settings.js';
+
+/** Settings of the operator process, from environment variables. */
+export type OperatorConfig = {
+  /** Where health and metrics are answered. */
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: LogLevel;
+  readonly kube: KubeAccess;
+  /** System namespace: compiled objects and the lease. */
+  readonly namespace: string;
+  readonly podName: string;
+  readonly leaseName: string;
+  /** Directory of `master.key`, `webhook-master.key` and `master-previous.key`. */
+  readonly keyDirectory: string;
+  readonly signerDirectory: string;
+  readonly chainUrlDirectory: string;
+  /** Origin and path before `/api/v1`, as written into connection Secrets. */
+  readonly publicRpcUrl: string;
+  /** What the dashboard's ServiceAccount is given in each organisation's namespace; absent: no grants. */
+  readonly tenantAccess?: { readonly clusterRole: string; readonly serviceAccount: string };
+  readonly webhookRules: WebhookUrlRules;
+};
+
+/** Parses once; throws SettingsError with every mistake. */
+export function parseOperatorConfig(env: Readonly<Record<string, string | undefined>>): OperatorConfig {
+  const settings = new Settings(env);
+  const clusterRole = settings.optional('PAYMASTER_TENANT_CLUSTER_ROLE');
+  const serviceAccount = settings.optional('PAYMASTER_DASHBOARD_SERVICE_ACCOUNT');
+  if (clusterRole !== undefined && serviceAccount === undefined)
+    settings.mistake(
+      'PAYMASTER_DASHBOARD_SERVICE_ACCOUNT',
+      'set together with PAYMASTER_TENANT_CLUSTER_ROLE',
+    );
+  return settings.finish({
+    host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
+    port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
+    logLevel: settings.oneOf('LOG_LEVEL', logLevels, 'info'),
+    kube: readKubeAccess(settings),
+    namespace: settings.text('POD_NAMESPACE', 'the system namespace', 'paymaster-system'),
+    podName: settings.text('POD_NAME', 'the name of this process', `operator-${process.pid}`),
+    leaseName: settings.text('PAYMASTER_LEASE_NAME', 'the Lease of the leader', 'paymaster-operator'),
+    keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
+    signerDirectory: settings.text('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
+    chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
+    publicRpcUrl: settings.httpUrl('PAYMASTER_PUBLIC_RPC_URL', 'where wallets reach the JSON-RPC server'),
+    ...(clusterRole === undefined || serviceAccount === undefined
+      ? {}
+      : { tenantAccess: { clusterRole, serviceAccount } }),
+    webhookRules: {
+      allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
+      allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
+    },
+  });
+}

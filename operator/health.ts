@@ -1,0 +1,66 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { PrometheusMetrics } from '../core/adapters/metrics/prometheus.js';
+import type { Logger } from '../core/log.js';
+
+/** `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else. */
+export type Health = {
+  listen(port: number, host: string): Promise<{ readonly port: number }>;
+  stop(): Promise<void>;
+};
+
+/**
+ * An answer of `/healthz` proves that the event loop turns, and says nothing of the API server: an outage there is no
+ * reason to restart. A leader whose loop is stuck loses its lease and ends by itself.
+ */
+export function createHealth(deps: {
+  readonly isReady: () => boolean;
+  readonly metrics: Pick<PrometheusMetrics, 'render'>;
+  readonly log: Logger;
+}): Health {
+  const server = createServer((request, response) => {
+    answer(request.url ?? '/', response).catch((error: unknown) => {
+      deps.log.error('operations route failed', { path: request.url, error });
+      response.destroy();
+    });
+  });
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 10_000;
+
+  async function answer(url: string, response: ServerResponse): Promise<void> {
+    switch (url.split('?', 1)[0]) {
+      case '/healthz':
+        return send(response, 200, 'text/plain', 'ok\n');
+      case '/readyz':
+        return deps.isReady()
+          ? send(response, 200, 'text/plain', 'ready\n')
+          : send(response, 503, 'text/plain', 'not ready: the resources are not all known yet\n');
+      case '/metrics': {
+        const { contentType, body } = await deps.metrics.render();
+        return send(response, 200, contentType, body);
+      }
+      default:
+        return send(response, 404, 'text/plain', 'not found\n');
+    }
+  }
+
+  return {
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          const address = server.address();
+          resolve({ port: typeof address === 'object' && address !== null ? address.port : port });
+        });
+      }),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function send(response: ServerResponse, status: number, contentType: string, body: string): void {
+  response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
+  response.end(body);
+}

@@ -1,0 +1,13 @@
+import { runProcess } from '../core/adapters/process/run-process.js';
+import { parseOperatorConfig } from './config.js';
+import { startOperatorProcess } from './process.js';
+
+// Entry point of the operator: environment → configuration → reconciling, until a signal or a lost leadership.
+
+process.exit(
+  await runProcess({
+    name: 'operator',
+    parse: () => parseOperatorConfig(process.env),
+    start: startOperatorProcess,
+  }),
+);

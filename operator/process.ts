@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { createChains } from '../core/adapters/chain/chains.js';
+import { createCredentialSource } from '../core/adapters/kube/credentials.js';
+import { createKubeEventRecorder } from '../core/adapters/kube/event-recorder.js';
+import { createLeaderElection } from '../core/adapters/kube/leader-election.js';
+import { createKubeTenantAccess } from '../core/adapters/kube/tenant-access.js';
+import { createKubeTransport } from '../core/adapters/kube/transport.js';
+import { createMetrics } from '../core/adapters/metrics/prometheus.js';
+import type { Running } from '../core/adapters/process/run-process.js';
+import { createStops } from '../core/adapters/process/stops.js';
+import { createKubeConnectionSecrets } from '../core/adapters/secrets/kube-secrets.js';
+import { readMasterKeys } from '../core/adapters/secrets/master-keys.js';
+import { keepFresh } from '../core/adapters/signer/keep-fresh.js';
+import { loadSigners } from '../core/adapters/signer/signers.js';
+import { createKubeConfigStore } from '../core/adapters/store/kubernetes/configs.js';
+import { createKubeResourceStore } from '../core/adapters/store/kubernetes/resources.js';
+import type { Logger } from '../core/log.js';
+import { systemClock } from '../core/units/time.js';
+import type { OperatorConfig } from './config.js';
+import { createHealth } from './health.js';
+import { createOperator } from './operator.js';
+
+const fieldManager = 'paymaster-operator';
+
+/**
+ * The operator on the Kubernetes API. Health is answered at once; resources are read as soon as the API server answers,
+ * and nothing is written before this process leads.
+ */
+export async function startOperatorProcess(config: OperatorConfig, log: Logger): Promise<Running> {
+  const stops = createStops();
+  try {
+    return { ...(await startParts(config, log, stops.add)), stop: stops.run };
+  } catch (error) {
+    await stops.run();
+    throw error;
+  }
+}
+
+async function startParts(
+  config: OperatorConfig,
+  log: Logger,
+  onStop: (stop: () => Promise<void> | void) => void,
+): Promise<Pick<Running, 'failed'>> {
+  const { namespace, podName } = config;
+  const clock = systemClock;
+  const metrics = createMetrics();
+  const masterKeys = await readMasterKeys(config.keyDirectory);
+  const signers = await loadSigners({ directory: config.signerDirectory, access: 'group', log });
+  onStop(keepFresh(signers, log));
+  const credentials = createCredentialSource(config.kube, clock);
+  const transport = createKubeTransport({ credentials, userAgent: fieldManager, log, metrics });
+  onStop(() => transport.stop());
+  const chains = createChains({
+    log,
+    clock,
+    metrics,
+    urlDirectory: config.chainUrlDirectory,
+    timeoutMs: 10_000,
+  });
+  onStop(() => chains.stop());
+  const common = { transport, clock, log, metrics, random: Math.random };
+  const resources = createKubeResourceStore({ ...common, statusManager: fieldManager, now: clock.now });
+  onStop(() => resources.stop());
+  const configs = createKubeConfigStore({ ...common, namespace });
+  onStop(() => configs.stop());
+  const events = createKubeEventRecorder({ ...common, instance: podName });
+  onStop(() => events.stop());
+  const leader = createLeaderElection({
+    ...common,
+    namespace,
+    name: config.leaseName,
+    // A pod that is restarted in place keeps its name; its predecessor must not be taken for it.
+    identity: `${podName}_${randomBytes(4).toString('hex')}`,
+    monotonic: () => performance.now(),
+  });
+
+  const lost = Promise.withResolvers<string>();
+  const operator = createOperator({
+    resources,
+    configs,
+    chains,
+    signers,
+    masterKeys,
+    connectionSecrets: createKubeConnectionSecrets({ transport }),
+    rpcUrlOf: ({ chainId }, apiKey) => `${config.publicRpcUrl}/api/v1/${chainId}/${apiKey}`,
+    clock,
+    log,
+    metrics,
+    webhookRules: config.webhookRules,
+    events,
+    ...(config.tenantAccess === undefined
+      ? {}
+      : {
+          tenantAccess: createKubeTenantAccess({
+            transport,
+            clusterRole: config.tenantAccess.clusterRole,
+            serviceAccount: { namespace, name: config.tenantAccess.serviceAccount },
+          }),
+        }),
+    leader,
+    onLost: () => lost.resolve('another operator leads'),
+  });
+  onStop(() => operator.stop());
+  const health = createHealth({ isReady: operator.ready, metrics, log });
+  onStop(() => health.stop());
+  const { port } = await health.listen(config.port, config.host);
+  log.info('operator started', { port, namespace });
+  operator.start().catch((error: unknown) => lost.resolve(`the operator could not start: ${String(error)}`));
+  return { failed: lost.promise };
+}

@@ -1,0 +1,71 @@
+import { readKubeAccess } from '../core/adapters/kube/access.js';
+import type { KubeAccess } from '../core/adapters/kube/credentials.js';
+import { logLevels, type LogLevel } from '../core/adapters/log/pino-logger.js';
+import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
+import { Settings } from '../core/settings.js';
+import { roles, type Role } from './roles.js';
+import { readUsageSettings, type UsageSettings } from './usage-settings.js';
+
+/** Settings of a server process, from environment variables. */
+export type ServerConfig = {
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: LogLevel;
+  readonly roles: readonly Role[];
+  readonly kube: KubeAccess;
+  /** System namespace: compiled objects. */
+  readonly namespace: string;
+  readonly podName: string;
+  readonly usage: UsageSettings;
+  /** Directory of `webhook-master.key` and, for the dashboard, `master.key`. */
+  readonly keyDirectory: string;
+  /** Needed by the rpc role. */
+  readonly signerDirectory?: string;
+  readonly chainUrlDirectory?: string;
+  /** Where what is served is kept, so that a restarted replica serves while the API server is away; absent: nowhere. */
+  readonly snapshotDirectory?: string;
+  readonly maxStalenessMs: number;
+  readonly trustedProxies: number;
+  readonly webhookRules: WebhookUrlRules;
+};
+
+/** Parses once; throws SettingsError with every mistake. */
+export function parseServerConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
+  const settings = new Settings(env);
+  const chosen = readRoles(settings);
+  const isRpc = chosen.includes('rpc');
+  const directory = (name: string, what: string): string | undefined =>
+    isRpc ? settings.text(name, what) : settings.optional(name);
+  const signerDirectory = directory('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys');
+  const chainUrlDirectory = directory('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs');
+  const snapshotDirectory = settings.optional('PAYMASTER_SNAPSHOT_DIR');
+  return settings.finish({
+    host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
+    port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
+    logLevel: settings.oneOf('LOG_LEVEL', logLevels, 'info'),
+    roles: chosen,
+    kube: readKubeAccess(settings),
+    namespace: settings.text('POD_NAMESPACE', 'the system namespace', 'paymaster-system'),
+    podName: settings.text('POD_NAME', 'the name of this process', `server-${process.pid}`),
+    usage: readUsageSettings(settings),
+    keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
+    ...(signerDirectory === undefined ? {} : { signerDirectory }),
+    ...(chainUrlDirectory === undefined ? {} : { chainUrlDirectory }),
+    ...(snapshotDirectory === undefined ? {} : { snapshotDirectory }),
+    maxStalenessMs:
+      settings.integer('PAYMASTER_MAX_STALENESS_SECONDS', { min: 60, max: 604_800 }, 21_600) * 1000,
+    trustedProxies: settings.integer('PAYMASTER_TRUSTED_PROXIES', { min: 0, max: 10 }, 0),
+    webhookRules: {
+      allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
+      allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
+    },
+  });
+}
+
+function readRoles(settings: Settings): readonly Role[] {
+  const names = settings.text('PAYMASTER_ROLES', '', roles.join(',')).split(',');
+  const chosen = roles.filter((role) => names.includes(role));
+  if (chosen.length !== names.length)
+    settings.mistake('PAYMASTER_ROLES', `a list of ${roles.join(', ')}`, names.join(','));
+  return chosen;
+}

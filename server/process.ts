@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { createChains } from '../core/adapters/chain/chains.js';
+import { createCredentialSource } from '../core/adapters/kube/credentials.js';
+import { createKubeTransport } from '../core/adapters/kube/transport.js';
+import { createMetrics } from '../core/adapters/metrics/prometheus.js';
+import type { Running } from '../core/adapters/process/run-process.js';
+import { createStops } from '../core/adapters/process/stops.js';
+import { readMasterKeys, readWebhookMasterKey } from '../core/adapters/secrets/master-keys.js';
+import { keepFresh } from '../core/adapters/signer/keep-fresh.js';
+import { loadSigners } from '../core/adapters/signer/signers.js';
+import { createKubeConfigStore } from '../core/adapters/store/kubernetes/configs.js';
+import { createKubeResourceStore } from '../core/adapters/store/kubernetes/resources.js';
+import { withSnapshot } from '../core/adapters/store/snapshot/with-snapshot.js';
+import { createWebhookCaller } from '../core/adapters/webhook/webhook-caller.js';
+import type { Logger } from '../core/log.js';
+import { systemClock } from '../core/units/time.js';
+import type { ServerConfig } from './config.js';
+import { createServer } from './server.js';
+import { createUsageStore } from './usage-store.js';
+
+/**
+ * A server of one or both roles on the Kubernetes API. Health is answered at once; `failed` never resolves: outages of
+ * stores and chains pass, and a restart would not help.
+ */
+export async function startServerProcess(
+  config: ServerConfig,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Running> {
+  const stops = createStops();
+  // A signal must also end a start that waits for the API server.
+  const onAbort = (): void =>
+    void stops.run().catch((error: unknown) => log.warn('stopping failed', { error }));
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await startParts(config, log, stops.add);
+    signal.removeEventListener('abort', onAbort);
+    return { failed: new Promise(() => {}), stop: stops.run };
+  } catch (error) {
+    await stops.run();
+    throw error;
+  }
+}
+
+async function startParts(
+  config: ServerConfig,
+  log: Logger,
+  onStop: (stop: () => Promise<void> | void) => void,
+): Promise<void> {
+  const clock = systemClock;
+  const metrics = createMetrics();
+  const isRpc = config.roles.includes('rpc');
+  const isDashboard = config.roles.includes('dashboard');
+  const userAgent = `paymaster-${config.roles.join('-')}`;
+  const credentials = createCredentialSource(config.kube, clock);
+  const transport = createKubeTransport({ credentials, userAgent, log, metrics });
+  onStop(() => transport.stop());
+  const common = { transport, clock, log, metrics, random: Math.random };
+  const kubeConfigs = createKubeConfigStore({ ...common, namespace: config.namespace });
+  onStop(() => kubeConfigs.stop());
+  const configs =
+    config.snapshotDirectory === undefined
+      ? kubeConfigs
+      : withSnapshot({ configs: kubeConfigs, directory: config.snapshotDirectory, clock, log, metrics });
+
+  const usageParts = createUsageStore(config.usage, {
+    identity: `${config.podName}_${randomBytes(4).toString('hex')}`,
+    clock,
+    log: log.child({ part: 'usage' }),
+    metrics,
+  });
+  onStop(() => usageParts.usage.stop());
+  const chains = createChains({
+    log,
+    clock,
+    metrics,
+    timeoutMs: 10_000,
+    ...(config.chainUrlDirectory === undefined ? {} : { urlDirectory: config.chainUrlDirectory }),
+  });
+  onStop(() => chains.stop());
+  const signers = await loadSigners({
+    access: 'group',
+    log,
+    ...(config.signerDirectory === undefined ? {} : { directory: config.signerDirectory }),
+  });
+  if (isRpc) onStop(keepFresh(signers, log));
+  const webhooks = createWebhookCaller({
+    ...config.webhookRules,
+    webhookMasterKey: await readWebhookMasterKey(config.keyDirectory),
+    clock,
+    log: log.child({ part: 'webhook' }),
+    metrics,
+  });
+  onStop(() => webhooks.stop());
+
+  const server = createServer({
+    roles: config.roles,
+    configs,
+    ...usageParts,
+    chains,
+    signers,
+    webhooks,
+    trustedProxies: config.trustedProxies,
+    maxStalenessMs: config.maxStalenessMs,
+    ...(isDashboard ? { dashboard: await dashboardDeps() } : {}),
+    clock,
+    log,
+    metrics,
+  });
+  onStop(() => server.stop());
+  await server.listen(config.port, config.host);
+
+  async function dashboardDeps() {
+    const resources = createKubeResourceStore({
+      ...common,
+      statusManager: 'paymaster-dashboard',
+      now: clock.now,
+    });
+    onStop(() => resources.stop());
+    return {
+      resources,
+      masterKeys: await readMasterKeys(config.keyDirectory),
+      webhookUrls: config.webhookRules,
+    };
+  }
+}

@@ -1,0 +1,50 @@
+import { createRedisUsageStore } from '../core/adapters/store/redis/usage.js';
+import { createSqliteUsageStore } from '../core/adapters/store/sqlite/usage.js';
+import type { Logger } from '../core/log.js';
+import type { Metrics } from '../core/metrics.js';
+import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { EpochMirror, UsageRecovery } from '../core/policy/usage-epoch.js';
+import type { UsageStore } from '../core/policy/usage-store.js';
+import type { Clock } from '../core/units/time.js';
+import type { UsageSettings } from './usage-settings.js';
+
+/** A usage store with what the follower needs of it; an embedded one has one follower and is never lost by itself. */
+export type OpenedUsage = {
+  readonly usage: UsageStore;
+  readonly lease?: FollowerLease;
+  readonly recovery?: UsageRecovery;
+};
+
+export type UsageStoreDeps = {
+  /** Unique per process. */
+  readonly identity: string;
+  /** Where the identity of the data is kept besides; see the port. */
+  readonly epochMirror?: EpochMirror;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+};
+
+/** The store that the settings name. Redis is connected in the background; until then every call is UNAVAILABLE. */
+export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps): OpenedUsage {
+  switch (settings.kind) {
+    case 'embedded':
+      return { usage: createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' }) };
+    case 'redis': {
+      const { url, keyPrefix, durability, credentials, tls, replicaAcks } = settings;
+      const usage = createRedisUsageStore({
+        url,
+        keyPrefix,
+        durability,
+        credentials,
+        tls,
+        ...(replicaAcks === undefined ? {} : { replicaAcks }),
+        identity: deps.identity,
+        ...(deps.epochMirror === undefined ? {} : { epochMirror: deps.epochMirror }),
+        log: deps.log,
+        metrics: deps.metrics,
+      });
+      return { usage, lease: usage.lease, recovery: usage.recovery };
+    }
+  }
+}
