@@ -34,11 +34,6 @@ export type Wallets = (typeof walletKinds)[number];
 export type RequestShape = {
   /** Inner calls per operation: 1 is `execute`, more are `executeBatch`. */
   readonly calls: number;
-  /** Requests are spread over this many paymasters … */
+  /** Requests are spread evenly over this many paymasters: each is for the one that was not asked for longest. */
   readonly paymasters: number;
-  /**
-   * … evenly, which is the default and the hardest for caches, since each request is for the paymaster that was not asked
-   * for longest; or by popularity, as in services: the n-th paymaster gets 1/n of the first one's requests.
-   */
-  readonly spread?: 'even' | 'popular';
 };

@@ -22,19 +22,12 @@ export function createRequestBuilder(shape: RequestShape): (id: number) => Buffe
     const request = Buffer.from(template);
     const tail = id.toString(16).padStart(12, '0');
     for (const { name, offset } of places) {
-      const text = name === 'key' ? apiKeyOf(paymasterOf(id, shape)).slice(-12) : tail;
+      // Spread by a prime, so that neighbours in time are not neighbours in any table.
+      const text = name === 'key' ? apiKeyOf((id * 7919) % shape.paymasters).slice(-12) : tail;
       request.write(text, offset, 'latin1');
     }
     return request;
   };
-}
-
-/** Which paymaster the request is for: from its id alone, so that a run can be repeated. */
-function paymasterOf(id: number, { paymasters, spread }: RequestShape): number {
-  // Spread by a prime, so that neighbours in time are not neighbours in any table.
-  if (spread !== 'popular') return (id * 7919) % paymasters;
-  const share = (Math.imul(id, 2654435761) >>> 0) / 2 ** 32;
-  return Math.min(paymasters - 1, Math.floor(paymasters ** share) - 1);
 }
 
 // 12 hex digits each, which occur nowhere else in a request.
