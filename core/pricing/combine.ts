@@ -1,14 +1,7 @@
 import type { EpochMs } from '../units/time.js';
 import { parseDecimal } from '../units/wei.js';
 import { judgeAge, staleAtOf } from './age.js';
-import {
-  formatRefusal,
-  priced,
-  refused,
-  type Price,
-  type PriceAnswer,
-  type PriceRefusal,
-} from './price-source.js';
+import { formatRefusal, priced, refused, type PriceAnswer, type PriceRefusal } from './price-source.js';
 
 export type CombineRules = {
   /** Sources whose price is as old are left out; absent: only their own limits count. */
@@ -26,10 +19,10 @@ export type CombineRules = {
 export function combine(rules: CombineRules, answers: readonly PriceAnswer[], now: EpochMs): PriceAnswer {
   const judged = answers.map((answer) => limitAge(rules, answer, now));
   const prices = judged.flatMap((answer) => (answer.ok ? [answer.price] : []));
-  const refusals = judged.flatMap((answer) => (answer.ok ? [] : [answer.refusal]));
+  const faults = judged.flatMap((answer) => (answer.ok ? [] : [answer.refusal]));
   const [first] = prices;
   const needed = neededSources(rules, answers.length);
-  if (first === undefined || prices.length < needed) return refused(tooFew(refusals, prices, needed));
+  if (first === undefined || prices.length < needed) return refused(tooFew(faults, prices.length, needed));
 
   const { maxDeviationPercent } = rules;
   if (maxDeviationPercent !== undefined) {
@@ -57,18 +50,15 @@ function limitAge({ maxAgeSeconds }: CombineRules, answer: PriceAnswer, now: Epo
   return priced({ ...price, staleAt });
 }
 
-/** Shown as the fault of the most preferred source that failed: mending that one helps first. */
-function tooFew(refusals: readonly PriceRefusal[], prices: readonly Price[], needed: number): PriceRefusal {
-  const [first, ...others] = refusals;
-  if (first === undefined || (others.length === 0 && prices.length === 0))
-    return first ?? { source: 'combine', reason: 'UNREACHABLE', detail: 'has no source' };
-  const which = refusals.map(formatRefusal).join('; ');
-  const isOutage = refusals.every(({ reason }) => reason === 'UNREACHABLE');
-  return {
-    source: 'combine',
-    reason: isOutage ? 'UNREACHABLE' : 'TOO_FEW',
-    detail: `has ${prices.length} usable sources, ${needed} are needed: ${which}`,
-  };
+/** The fault itself where there is only one source; an outage when all that failed cannot be reached. */
+function tooFew(faults: readonly PriceRefusal[], usable: number, needed: number): PriceRefusal {
+  const [only, ...others] = faults;
+  if (only !== undefined && others.length === 0 && usable === 0) return only;
+  if (!faults.every(({ reason }) => reason === 'UNREACHABLE'))
+    return { source: 'combine', reason: 'TOO_FEW', usable, needed, faults };
+  const which = faults.map(formatRefusal).join('; ');
+  const detail = `has ${usable} usable sources and needs ${needed}: ${which}`;
+  return { source: 'combine', reason: 'UNREACHABLE', detail };
 }
 
 function isApart(lowest: bigint, highest: bigint, maxPercent: number): boolean {

@@ -50,7 +50,7 @@ export function renderFeeQuote({
     maxGasFee: roundUpToNumber(maxCharge, token.decimals),
     ...(usdPerNative === undefined
       ? {}
-      : { maxGasFeeUSD: roundUpToNumber(divideUp(maxCharge * usdPerNative, price.rate), usdDecimals) }),
+      : { maxGasFeeUSD: plainNumber(divideUp(maxCharge * usdPerNative, price.rate), usdDecimals) }),
     exchangeRate: roundUpToNumber(price.rate, 0),
     premiumPercentage: token.premiumPercentage ?? '0',
     validUntil,
@@ -72,20 +72,27 @@ const exactDigits = 15;
  * clients compute in floats ever falls below `amount`: where float arithmetic would, the next digit is taken.
  */
 export function roundUpToNumber(amount: bigint, decimals: number): number {
-  if (amount === 0n) return 0;
-  const digits = amount.toString().length;
-  const dropped = Math.max(digits - exactDigits, decimals - leastPlainExponent - exactDigits, 0);
-  const least = decimals > leastPlainExponent ? 10n ** BigInt(decimals - leastPlainExponent) : 1n;
-  const step = 10n ** BigInt(dropped);
-  let rounded = divideUp(amount < least ? least : amount, step) * step;
-  for (;;) {
-    const number = Number(formatDecimal(rounded, decimals));
-    if (floatProduct(number, decimals) >= amount) return number;
-    rounded += step;
+  for (let asked = amount; ; asked += stepOf(asked, decimals)) {
+    const number = plainNumber(asked, decimals);
+    if (BigInt(Math.ceil(number * 10 ** decimals)) >= amount) return number;
   }
 }
 
-/** What clients approve. */
-function floatProduct(number: number, decimals: number): bigint {
-  return BigInt(Math.ceil(number * 10 ** decimals));
+/** The same for readers who do not multiply: only its text is never below `amount`. */
+function plainNumber(amount: bigint, decimals: number): number {
+  if (amount === 0n) return 0;
+  const least = decimals > leastPlainExponent ? 10n ** BigInt(decimals - leastPlainExponent) : 1n;
+  const asked = amount < least ? least : amount;
+  const step = stepOf(asked, decimals);
+  return Number(formatDecimal(divideUp(asked, step) * step, decimals));
+}
+
+/** Worth of the last digit that is kept of an amount, at least one base unit. */
+function stepOf(amount: bigint, decimals: number): bigint {
+  const dropped = Math.max(
+    amount.toString().length - exactDigits,
+    decimals - leastPlainExponent - exactDigits,
+    0,
+  );
+  return 10n ** BigInt(dropped);
 }

@@ -25,17 +25,23 @@ export type PriceRefusal = { readonly source: string } & (
       readonly highest: Pick<Price, 'rate' | 'source'>;
       readonly maxDeviationPercent: number;
     }
+  /** Of several sources not enough gave a price; `faults` of the others, the preferred one first. */
+  | {
+      readonly reason: 'TOO_FEW';
+      readonly usable: number;
+      readonly needed: number;
+      readonly faults: readonly PriceRefusal[];
+    }
   /** `DECIMALS_MISMATCH`: the resource says one thing, the token on chain another. */
   | { readonly reason: 'DECIMALS_MISMATCH'; readonly declared: number; readonly found: number }
   | { readonly reason: 'SYMBOL_MISMATCH'; readonly declared: string; readonly found: string }
   /**
    * `UNREACHABLE`: no answer in time, or one that says "not now". `REVERTED`: the contract refused to answer.
    * `MALFORMED`: an answer that is not what was asked for. `OUT_OF_RANGE`: zero, negative, or too small or large to
-   * count. `INCOMPLETE`: a round of a feed that has no answer of its own yet. `TOO_FEW`: of several sources, not
-   * enough gave a price.
+   * count. `INCOMPLETE`: a round of a feed that has no answer of its own yet.
    */
   | {
-      readonly reason: 'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE' | 'TOO_FEW';
+      readonly reason: 'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE';
       readonly detail: string;
     }
 );
@@ -91,6 +97,8 @@ export function formatRefusal(refusal: PriceRefusal): string {
       const { lowest, highest, maxDeviationPercent } = refusal;
       return `${source}: ${lowest.source} says ${lowest.rate} and ${highest.source} says ${highest.rate}, more than ${maxDeviationPercent} % apart`;
     }
+    case 'TOO_FEW':
+      return `${source} has ${refusal.usable} usable sources and needs ${refusal.needed}: ${refusal.faults.map(formatRefusal).join('; ')}`;
     case 'DECIMALS_MISMATCH':
       return `${source}: the token has ${refusal.found} decimals, its FeeToken says ${refusal.declared}`;
     case 'SYMBOL_MISMATCH':
@@ -100,7 +108,6 @@ export function formatRefusal(refusal: PriceRefusal): string {
     case 'MALFORMED':
     case 'OUT_OF_RANGE':
     case 'INCOMPLETE':
-    case 'TOO_FEW':
       return `${source} ${refusal.detail}`;
     default:
       return unreachable(refusal);

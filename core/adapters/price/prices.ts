@@ -26,6 +26,20 @@ export type PricesDeps = {
   /** Told when a token became usable or not, or is refused for another reason or by another source. */
   readonly onChange?: (token: FeeTokenSpec) => void;
   readonly timing?: Partial<PriceTiming>;
+  /** Default: those of the machine. */
+  readonly timers?: PriceTimers;
+};
+
+export type PriceTimers = {
+  /** Runs `action` once after `ms` milliseconds; the answer cancels it. */
+  after(ms: number, action: () => void): () => void;
+};
+
+const systemTimers: PriceTimers = {
+  after(ms, action) {
+    const timer = setTimeout(action, ms);
+    return () => clearTimeout(timer);
+  },
 };
 
 export type PriceTiming = {
@@ -80,7 +94,7 @@ class WarmPrices implements KeptPrices {
   /** The same by the object: a served token is the same object from request to request. */
   readonly #byToken = new WeakMap<FeeTokenSpec, PriceEntry>();
   readonly #dollars = new Map<number, { readonly usdPerNative: bigint; readonly until: number }>();
-  #timer: NodeJS.Timeout | undefined;
+  #cancel: (() => void) | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(deps: PricesDeps) {
@@ -123,13 +137,17 @@ class WarmPrices implements KeptPrices {
   }
 
   start(): void {
-    if (this.#timer !== undefined || this.#stopped !== undefined) return;
+    if (this.#cancel !== undefined || this.#stopped !== undefined) return;
     this.#keepWarm();
-    this.#timer = setInterval(() => this.#keepWarm(), this.#timing.refreshMs / 4);
+    // Looked at more often than refreshed, so that a token which was just added does not wait long.
+    this.#cancel = (this.#deps.timers ?? systemTimers).after(this.#timing.refreshMs / 4, () => {
+      this.#cancel = undefined;
+      this.start();
+    });
   }
 
   stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#cancel?.();
     this.#stopped ??= this.#drain();
     return this.#stopped;
   }
