@@ -57,6 +57,12 @@ export function createInstruments(metrics: Metrics) {
       help: 'Signed operations that are neither mined nor expired yet.',
       labels: ['chain'],
     }),
+    /** `unit` is `operations` or `gwei`. */
+    limitsReserved: metrics.counter<'unit'>({
+      name: 'paymaster_limits_reserved_total',
+      help: 'What signed operations took from spending limits at most, over all limits: operations or gwei.',
+      labels: ['unit'],
+    }),
     settlements: metrics.counter<'chain' | 'outcome'>({
       name: 'paymaster_settlements_total',
       help: 'Reservations that ended, by outcome: settled or released.',

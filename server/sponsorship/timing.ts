@@ -1,4 +1,4 @@
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/policy/usage-store.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { Dependency, Instruments } from '../ops/instruments.js';
@@ -9,10 +9,10 @@ export type Waits = {
   readonly webhooks: Pick<WebhookCaller, 'call'>;
 };
 
-/** The same ports, with the time of every call observed: what a slow sponsorship was waiting for. */
+/** The same ports, with every call observed: what a slow sponsorship was waiting for, and what limits gave. */
 export function timeDependencies(
   { usage, estimator, webhooks }: Waits,
-  { dependencyDuration }: Pick<Instruments, 'dependencyDuration'>,
+  { dependencyDuration, limitsReserved }: Pick<Instruments, 'dependencyDuration' | 'limitsReserved'>,
 ): Waits {
   const timed = (dependency: Dependency) => {
     const ok = dependencyDuration.with({ dependency, outcome: 'ok' });
@@ -31,9 +31,20 @@ export function timeDependencies(
   const onStore = timed('usage-store');
   const onEstimator = timed('estimator');
   const onWebhook = timed('webhook');
+  const operations = limitsReserved.with({ unit: 'operations' });
+  const gwei = limitsReserved.with({ unit: 'gwei' });
+  const count = async (
+    request: ReserveRequest,
+    reserving: Promise<ReserveResult>,
+  ): Promise<ReserveResult> => {
+    const result = await reserving;
+    if (result.outcome === 'reserved')
+      for (const { unit, cost } of request.limits) (unit === 'COUNT' ? operations : gwei).inc(cost);
+    return result;
+  };
   return {
     usage: {
-      reserve: (request) => onStore(usage.reserve(request)),
+      reserve: (request) => count(request, onStore(usage.reserve(request))),
       peek: (request) => onStore(usage.peek(request)),
       noteSigned: (key, userOpHash) => usage.noteSigned(key, userOpHash),
     },

@@ -9,6 +9,8 @@ export type StandaloneConfig = {
   readonly manifestDirectory: string;
   /** Dashboard token to use instead of a generated one. */
   readonly authToken?: string;
+  /** `PAYMASTER_SIGNER_KEY_<FILE>`: signing keys by the file name that a profile gives; a file of that name wins. */
+  readonly signerKeys: Readonly<Record<string, string>>;
   /** Use this chain instead of starting anvil. */
   readonly chainRpcUrl?: string;
   /** `process` survives kill -9; `power` also survives power loss and is slower. */
@@ -52,6 +54,11 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     port,
     dataDirectory: resolve(env['PAYMASTER_DATA_DIR'] || resolve(root, '.paymaster')),
     manifestDirectory: resolve(env['PAYMASTER_MANIFESTS'] || resolve(root, 'examples/quickstart')),
+    signerKeys: Object.fromEntries(
+      Object.entries(env).flatMap(([name, value]) =>
+        name.startsWith('PAYMASTER_SIGNER_KEY_') && value !== undefined ? [[name, value]] : [],
+      ),
+    ),
     ...(authToken === undefined ? {} : { authToken }),
     ...(chainRpcUrl === undefined ? {} : { chainRpcUrl }),
     durability: oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),

@@ -31,7 +31,10 @@ export async function watchReadiness(
 }
 
 /** Waits until the server says that it is ready, 15 seconds at most; resolves with what to do about each check that fails. */
-export async function waitUntilReady(server: Pick<Server, 'ready'>, signal: AbortSignal): Promise<readonly string[]> {
+export async function waitUntilReady(
+  server: Pick<Server, 'ready'>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const deadline = Date.now() + patienceMs;
   for (;;) {
     const { checks } = await server.ready();

@@ -6,7 +6,7 @@ import { formatManifestProblem } from '../../core/adapters/manifests/manifest-pr
 import { createManifestSource, type ManifestSource } from '../../core/adapters/manifests/manifest-source.js';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createFileConnectionSecrets } from '../../core/adapters/secrets/file-secrets.js';
-import { loadSigners } from '../../core/adapters/signer/signers.js';
+import { loadSigners, type LoadedSigners } from '../../core/adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
 import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
 import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
@@ -100,7 +100,12 @@ async function startParts(
     timeoutMs: 10_000,
   });
   onStop(() => chains.stop());
-  const signers = await loadSigners({ directory: directory.signerDirectory, log });
+  const signers = await loadSigners({
+    directory: directory.signerDirectory,
+    environment: config.signerKeys,
+    log,
+  });
+  onStop(reloadSigners(signers, log));
   const masterKeys = loadMasterKeys(directory);
   const webhookRules = { allowLoopback: true, allowHttp: true };
   const webhooks = createWebhookCaller({
@@ -222,6 +227,14 @@ function openLog(
   const stream = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
   onStop(() => new Promise((resolve) => stream.end(resolve)));
   return createLogger({ level: config.logLevel, destination: stream });
+}
+
+/** Picks up keys that are added or replaced while it runs; a bad one is reported and changes nothing. */
+function reloadSigners(signers: LoadedSigners, log: Logger): () => void {
+  const timer = setInterval(() => {
+    signers.reload().catch((error: unknown) => log.error('signing keys could not be read again', { error }));
+  }, 5_000);
+  return () => clearInterval(timer);
 }
 
 /** Prints a problem of the manifests once when it appears and once when it is mended. */
