@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run test test-fast bench check format lint generate verify contracts clean image kind-up kind-down e2e soak
+.PHONY: help install build run run-kube test test-fast bench check format lint generate verify contracts clean image kind-up kind-down e2e soak
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -15,6 +15,9 @@ build: install ## Compile everything to dist/
 
 run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next
 	@exec $(NODE) --no-warnings dist/server/standalone/main.js
+
+run-kube: build ## The same on a local Kubernetes API: operator, dashboard and three RPC replicas as processes, with Redis
+	@exec hack/run-kube
 
 test: build ## Run every test that needs no second machine
 	@$(NODE) test/run.mjs

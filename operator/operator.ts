@@ -60,7 +60,7 @@ export type Operator = {
   /** Finishes what is being worked on and hands leadership over; may be called twice, and before `start` is done. */
   stop(): Promise<void>;
   /** True when all resources are known and, while this process leads, each was looked at once. */
-  ready(): boolean;
+  readonly ready: () => boolean;
 };
 
 /** Compiled objects whose source went while nobody looked are found this often. */

@@ -114,7 +114,7 @@ async function startParts(
     const resources = createKubeResourceStore({
       ...common,
       statusManager: 'paymaster-dashboard',
-      now: clock.now,
+      now: () => clock.now(),
     });
     onStop(() => resources.stop());
     return {

@@ -12,8 +12,8 @@ const manager = 'paymaster-standalone';
  * Organisation lists its tokens: then nobody but their owner knows them.
  */
 export async function ensureAuthToken(deps: {
-  readonly config: StandaloneConfig;
-  readonly directory: DataDirectory;
+  readonly config: Pick<StandaloneConfig, 'authToken'>;
+  readonly directory: Pick<DataDirectory, 'path'>;
   readonly resources: ResourceStore;
 }): Promise<string | undefined> {
   const organisations = await deps.resources.list('Organisation');

@@ -71,7 +71,8 @@ export function printProblems(console: Console, problems: readonly string[]): vo
 /** An account that does not exist yet would need its initCode; any address will do to show an answer. */
 const exampleSender = '0x1234567890123456789012345678901234567890';
 
-function sponsorExample(connection: Connection): string | undefined {
+/** A curl that works when pasted; undefined while nothing is sponsored. */
+export function sponsorExample(connection: Connection): string | undefined {
   const { rpcUrl, sponsoredContract, entryPointVersion } = connection;
   if (rpcUrl === undefined || sponsoredContract === undefined || entryPointVersion === undefined)
     return undefined;

@@ -30,8 +30,8 @@ const devChainId = 31337;
  * resource, contracts and signing keys are the user's.
  */
 export async function startDevChain(deps: {
-  readonly config: StandaloneConfig;
-  readonly directory: DataDirectory;
+  readonly config: Pick<StandaloneConfig, 'chainRpcUrl'>;
+  readonly directory: Pick<DataDirectory, 'urlDirectory' | 'signerDirectory' | 'chainStateFile'>;
   readonly log: Logger;
   readonly console: Console;
 }): Promise<RunningChain> {

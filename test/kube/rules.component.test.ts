@@ -5,7 +5,7 @@ import { kindNames, type AnyResource } from '../../core/resources/kinds.js';
 import { apiVersion, group, version } from '../../core/resources/meta.js';
 import { ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
 import { installCrds } from './support/crds.js';
-import { startControlPlane, type ControlPlane } from './support/envtest.js';
+import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
 
 // The same table as the in-process rules run: what standalone refuses, the API server refuses, in the same words.
 

@@ -10,7 +10,7 @@ import { systemClock } from '../../core/units/time.js';
 import { configStoreConformance } from '../conformance/config-store.js';
 import { resourceStoreConformance } from '../conformance/resource-store.js';
 import { installCrds } from './support/crds.js';
-import { startControlPlane, type ControlPlane } from './support/envtest.js';
+import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
 
 let plane: ControlPlane;
 let transport: KubeTransport;

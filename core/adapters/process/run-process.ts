@@ -7,7 +7,7 @@ export type Running = {
   /** Resolves with the reason when the process can no longer do its work and should be restarted. */
   readonly failed: Promise<string>;
   /** Drains and stops everything; may be called twice. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 };
 
 export type ProcessOptions<C extends { readonly logLevel: LogLevel }> = {
@@ -23,7 +23,7 @@ const longestStopMs = 25_000;
 
 /**
  * The life of one process: settings → start → until SIGTERM, SIGINT or a failure → drain. Resolves with the exit code:
- * 0 after a signal, 1 otherwise. A second signal ends the process at once.
+ * 0 after a signal, 1 otherwise. A second Ctrl-C ends the process at once.
  */
 export async function runProcess<C extends { readonly logLevel: LogLevel }>(
   options: ProcessOptions<C>,
@@ -33,7 +33,9 @@ export async function runProcess<C extends { readonly logLevel: LogLevel }>(
   const log = createLogger({ level: config.logLevel, base: { process: options.name } });
   const stopping = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (stopping.signal.aborted) process.exit(130);
+    // A person who presses Ctrl-C twice means: now. A supervisor may send both signals and means: drain.
+    if (stopping.signal.aborted && signal === 'SIGINT') process.exit(130);
+    if (stopping.signal.aborted) return;
     log.info('stopping on a signal', { signal });
     stopping.abort();
   };

@@ -1,8 +1,8 @@
 /** Stops of what was started, run in reverse order; each is run once, also when one before it fails. */
 export type Stops = {
-  add(stop: () => Promise<void> | void): void;
+  readonly add: (stop: () => Promise<void> | void) => void;
   /** Resolves when all have run; throws the first error afterwards. May be called twice. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 };
 
 export function createStops(): Stops {

@@ -1,4 +1,4 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,8 +6,13 @@ import { join } from 'node:path';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { createKubeTransport, type KubeTransport } from '../../../core/adapters/kube/transport.js';
-import { freePort } from '../../support/free-port.js';
-import { repositoryRoot } from '../../support/repository-root.js';
+import { findRoot } from '../root.js';
+import { freePort } from './free-port.js';
+import { answers, startProcess, type ManagedProcess } from './managed-process.js';
+
+/** Who a component is to the API server. */
+export const serviceAccountUser = (namespace: string, name: string): string =>
+  `system:serviceaccount:${namespace}:${name}`;
 
 /** A real kube-apiserver on a real etcd, on free loopback ports, with one bearer token per user. */
 export type ControlPlane = {
@@ -27,14 +32,6 @@ export type ControlPlane = {
   stop(): Promise<void>;
 };
 
-export type ManagedProcess = {
-  readonly pid: number;
-  signal(name: NodeJS.Signals): void;
-  /** Starts it again with the same arguments after it ended; resolves when it is ready. */
-  restart(): Promise<void>;
-  ended(): Promise<void>;
-};
-
 export type ControlPlaneOptions = {
   /** More users (name → groups), e.g. a service account that a role is bound to. */
   readonly users?: Readonly<Record<string, readonly string[]>>;
@@ -43,7 +40,7 @@ export type ControlPlaneOptions = {
 
 /** Folder with the binaries: built once into the user's cache, minutes when cold. Throws with what to install. */
 export function findAssets(): string {
-  return execFileSync('sh', [join(repositoryRoot, 'hack/envtest/build.sh')], {
+  return execFileSync('sh', [join(findRoot(import.meta.url), 'hack/envtest/build.sh')], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   }).trim();
@@ -72,9 +69,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     'apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n',
   );
 
-  const etcd = await manage(
-    join(assets, 'etcd'),
-    [
+  const etcd = await startProcess({
+    command: join(assets, 'etcd'),
+    args: [
       `--data-dir=${join(directory, 'etcd')}`,
       `--listen-client-urls=http://127.0.0.1:${clientPort}`,
       `--advertise-client-urls=http://127.0.0.1:${clientPort}`,
@@ -82,9 +79,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       '--unsafe-no-fsync=true',
       '--log-level=error',
     ],
-    join(directory, 'etcd.log'),
-    () => answers(`http://127.0.0.1:${clientPort}/health`),
-  );
+    logFile: join(directory, 'etcd.log'),
+    isReady: () => answers(`http://127.0.0.1:${clientPort}/health`),
+  });
   const url = `https://127.0.0.1:${securePort}`;
   const ca = (): string => readFileSync(join(directory, 'certs/apiserver.crt'), 'utf8');
   const transport = (user = 'admin'): KubeTransport =>
@@ -108,9 +105,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       await probe.stop();
     }
   };
-  const apiServer = await manage(
-    join(assets, 'kube-apiserver'),
-    [
+  const apiServer = await startProcess({
+    command: join(assets, 'kube-apiserver'),
+    args: [
       `--etcd-servers=http://127.0.0.1:${clientPort}`,
       `--cert-dir=${join(directory, 'certs')}`,
       '--bind-address=127.0.0.1',
@@ -127,9 +124,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       `--audit-log-path=${join(directory, 'audit.log')}`,
       ...(options.apiServerFlags ?? []),
     ],
-    join(directory, 'apiserver.log'),
-    ready,
-  );
+    logFile: join(directory, 'apiserver.log'),
+    isReady: ready,
+  });
 
   const kubeconfig = (user: string): string => {
     const file = join(directory, `kubeconfig-${user}`);
@@ -176,47 +173,4 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       rmSync(directory, { recursive: true, force: true });
     },
   };
-}
-
-async function manage(
-  binary: string,
-  args: readonly string[],
-  logFile: string,
-  isReady: () => Promise<boolean>,
-): Promise<ManagedProcess> {
-  let child: ChildProcess;
-  let end: Promise<void>;
-  const launch = async (): Promise<void> => {
-    const { openSync, closeSync } = await import('node:fs');
-    const log = openSync(logFile, 'a');
-    child = spawn(binary, args, { stdio: ['ignore', log, log] });
-    closeSync(log);
-    end = new Promise((resolve) => child.once('exit', () => resolve()));
-    const deadline = Date.now() + 60_000;
-    while (!(await isReady())) {
-      if (child.exitCode !== null || Date.now() > deadline) {
-        throw new Error(`${binary} did not become ready:\n${readFileSync(logFile, 'utf8').slice(-2000)}`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  };
-  const killWithParent = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithParent);
-  await launch();
-  return {
-    get pid() {
-      return child.pid ?? -1;
-    },
-    signal: (name) => void child.kill(name),
-    restart: launch,
-    ended: () => end,
-  };
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    return (await fetch(url, { signal: AbortSignal.timeout(1000) })).ok;
-  } catch {
-    return false;
-  }
 }

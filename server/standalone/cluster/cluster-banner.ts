@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { sponsorExample } from '../banner.js';
+import type { Connection } from '../connection.js';
+import { table, type Console } from '../console.js';
+import type { ResourceState } from '../readiness.js';
+import type { Cluster } from './cluster.js';
+import type { Component } from './component.js';
+
+/** What runs where, and lines that work when pasted. */
+export function printClusterBanner(
+  console: Console,
+  facts: {
+    readonly cluster: Cluster;
+    readonly states: readonly ResourceState[];
+    readonly connection: Connection;
+    readonly replicas: readonly Component[];
+  },
+): void {
+  const { cluster, connection, states, replicas } = facts;
+  console.line();
+  console.line('Running');
+  console.line(
+    table([
+      ['API server', cluster.plane.url, ''],
+      ['dashboard API', `${connection.dashboardUrl}/api/v2/public/sdk`, 'header authToken, see below'],
+      ...replicas.map(({ name, origin }) => [name, origin, '']),
+      ['Redis', cluster.redis.url, 'limits and reservations'],
+      ['dev chain (anvil)', connection.chainRpcUrl, ''],
+      ['logs (JSON lines)', join(cluster.directory, '*/log.jsonl'), ''],
+    ]),
+  );
+  console.line();
+  console.line('Resources');
+  console.line(
+    table(
+      states.map(({ kind, key, ready, reason, message }) => [
+        ready ? '✓' : '✗',
+        kind,
+        key,
+        ready ? 'Ready' : `${reason}: ${message}`,
+      ]),
+    ),
+  );
+  const kubectl = join(cluster.plane.assets, 'kubectl');
+  console.line();
+  console.line('Look at it from another terminal');
+  console.line(`export KUBECONFIG=${cluster.plane.kubeconfig('admin')} PATH=${cluster.plane.assets}:$PATH`);
+  console.line(`${kubectl} get pm -n quickstart -w`);
+  const example = sponsorExample(connection);
+  if (example !== undefined) {
+    console.line();
+    console.line('Sponsor an operation, on each replica');
+    for (const { origin } of replicas)
+      console.line(example.replace(new URL(connection.rpcUrl ?? origin).origin, origin));
+  }
+  if (connection.authToken !== undefined) {
+    console.line();
+    console.line('List your paymasters');
+    console.line(
+      `curl -s ${connection.dashboardUrl}/api/v2/public/sdk/paymaster -H 'authToken: ${connection.authToken}'`,
+    );
+  }
+  console.line();
+  console.line('Ctrl-C stops everything and forgets it.');
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { ensureAuthToken } from '../auth-token.js';
+import { describeConnection, type Connection } from '../connection.js';
+import { watchReadiness, type ResourceState } from '../readiness.js';
+import { findRoot } from '../root.js';
+import type { Cluster } from './cluster.js';
+
+/** The manifests of examples/quickstart, applied by kubectl as a person would. */
+export function applyQuickstart({ plane }: Cluster): void {
+  const folder = join(findRoot(import.meta.url), 'examples/quickstart');
+  plane.kubectl(['create', 'namespace', 'quickstart']);
+  plane.kubectl(['apply', '-f', folder]);
+}
+
+/** Waits until the resources are ready (15 s at most), gives the organisation a token, and says how to call it all. */
+export async function describeQuickstart(
+  cluster: Cluster,
+  origins: { readonly dashboard: string; readonly rpc: string },
+  signal: AbortSignal,
+): Promise<{ readonly states: readonly ResourceState[]; readonly connection: Connection }> {
+  const { resources, configs, masterKeys, directory, chainRpcUrl } = cluster;
+  const authToken = await ensureAuthToken({ config: {}, directory: { path: directory }, resources });
+  const states = await watchReadiness(resources, signal);
+  const connection = await describeConnection({
+    origin: origins.rpc,
+    chainRpcUrl,
+    authToken,
+    masterKeys,
+    resources,
+    configs,
+  });
+  return { states, connection: { ...connection, dashboardUrl: origins.dashboard } };
+}

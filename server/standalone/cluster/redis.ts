@@ -1,0 +1,41 @@
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { freePort } from './free-port.js';
+import { startProcess, type ManagedProcess } from './managed-process.js';
+
+/** A redis-server with the settings that the usage store demands, on a free loopback port. */
+export type RedisProcess = { readonly url: string; readonly process: ManagedProcess };
+
+/** Throws what to install when there is no redis-server on PATH. */
+export async function startRedisProcess(directory: string): Promise<RedisProcess> {
+  const port = await freePort();
+  const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];
+  const running = await startProcess({
+    command: 'redis-server',
+    args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, ...durable],
+    logFile: join(directory, 'redis.log'),
+    isReady: () => answersPing(port),
+    startTimeoutMs: 10_000,
+  }).catch((cause: unknown) => {
+    throw new Error(
+      'redis-server could not be started: install it (apt-get install redis-server) and try again',
+      {
+        cause,
+      },
+    );
+  });
+  return { url: `redis://127.0.0.1:${port}`, process: running };
+}
+
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    socket.setTimeout(1000, () => socket.destroy());
+    socket.once('data', (data) => {
+      resolve(data.toString().startsWith('+PONG'));
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+  });
+}
