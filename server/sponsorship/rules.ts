@@ -1,10 +1,10 @@
 import { decideCalls } from '../../core/policy/allow-list/decide.js';
+import { decideDelegate } from '../../core/policy/delegate/decide.js';
 import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decide.js';
 import { pass, refuse, type Verdict } from '../../core/policy/verdict.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import { is7702InitCode } from '../../core/userop/eip-7702.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import { guardOf } from '../view/served-chain.js';
 import type { SponsorCase } from './case.js';
@@ -28,7 +28,10 @@ export const rulesAtOnce: readonly Rule[] = [
     decide: ({ paymaster, calls, request }) =>
       decideDeployment(paymaster.walletDeployment, paymaster.allowList, calls, request.op),
   },
-  { name: 'delegate', decide: decideDelegate },
+  {
+    name: 'delegate',
+    decide: ({ chain, profile, request }) => decideDelegate(chain, request.op, profile.entryPointVersion),
+  },
   {
     name: 'fees',
     decide: ({ chain, paymaster, head, request }) =>
@@ -71,17 +74,4 @@ function decidePolicies({ paymaster }: SponsorCase): Verdict {
   if (paymaster.invalidPolicies.length === 0) return pass;
   const names = paymaster.invalidPolicies.map((name) => `"${name}"`).join(', ');
   return refuse('POLICY_INVALID', `never valid: ${names}`);
-}
-
-/**
- * An EIP-7702 operation runs whatever code its delegate has, so the delegate must be one that the platform trusts. One
- * that says it is such an operation and does not show its authorization cannot be judged.
- */
-function decideDelegate({ chain, profile, request }: SponsorCase): Verdict {
-  const { eip7702Auth, initCode } = request.op;
-  if (eip7702Auth !== undefined && !chain.delegates.has(eip7702Auth.address))
-    return refuse('DELEGATE_NOT_ALLOWED', `delegate ${eip7702Auth.address}`);
-  if (eip7702Auth === undefined && profile.entryPointVersion === '0.8' && is7702InitCode(initCode))
-    return refuse('DELEGATE_NOT_ALLOWED', 'the factory is 0x7702 and eip7702Auth is missing');
-  return pass;
 }

@@ -1,17 +1,25 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Interface, Wallet, toBeHex, zeroPadValue } from 'ethers';
+import { Interface, Wallet, type Authorization } from 'ethers';
 import { createGasEstimator } from '../../core/adapters/estimator/estimator.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
-import { parseAddress, toAddressKey } from '../../core/units/address.js';
+import { parseAddress, toAddressKey, type Address } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
 import { systemClock } from '../../core/units/time.js';
 import { parseEther } from '../../core/units/wei.js';
 import { eip7702Factory } from '../../core/userop/eip-7702.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { readNpmArtifact } from '../../server/standalone/dev-chain/artifacts.js';
+import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
+import { create2Address, deployOnce } from '../../server/standalone/dev-chain/transactor.js';
+import { until } from '../support/until.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from './support/account.js';
+import { balanceOf } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
-import { handleOp } from './support/handle-ops.js';
+import { encodeHandleOps, handleOp, refusalOf } from './support/handle-ops.js';
+import { approval, mint, payInTokens, tokenTerms } from './support/tokens.js';
 import { buildTerms, buildUserOp, sponsorUserOp } from './support/user-op.js';
 
 const counter = new Interface([
@@ -20,15 +28,95 @@ const counter = new Interface([
 ]);
 
 let devChain: DevChain;
+let profile: DevProfile;
+let delegate: Address;
 beforeAll(async () => {
   devChain = await startDevChain();
+  profile = devChain.profile('singleton-0.8');
+  const [first] = devChain.deployments.delegates;
+  if (first === undefined) throw new Error('the dev chain has no delegate');
+  delegate = first;
 });
 afterAll(() => devChain.stop());
 
-test('a plain key that delegates is estimated before it has, and its sponsored operation is mined after', async () => {
-  const profile = devChain.profile('singleton-0.8');
-  const [delegate] = devChain.deployments.delegates;
-  if (delegate === undefined) throw new Error('the dev chain has no delegate');
+test('a plain key without ether delegates and acts in one sponsored bundle', async () => {
+  const { owner, account, op, authorization } = await plainKey(0);
+  const final = await estimated(op);
+  const signed = await sponsorUserOp(devChain, profile, account, final);
+  const before = await balanceOf(devChain, profile.entryPoint, profile.sponsorship);
+
+  await sendWithAuthorization(devAccounts.deployer.privateKey, {
+    to: profile.entryPoint,
+    data: encodeHandleOps('0.8', [signed]),
+    authorization,
+  });
+
+  expect(await devChain.chain.code(owner.address)).toBe(delegation(delegate));
+  expect(await countOf(owner)).toBe(1n);
+  expect(await devChain.chain.balance(owner.address)).toBe(0n);
+  expect(await balanceOf(devChain, profile.entryPoint, profile.sponsorship)).toBeLessThan(before);
+});
+
+test('a plain key delegates, approves and pays for its gas in tokens in one bundle', async () => {
+  const token = devChain.deployments.feeToken.address;
+  const { owner, account, op, authorization } = await plainKey(0);
+  await mint(devChain, token, account.address, 10n ** 12n);
+  const callData = await account.encodeCalls([approval(token, profile, 10n ** 12n), increment()]);
+  const terms = await tokenTerms(devChain, profile);
+  const signed = await payInTokens(devChain, profile, account, { ...op, callData }, terms);
+  const treasury = () => balanceOf(devChain, token, devChain.deployments.treasury);
+  const before = await treasury();
+
+  await sendWithAuthorization(devAccounts.deployer.privateKey, {
+    to: profile.entryPoint,
+    data: encodeHandleOps('0.8', [signed]),
+    authorization,
+  });
+
+  expect(await countOf(owner)).toBe(1n);
+  expect(await treasury()).toBeGreaterThan(before);
+  expect((await balanceOf(devChain, token, account.address)) + (await treasury()) - before).toBe(10n ** 12n);
+});
+
+test('an operation of a key that has delegated before is sponsored like any other', async () => {
+  // The owner sends the authorization itself, so its own nonce is 1 by then.
+  const { owner, account, op, authorization } = await plainKey(1);
+  await devChain.setBalance(asHex(owner.address), parseEther('1'));
+  await sendWithAuthorization(owner.privateKey, {
+    to: parseAddress(owner.address),
+    data: '0x',
+    authorization,
+  });
+  const { event } = await handleOp(
+    devChain,
+    '0.8',
+    await sponsorUserOp(devChain, profile, account, await estimated(op)),
+  );
+  expect(event).toMatchObject({ success: true, sender: account.address });
+  expect(await countOf(owner)).toBe(1n);
+});
+
+test('a delegate other than the one that was signed for is AA24', async () => {
+  const initCode = readNpmArtifact('aa08', 'Simple7702Account').bytecode;
+  const salt: Hex = `0x${'07'.repeat(32)}`;
+  const copy = create2Address(initCode, salt);
+  await deployOnce(devChain.chain, devChain.transactor, { name: 'copy', address: copy, initCode, salt });
+  const { owner, account, op } = await plainKey(1);
+  const signed = await sponsorUserOp(devChain, profile, account, op);
+  await devChain.setBalance(asHex(owner.address), parseEther('1'));
+  const authorization = await owner.authorize({ address: copy, chainId: devChain.chainId, nonce: 1 });
+  await sendWithAuthorization(owner.privateKey, {
+    to: parseAddress(owner.address),
+    data: '0x',
+    authorization,
+  });
+
+  expect(await devChain.chain.code(owner.address)).toBe(delegation(copy));
+  expect(await refusalOf(devChain, '0.8', [signed])).toBe('AA24 signature error');
+});
+
+/** A new key, the operation that counts once, and its authorization of the delegate at this nonce of its own. */
+async function plainKey(ownNonce: number) {
   const owner = new Wallet(Wallet.createRandom().privateKey);
   const account: TestAccount = {
     ...(await buildAccount(devChain, '0.8', owner)),
@@ -36,23 +124,26 @@ test('a plain key that delegates is estimated before it has, and its sponsored o
     initCode: () => Promise.resolve(eip7702Factory),
     nonce: () => Promise.resolve(0n),
   };
-  // The bundler's transaction would carry it; the owner's own nonce is 1 by then, because the owner sends it here.
-  const authorization = await owner.authorize({ address: delegate, chainId: devChain.chainId, nonce: 1 });
+  const authorization = await owner.authorize({
+    address: delegate,
+    chainId: devChain.chainId,
+    nonce: ownNonce,
+  });
   const { r, s, yParity } = authorization.signature;
   const eip7702Auth = {
     address: toAddressKey(delegate),
     chainId: BigInt(devChain.chainId),
-    nonce: 1n,
+    nonce: BigInt(ownNonce),
     r: asHex(r),
     s: asHex(s),
     yParity,
   };
-  const call = {
-    to: devChain.deployments.sponsoredContract.address,
-    data: encodeWith(counter, 'increment', []),
-  };
-  const op: FinalUserOperation = { ...(await buildUserOp(account, [call])), eip7702Auth };
+  const op: FinalUserOperation = { ...(await buildUserOp(account, [increment()])), eip7702Auth };
+  return { owner, account, op, authorization };
+}
 
+/** With limits found by simulation, before the key has delegated. */
+async function estimated(op: FinalUserOperation): Promise<FinalUserOperation> {
   const estimator = createGasEstimator({
     chains: devChain.chains,
     endpoint: () => ({ rpc: { urls: [devChain.url] } }),
@@ -69,32 +160,43 @@ test('a plain key that delegates is estimated before it has, and its sponsored o
     minVerificationGasLimit: 0n,
   });
   expect(limits.reverted).toBeUndefined();
-
-  await delegateBy(owner, authorization);
-  expect(await devChain.chain.code(owner.address)).toBe(`0xef0100${delegate.slice(2).toLowerCase()}`);
   const { callGasLimit, verificationGasLimit, preVerificationGas } = limits;
-  const final = { ...op, callGasLimit, verificationGasLimit, preVerificationGas };
-  const { event } = await handleOp(devChain, '0.8', await sponsorUserOp(devChain, profile, account, final));
-  expect(event).toMatchObject({ success: true, sender: account.address });
-  const counts = encodeWith(counter, 'counts', [owner.address]);
-  expect(await devChain.chain.call({ to: call.to, data: counts })).toBe(zeroPadValue(toBeHex(1), 32));
-});
+  return { ...op, callGasLimit, verificationGasLimit, preVerificationGas };
+}
 
-/** A type 4 transaction by the owner to itself. */
-async function delegateBy(
-  owner: Wallet,
-  authorization: Awaited<ReturnType<Wallet['authorize']>>,
+/** A type 4 transaction, mined and successful. */
+async function sendWithAuthorization(
+  privateKey: string,
+  call: { readonly to: Address; readonly data: Hex; readonly authorization: Authorization },
 ): Promise<void> {
-  await devChain.setBalance(asHex(owner.address), parseEther('1'));
-  const raw = await owner.signTransaction({
+  const wallet = new Wallet(privateKey);
+  const count = await devChain.chain.request('eth_getTransactionCount', [wallet.address, 'latest']);
+  const raw = await wallet.signTransaction({
     type: 4,
     chainId: devChain.chainId,
-    nonce: 0,
-    to: owner.address,
-    gasLimit: 200_000n,
+    nonce: Number(count),
+    to: call.to,
+    data: call.data,
+    gasLimit: 2_000_000n,
     maxFeePerGas: 10_000_000_000n,
     maxPriorityFeePerGas: 1_000_000_000n,
-    authorizationList: [authorization],
+    authorizationList: [call.authorization],
   });
-  await devChain.chain.request('eth_sendRawTransaction', [raw]);
+  const hash = await devChain.chain.request('eth_sendRawTransaction', [raw]);
+  const receiptOf = () => devChain.chain.request('eth_getTransactionReceipt', [hash]);
+  await until('the bundle is mined', async () => (await receiptOf()) !== null);
+  expect(await receiptOf()).toMatchObject({ status: '0x1', type: '0x4' });
+}
+
+function delegation(address: Address): Hex {
+  return `0xef0100${address.slice(2).toLowerCase()}`;
+}
+
+function increment() {
+  return { to: devChain.deployments.sponsoredContract.address, data: encodeWith(counter, 'increment', []) };
+}
+
+async function countOf(owner: Wallet): Promise<bigint> {
+  const data = encodeWith(counter, 'counts', [owner.address]);
+  return BigInt(await devChain.chain.call({ to: devChain.deployments.sponsoredContract.address, data }));
 }

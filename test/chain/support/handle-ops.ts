@@ -90,7 +90,8 @@ function formatFailure(data: Hex): string {
   return `${String(reason)}${typeof inner === 'string' ? ` ${inner.slice(0, 10)}` : ''}`;
 }
 
-function encodeHandleOps(version: EntryPointVersion, ops: readonly SignedUserOp[]): Hex {
+/** Call data of `handleOps`, for bundles that are sent in another way. */
+export function encodeHandleOps(version: EntryPointVersion, ops: readonly SignedUserOp[]): Hex {
   const values = version === '0.6' ? userOperation06Values : userOperation07Values;
   const tuples = ops.map(({ op, paymasterAndData }) => values(op, paymasterAndData));
   return encodeWith(abis[version], 'handleOps', [tuples, beneficiary]);
