@@ -50,7 +50,7 @@ export async function runScenario(world: World): Promise<void> {
     const nodes = await install(world, files);
     const wallet = await startQuickstart(world, nodes);
     const rpcUrl = await connectionUrl(tools);
-    await provePolicies(world, wallet);
+    await proveWalls(world, wallet);
     await sponsorAndMine(world, wallet, rpcUrl, 'an operation is sponsored through the Service and mined');
     await disturb(world, nodes, wallet, rpcUrl);
     await loseLeader(world);
@@ -129,7 +129,7 @@ async function install({ config, tools, report, chain }: World, files: string): 
   for (const component of components) {
     await report.step(`${component} runs as nobody in particular on a read-only root`, async () => {
       const [pod] = await podsOf(tools, component);
-      const script = `let written = 'yes'; try { require('node:fs').writeFileSync('/app/x', ''); } catch (error) { written = error.code; } console.log(process.getuid(), written, process.pid === 1 || require('node:fs').readFileSync('/proc/1/comm', 'utf8').trim())`;
+      const script = `const { readFileSync, writeFileSync } = require('node:fs'); let written = 'written'; try { writeFileSync('/app/x', ''); } catch (error) { written = error.code; } console.log(process.getuid(), written, readFileSync('/proc/1/cmdline', 'utf8').split('\\0')[0])`;
       const answer = await tools.kubectl(['exec', '-n', system, pod ?? '', '--', 'node', '-e', script]);
       if (!answer.startsWith('1000 EROFS node'))
         throw new Error(`expected "1000 EROFS node", got "${answer.trim()}"`);
@@ -220,8 +220,14 @@ async function connectionUrl(tools: Tools): Promise<string> {
   return Buffer.from(encoded, 'base64').toString();
 }
 
-async function provePolicies({ config, tools, report, chain }: World, wallet: WalletPod): Promise<void> {
-  report.section('Network policies');
+async function proveWalls({ config, tools, report, chain }: World, wallet: WalletPod): Promise<void> {
+  report.section('Walls');
+  await report.step('the administrator cannot write what the servers sign by', async () => {
+    const tried = await tools.tryKubectl(['label', 'chainconfigs', '--all', '-n', system, 'edited=yes']);
+    if (tried.code === 0 || !tried.stderr.includes('compiled objects are written by the operator'))
+      throw new Error(tried.stdout + tried.stderr);
+    return undefined;
+  });
   const redis = `${release}-redis.${system}.svc`;
   await report.step("a user's pod reaches the rpc Service and not Redis", async () => {
     const open = await wallet.reaches(`${release}-rpc.${system}.svc`, 80);
