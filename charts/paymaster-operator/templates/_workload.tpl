@@ -109,7 +109,7 @@ spec:
             {{- if eq .component "rpc" }}
             - { name: snapshots, mountPath: /var/lib/paymaster }
             {{- end }}
-            {{- if and $isServer $root.Values.usageStore.passwordSecretName }}
+            {{- if and $isServer $root.Values.usageStore.secretName }}
             - { name: usage-store, mountPath: /etc/paymaster/usage-store, readOnly: true }
             {{- end }}
       volumes:
@@ -134,9 +134,9 @@ spec:
         - name: snapshots
           emptyDir: { sizeLimit: 2Gi }
         {{- end }}
-        {{- if and $isServer $root.Values.usageStore.passwordSecretName }}
+        {{- if and $isServer $root.Values.usageStore.secretName }}
         - name: usage-store
-          secret: { secretName: {{ $root.Values.usageStore.passwordSecretName }}, defaultMode: 0440 }
+          secret: { secretName: {{ $root.Values.usageStore.secretName }}, defaultMode: 0440 }
         {{- end }}
 {{- end -}}
 
@@ -169,8 +169,15 @@ spec:
 {{ include "paymaster.env.common" . }}
 - { name: PAYMASTER_ROLES, value: {{ .component }} }
 - { name: PAYMASTER_USAGE_STORE_URL, value: {{ include "paymaster.usageStoreUrl" .root | quote }} }
-{{- if .root.Values.usageStore.passwordSecretName }}
-- { name: PAYMASTER_USAGE_STORE_PASSWORD_FILE, value: /etc/paymaster/usage-store/password }
+{{- if .root.Values.usageStore.secretName }}
+{{- range $key, $file := .root.Values.usageStore.secretKeys }}
+{{- if $file }}
+- { name: PAYMASTER_USAGE_STORE_{{ snakecase $key | upper }}_FILE, value: /etc/paymaster/usage-store/{{ $file }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .root.Values.usageStore.tlsServerName }}
+- { name: PAYMASTER_USAGE_STORE_TLS_SERVER_NAME, value: {{ . }} }
 {{- end }}
 - { name: PAYMASTER_TRUSTED_PROXIES, value: {{ .values.trustedProxies | quote }} }
 {{- if eq .component "rpc" }}
