@@ -77,6 +77,8 @@ export function environmentValues(
     image: config.image,
     redis: { enabled: true, image: config.redisImage, persistence: { size: '1Gi' } },
     networkPolicy: {
+      // The chain has an IPv4 address, and small policy engines know no other.
+      publicEgress: { exceptCidrsV6: [] },
       extraEgress: [
         {
           to: [{ ipBlock: { cidr: `${config.chainHost}/32` } }],

@@ -74,6 +74,7 @@ async function install({ config, tools, report, chain }: World, files: string): 
     });
   }
   const nodes = await chooseNodes(tools);
+  const { spare } = nodes;
   await report.step('namespaces that enforce the restricted Pod Security standard', async () => {
     for (const name of [system, tenant]) {
       await tools.kubectl(['create', 'namespace', name]);
@@ -109,20 +110,23 @@ async function install({ config, tools, report, chain }: World, files: string): 
     return undefined;
   });
   // Redis exists once: it must not be where a node is drained later.
-  if (nodes.spare !== undefined) await tools.kubectl(['cordon', nodes.spare]);
+  if (spare !== undefined) await tools.kubectl(['cordon', spare]);
   const valuesFile = join(files, 'values.json');
   writeFileSync(valuesFile, JSON.stringify(environmentValues(config, chain)));
   await report.step('helm installs the operator, and its pods are Ready', async () => {
-    await tools.helm([
-      'install',
-      release,
-      operatorChart,
-      `--namespace=${system}`,
-      `--values=${valuesFile}`,
-      '--wait',
-      '--timeout=180s',
-    ]);
-    if (nodes.spare !== undefined) await tools.kubectl(['uncordon', nodes.spare]);
+    try {
+      await tools.helm([
+        'install',
+        release,
+        operatorChart,
+        `--namespace=${system}`,
+        `--values=${valuesFile}`,
+        '--wait',
+        '--timeout=180s',
+      ]);
+    } finally {
+      if (spare !== undefined) await tools.kubectl(['uncordon', spare]);
+    }
     const pods = await tools.kubectl(['get', 'pods', '-n', system, '--no-headers']);
     return `${pods.trim().split('\n').length} pods`;
   });

@@ -112,7 +112,9 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   async function tryAcquireOrRenew(): Promise<boolean> {
     const startedAt = monotonic();
     // No answer may arrive later than the deadline: a leader that waits for one is no leader any more.
-    const timeoutMs = Math.max(1, isLeading ? lastRenewal + renewDeadlineMs - startedAt : renewDeadlineMs);
+    const leftMs = isLeading ? lastRenewal + renewDeadlineMs - startedAt : renewDeadlineMs;
+    // Whole: a monotonic clock counts fractions, which timers refuse.
+    const timeoutMs = Math.max(1, Math.floor(leftMs));
     try {
       // Fast path: the record is ours and unchanged, so it can be written without reading it again.
       if (isLeading && observed && isOurs(observed)) {
