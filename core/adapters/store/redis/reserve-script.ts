@@ -45,118 +45,129 @@ if found[2] and now < tonumber(found[2]) - ${clockSlackMs} then return {${replie
 if now < tonumber(ARGV[10]) or now >= tonumber(ARGV[11]) then return {${replies.turned}, now} end
 
 local isReal = ARGV[3] == '1'
-local paymaster = ARGV[5]
 local limits = tonumber(ARGV[13])
 local accounts = (#KEYS - 5 - limits) / 2
-local newNeeds = 13 + 3 * limits
+local firstNeed = 14 + 3 * limits
 
--- What the operation holds already, by the name of counter or account.
-local former = redis.call('HGET', KEYS[1], paymaster)
-local record, heldCosts, heldNeeds
-local prefix = #KEYS[3] - 5
-local function name(key) return string.sub(key, prefix + 3) end
-local function amounts(list)
-  local byName = {}
-  for i = 1, #list, 2 do byName[list[i]] = list[i + 1] end
-  return byName
-end
+local generation, newest = tonumber(ARGV[4]), tonumber(found[3] or 0)
+if isReal and generation > newest then redis.call('SET', KEYS[5], ARGV[4], 'PX', ${generationMs}) end
+
+-- What the operation holds already of the counters and accounts that are asked for, by their place in KEYS.
+local former = redis.call('HGET', KEYS[1], ARGV[5])
+local record, held
 if former then
   record = cjson.decode(former)
-  heldCosts, heldNeeds = amounts(record[5]), amounts(record[6])
+  held = {}
+  local places = {}
+  local prefix = #KEYS[3] - 5
+  for i = 6, #KEYS do places[string.sub(KEYS[i], prefix + 1)] = i end
+  for i = 1, #record[5], 2 do
+    local place = places['c:' .. record[5][i]]
+    if place then held[place] = record[5][i + 1] end
+  end
+  for i = 1, #record[6], 2 do
+    local place = places['p:' .. record[6][i]]
+    if place then held[place] = record[6][i + 1] end
+  end
 end
 
-local totals = {}
-local function judge()
-  local generation, newest = tonumber(ARGV[4]), tonumber(found[3] or 0)
-  if generation < newest then return {${replies.stale}, now} end
-  if isReal and generation > newest then
-    redis.call('SET', KEYS[5], ARGV[4], 'PX', ${generationMs})
-  end
+-- Judge: the first reason decides.
+local refusal
+local reply = {${replies.reserved}, now}
+repeat
+  if generation < newest then refusal = {${replies.stale}, now} break end
   local lost = tonumber(ARGV[12])
   for i = 1, limits do
-    if i == lost then return {${replies.usageLost}, now, i - 1} end
-    local at = 14 + 3 * (i - 1)
-    local cost = tonumber(ARGV[at + 2])
+    if i == lost then refusal = {${replies.usageLost}, now, i - 1} break end
+    local cost = tonumber(ARGV[13 + 3 * i])
     local taken = tonumber(found[3 + i] or 0)
-    if former then
-      local held = heldCosts[name(KEYS[5 + i])] or 0
-      taken = taken - held
-      if held > cost then cost = held end
+    local own = held and held[5 + i]
+    if own then
+      taken = taken - own
+      if own > cost then cost = own end
     end
-    if taken + cost > tonumber(ARGV[at + 1]) then return {${replies.limit}, now, i - 1, taken} end
-    totals[i] = taken + cost
+    if taken + cost > tonumber(ARGV[12 + 3 * i]) then refusal = {${replies.limit}, now, i - 1, taken} break end
+    reply[2 + i] = taken + cost
   end
+  if refusal then break end
   local oldest = now - tonumber(ARGV[9])
   for i = 1, accounts do
-    local at = 3 + limits + 2 * i - 1
-    if not found[at] then return {${replies.depositUnknown}, now, i - 1, 0} end
-    local balance, readAt = string.match(found[at], '^(%d+):(%d+)$')
-    if tonumber(readAt) < oldest then return {${replies.depositUnknown}, now, i - 1, 1} end
-    balance = tonumber(balance)
-    local need = tonumber(ARGV[newNeeds + i])
-    local promised = tonumber(found[at + 1] or 0)
-    if former then
-      local held = heldNeeds[name(KEYS[5 + limits + 2 * i])] or 0
-      promised = promised - held
-      if held > need then need = held end
+    local at = 2 + limits + 2 * i
+    if not found[at] then refusal = {${replies.depositUnknown}, now, i - 1, 0} break end
+    local colon = string.find(found[at], ':', 1, true)
+    if tonumber(string.sub(found[at], colon + 1)) < oldest then
+      refusal = {${replies.depositUnknown}, now, i - 1, 1}
+      break
     end
-    if promised + need > balance then return {${replies.deposit}, now, i - 1, balance, promised} end
-    totals[limits + i] = promised + need
+    local balance = tonumber(string.sub(found[at], 1, colon - 1))
+    local need = tonumber(ARGV[firstNeed + i - 1])
+    local promised = tonumber(found[at + 1] or 0)
+    local own = held and held[5 + limits + 2 * i]
+    if own then
+      promised = promised - own
+      if own > need then need = own end
+    end
+    if promised + need > balance then
+      refusal = {${replies.deposit}, now, i - 1, balance, promised}
+      break
+    end
   end
-end
-local refusal = judge()
+until true
 
 if not isReal then
   local used, shown = {}, {}
-  for i = 1, limits do
-    used[i] = tonumber(found[3 + i] or 0) - (former and heldCosts[name(KEYS[5 + i])] or 0)
-  end
+  for i = 1, limits do used[i] = tonumber(found[3 + i] or 0) - (held and held[5 + i] or 0) end
   for i = 1, accounts do
-    local at = 3 + limits + 2 * i - 1
-    shown[2 * i - 1] = found[at] or ''
-    shown[2 * i] = tonumber(found[at + 1] or 0)
+    shown[2 * i - 1] = found[2 + limits + 2 * i] or ''
+    shown[2 * i] = tonumber(found[3 + limits + 2 * i] or 0)
   end
-  return {refusal or {${replies.reserved}, now}, used, shown}
+  return {refusal or reply, used, shown}
 end
 if refusal then return refusal end
 
+-- Carry out. Amounts go on as the texts that came: formatting a number is slower than a command.
 for i = 1, limits do
-  local ttl = tonumber(ARGV[14 + 3 * (i - 1)]) - now + ${graceMs}
-  redis.call('SET', KEYS[5 + i], totals[i], 'PX', ttl)
+  local amount = ARGV[13 + 3 * i]
+  local own = held and held[5 + i]
+  if own then amount = string.format('%d', math.max(0, tonumber(amount) - own)) end
+  if found[3 + i] then
+    redis.call('INCRBY', KEYS[5 + i], amount)
+  else
+    local ttl = tonumber(ARGV[11 + 3 * i]) - now + ${graceMs}
+    redis.call('SET', KEYS[5 + i], amount, 'PX', string.format('%d', ttl))
+  end
 end
 for i = 1, accounts do
-  redis.call('SET', KEYS[5 + limits + 2 * i], totals[limits + i])
+  local amount = ARGV[firstNeed + i - 1]
+  local own = held and held[5 + limits + 2 * i]
+  if own then amount = string.format('%d', math.max(0, tonumber(amount) - own)) end
+  redis.call('INCRBY', KEYS[5 + limits + 2 * i], amount)
 end
 if not former then
-  redis.call('HSET', KEYS[1], paymaster, ARGV[8])
+  redis.call('HSET', KEYS[1], ARGV[5], ARGV[8])
   redis.call('ZADD', KEYS[2], ARGV[6], ARGV[7])
-else
-  -- It keeps what it holds, raised to the larger amounts: the earlier signature stays valid.
-  local asked = cjson.decode(ARGV[8])
-  local function union(held, byName, more)
-    for i = 1, #more, 2 do
-      if not byName[more[i]] then
-        held[#held + 1] = more[i]
-        held[#held + 1] = more[i + 1]
-      end
-    end
-    local larger = amounts(more)
-    local parts = {}
-    for i = 1, #held, 2 do
-      local amount = held[i + 1]
-      if larger[held[i]] and larger[held[i]] > amount then amount = larger[held[i]] end
-      parts[#parts + 1] = cjson.encode(held[i]) .. ',' .. string.format('%.0f', amount)
-    end
-    return '[' .. table.concat(parts, ',') .. ']'
-  end
-  local validUntil = math.max(record[1], asked[1])
-  local head = string.format('%.0f', validUntil)
-  for i = 2, 4 do head = head .. ',' .. cjson.encode(asked[i]) end
-  local costs = union(record[5], heldCosts, asked[5])
-  local needs = union(record[6], heldNeeds, asked[6])
-  redis.call('HSET', KEYS[1], paymaster, '[' .. head .. ',' .. costs .. ',' .. needs .. ']')
-  redis.call('ZADD', KEYS[2], string.format('%.0f', validUntil), ARGV[7])
+  return reply
 end
-totals[limits + 1] = nil
-return {${replies.reserved}, now, unpack(totals, 1, limits)}
+
+-- It keeps what it holds, raised to the larger amounts: the earlier signature stays valid.
+local asked = cjson.decode(ARGV[8])
+local function union(old, new)
+  local order, amounts = {}, {}
+  for _, list in ipairs({old, new}) do
+    for i = 1, #list, 2 do
+      local known = amounts[list[i]]
+      if not known then order[#order + 1] = list[i] end
+      if not known or known < list[i + 1] then amounts[list[i]] = list[i + 1] end
+    end
+  end
+  for i, name in ipairs(order) do order[i] = cjson.encode(name) .. ',' .. string.format('%d', amounts[name]) end
+  return '[' .. table.concat(order, ',') .. ']'
+end
+local validUntil = string.format('%d', math.max(record[1], asked[1]))
+local parts = {validUntil, cjson.encode(asked[2]), cjson.encode(asked[3]), cjson.encode(asked[4])}
+parts[5] = union(record[5], asked[5])
+parts[6] = union(record[6], asked[6])
+redis.call('HSET', KEYS[1], ARGV[5], '[' .. table.concat(parts, ',') .. ']')
+redis.call('ZADD', KEYS[2], validUntil, ARGV[7])
+return reply
 `);
