@@ -61,9 +61,10 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   /** The epoch that scripts must find. Throws UNAVAILABLE; while the data are lost with reason USAGE_STORE_LOST. */
-  of(chainId: number): Promise<KnownEpoch> {
+  async of(chainId: number): Promise<KnownEpoch> {
     const known = this.#known.get(chainId);
     if (known !== undefined) return known;
+    this.#link.assertUsable();
     const found = this.#establish(chainId);
     this.#known.set(chainId, found);
     // A failure is remembered for a moment: neither Redis nor the copy is asked once per request.

@@ -1,0 +1,378 @@
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage.js';
+import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
+import type { LogFields, Logger } from '../../core/log.js';
+import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { gwei } from '../../core/units/wei.js';
+import {
+  aHash,
+  aLimit,
+  aNeed,
+  aRequest,
+  chainId,
+  contract,
+  hourMs,
+  seconds,
+  startMs,
+} from '../conformance/usage-requests.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { until } from '../support/until.js';
+import { openStore, storeOptions } from './redis-usage.js';
+import { aClock } from './sqlite-usage.js';
+
+const reserved = { outcome: 'reserved' };
+const down = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_DOWN' } };
+const lost = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_LOST' } };
+const unsafe = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_UNSAFE' } };
+
+let server: RedisServer;
+const stores: RedisUsageStore[] = [];
+const servers: RedisServer[] = [];
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.stop();
+  for (const started of servers.splice(0)) await started.stop();
+  await server.command(['FLUSHALL']);
+});
+afterAll(() => server.stop());
+
+async function open(change: Partial<RedisUsageOptions> = {}, url = server.url): Promise<RedisUsageStore> {
+  const store = await openStore(url, change);
+  stores.push(store);
+  return store;
+}
+
+async function serve(settings: readonly string[]): Promise<RedisServer> {
+  const started = await startRedis(settings);
+  servers.push(started);
+  return started;
+}
+
+/** A logger that keeps everything it is told, as text. */
+function aLog(): { readonly log: Logger; readonly text: () => string } {
+  const lines: string[] = [];
+  const add = (message: string, fields?: LogFields): void => {
+    lines.push(`${message} ${JSON.stringify(fields)}`);
+  };
+  const log: Logger = { debug: add, info: add, warn: add, error: add, child: () => log };
+  return { log, text: () => lines.join('\n') };
+}
+
+const one = (nonce: bigint) => aRequest({ key: { nonce }, limits: [aLimit({ threshold: 3 })] });
+
+test('a server that is killed and comes back has everything that was promised', async () => {
+  const store = await open({ clock: aClock() });
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  await server.kill();
+  await expect(store.reserve(one(2n))).rejects.toMatchObject(down);
+  await expect(store.ping()).rejects.toMatchObject(down);
+  await server.start();
+  await until('the store is connected again', () =>
+    store.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  expect((await store.peek(one(2n))).limits).toMatchObject([{ used: 1 }]);
+  expect(await store.reserve(one(2n))).toEqual(reserved);
+});
+
+test('a server that hangs is answered for within the time limit, and nothing is assumed', async () => {
+  const store = await open({ clock: aClock(), timeoutMs: 200 });
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  server.signal('SIGSTOP');
+  try {
+    const startedAt = performance.now();
+    const answers = await Promise.allSettled([2n, 3n, 4n, 5n].map((nonce) => store.reserve(one(nonce))));
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: down });
+  } finally {
+    server.signal('SIGCONT');
+  }
+  await until('the store answers again', () =>
+    store.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  // What was asked for meanwhile may stand or not, but never more than the threshold.
+  await until('the store is usable', () =>
+    store.peek(one(9n)).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const { limits } = await store.peek(one(9n));
+  expect(limits[0]?.used).toBe((await store.reservations(chainId)).length);
+  expect(limits[0]?.used).toBeLessThanOrEqual(3);
+});
+
+test('scripts that the server has forgotten are sent again', async () => {
+  const store = await open({ clock: aClock() });
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  await server.command(['SCRIPT', 'FLUSH']);
+  expect(await store.reserve(one(2n))).toEqual(reserved);
+  expect((await store.peek(one(9n))).limits).toMatchObject([{ used: 2 }]);
+});
+
+test('each request is one command, the scripts aside when they are new', async () => {
+  const store = await open();
+  const request = (nonce: bigint) =>
+    aRequest({
+      key: { nonce },
+      limits: Array.from({ length: 8 }, (_, i) => aLimit({ policyId: `p${i}`, threshold: 200 })),
+      accounts: [aNeed(1)],
+      validUntil: seconds(1e9),
+      depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
+    });
+  await store.addBalance(chainId, { contract, balance: gwei(200), reserved: gwei(0), readAt: startMs });
+  expect(await store.reserve(request(1n))).toEqual(reserved);
+
+  const seen = await watchCommands(server.port);
+  for (let nonce = 2n; nonce <= 101n; nonce++) expect(await store.reserve(request(nonce))).toEqual(reserved);
+  await until('the last is seen', () => seen.commands().length >= 100);
+  seen.stop();
+  expect(seen.commands().filter((line) => !line.includes('"evalsha"'))).toEqual([]);
+  expect(seen.commands()).toHaveLength(100);
+});
+
+test('counters vanish some time after their window, promises never by themselves', async () => {
+  const store = await open({ clock: aClock() });
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  const [ttl = 0, kept = 0] = await Promise.all(
+    [`paymaster:{${chainId}}:c:policy-1/${startMs}/0//c`, `paymaster:{${chainId}}:x`].map(async (key) =>
+      Number((await server.command(['PTTL', key])).slice(1).split('\r\n')[0]),
+    ),
+  );
+  expect(ttl).toBeGreaterThan(hourMs);
+  expect(ttl).toBeLessThan(30 * hourMs);
+  expect(kept).toBe(-1);
+});
+
+test.each<{ name: string; setting: string; wrong: string; right: string }>([
+  { name: 'evicts', setting: 'maxmemory-policy', wrong: 'allkeys-lru', right: 'noeviction' },
+  { name: 'writes to disk once a second', setting: 'appendfsync', wrong: 'everysec', right: 'always' },
+  { name: 'writes nothing to disk', setting: 'appendonly', wrong: 'no', right: 'yes' },
+])('a server that $name is refused until it is mended', async ({ setting, wrong, right }) => {
+  const weak = await serve([`--${setting}`, wrong]);
+  const { log, text } = aLog();
+  const store = createRedisUsageStore(storeOptions(weak.url, { log }));
+  stores.push(store);
+  const messageOf = () =>
+    store.reserve(one(1n)).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+  await until('it is refused', async () =>
+    (await messageOf()).includes(`${setting} must be "${right}", got "${wrong}"`),
+  );
+  await expect(store.reserve(one(1n))).rejects.toMatchObject(unsafe);
+  await expect(store.ping()).rejects.toMatchObject(unsafe);
+  expect(text()).toContain('USAGE_STORE_UNSAFE');
+  await weak.command(['CONFIG', 'SET', setting, right]);
+  await store.opened();
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+});
+
+test('for a trial a server that forgets at a crash is taken when that is asked for', async () => {
+  const weak = await serve(['--appendonly', 'no']);
+  const store = await open({ durability: 'none' }, weak.url);
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+});
+
+test('a user with no more rights than it needs is enough, and its password is read from a file and shown nowhere', async () => {
+  const secure = await serve([]);
+  const passwordFile = join(secure.directory, 'password');
+  const usernameFile = join(secure.directory, 'username');
+  writeFileSync(usernameFile, 'paymaster\n');
+  writeFileSync(passwordFile, 'wrong-secret\n');
+  const rights =
+    '~paymaster:* +evalsha +eval +wait +ping +info +config|get +select +time +get +set +mget +incrby +exists +del +hget +hset +hdel +hmget +hkeys +hexists +zadd +zrem +zcard +zscan +zrangebyscore +sadd +smembers';
+  await secure.command(['ACL', 'SETUSER', 'paymaster', 'on', '>right-secret', ...rights.split(' ')]);
+  const { log, text } = aLog();
+  const options = { log, clock: aClock(), credentials: { usernameFile, passwordFile } };
+  const store = createRedisUsageStore(storeOptions(secure.url, options));
+  stores.push(store);
+  await until('the wrong password is refused', () => text().includes('WRONGPASS'));
+  await expect(store.reserve(one(1n))).rejects.toMatchObject(down);
+  // The Secret is mounted anew; the next connection finds it.
+  writeFileSync(passwordFile, 'right-secret');
+  await store.opened();
+
+  await store.addBalance(chainId, { contract, balance: gwei(9), reserved: gwei(0), readAt: startMs });
+  const request = aRequest({ limits: [aLimit()], accounts: [aNeed(1)] });
+  expect(await store.reserve(request)).toEqual(reserved);
+  expect(await store.reserve(request)).toEqual(reserved);
+  store.noteSigned(request.key, aHash(1));
+  const listed = await store.reservations(chainId, {
+    operations: [request.key],
+    expiredBefore: seconds(9999),
+    limit: 9,
+  });
+  expect(listed).toMatchObject([{ userOpHash: aHash(1) }]);
+  expect(await store.reservations(chainId)).toEqual(listed);
+  expect(await store.liveCount(chainId)).toBe(1);
+  expect(await store.accounts(chainId)).toMatchObject([{ reserved: 1 }]);
+  const step = {
+    chainId,
+    expected: undefined,
+    next: { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) },
+    settled: [{ key: request.key, actualCost: gwei(1) }],
+    released: [],
+    balances: [],
+  };
+  expect(await store.advance(step)).toBe(true);
+  await store.putFundingMessage('pm-1', 'text', (startMs + 1000) as EpochMs);
+  expect(await store.consumeFundingMessage('pm-1', 'text')).toBe(true);
+  expect(await store.lease.hold(chainId)).toBe(true);
+  await store.lease.release(chainId);
+  expect(text()).not.toContain('secret');
+});
+
+test('a lease is held by one process, renewed by it, and free when it gives it back', async () => {
+  const first = await open({ identity: 'first' });
+  const second = await open({ identity: 'second' });
+  expect(await first.lease.hold(chainId)).toBe(true);
+  expect(await second.lease.hold(chainId)).toBe(false);
+  expect(await second.lease.hold(1)).toBe(true);
+  await second.lease.release(chainId);
+  expect(await first.lease.hold(chainId)).toBe(true);
+  await first.lease.release(chainId);
+  expect(await second.lease.hold(chainId)).toBe(true);
+});
+
+test('after its data are wiped nothing is promised until every promise has expired, and lost windows refuse until they turn', async () => {
+  const clock = aClock((startMs + 60_000) as EpochMs);
+  const epochMirror = createMemoryEpochMirror();
+  const store = await open({ clock, epochMirror });
+  const other = await open({ clock, epochMirror, identity: 'replica-2' });
+  const request = (nonce: bigint, change: Partial<ReturnType<typeof aLimit>> = {}) =>
+    aRequest({
+      key: { nonce },
+      limits: [aLimit({ policyId: 'short', threshold: 3 }), aLimit({ durationMs: 24 * hourMs, ...change })],
+      validUntil: seconds(7000),
+    });
+  expect(await store.reserve(request(1n))).toEqual(reserved);
+  expect(await other.reserve(request(2n))).toEqual(reserved);
+  await server.command(['FLUSHALL']);
+
+  for (const replica of [store, other]) {
+    await expect(replica.reserve(request(3n))).rejects.toMatchObject(lost);
+    await expect(replica.peek(request(3n))).rejects.toMatchObject(lost);
+    await expect(replica.cursor(chainId)).rejects.toMatchObject(lost);
+    await expect(replica.reservations(chainId)).rejects.toMatchObject(lost);
+    await expect(replica.accounts(chainId)).rejects.toMatchObject(lost);
+  }
+  // A replica that starts now has seen nothing of it, and yet knows.
+  const late = await open({ clock, epochMirror, identity: 'replica-3' });
+  await expect(late.reserve(request(3n))).rejects.toMatchObject(lost);
+
+  expect(await store.recovery.recover(chainId)).toBe('waiting');
+  clock.advance(2 * hourMs);
+  expect(await other.recovery.recover(chainId)).toBe('waiting');
+  await expect(store.reserve(request(3n))).rejects.toMatchObject(lost);
+  clock.advance(130_000);
+  expect(await other.recovery.recover(chainId)).toBe('recovered');
+  expect(await store.recovery.recover(chainId)).toBe('intact');
+
+  const short = { index: 0, resetsAt: startMs + 3 * hourMs };
+  for (const replica of [store, other, late])
+    await until('the new epoch is known', async () =>
+      replica.reserve(request(3n)).then(
+        ({ outcome }) => outcome === 'usage-lost',
+        () => false,
+      ),
+    );
+  expect(await store.reserve(request(3n))).toEqual({ outcome: 'usage-lost', ...short });
+  clock.advance(hourMs);
+  expect(await store.reserve(request(3n))).toEqual({
+    outcome: 'usage-lost',
+    index: 1,
+    resetsAt: startMs + 24 * hourMs,
+  });
+  // An updated limit has a cycle of its own, which began after the loss.
+  expect(await store.reserve(request(3n, { startMs: clock.now() }))).toEqual(reserved);
+  clock.advance(24 * hourMs);
+  expect(await other.reserve(request(4n))).toEqual(reserved);
+});
+
+test('a promise for longer than any before is noted outside of Redis first, and a loss waits for it', async () => {
+  const clock = aClock();
+  const epochMirror = createMemoryEpochMirror();
+  const store = await open({ clock, epochMirror });
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  expect((await epochMirror.get(chainId))?.longestExpiryMs).toBe(2 * hourMs);
+  expect(await store.reserve({ ...one(2n), validUntil: seconds(5 * 3600) })).toEqual(reserved);
+  expect((await epochMirror.get(chainId))?.longestExpiryMs).toBe(6 * hourMs);
+  await server.command(['FLUSHALL']);
+  expect(await store.recovery.recover(chainId)).toBe('waiting');
+  clock.advance(6 * hourMs);
+  expect(await store.recovery.recover(chainId)).toBe('waiting');
+  clock.advance(2 * 60_000);
+  expect(await store.recovery.recover(chainId)).toBe('recovered');
+});
+
+test('data that come back after they were missed are taken up again', async () => {
+  const epochMirror = createMemoryEpochMirror();
+  const clock = aClock();
+  const store = await open({ clock, epochMirror });
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  // As when a name leads to another, empty Redis for a while.
+  const empty = await serve([]);
+  const astray = await open({ clock, epochMirror }, empty.url);
+  await expect(astray.reserve(one(2n))).rejects.toMatchObject(lost);
+  expect(await astray.recovery.recover(chainId)).toBe('waiting');
+  expect(await store.recovery.recover(chainId)).toBe('intact');
+  expect((await epochMirror.get(chainId))?.lostAt).toBeUndefined();
+  expect(await store.reserve(one(2n))).toEqual(reserved);
+});
+
+test('a clock that was set back by more than counters are kept for is an outage', async () => {
+  const clock = aClock();
+  const store = await open({ clock });
+  clock.advance(48 * hourMs);
+  const next = { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) };
+  await store.advance({ chainId, expected: undefined, next, settled: [], released: [], balances: [] });
+  clock.advance(-hourMs);
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  clock.advance(-1);
+  await expect(store.reserve(one(2n))).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    details: { reason: 'USAGE_STORE_CLOCK' },
+  });
+});
+
+test.each([
+  'http://h:1',
+  'redis://u:p@h:1',
+  'redis://h:1,h:2',
+  'redis+sentinel://h:1',
+  'redis://h:99999',
+  'redis+cluster://h/x',
+])('the address %s is refused with the forms that are known', (url) => {
+  const create = () => createRedisUsageStore(storeOptions(url));
+  expect(create).toThrow(/url must be redis:\/\/HOST:PORT/);
+  expect(create).not.toThrow(/u:p@/);
+});
+
+/** What MONITOR shows of clients, without what scripts do. */
+async function watchCommands(port: number): Promise<{ commands(): readonly string[]; stop(): void }> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString();
+  });
+  socket.write('MONITOR\r\n');
+  await until('MONITOR is on', () => text.includes('+OK'));
+  return {
+    commands: () => text.split('\r\n').filter((line) => /^\+\d/.test(line) && !line.includes(' lua]')),
+    stop: () => socket.destroy(),
+  };
+}
