@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** A listening socket with limits, that can be drained. */
 export type HttpServer = {
@@ -8,8 +9,11 @@ export type HttpServer = {
   /**
    * Takes no new connection, lets requests in flight finish, closes connections as they fall idle, and after
    * `deadlineMs` whatever is left. Safe to call twice.
+   *
+   * Before that, for `goodbyeMs` at most, every answer says that its connection closes: a client that keeps connections
+   * goes by itself then, while one whose idle connection is closed may lose a request that is on its way. Default 0.
    */
-  stop(deadlineMs: number): Promise<void>;
+  stop(deadlineMs: number, goodbyeMs?: number): Promise<void>;
 };
 
 /** A client that sends its request more slowly than this holds a socket for nothing. */
@@ -41,9 +45,10 @@ export function createHttpServer(listener: RequestListener): HttpServer {
   server.maxConnections = maxConnections;
   let stopped: Promise<void> | undefined;
 
-  function drain(deadlineMs: number): Promise<void> {
+  async function drain(deadlineMs: number, goodbyeMs: number): Promise<void> {
     isStopping = true;
-    if (!server.listening) return Promise.resolve();
+    if (!server.listening) return;
+    await goodbye(goodbyeMs);
     return new Promise((resolve) => {
       const closeIdle = setInterval(() => server.closeIdleConnections(), drainIntervalMs);
       const giveUp = setTimeout(() => server.closeAllConnections(), deadlineMs);
@@ -53,6 +58,16 @@ export function createHttpServer(listener: RequestListener): HttpServer {
         resolve();
       });
     });
+  }
+
+  /** Resolves when no connection is left, or the time is over. */
+  async function goodbye(withinMs: number): Promise<void> {
+    const deadline = performance.now() + withinMs;
+    while (performance.now() < deadline && (await connections()) > 0) await delay(drainIntervalMs);
+  }
+
+  function connections(): Promise<number> {
+    return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
   }
 
   return {
@@ -65,8 +80,8 @@ export function createHttpServer(listener: RequestListener): HttpServer {
         });
       });
     },
-    stop(deadlineMs) {
-      stopped ??= drain(deadlineMs);
+    stop(deadlineMs, goodbyeMs = 0) {
+      stopped ??= drain(deadlineMs, goodbyeMs);
       return stopped;
     },
   };

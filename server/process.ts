@@ -18,6 +18,9 @@ import type { ServerConfig } from './config.js';
 import { createServer } from './server.js';
 import { createUsageStore } from './usage-store.js';
 
+/** Clients of a Service keep their connections to a pod after its endpoint is withdrawn. */
+const goodbyeMs = 3_000;
+
 /**
  * A server of one or both roles on the Kubernetes API. Health is answered at once; `failed` never resolves: outages of
  * stores and chains pass, and a restart would not help.
@@ -101,6 +104,7 @@ async function startParts(
     signers,
     webhooks,
     trustedProxies: config.trustedProxies,
+    goodbyeMs,
     maxStalenessMs: config.maxStalenessMs,
     ...(isDashboard ? { dashboard: await dashboardDeps() } : {}),
     clock,

@@ -54,6 +54,8 @@ export type ServerDeps = {
     /** Calls of one authToken; none by default. */
     readonly rateLimit?: RateLimit;
   };
+  /** How long clients with kept connections are told to leave before a stop closes them. Default 0. */
+  readonly goodbyeMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics & { render(): Promise<{ readonly contentType: string; readonly body: string }> };
@@ -113,7 +115,7 @@ export function createServer(deps: ServerDeps): Server {
 
   async function stop(): Promise<void> {
     isStopping = true;
-    await http.stop(drainMs);
+    await http.stop(drainMs, deps.goodbyeMs);
     await dataPlane?.stop();
     ops.stop();
   }

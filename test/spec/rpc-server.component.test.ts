@@ -106,6 +106,34 @@ describe('Stopping', () => {
     expect(answers[1]).toContain('Connection: close');
   });
 
+  test('a client with a kept connection is told to leave before its connection would be closed', async () => {
+    const server = createHttpServer((_request, response) => response.end('answered'));
+    const { port } = await server.listen(0, '127.0.0.1');
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.setEncoding('latin1');
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    const answered = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        const look = (chunk: string): void => {
+          received += chunk;
+          if (received.split('answered').length > count) resolve();
+        };
+        socket.removeAllListeners('data').on('data', look);
+      });
+    const first = answered(1);
+    socket.write('GET /1 HTTP/1.1\r\nhost: x\r\n\r\n');
+    await first;
+    // Idle now, and idle connections are closed at once without the goodbye.
+    const stopping = server.stop(5_000, 5_000);
+    const second = answered(2);
+    socket.write('GET /2 HTTP/1.1\r\nhost: x\r\n\r\n');
+    await second;
+    await closed;
+    await stopping;
+    expect(received.split(/(?=HTTP\/1\.1)/)[1]).toContain('Connection: close');
+  }, 4_000);
+
   test('a connection that never finishes its request is closed at the deadline', async () => {
     const server = createHttpServer((_request, response) => void response.write('half'));
     const { port } = await server.listen(0, '127.0.0.1');
