@@ -36,9 +36,10 @@ export type PaymasterQuestions = {
 /** Below this a deposit is `Low`: 0.05 of the native currency, in wei. */
 export const lowDeposit = 50_000_000_000_000_000n;
 
-/** Profiles that differ only in their version bind the same contract, so they are asked about once. */
-export function profileKey({ layout, entryPoint, sponsorship, signerFile, options }: ProfileConfig): string {
-  return `profile:${JSON.stringify([layout, entryPoint, sponsorship, signerFile, options])}`;
+/** Profiles that differ only in their version bind the same contracts, so they are asked about once. */
+export function profileKey(profile: ProfileConfig): string {
+  const { layout, entryPoint, sponsorship, token, signerFile, options } = profile;
+  return `profile:${JSON.stringify([layout, entryPoint, sponsorship, token ?? null, signerFile, options])}`;
 }
 
 export function fundingKey({ profile, wallet }: FundingQuestion): string {

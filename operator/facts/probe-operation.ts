@@ -1,6 +1,6 @@
 import type { ProfileConfig } from '../../core/config/chain-config.js';
-import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
-import { toAddressKey } from '../../core/units/address.js';
+import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
+import { toAddressKey, type Address } from '../../core/units/address.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 
 /** The operation whose hash is compared with the contract's own. Every field has another value, so that swapping or leaving out any of them gives another hash. */
@@ -25,5 +25,19 @@ export function probeTerms(chainId: number, profile: ProfileConfig): Sponsorship
     validUntil: 0x7777_7777,
     validAfter: 0x1234_5678,
     options: profile.options,
+  };
+}
+
+export function probeTokenTerms(chainId: number, profile: ProfileConfig, paymaster: Address): TokenTerms {
+  const { treasury } = profile.options;
+  return {
+    chainId,
+    paymaster,
+    token: toAddressKey('0x8888888888888888888888888888888888888888'),
+    exchangeRate: 3_000_000_006n,
+    priceMarkup: 1_100_007,
+    validUntil: 0x7777_7777,
+    validAfter: 0x1234_5678,
+    options: treasury === undefined ? {} : { treasury },
   };
 }

@@ -2,13 +2,13 @@ import { CallReverted } from '../../core/chain/chain.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { isDomainError } from '../../core/errors.js';
-import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
+import type { Layout, LayoutId, SponsorshipCodec } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
-import { probeOperation, probeTerms } from './probe-operation.js';
+import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
 import { lowDeposit, unknownProfile } from './facts.js';
 import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from './facts.js';
 
@@ -38,14 +38,23 @@ export function createProbe({ chain, config, layouts, signers }: ProbeDeps): Pro
     async profile(profile) {
       const signer = signers.get(profile.signerFile)?.address;
       const missing = { ...unknownProfile, signer: 'SignerNotFound' } as const;
-      const code = await codeOf([profile.entryPoint, profile.sponsorship]);
+      const contracts = contractsOf(config.chainId, profile, layouts[profile.layout]);
+      const code = await codeOf([profile.entryPoint, ...contracts.map(({ address }) => address)]);
       if (code !== 'CodePresent') return { ...(signer === undefined ? missing : unknownProfile), code };
-      const layout = layouts[profile.layout];
+      const ofAll = <T extends string>(
+        good: T,
+        asked: (contract: ProbedContract) => Promise<T | 'Unknown'>,
+      ) => Promise.all(contracts.map(asked)).then((answers) => worstOf(good, answers));
       return {
         code,
-        entryPoint: await entryPointOf(profile),
-        hash: await hashOf(profile, layout),
-        signer: signer === undefined ? 'SignerNotFound' : await signerOf(profile, layout, signer),
+        entryPoint: await ofAll<ProfileFacts['entryPoint']>('EntryPointMatches', (contract) =>
+          entryPointOf(profile, contract),
+        ),
+        hash: await ofAll<ProfileFacts['hash']>('HashMatches', hashOf),
+        signer:
+          signer === undefined
+            ? 'SignerNotFound'
+            : await ofAll<ProfileFacts['signer']>('Authorized', (contract) => signerOf(contract, signer)),
       };
     },
 
@@ -71,30 +80,28 @@ export function createProbe({ chain, config, layouts, signers }: ProbeDeps): Pro
     return codes.includes('0x') ? 'NoCode' : 'CodePresent';
   }
 
-  async function entryPointOf(profile: ProfileConfig): Promise<ProfileFacts['entryPoint']> {
-    const answer = await ask({ to: profile.sponsorship, data: entryPointSelector });
+  async function entryPointOf(
+    { entryPoint }: ProfileConfig,
+    { address }: ProbedContract,
+  ): Promise<ProfileFacts['entryPoint']> {
+    const answer = await ask({ to: address, data: entryPointSelector });
     if (answer === undefined) return 'Unknown';
-    const matches = answer === addressWord(profile.entryPoint);
-    return matches ? 'EntryPointMatches' : 'OtherEntryPoint';
+    return answer === addressWord(entryPoint) ? 'EntryPointMatches' : 'OtherEntryPoint';
   }
 
   /** Signatures are worth nothing when the contract hashes an operation in another way than we do. */
-  async function hashOf(profile: ProfileConfig, layout: Layout): Promise<ProfileFacts['hash']> {
-    const terms = probeTerms(config.chainId, profile);
-    const data = layout.sponsorship.getHashCall(probeOperation, terms);
-    const answer = await ask({ to: profile.sponsorship, data });
+  async function hashOf({ address, hash, getHashCall }: ProbedContract): Promise<ProfileFacts['hash']> {
+    const answer = await ask({ to: address, data: getHashCall() });
     if (answer === undefined) return 'Unknown';
-    const matches = answer === bytesToHex(layout.sponsorship.hash(probeOperation, terms));
-    return matches ? 'HashMatches' : 'OtherHash';
+    return answer === bytesToHex(hash()) ? 'HashMatches' : 'OtherHash';
   }
 
   async function signerOf(
-    profile: ProfileConfig,
-    layout: Layout,
+    { address, signerCall }: ProbedContract,
     signer: Address,
   ): Promise<ProfileFacts['signer']> {
-    const { data, isAuthorised } = layout.sponsorship.signerCall(signer);
-    const answer = await ask({ to: profile.sponsorship, data });
+    const { data, isAuthorised } = signerCall(signer);
+    const answer = await ask({ to: address, data });
     if (answer === undefined) return 'Unknown';
     return wordPattern.test(answer) && isAuthorised(answer) ? 'Authorized' : 'NotAuthorized';
   }
@@ -107,6 +114,43 @@ export function createProbe({ chain, config, layouts, signers }: ProbeDeps): Pro
     });
     return unlessUnavailable(call);
   }
+}
+
+/** One of a profile's contracts, asked in the words of its mode. */
+type ProbedContract = Pick<SponsorshipCodec, 'signerCall'> & {
+  readonly address: Address;
+  readonly hash: () => Uint8Array;
+  readonly getHashCall: () => Hex;
+};
+
+/** The contract of mode SPONSORED and that of mode ERC20, which may be at one address. */
+function contractsOf(
+  chainId: number,
+  profile: ProfileConfig,
+  { sponsorship, token }: Layout,
+): readonly ProbedContract[] {
+  const terms = probeTerms(chainId, profile);
+  const sponsoring: ProbedContract = {
+    address: profile.sponsorship,
+    hash: () => sponsorship.hash(probeOperation, terms),
+    getHashCall: () => sponsorship.getHashCall(probeOperation, terms),
+    signerCall: sponsorship.signerCall,
+  };
+  if (profile.token === undefined || token === undefined) return [sponsoring];
+  const tokenTerms = probeTokenTerms(chainId, profile, profile.token);
+  const paidInTokens: ProbedContract = {
+    address: profile.token,
+    hash: () => token.hash(probeOperation, tokenTerms),
+    getHashCall: () => token.getHashCall(probeOperation, tokenTerms),
+    signerCall: token.signerCall,
+  };
+  return [sponsoring, paidInTokens];
+}
+
+/** What is wrong with one of them is wrong with the profile; what is not known of one is not known. */
+function worstOf<T extends string>(good: T, answers: readonly (T | 'Unknown')[]): T | 'Unknown' {
+  const bad = answers.find((answer) => answer !== good && answer !== 'Unknown');
+  return bad ?? (answers.includes('Unknown') ? 'Unknown' : good);
 }
 
 async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {

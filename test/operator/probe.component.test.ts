@@ -119,6 +119,30 @@ test('a contract that is none of ours is told by every question', async () => {
   });
 });
 
+describe('a token contract at another address', () => {
+  test('is asked as well as the one that sponsors', async () => {
+    const profile = profileOf('vendor-1.1.0');
+    expect(await aProbe().profile(profile)).toEqual(good);
+    expect(await aProbe().profile({ ...profile, token: dev.deployments.feeToken.address })).toEqual({
+      code: 'CodePresent',
+      entryPoint: 'OtherEntryPoint',
+      hash: 'OtherHash',
+      signer: 'NotAuthorized',
+    });
+  });
+
+  test('of another EntryPoint and layout is told', async () => {
+    expect(
+      await aProbe().profile({ ...profileOf('vendor-1.1.0'), token: profileOf('vendor-2.x').sponsorship }),
+    ).toEqual({ ...good, entryPoint: 'OtherEntryPoint', hash: 'OtherHash' });
+  });
+
+  test('without code is no code', async () => {
+    const token = parseAddress(`0x${'ab'.repeat(20)}`);
+    expect((await aProbe().profile({ ...profileOf('vendor-1.1.0'), token })).code).toBe('NoCode');
+  });
+});
+
 describe('a deposit', () => {
   test('of the default funding wallet is there where contracts keep one per wallet', async () => {
     const wallet = dev.deployments.defaultFunding;
