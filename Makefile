@@ -14,7 +14,7 @@ build: install ## Compile everything to dist/
 	@PATH="$(CURDIR)/$(BIN):$$PATH" tsc -b
 
 run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next
-	@exec $(NODE) --no-warnings dist/server/standalone/main.js
+	@exec $(NODE) --no-warnings --max-semi-space-size=64 dist/server/standalone/main.js
 
 run-kube: build ## The same on a local Kubernetes API: operator, dashboard and three RPC replicas as processes, with Redis
 	@exec hack/run-kube

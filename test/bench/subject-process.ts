@@ -1,4 +1,6 @@
 import { BenchProcess } from './child-process.js';
+/** As every server of ours is started (Makefile, image): a larger young generation, so that requests die in it. */
+const serverFlags = ['--max-semi-space-size=64'];
 import type { RequestShape } from './fixture.js';
 import type { LoadOrder, LoadResult } from './load.js';
 import type { SubjectReport } from './servers/subject.js';
@@ -20,7 +22,7 @@ export class Subject {
 
   constructor(name: string, entry: string, args: readonly string[] = []) {
     this.name = name;
-    this.#process = new BenchProcess(name, entry, args, ['--expose-gc']);
+    this.#process = new BenchProcess(name, entry, args, ['--expose-gc', ...serverFlags]);
   }
 
   async start(): Promise<void> {
