@@ -1,8 +1,11 @@
 import { createGasEstimator } from '../core/adapters/estimator/estimator.js';
+import { createTokenPaymentChecker } from '../core/adapters/estimator/token-payment.js';
+import { createPrices, type KeptPrices } from '../core/adapters/price/prices.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { Logger } from '../core/log.js';
+import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { UsageRecovery } from '../core/policy/usage-epoch.js';
@@ -10,6 +13,7 @@ import type { UsageStore } from '../core/policy/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { Clock } from '../core/units/time.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
+import type { TokenPaymentChecker } from '../core/userop/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
 import type { ReadinessCheck } from './ops/readiness.js';
 import { createFollower, type Follower } from './follower/follower.js';
@@ -25,6 +29,10 @@ import { withNewAccounts } from './sponsorship/new-accounts.js';
 import { createSponsorStub } from './sponsorship/stub.js';
 import { timeDependencies } from './sponsorship/timing.js';
 import { warmUp } from './sponsorship/warm-up.js';
+import { createPayInTokens } from './token-payment/pay.js';
+import { createQuote } from './token-payment/quote.js';
+import { createTokenPaymentStub } from './token-payment/stub.js';
+import { createTokenAccounts, type TokenAccounts } from './token-payment/token-accounts.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
 
 export type DataPlaneDeps = {
@@ -41,12 +49,19 @@ export type DataPlaneDeps = {
   readonly heads?: Heads;
   /** Default: simulation on the chain's node, its bundler where that cannot. */
   readonly estimator?: GasEstimator;
+  /** Prices of fee tokens. Default: read from their sources, and kept warm. */
+  readonly prices?: KeptPrices;
+  /** Directory of the header files that HTTP price sources name. */
+  readonly priceHeadersDirectory?: string;
+  /** Default: simulation on the chain's node. */
+  readonly payments?: TokenPaymentChecker;
   /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
   readonly trustedProxies?: number;
   /** Configs that were not confirmed for this long are not signed on. Default 6 h. */
   readonly maxStalenessMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: Metrics;
   readonly instruments: Instruments;
 };
 
@@ -63,18 +78,31 @@ export type DataPlane = {
 export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const { configs, chains, signers, clock, log, instruments } = deps;
   const view = createConfigView({ ...deps, configs, signers, clock, log, instruments });
-  const follower = deps.heads === undefined ? followChains(deps, view) : undefined;
+  const tokenAccounts = createTokenAccounts({ chains });
+  const follower = deps.heads === undefined ? followChains(deps, view, tokenAccounts) : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
   const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower);
-  const estimator =
-    deps.estimator ??
-    createGasEstimator({ chains, endpoint: (chainId) => view.chain(chainId)?.config, clock, log });
+  const simulation = {
+    chains,
+    endpoint: (chainId: number) => view.chain(chainId)?.config,
+    clock,
+  };
+  const estimator = deps.estimator ?? createGasEstimator({ ...simulation, log });
+  const payments = deps.payments ?? createTokenPaymentChecker(simulation);
+  const prices = deps.prices ?? keepPrices(deps, view);
   const signing = createSigningBatch({ instruments });
-  const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks }, instruments);
-  const sponsor = createSponsor({ view, heads, signing, clock, ...waits });
-  const explain = createExplain({ view, heads, clock, ...waits });
-  const sponsorStub = createSponsorStub({ view, heads, clock, ...waits });
-  const methods = createMethods({ view, sponsor, sponsorStub, explain, clock });
+  const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks, payments }, instruments);
+  const shared = { view, heads, clock, prices, tokenAccounts, signing, ...waits };
+  const methods = createMethods({
+    view,
+    clock,
+    sponsor: createSponsor(shared),
+    sponsorStub: createSponsorStub(shared),
+    explain: createExplain(shared),
+    quoteFees: createQuote(shared),
+    payInTokens: createPayInTokens(shared),
+    tokenStub: createTokenPaymentStub(shared),
+  });
   let isWarm = false;
 
   return {
@@ -120,18 +148,31 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     async start() {
       await view.start();
       follower?.start();
+      prices.start();
       await warmUp(view.chains(), { signing, clock });
       isWarm = true;
     },
     async stop() {
       isWarm = false;
       view.stop();
-      await follower?.stop();
+      await Promise.all([follower?.stop(), prices.stop()]);
     },
   };
 }
 
-function followChains(deps: DataPlaneDeps, view: ConfigView): Follower {
+function keepPrices(deps: DataPlaneDeps, view: ConfigView): KeptPrices {
+  const { chains, clock, log, metrics, priceHeadersDirectory } = deps;
+  return createPrices({
+    chains,
+    chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
+    clock,
+    log,
+    metrics,
+    ...(priceHeadersDirectory === undefined ? {} : { headersDirectory: priceHeadersDirectory }),
+  });
+}
+
+function followChains(deps: DataPlaneDeps, view: ConfigView, tokenAccounts: TokenAccounts): Follower {
   const { usage, lease, recovery, chains, clock, log, instruments } = deps;
   return createFollower({
     usage,
@@ -139,7 +180,11 @@ function followChains(deps: DataPlaneDeps, view: ConfigView): Follower {
     ...(recovery === undefined ? {} : { recovery }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
-    fundingAccounts: (chainId) => view.fundingAccounts(chainId),
+    fundingAccounts: (chainId) => {
+      const chain = view.chain(chainId);
+      if (chain === undefined) return [];
+      return [...view.fundingAccounts(chainId), ...tokenAccounts.known(chain)];
+    },
     clock,
     log,
     instruments,

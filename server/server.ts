@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import type { KeptPrices } from '../core/adapters/price/prices.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
@@ -16,6 +17,7 @@ import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { MasterKeys } from '../core/secrets.js';
 import type { Clock } from '../core/units/time.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
+import type { TokenPaymentChecker } from '../core/userop/token-payment-checker.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import { createDataPlane } from './data-plane.js';
 import { createHttpServer } from './http-server.js';
@@ -41,6 +43,12 @@ export type ServerDeps = {
   readonly heads?: Heads;
   /** Default: simulation on the chain's node, its bundler where that cannot. */
   readonly estimator?: GasEstimator;
+  /** Prices of fee tokens. Default: read from their sources, and kept warm. */
+  readonly prices?: KeptPrices;
+  /** Directory of the header files that HTTP price sources name. */
+  readonly priceHeadersDirectory?: string;
+  /** Default: simulation on the chain's node. */
+  readonly payments?: TokenPaymentChecker;
   /** Proxies in front that each append to X-Forwarded-For. Default 0. */
   readonly trustedProxies?: number;
   /** Configs that were not confirmed for this long are not signed on. Default 6 h. */

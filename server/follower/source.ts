@@ -45,12 +45,12 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
       chargeEvent: layout.chargeEvent,
     });
     const token = profile.token === undefined ? sponsorship : toAddressKey(profile.token);
-    // Only its deposit in the EntryPoint matters: in token mode no sponsor's balance is drawn on.
+    // In token mode no sponsor's balance is drawn on, but some contracts keep one of their own for it.
     if (!contracts.has(token))
       contracts.set(token, {
         contract: token,
         entryPoint,
-        fundingBalanceCall: undefined,
+        fundingBalanceCall: layout.token?.tokenAccountCall === undefined ? undefined : fundingBalanceCall,
         chargeEvent: undefined,
       });
   }

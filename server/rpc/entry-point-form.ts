@@ -2,10 +2,11 @@ import { invalidInput, quote } from '../../core/errors.js';
 import { isAddressText } from '../../core/units/address.js';
 import type { Sponsorship, SponsorRequest } from '../sponsorship/request.js';
 import { refused } from '../sponsorship/stub.js';
+import type { TokenPaymentRequest } from '../token-payment/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcResult } from './method.js';
-import { modeNotAvailable, parseSponsorParams } from './params.js';
+import { parseFeeToken, parseSponsorParams } from './params.js';
 import { renderSponsorship } from './results.js';
 
 // Forms that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their clients
@@ -18,8 +19,14 @@ export type EntryPointParams = {
   readonly contextPath: string;
 };
 
+/** A request of either mode. */
+export type ModeRequest =
+  | { readonly mode: 'SPONSORED'; readonly request: SponsorRequest }
+  | { readonly mode: 'ERC20'; readonly request: TokenPaymentRequest };
+
 /**
- * Reads `[operation, …]` with the context as the vendor's mode object: absent, null or without a mode means SPONSORED.
+ * Reads `[operation, …]` with the context as the vendor's mode object: absent, null or without a mode means SPONSORED,
+ * unless it names a token, as other services' contexts do: `{"token": "0x…"}` means ERC20.
  * Throws INVALID_INPUT when the EntryPoint is not the one of the paymaster's profile.
  */
 export function parseEntryPointParams(
@@ -28,7 +35,7 @@ export function parseEntryPointParams(
   profile: ServedProfile,
   paymaster: ServedPaymaster,
   requestId: string,
-): SponsorRequest {
+): ModeRequest {
   if (!isAddressText(entryPoint) || entryPoint.toLowerCase() !== profile.entryPointKey)
     throw invalidInput([
       {
@@ -38,9 +45,11 @@ export function parseEntryPointParams(
       },
     ]);
   const params = [operation, context ?? {}];
-  const { mode, request } = parseSponsorParams(params, profile, paymaster, requestId, contextPath);
-  if (mode === 'ERC20') throw modeNotAvailable();
-  return request;
+  const parsed = parseSponsorParams(params, profile, paymaster, requestId, contextPath);
+  const { request, members } = parsed;
+  const mode = parsed.mode ?? (members['token'] === undefined ? 'SPONSORED' : 'ERC20');
+  if (mode === 'SPONSORED') return { mode, request };
+  return { mode, request: { ...request, feeToken: parseFeeToken(members, contextPath) } };
 }
 
 /**
@@ -52,7 +61,7 @@ export function parseErc7677Params(
   profile: ServedProfile,
   paymaster: ServedPaymaster,
   requestId: string,
-): SponsorRequest {
+): ModeRequest {
   const [operation, entryPoint, chainId, context] = params;
   const isText = typeof chainId === 'string' && /^(?:0x[0-9a-fA-F]{1,14}|[0-9]{1,15})$/.test(chainId);
   if (!(isText || typeof chainId === 'number') || Number(chainId) !== paymaster.chainId)

@@ -26,7 +26,7 @@ export const rpcErrors = {
   ESTIMATION_FAILED: { code: -32004, status: 400, retryable: false },
   RATE_LIMITED: { code: -32005, status: 429, retryable: true },
   PAYMASTER_NOT_READY: { code: -32006, status: 400, retryable: true },
-  // ERC-7677 forms only, where a refusal is an error (ERC-7769: "paymaster rejected").
+  // Where a refusal is an error: in mode ERC20, and in the ERC-7677 forms (ERC-7769: "paymaster rejected").
   SPONSORSHIP_REFUSED: { code: -32501, status: 400, retryable: false },
   INTERNAL: internal,
   NOT_FOUND: internal,

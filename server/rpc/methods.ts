@@ -1,11 +1,11 @@
 import { pm_explainSponsorship, type ExplainMethodDeps } from './pm_explainSponsorship.js';
-import { pm_getFeeQuoteOrData } from './pm_getFeeQuoteOrData.js';
+import { pm_getFeeQuoteOrData, type QuoteMethodDeps } from './pm_getFeeQuoteOrData.js';
 import { pm_getPaymasterData } from './pm_getPaymasterData.js';
 import { pm_getPaymasterStubData, type StubMethodDeps } from './pm_getPaymasterStubData.js';
 import { pm_sponsorUserOperation, type SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import type { RpcMethod } from './method.js';
 
-export type MethodDeps = SponsorMethodDeps & ExplainMethodDeps & StubMethodDeps;
+export type MethodDeps = SponsorMethodDeps & QuoteMethodDeps & ExplainMethodDeps & StubMethodDeps;
 
 /** Every method that is served, by the name that clients call. */
 export function createMethods(deps: MethodDeps) {

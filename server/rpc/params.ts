@@ -1,4 +1,6 @@
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
+import type { TokenChoice } from '../../core/pricing/token-list.js';
+import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { EntryPointVersion } from '../../core/userop/user-operation.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
@@ -88,15 +90,66 @@ function problemsOf(error: unknown): readonly Problem[] {
   throw error;
 }
 
-/** Mode ERC20 is documented and not served yet: said plainly, because a client may fall back to another mode. */
-export function modeNotAvailable(): DomainError {
-  return new DomainError(
-    'MODE_NOT_AVAILABLE',
-    'Mode ERC20 is not available yet on this service; use SPONSORED.',
-    {
-      reason: 'MODE_NOT_AVAILABLE',
-    },
+/** `tokenInfo` of a quote request: an absent or empty member asks for all tokens. Throws INVALID_INPUT. */
+export function parseTokenChoice(
+  { tokenInfo }: Readonly<Record<string, unknown>>,
+  path = 'params[1].tokenInfo',
+): TokenChoice {
+  if (isMissing(tokenInfo)) return {};
+  if (!isRecord(tokenInfo))
+    throw invalidInput([{ field: path, expected: 'an object', value: quote(tokenInfo) }]);
+  const { preferredToken, tokenList } = tokenInfo;
+  const problems: Problem[] = [];
+  const tokens = isMissing(tokenList) ? [] : tokenList;
+  if (!Array.isArray(tokens))
+    problems.push({ field: `${path}.tokenList`, expected: 'an array of addresses', value: quote(tokenList) });
+  const preferred = isMissing(preferredToken)
+    ? []
+    : readAddresses([preferredToken], () => `${path}.preferredToken`, problems);
+  const list = readAddresses(
+    Array.isArray(tokens) ? tokens : [],
+    (index) => `${path}.tokenList[${index}]`,
+    problems,
   );
+  if (problems.length > 0) throw invalidInput(problems);
+  const [first] = preferred;
+  return { tokenList: list, ...(first === undefined ? {} : { preferredToken: first }) };
+}
+
+/**
+ * The token to pay in: `tokenInfo.feeTokenAddress` of the mode object, or `token`, which is what other services call it in an
+ * ERC-7677 context. Throws FEE_TOKEN_REQUIRED when there is none, INVALID_INPUT when it is no address.
+ */
+export function parseFeeToken(members: Readonly<Record<string, unknown>>, path = 'params[1]'): AddressKey {
+  const { tokenInfo, token } = members;
+  const named = isRecord(tokenInfo) ? tokenInfo['feeTokenAddress'] : undefined;
+  const field = isMissing(named) ? `${path}.token` : `${path}.tokenInfo.feeTokenAddress`;
+  const feeToken = isMissing(named) ? token : named;
+  if (isMissing(feeToken))
+    throw new DomainError(
+      'FEE_TOKEN_REQUIRED',
+      `${path}.tokenInfo.feeTokenAddress must be given in mode ERC20: the address of the token to pay in`,
+      { reason: 'FEE_TOKEN_REQUIRED' },
+    );
+  if (isAddressText(feeToken)) return toAddressKey(feeToken);
+  throw invalidInput([{ field, expected: 'the address of a token', value: quote(feeToken) }]);
+}
+
+/** Some clients fill in empty text for what they do not have. */
+function isMissing(value: unknown): value is undefined | null | '' {
+  return value === undefined || value === null || value === '';
+}
+
+function readAddresses(
+  values: readonly unknown[],
+  fieldOf: (index: number) => string,
+  problems: Problem[],
+): readonly string[] {
+  return values.flatMap((value, index) => {
+    if (isAddressText(value)) return [value];
+    problems.push({ field: fieldOf(index), expected: 'the address of a token', value: quote(value) });
+    return [];
+  });
 }
 
 export function modeRequired(path = 'params[1]'): DomainError {

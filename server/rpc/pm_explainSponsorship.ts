@@ -5,7 +5,7 @@ import type { Explain } from '../sponsorship/explain.js';
 import { hashCredential, type ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod } from './method.js';
-import { modeNotAvailable, parseSponsorParams } from './params.js';
+import { parseSponsorParams } from './params.js';
 
 export type ExplainMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
@@ -24,7 +24,7 @@ export function pm_explainSponsorship({ view, explain, clock }: ExplainMethodDep
       requireOwner(paymaster, authToken, clock.now());
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, paymaster, requestId);
-      if (mode === 'ERC20') throw modeNotAvailable();
+      if (mode === 'ERC20') throw sponsoredOnly();
       const { callWebhook = false } = members;
       if (typeof callWebhook !== 'boolean')
         throw invalidInput([
@@ -50,6 +50,13 @@ function requireOwner(paymaster: ServedPaymaster, authToken: string | undefined,
     "pm_explainSponsorship needs the header authToken with a token of the paymaster's organisation.",
     { reason: 'AUTH_TOKEN_REQUIRED' },
   );
+}
+
+/** In mode ERC20 the error of `pm_sponsorUserOperation` says all there is to say: no rules of the owner apply. */
+function sponsoredOnly(): DomainError {
+  return new DomainError('MODE_NOT_AVAILABLE', 'pm_explainSponsorship explains mode SPONSORED only.', {
+    reason: 'MODE_NOT_AVAILABLE',
+  });
 }
 
 function bigintAsText(_key: string, value: unknown): unknown {

@@ -1,20 +1,58 @@
+import { isDomainError, unreachable } from '../../core/errors.js';
+import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { requireProfile } from '../sponsorship/case.js';
-import type { RpcMethod } from './method.js';
-import { modeNotAvailable, parseSponsorParams } from './params.js';
+import type { SponsorRequest } from '../sponsorship/request.js';
+import type { QuoteFees } from '../token-payment/quote.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { RpcMethod, RpcResult } from './method.js';
+import { parseSponsorParams, parseTokenChoice } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
-import { renderSponsorship } from './results.js';
+import { renderFeeQuotes, renderSponsorship } from './results.js';
+
+export type QuoteMethodDeps = Pick<SponsorMethodDeps, 'view' | 'sponsor'> & { readonly quoteFees: QuoteFees };
 
 /**
  * `params`: `[partial user operation, mode object]`. In mode SPONSORED this is the sponsor use case, signature
- * included. Without a mode it is the same as long as there are no quotes to fall back to: a refusal is answered as one.
+ * included; in mode ERC20 it quotes. Without a mode: a sponsorship if it passes, else quotes.
  */
-export function pm_getFeeQuoteOrData({ view, sponsor }: SponsorMethodDeps): RpcMethod {
+export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
+  const { view, sponsor, quoteFees } = deps;
   return {
     async handle(params, { paymaster, requestId }) {
       const profile = requireProfile(view, paymaster);
-      const { mode, request } = parseSponsorParams(params, profile, paymaster, requestId);
-      if (mode === 'ERC20') throw modeNotAvailable();
-      return renderSponsorship(await sponsor(paymaster, request));
+      const { mode, request, members } = parseSponsorParams(params, profile, paymaster, requestId);
+      switch (mode) {
+        case 'SPONSORED':
+          return renderSponsorship(await sponsor(paymaster, request));
+        case 'ERC20':
+          return renderFeeQuotes(await quoteFees(paymaster, request, parseTokenChoice(members)));
+        case undefined:
+          return sponsorOrQuote(deps, paymaster, request, parseTokenChoice(members));
+        default:
+          return unreachable(mode);
+      }
     },
   };
+}
+
+/** A refusal stays the answer where there is nothing to quote: the client learns why it is not sponsored. */
+async function sponsorOrQuote(
+  { sponsor, quoteFees }: QuoteMethodDeps,
+  paymaster: ServedPaymaster,
+  request: SponsorRequest,
+  choice: TokenChoice,
+): Promise<RpcResult> {
+  const sponsorship = await sponsor(paymaster, request);
+  if (sponsorship.outcome === 'sponsored') return renderSponsorship(sponsorship);
+  try {
+    const quotes = await quoteFees(paymaster, request, choice);
+    return quotes.feeQuotes.length > 0 ? renderFeeQuotes(quotes) : renderSponsorship(sponsorship);
+  } catch (error) {
+    const isNoQuote =
+      isDomainError(error, 'MODE_NOT_AVAILABLE') ||
+      isDomainError(error, 'SPONSORSHIP_REFUSED') ||
+      isDomainError(error, 'ESTIMATION_FAILED');
+    if (isNoQuote) return renderSponsorship(sponsorship);
+    throw error;
+  }
 }

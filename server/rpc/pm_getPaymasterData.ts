@@ -1,21 +1,40 @@
 import { requireProfile } from '../sponsorship/case.js';
+import type { SponsorRequest } from '../sponsorship/request.js';
 import { refused } from '../sponsorship/stub.js';
-import { parseErc7677Params } from './entry-point-form.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { parseErc7677Params, type ModeRequest } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
-import { renderErc7677 } from './results.js';
+import { renderErc7677, renderHexLimits } from './results.js';
 
-/** ERC-7677, second call of a wallet: signed data for exactly the gas limits that it sends. */
-export function pm_getPaymasterData({ view, sponsor }: SponsorMethodDeps): RpcMethod {
+/**
+ * ERC-7677, second call of a wallet: signed data for exactly the gas limits that it sends. One that asks with
+ * `calculateGasLimits: true` in the context gets ours with the data, in the operation's own field names.
+ */
+export function pm_getPaymasterData(deps: SponsorMethodDeps): RpcMethod {
   return {
     async handle(params, { paymaster, requestId }) {
-      const profile = requireProfile(view, paymaster);
-      const request = parseErc7677Params(params, profile, paymaster, requestId);
-      // The answer has no place for other limits than the wallet's own, so none are calculated.
-      const sponsorship = await sponsor(paymaster, { ...request, calculateGasLimits: false });
-      if (sponsorship.outcome === 'refused') throw refused(sponsorship);
-      return { json: JSON.stringify(renderErc7677(profile, sponsorship.paymasterAndData)) };
+      const profile = requireProfile(deps.view, paymaster);
+      const asked = parseErc7677Params(params, profile, paymaster, requestId);
+      const calculated = asked.request.calculateGasLimits === true;
+      const { op, paymasterAndData } = await signed(deps, paymaster, asked, calculated);
+      const fields = renderErc7677(profile, paymasterAndData);
+      return { json: JSON.stringify(calculated ? { ...fields, ...renderHexLimits(op) } : fields) };
     },
     answersErrorsWithOk: () => true,
   };
+}
+
+/** A standard answer has no place for other limits than the wallet's own, so unless asked none are calculated. */
+async function signed(
+  { sponsor, payInTokens }: SponsorMethodDeps,
+  paymaster: ServedPaymaster,
+  asked: ModeRequest,
+  calculateGasLimits: boolean,
+) {
+  const limits: Pick<SponsorRequest, 'calculateGasLimits'> = { calculateGasLimits };
+  if (asked.mode === 'ERC20') return payInTokens(paymaster, { ...asked.request, ...limits });
+  const sponsorship = await sponsor(paymaster, { ...asked.request, ...limits });
+  if (sponsorship.outcome === 'refused') throw refused(sponsorship);
+  return sponsorship;
 }

@@ -1,5 +1,6 @@
 import { requireProfile } from '../sponsorship/case.js';
 import type { SponsorStub } from '../sponsorship/stub.js';
+import type { TokenPaymentStub } from '../token-payment/stub.js';
 import type { ConfigView } from '../view/config-view.js';
 import { parseErc7677Params } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
@@ -8,15 +9,19 @@ import { renderErc7677 } from './results.js';
 export type StubMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
   readonly sponsorStub: SponsorStub;
+  readonly tokenStub: TokenPaymentStub;
 };
 
 /** ERC-7677, first call of a wallet: data of the final shape that nobody has signed. */
-export function pm_getPaymasterStubData({ view, sponsorStub }: StubMethodDeps): RpcMethod {
+export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMethodDeps): RpcMethod {
   return {
     async handle(params, { paymaster, requestId }) {
       const profile = requireProfile(view, paymaster);
-      const request = parseErc7677Params(params, profile, paymaster, requestId);
-      const { paymasterAndData } = await sponsorStub(paymaster, request);
+      const asked = parseErc7677Params(params, profile, paymaster, requestId);
+      const { paymasterAndData } =
+        asked.mode === 'ERC20'
+          ? await tokenStub(paymaster, asked.request)
+          : await sponsorStub(paymaster, asked.request);
       // Not final: the signature covers the gas limits, which the wallet has yet to find.
       const stub = { ...renderErc7677(profile, paymasterAndData), isFinal: false };
       return { json: JSON.stringify(stub), outcome: 'answered' };

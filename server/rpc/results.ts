@@ -1,9 +1,12 @@
+import type { PaymasterGas } from '../../core/paymaster/layout.js';
 import { renderPaymaster } from '../../core/userop/render.js';
-import type { GasLimits } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation, GasLimits } from '../../core/userop/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { Sponsorship } from '../sponsorship/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
+import type { FeeQuotes, TokenPayment } from '../token-payment/request.js';
 import type { RpcResult } from './method.js';
+import type { Mode } from './params.js';
 
 /**
  * Result of both documented methods in mode SPONSORED. Built from text rather than objects: the shape is fixed and
@@ -17,20 +20,51 @@ import type { RpcResult } from './method.js';
 export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
   if (sponsorship.outcome === 'refused') {
     const { reason, detail, limits } = sponsorship;
-    return { json: `{${head('0x', limits)},"reason":"${reason}"}`, refusal: reason, detail };
+    return { json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"}`, refusal: reason, detail };
   }
-  const { profile, op, paymasterAndData } = sponsorship;
-  if (profile.entryPointVersion === '0.6') return { json: `{${head(paymasterAndData, op)}}` };
-  const { paymasterVerificationGasLimit, paymasterPostOpGasLimit } = profile.paymasterGas;
-  const fields =
-    `"paymaster":"${paymasterAndData.slice(0, 42)}","paymasterData":"0x${paymasterAndData.slice(106)}",` +
-    `"paymasterVerificationGasLimit":${paymasterVerificationGasLimit},"paymasterPostOpGasLimit":${paymasterPostOpGasLimit}`;
-  return { json: `{${head(paymasterAndData, op)},${fields}}` };
+  return { json: `{${signed('SPONSORED', sponsorship, sponsorship.profile.paymasterGas)}}` };
 }
 
-function head(paymasterAndData: string, limits: GasLimits): string {
+/** Result of `pm_sponsorUserOperation` in mode ERC20: the same members. */
+export function renderTokenPayment(payment: TokenPayment): RpcResult {
+  return { json: `{${signed('ERC20', payment, payment.paymasterGas)}}` };
+}
+
+/** Result of `pm_getFeeQuoteOrData` in mode ERC20. `unsupportedReasons` says per token why there is no quote. */
+export function renderFeeQuotes({ paymasterAddress, feeQuotes, unsupported }: FeeQuotes): RpcResult {
+  const quotes = {
+    mode: 'ERC20',
+    MODE: 'ERC20',
+    paymasterAddress,
+    feeQuotes,
+    unsupportedTokens: unsupported.map(({ address }) => address),
+    unsupportedReasons: Object.fromEntries(unsupported.map(({ address, why }) => [address, why])),
+  };
+  return { json: JSON.stringify(quotes), outcome: 'answered' };
+}
+
+type Signed = {
+  readonly profile: ServedProfile;
+  readonly op: FinalUserOperation;
+  readonly paymasterAndData: Hex;
+};
+
+function signed(
+  mode: Mode,
+  { profile, op, paymasterAndData }: Signed,
+  { paymasterVerificationGasLimit, paymasterPostOpGasLimit }: PaymasterGas,
+): string {
+  const members = head(mode, paymasterAndData, op);
+  if (profile.entryPointVersion === '0.6') return members;
   return (
-    `"mode":"SPONSORED","MODE":"SPONSORED","paymasterAndData":"${paymasterAndData}",` +
+    `${members},"paymaster":"${paymasterAndData.slice(0, 42)}","paymasterData":"0x${paymasterAndData.slice(106)}",` +
+    `"paymasterVerificationGasLimit":${paymasterVerificationGasLimit},"paymasterPostOpGasLimit":${paymasterPostOpGasLimit}`
+  );
+}
+
+function head(mode: Mode, paymasterAndData: string, limits: GasLimits): string {
+  return (
+    `"mode":"${mode}","MODE":"${mode}","paymasterAndData":"${paymasterAndData}",` +
     `"preVerificationGas":"${limits.preVerificationGas}","verificationGasLimit":${limits.verificationGasLimit},` +
     `"callGasLimit":${limits.callGasLimit}`
   );
@@ -42,4 +76,20 @@ export function renderErc7677(
   paymasterAndData: Hex,
 ): Readonly<Record<string, unknown>> {
   return profile.entryPointVersion === '0.6' ? { paymasterAndData } : renderPaymaster(paymasterAndData);
+}
+
+/**
+ * The limits that were signed, in hex as the rest of an ERC-7677 answer: for wallets that asked us to calculate them in the
+ * second call, and take them over with the paymaster's fields.
+ */
+export function renderHexLimits(limits: GasLimits): Readonly<Record<string, string>> {
+  return {
+    preVerificationGas: hexQuantity(limits.preVerificationGas),
+    verificationGasLimit: hexQuantity(limits.verificationGasLimit),
+    callGasLimit: hexQuantity(limits.callGasLimit),
+  };
+}
+
+function hexQuantity(value: bigint): string {
+  return `0x${value.toString(16)}`;
 }

@@ -10,8 +10,8 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { wantsEstimate } from './gas-limits.js';
 import { defaultExpirySeconds, type SponsorRequest } from './request.js';
 
-/** Everything that the rules look at, gathered before the first of them runs. Reading it costs no I/O. */
-export type SponsorCase = {
+/** What is known of any request to sign data, in either mode. Reading it costs no I/O. */
+export type RequestFacts = {
   readonly paymaster: ServedPaymaster;
   readonly chain: ServedChain;
   readonly profile: ServedProfile;
@@ -22,6 +22,10 @@ export type SponsorCase = {
   readonly expirySeconds: number;
   /** True when the limits are found by simulation rather than taken from the caller. */
   readonly estimating: boolean;
+};
+
+/** Everything that the rules of mode SPONSORED look at, gathered before the first of them runs. */
+export type SponsorCase = RequestFacts & {
   /** The wallet that pays; undefined when nobody does. */
   readonly funding: AddressKey | undefined;
   /** What callData makes the account do. */
@@ -43,11 +47,17 @@ const maxClockSkewSeconds = 120;
  * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing could be signed whatever the rules say,
  * UNAVAILABLE when the chain's state is not known, INVALID_INPUT when the request contradicts itself.
  */
-export function gatherCase(
+export function gatherCase(deps: CaseDeps, paymaster: ServedPaymaster, request: SponsorRequest): SponsorCase {
+  const facts = gatherFacts(deps, paymaster, request);
+  return { ...facts, funding: payerOf(facts.profile, paymaster), calls: decodeCalls(request.op.callData) };
+}
+
+/** The part of a case that both modes need; throws as {@link gatherCase}. */
+export function gatherFacts(
   { view, heads, clock }: CaseDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
-): SponsorCase {
+): RequestFacts {
   const now = clock.now();
   // What was revoked since would still be signed for.
   if (view.isStale())
@@ -83,8 +93,6 @@ export function gatherCase(
     now,
     expirySeconds: request.expirySeconds ?? Math.min(defaultExpirySeconds, paymaster.maxExpirySeconds),
     estimating: wantsEstimate(request.op, request.calculateGasLimits),
-    funding: payerOf(profile, paymaster),
-    calls: decodeCalls(request.op.callData),
   };
 }
 
@@ -100,7 +108,7 @@ export function requireProfile(view: Pick<ConfigView, 'chain'>, paymaster: Serve
   );
 }
 
-function requireChain(view: Pick<ConfigView, 'chain'>, { chainId }: ServedPaymaster): ServedChain {
+export function requireChain(view: Pick<ConfigView, 'chain'>, { chainId }: ServedPaymaster): ServedChain {
   const chain = view.chain(chainId);
   if (chain !== undefined) return chain;
   throw notReady('CHAIN_UNKNOWN', `Chain ${chainId} is not configured here.`);

@@ -1,4 +1,4 @@
-import { DomainError, isDomainError } from '../../core/errors.js';
+import { isDomainError } from '../../core/errors.js';
 import { traceCalls, type CallTrace } from '../../core/policy/allow-list/decide.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
 import type { PeekResult } from '../../core/policy/usage-store.js';
@@ -7,6 +7,7 @@ import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';
+import { withFreshConfig } from './fresh-config.js';
 import type { SponsorRequest } from './request.js';
 import { reservationOf } from './reservation.js';
 import { rulesAtOnce } from './rules.js';
@@ -43,18 +44,10 @@ export type Explanation = {
  * request would throw before any rule is looked at.
  */
 export function createExplain(deps: ExplainDeps): Explain {
-  return async (paymaster, request, options) => {
-    const first = await explainOnce(deps, gatherCase(deps, paymaster, request), options);
-    if (first !== 'stale') return first;
-    const newer = await deps.view.refresh(paymaster.paymasterId);
-    const second =
-      newer === undefined ? 'stale' : await explainOnce(deps, gatherCase(deps, newer, request), options);
-    if (second !== 'stale') return second;
-    throw new DomainError('UNAVAILABLE', 'The configuration of this paymaster is changing: try again.', {
-      reason: 'CONFIG_BEHIND',
-      retryAfterSeconds: 1,
-    });
-  };
+  return (paymaster, request, options) =>
+    withFreshConfig(deps.view, paymaster, (current) =>
+      explainOnce(deps, gatherCase(deps, current, request), options),
+    );
 }
 
 async function explainOnce(

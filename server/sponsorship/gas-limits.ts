@@ -98,7 +98,7 @@ const fallbackLimits = {
   deploymentGasLimit: 1_000_000n,
 } as const;
 
-function estimateRequest(
+export function estimateRequest(
   profile: ServedProfile,
   chainId: number,
   op: UserOperation,

@@ -9,7 +9,7 @@ import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { SponsorCase } from './case.js';
 
 /** Oldest deposit that may be relied on. */
-const depositMaxAgeMs = 15 * 60_000;
+export const depositMaxAgeMs = 15 * 60_000;
 const weiPerGwei = 1_000_000_000n;
 
 /**
@@ -58,24 +58,28 @@ export function describeRefusal(
     }
     case 'usage-lost':
       return usageLost(facts.paymaster.limits[refusal.index]?.name ?? '', refusal.resetsAt);
-    case 'deposit': {
-      const account = request.accounts[refusal.index];
-      const whose = account?.fundingAddress ?? request.contract;
-      return refuse(
-        'DEPOSIT_TOO_LOW',
-        `deposit of ${whose}: ${gweiText(refusal.balance)} ether, of which ${gweiText(refusal.reserved)} are promised, needs ${gweiText(account?.need ?? 0)}`,
-      );
-    }
+    case 'deposit':
+      return refuse('DEPOSIT_TOO_LOW', describeDeposit(request, refusal));
     default:
       return unreachable(refusal);
   }
+}
+
+/** Whose deposit is short of what, in ether. */
+export function describeDeposit(
+  request: ReserveRequest,
+  { index, balance, reserved }: Extract<ReserveRefusal, { outcome: 'deposit' }>,
+): string {
+  const account = request.accounts[index];
+  const whose = account?.fundingAddress ?? request.contract;
+  return `deposit of ${whose}: ${gweiText(balance)} ether, of which ${gweiText(reserved)} are promised, needs ${gweiText(account?.need ?? 0)}`;
 }
 
 /**
  * Gwei, rounded up, saturating: a caller's gas fields may multiply to more than can be counted. Nothing holds that
  * much, so the reservation is refused, and the caps refuse it where they come first.
  */
-function countable(amount: bigint): Gwei {
+export function countable(amount: bigint): Gwei {
   return gweiFloor(amount + weiPerGwei - 1n);
 }
 

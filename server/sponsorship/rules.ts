@@ -7,7 +7,7 @@ import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import { guardOf } from '../view/served-chain.js';
-import type { SponsorCase } from './case.js';
+import type { RequestFacts, SponsorCase } from './case.js';
 import { stubData } from './gas-limits.js';
 import { termsOf } from './terms.js';
 
@@ -28,16 +28,20 @@ export const rulesAtOnce: readonly Rule[] = [
     decide: ({ paymaster, calls, request }) =>
       decideDeployment(paymaster.walletDeployment, paymaster.allowList, calls, request.op),
   },
-  {
-    name: 'delegate',
-    decide: ({ chain, profile, request }) => decideDelegate(chain, request.op, profile.entryPointVersion),
-  },
-  {
-    name: 'fees',
-    decide: ({ chain, paymaster, head, request }) =>
-      decideFees(guardOf(chain, paymaster.gas), head, request.op),
-  },
+  { name: 'delegate', decide: decideDelegation },
+  { name: 'fees', decide: decidePrices },
 ];
+
+/** Rules that hold whoever pays; in mode ERC20 there are no others, since the user pays. */
+const rulesOfAnyMode = [decideSuspended, decideDelegation, decidePrices];
+
+export function decideInAnyMode(facts: RequestFacts): Verdict {
+  for (const decide of rulesOfAnyMode) {
+    const verdict = decide(facts);
+    if (!verdict.pass) return verdict;
+  }
+  return pass;
+}
 
 export function decideAtOnce(facts: SponsorCase): Verdict {
   for (const rule of rulesAtOnce) {
@@ -57,7 +61,11 @@ export function decideGas(facts: SponsorCase, op: FinalUserOperation): Verdict {
   });
 }
 
-function decideSuspended({ paymaster, chain }: SponsorCase): Verdict {
+function decidePrices({ chain, paymaster, head, request }: RequestFacts): Verdict {
+  return decideFees(guardOf(chain, paymaster.gas), head, request.op);
+}
+
+function decideSuspended({ paymaster, chain }: RequestFacts): Verdict {
   if (paymaster.suspended) return refuse('SUSPENDED', 'the paymaster is suspended');
   return chain.suspended ? refuse('SUSPENDED', `chain ${chain.chainId} is suspended`) : pass;
 }
@@ -74,4 +82,8 @@ function decidePolicies({ paymaster }: SponsorCase): Verdict {
   if (paymaster.invalidPolicies.length === 0) return pass;
   const names = paymaster.invalidPolicies.map((name) => `"${name}"`).join(', ');
   return refuse('POLICY_INVALID', `never valid: ${names}`);
+}
+
+function decideDelegation({ chain, profile, request }: RequestFacts): Verdict {
+  return decideDelegate(chain, request.op, profile.entryPointVersion);
 }

@@ -1,5 +1,3 @@
-import { personalDigest } from '../../core/crypto/keccak.js';
-import { DomainError } from '../../core/errors.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
 import type { Refusal } from '../../core/policy/verdict.js';
@@ -8,10 +6,12 @@ import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';
+import { withFreshConfig } from './fresh-config.js';
 import { limitsOfRefusal } from './gas-limits.js';
 import type { SponsorRequest, Sponsorship } from './request.js';
 import { describeRefusal, reservationOf } from './reservation.js';
 import { decideAtOnce } from './rules.js';
+import { signHash } from './sign-hash.js';
 import type { SigningBatch } from './signing-batch.js';
 import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
 import { termsOf } from './terms.js';
@@ -35,18 +35,8 @@ export type Sponsor = (paymaster: ServedPaymaster, request: SponsorRequest) => P
  * nothing was signed; what was reserved falls back when it expires.
  */
 export function createSponsor(deps: SponsorDeps): Sponsor {
-  return async (paymaster, request) => {
-    const first = await attempt(deps, paymaster, request);
-    if (first !== 'stale') return first;
-    // Another replica has served a newer config of this paymaster: read it again and try once more.
-    const newer = await deps.view.refresh(paymaster.paymasterId);
-    const second = newer === undefined ? 'stale' : await attempt(deps, newer, request);
-    if (second !== 'stale') return second;
-    throw new DomainError('UNAVAILABLE', 'The configuration of this paymaster is changing: try again.', {
-      reason: 'CONFIG_BEHIND',
-      retryAfterSeconds: 1,
-    });
-  };
+  return (paymaster, request) =>
+    withFreshConfig(deps.view, paymaster, (current) => attempt(deps, current, request));
 }
 
 async function attempt(
@@ -89,27 +79,11 @@ async function sign(
   const { profile } = facts;
   const codec = profile.layout.sponsorship;
   const terms = termsOf(facts, toSeconds(now));
-  const signature = await signDigest(deps, facts, personalDigest(codec.hash(op, terms)));
+  const signature = await signHash(deps.signing, facts.signer, codec.hash(op, terms));
   const paymasterAndData = codec.encode(op, terms, signature);
   noteHash(deps, facts, op, reservation, paymasterAndData);
   const { validUntil, validAfter } = terms;
   return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter };
-}
-
-async function signDigest(
-  deps: SponsorDeps,
-  { signer }: SponsorCase,
-  digest: Uint8Array,
-): Promise<Uint8Array> {
-  try {
-    return await deps.signing.sign(signer, digest);
-  } catch (cause) {
-    throw new DomainError('UNAVAILABLE', 'The signer did not answer: try again.', {
-      reason: 'SIGNER_UNAVAILABLE',
-      retryAfterSeconds: 1,
-      cause,
-    });
-  }
 }
 
 /**

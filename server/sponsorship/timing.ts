@@ -1,17 +1,19 @@
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/policy/usage-store.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
+import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
 import type { Dependency, Instruments } from '../ops/instruments.js';
 
 export type Waits = {
   readonly usage: Pick<UsageStore, 'reserve' | 'peek' | 'noteSigned'>;
   readonly estimator: GasEstimator;
   readonly webhooks: Pick<WebhookCaller, 'call'>;
+  readonly payments: TokenPaymentChecker;
 };
 
 /** The same ports, with every call observed: what a slow sponsorship was waiting for, and what limits gave. */
 export function timeDependencies(
-  { usage, estimator, webhooks }: Waits,
+  { usage, estimator, webhooks, payments }: Waits,
   { dependencyDuration, limitsReserved }: Pick<Instruments, 'dependencyDuration' | 'limitsReserved'>,
 ): Waits {
   const timed = (dependency: Dependency) => {
@@ -31,6 +33,7 @@ export function timeDependencies(
   const onStore = timed('usage-store');
   const onEstimator = timed('estimator');
   const onWebhook = timed('webhook');
+  const onPayment = timed('token-payment');
   const operations = limitsReserved.with({ unit: 'operations' });
   const gwei = limitsReserved.with({ unit: 'gwei' });
   const count = async (
@@ -50,5 +53,6 @@ export function timeDependencies(
     },
     estimator: { estimate: (request) => onEstimator(estimator.estimate(request)) },
     webhooks: { call: (request) => onWebhook(webhooks.call(request)) },
+    payments: { check: (request) => onPayment(payments.check(request)) },
   };
 }

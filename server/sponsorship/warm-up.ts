@@ -69,7 +69,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   const estimator = { estimate: () => notAsked() };
   const webhooks = { call: () => notAsked() };
   const sponsor = createSponsor({ view, heads, usage, estimator, webhooks, signing, clock });
-  return pm_sponsorUserOperation({ view, sponsor });
+  return pm_sponsorUserOperation({ view, sponsor, payInTokens: () => notAsked() });
 }
 
 function notAsked(): never {

@@ -1,13 +1,20 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { Logger } from '../../core/log.js';
-import type { Layout, PaymasterGas, SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type {
+  Layout,
+  PaymasterGas,
+  SponsorshipTerms,
+  TokenCodec,
+  TokenOptions,
+} from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { userOpHasher } from '../../core/paymaster/user-op-hash.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/price-guard/compile.js';
 import type { AccountId } from '../../core/policy/usage-store.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import type { GasCaps } from '../../core/resources/paymaster.js';
-import { toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
+import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
 import type { EntryPointVersion } from '../../core/userop/user-operation.js';
 import type { FundingCensus } from './funding-census.js';
 
@@ -25,6 +32,8 @@ export type ServedChain = {
   readonly delegates: ReadonlySet<AddressKey>;
   /** By the `version` that paymasters name. */
   readonly profiles: ReadonlyMap<string, ServedProfile>;
+  /** Tokens that gas can be paid in, by lowercase address, in the order in which all are quoted. */
+  readonly feeTokens: ReadonlyMap<AddressKey, FeeTokenSpec>;
   /** Every wallet that pays for paymasters without one of their own. */
   readonly defaultFundings: ReadonlySet<AddressKey>;
 };
@@ -41,6 +50,8 @@ export type ServedProfile = {
   readonly contractKey: AddressKey;
   readonly options: SponsorshipTerms['options'];
   readonly paymasterGas: PaymasterGas;
+  /** Mode ERC20; undefined where no contract is deployed for it, or the layout has none. */
+  readonly token: ServedTokenMode | undefined;
   /** What the EntryPoint will call an operation with this `paymasterAndData`. */
   readonly userOpHash: ReturnType<typeof userOpHasher>;
   /** Asked per request, since keys are mounted and replaced while a process runs; undefined: nothing can be signed. */
@@ -50,6 +61,16 @@ export type ServedProfile = {
   readonly keepsBalances: boolean;
   /** True where the contract keeps a balance per sponsor and names in an event whom it charged. */
   readonly tellsSponsorsApart: boolean;
+};
+
+/** How a profile is paid in tokens. */
+export type ServedTokenMode = {
+  readonly codec: TokenCodec;
+  /** Contract that pays in mode ERC20, and is allowed to take the tokens. */
+  readonly contract: Address;
+  readonly contractKey: AddressKey;
+  readonly options: TokenOptions;
+  readonly gas: PaymasterGas;
 };
 
 /** A wallet that pays for paymasters without one of their own. */
@@ -85,6 +106,7 @@ export function compileChain(config: ChainConfig, signers: Signers, log: Logger)
     guards: new WeakMap(),
     delegates: new Set(config.delegates.map(toAddressKey)),
     profiles,
+    feeTokens: new Map(config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token])),
     defaultFundings: new Set(defaults),
   });
 }
@@ -104,11 +126,27 @@ function compileProfile(chainId: number, profile: ProfileConfig, signers: Signer
     options,
     userOpHash: userOpHasher({ version: layout.entryPointVersion, entryPoint: profile.entryPoint, chainId }),
     paymasterGas: layout.sponsorship.gas(options),
+    token: compileTokenMode(layout, profile),
     signer: () => signers.get(profile.signerFile),
     defaultFunding: compileDefaultFunding(profile.defaultFunding),
     keepsBalances: layout.sponsorship.fundingBalanceCall !== undefined,
     tellsSponsorsApart:
       layout.sponsorship.fundingBalanceCall !== undefined && layout.chargeEvent !== undefined,
+  });
+}
+
+function compileTokenMode(
+  { token: codec }: Layout,
+  { token: contract, options: { treasury } }: ProfileConfig,
+): ServedTokenMode | undefined {
+  if (codec === undefined || contract === undefined) return undefined;
+  const options = treasury === undefined ? {} : { treasury };
+  return Object.freeze({
+    codec,
+    contract,
+    contractKey: toAddressKey(contract),
+    options,
+    gas: codec.gas(options),
   });
 }
 

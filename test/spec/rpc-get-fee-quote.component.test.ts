@@ -76,7 +76,7 @@ describe('pm_getFeeQuoteOrData for sponsorship', () => {
 });
 
 describe('pm_getFeeQuoteOrData for token payment', () => {
-  test('says that it is not available yet', async () => {
+  test('is an error where the chain has no token contract for the version', async () => {
     const { status, body } = await host.call('pm_getFeeQuoteOrData', [
       anOperation(),
       { mode: 'ERC20', tokenInfo: { preferredToken: addressOf(1), tokenList: [] } },

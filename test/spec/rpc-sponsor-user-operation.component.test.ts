@@ -100,7 +100,7 @@ describe('pm_sponsorUserOperation: computes the paymasterAndData field for the g
     },
   );
 
-  test('mode ERC20 is said to be not available yet', async () => {
+  test('mode ERC20 is an error where the chain has no token contract for the version', async () => {
     const { status, body } = await sponsor(
       {},
       { mode: 'ERC20', tokenInfo: { feeTokenAddress: addressOf(1) } },
@@ -110,7 +110,7 @@ describe('pm_sponsorUserOperation: computes the paymasterAndData field for the g
       code: -32602,
       data: { reason: 'MODE_NOT_AVAILABLE', retryable: false },
     });
-    expect(body.error?.message).toContain('not available yet');
+    expect(body.error?.message).toContain('no contract for mode ERC20');
   });
 });
 

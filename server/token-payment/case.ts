@@ -1,0 +1,129 @@
+import { DomainError } from '../../core/errors.js';
+import type { TokenTerms } from '../../core/paymaster/layout.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import { limitsWithPayment } from '../../core/paymaster/token-payment.js';
+import { decideGasLimits } from '../../core/policy/price-guard/decide.js';
+import { refuse, type Verdict } from '../../core/policy/verdict.js';
+import { markupOf } from '../../core/pricing/premium.js';
+import type { Price } from '../../core/pricing/price-source.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import { parseAddress, toAddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { EpochSeconds } from '../../core/units/time.js';
+import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
+import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import type { FinalUserOperation, UserOperation } from '../../core/userop/user-operation.js';
+import { gatherFacts, type CaseDeps, type RequestFacts } from '../sponsorship/case.js';
+import { estimateRequest, withLimits } from '../sponsorship/gas-limits.js';
+import type { SponsorRequest } from '../sponsorship/request.js';
+import { decideInAnyMode } from '../sponsorship/rules.js';
+import { windowOf } from '../sponsorship/terms.js';
+import { guardOf, type ServedProfile, type ServedTokenMode } from '../view/served-chain.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { refusedPayment } from './request.js';
+
+/** What is known of a request in mode ERC20 before its token is looked at. */
+export type TokenCase = RequestFacts & { readonly mode: ServedTokenMode };
+
+/**
+ * Gathers the facts and asks the rules that hold in any mode: whitelist, deployment rule, spending limits and webhooks do
+ * not apply, since the user pays. Throws as a sponsorship does, MODE_NOT_AVAILABLE without a token contract, and
+ * SPONSORSHIP_REFUSED.
+ */
+export function gatherTokenCase(
+  deps: CaseDeps,
+  paymaster: ServedPaymaster,
+  request: SponsorRequest,
+): TokenCase {
+  const facts = gatherFacts(deps, paymaster, request);
+  const mode = requireTokenMode(facts.profile, paymaster);
+  const verdict = decideInAnyMode(facts);
+  if (!verdict.pass) throw refusedPayment(verdict);
+  return { ...facts, mode };
+}
+
+export function requireTokenMode(profile: ServedProfile, { chainId }: ServedPaymaster): ServedTokenMode {
+  if (profile.token !== undefined) return profile.token;
+  throw new DomainError(
+    'MODE_NOT_AVAILABLE',
+    `Version "${profile.version}" of chain ${chainId} has no contract for mode ERC20; use SPONSORED.`,
+    { reason: 'MODE_NOT_AVAILABLE' },
+  );
+}
+
+/** What would be signed besides the operation, at this price. */
+export function tokenTermsOf(
+  facts: TokenCase,
+  token: FeeTokenSpec,
+  { rate }: Pick<Price, 'rate'>,
+  now: EpochSeconds,
+): TokenTerms {
+  const { paymaster, mode } = facts;
+  return {
+    chainId: paymaster.chainId,
+    paymaster: mode.contract,
+    token: toAddressKey(parseAddress(token.address)),
+    exchangeRate: rate,
+    priceMarkup: Number(markupOf(token.premiumPercentage)),
+    ...windowOf(facts, now),
+    options: mode.options,
+  };
+}
+
+/** Data of the final shape with a signature by nobody. */
+export function tokenStubData({ mode }: TokenCase, op: UserOperation, terms: TokenTerms): Hex {
+  return mode.codec.encode(withLimits(op, op), terms, stubSignature());
+}
+
+/**
+ * What the operation itself takes, simulated without a paymaster: an account that cannot pay yet is told so by the check of
+ * its payment, and can be quoted meanwhile. Undefined where the caller's limits are taken. Throws ESTIMATION_FAILED,
+ * UNAVAILABLE.
+ */
+export async function estimateIfAsked(
+  estimator: GasEstimator,
+  { estimating, profile, paymaster, request }: TokenCase,
+): Promise<Estimate | undefined> {
+  if (!estimating) return undefined;
+  return estimator.estimate(estimateRequest(profile, paymaster.chainId, request.op, undefined));
+}
+
+/** The operation with final limits, and whether those are acceptable. */
+export function decideTokenLimits(
+  facts: TokenCase,
+  terms: TokenTerms,
+  estimate: Estimate | undefined,
+): { readonly op: FinalUserOperation; readonly verdict: Verdict } {
+  const { chain, paymaster, mode, request } = facts;
+  const stub = () => tokenStubData(facts, request.op, terms);
+  const limits =
+    estimate === undefined ? request.op : limitsWithPayment(estimate, request.op, mode.codec, stub());
+  const op = withLimits(request.op, limits);
+  if (estimate?.reverted !== undefined)
+    return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
+  const verdict = decideGasLimits(guardOf(chain, paymaster.gas), op, {
+    minVerificationGasLimit: mode.codec.minVerificationGasLimit,
+    ownPreVerificationGas: () => preVerificationGas(op, stub()),
+  });
+  return { op, verdict };
+}
+
+/**
+ * The most that the contract can take, in token base units. Throws FEE_TOKEN_UNSUPPORTED when the contract could not even
+ * work it out: at such a rate its arithmetic would overflow, and the gas would be lost.
+ */
+export function maxChargeOf({ mode }: TokenCase, op: FinalUserOperation, terms: TokenTerms): bigint {
+  try {
+    return mode.codec.maxTokenCharge(op, terms);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new DomainError(
+      'FEE_TOKEN_UNSUPPORTED',
+      `fee token ${terms.token} cannot be charged: ${cause.message}`,
+      {
+        reason: 'FEE_TOKEN_UNSUPPORTED',
+        cause,
+      },
+    );
+  }
+}

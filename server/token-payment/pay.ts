@@ -1,0 +1,107 @@
+import { DomainError } from '../../core/errors.js';
+import { requirePrice, type Prices } from '../../core/pricing/price-source.js';
+import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { AddressKey } from '../../core/units/address.js';
+import { toSeconds } from '../../core/units/time.js';
+import type { GasEstimator } from '../../core/userop/estimator.js';
+import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
+import type { CaseDeps } from '../sponsorship/case.js';
+import { withFreshConfig } from '../sponsorship/fresh-config.js';
+import { signHash } from '../sponsorship/sign-hash.js';
+import type { SigningBatch } from '../sponsorship/signing-batch.js';
+import type { ConfigView } from '../view/config-view.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import {
+  decideTokenLimits,
+  estimateIfAsked,
+  gatherTokenCase,
+  maxChargeOf,
+  tokenTermsOf,
+  type TokenCase,
+} from './case.js';
+import { refusedPayment, type TokenPayment, type TokenPaymentRequest } from './request.js';
+import { describeShortDeposit, tokenReservationOf } from './reservation.js';
+import type { TokenAccounts } from './token-accounts.js';
+
+export type PayDeps = CaseDeps & {
+  readonly view: Pick<ConfigView, 'refresh'>;
+  readonly usage: Pick<UsageStore, 'peek' | 'reserve' | 'noteSigned'>;
+  readonly estimator: GasEstimator;
+  readonly payments: TokenPaymentChecker;
+  readonly prices: Prices;
+  readonly tokenAccounts: TokenAccounts;
+  readonly signing: SigningBatch;
+};
+
+export type PayInTokens = (paymaster: ServedPaymaster, request: TokenPaymentRequest) => Promise<TokenPayment>;
+
+/**
+ * Signs data with which the account pays for its gas in a token. Order: state, fees, delegate → token and price →
+ * limits, estimated where missing, and their caps → a peek at the deposits → simulation of exactly this operation: does it pay? → reservation of the
+ * deposits → signature over today's rate.
+ *
+ * Every refusal is an error: SPONSORSHIP_REFUSED with the reason, FEE_TOKEN_UNSUPPORTED, MODE_NOT_AVAILABLE, and what a
+ * sponsorship throws. Then nothing was signed that could be used.
+ */
+export function createPayInTokens(deps: PayDeps): PayInTokens {
+  return (paymaster, request) =>
+    withFreshConfig(deps.view, paymaster, (current) => attempt(deps, current, request));
+}
+
+async function attempt(
+  deps: PayDeps,
+  paymaster: ServedPaymaster,
+  request: TokenPaymentRequest,
+): Promise<TokenPayment | 'stale'> {
+  const { clock, payments, signing } = deps;
+  const facts = gatherTokenCase(deps, paymaster, request);
+  const { profile, mode, signer } = facts;
+  const token = requireFeeToken(facts, request.feeToken);
+  const [answer, estimate, payer] = await Promise.all([
+    deps.prices.get(token),
+    estimateIfAsked(deps.estimator, facts),
+    deps.tokenAccounts.payer(facts.chain, mode),
+  ]);
+  const price = requirePrice(token, answer);
+  const draft = tokenTermsOf(facts, token, price, toSeconds(clock.now()));
+  const { op, verdict } = decideTokenLimits(facts, draft, estimate);
+  if (!verdict.pass) throw refusedPayment(verdict);
+  maxChargeOf(facts, op, draft);
+
+  const peeked = tokenReservationOf(facts, op, payer, clock.now());
+  const { result } = await deps.usage.peek(peeked);
+  if (result.outcome === 'stale') return 'stale';
+  if (result.outcome !== 'reserved') throw refusedPayment(describeShortDeposit(peeked, result));
+
+  const sign = (hash: Uint8Array): Promise<Uint8Array> => signHash(signing, signer, hash);
+  const { entryPoint, entryPointVersion } = profile;
+  const target = { chainId: paymaster.chainId, entryPoint, entryPointVersion, codec: mode.codec };
+  const paid = await payments.check({ ...target, op, terms: draft, sign });
+  if (!paid.pass) throw refusedPayment(paid);
+
+  // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
+  const now = clock.now();
+  const reservation = tokenReservationOf(facts, op, payer, now);
+  const reserved = await deps.usage.reserve(reservation);
+  if (reserved.outcome === 'stale') return 'stale';
+  if (reserved.outcome !== 'reserved') throw refusedPayment(describeShortDeposit(reservation, reserved));
+  // The rate that was simulated, for a window that begins now.
+  const terms = tokenTermsOf(facts, token, price, toSeconds(now));
+  const paymasterAndData = mode.codec.encode(op, terms, await sign(mode.codec.hash(op, terms)));
+  const hash = profile.userOpHash(op, paymasterAndData);
+  if (hash !== undefined) deps.usage.noteSigned(reservation.key, hash);
+  return { profile, paymasterGas: mode.gas, op, paymasterAndData };
+}
+
+/** Throws FEE_TOKEN_UNSUPPORTED for a token that this chain does not serve. */
+export function requireFeeToken({ chain }: TokenCase, feeToken: AddressKey): FeeTokenSpec {
+  const token = chain.feeTokens.get(feeToken);
+  if (token !== undefined) return token;
+  const served = [...chain.feeTokens.values()].map(({ symbol, address }) => `${symbol} ${address}`);
+  throw new DomainError(
+    'FEE_TOKEN_UNSUPPORTED',
+    `fee token ${feeToken} is not supported; supported: ${served.join(', ') || 'none'}`,
+    { reason: 'FEE_TOKEN_UNSUPPORTED' },
+  );
+}

@@ -1,0 +1,100 @@
+import { isDomainError } from '../../core/errors.js';
+import { withApproval } from '../../core/paymaster/token-payment.js';
+import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../core/pricing/fee-quote.js';
+import { requirePrice, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
+import { chooseTokens, type TokenChoice } from '../../core/pricing/token-list.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import { plusSeconds, toSeconds, type EpochSeconds } from '../../core/units/time.js';
+import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
+import type { CaseDeps } from '../sponsorship/case.js';
+import type { SponsorRequest } from '../sponsorship/request.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import {
+  decideTokenLimits,
+  estimateIfAsked,
+  gatherTokenCase,
+  maxChargeOf,
+  tokenTermsOf,
+  type TokenCase,
+} from './case.js';
+import { refusedPayment, type FeeQuotes } from './request.js';
+
+export type QuoteDeps = CaseDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
+
+export type QuoteFees = (
+  paymaster: ServedPaymaster,
+  request: SponsorRequest,
+  choice: TokenChoice,
+) => Promise<FeeQuotes>;
+
+/**
+ * Quotes what an operation may cost at most in each token, an `approve` in front of it included. With limits given and
+ * prices warm nothing is waited for. A token without a price that may be used is listed as unsupported with the reason,
+ * never quoted at a doubtful rate. Reserves nothing, signs nothing.
+ */
+export function createQuote(deps: QuoteDeps): QuoteFees {
+  const { prices, estimator, clock } = deps;
+  return async (paymaster, request, choice) => {
+    const facts = gatherTokenCase(deps, paymaster, request);
+    const { tokens, unsupported } = chooseTokens(choice, facts.chain.feeTokens);
+    const [estimate, answers] = await Promise.all([
+      tokens.length === 0 ? undefined : estimateIfAsked(estimator, facts),
+      pricesOf(prices, tokens),
+    ]);
+    const now = toSeconds(clock.now());
+    const feeQuotes: FeeQuote[] = [];
+    const without = unsupported.map((address) => ({ address, why: 'not served on this chain' }));
+    tokens.forEach((token, index) => {
+      try {
+        feeQuotes.push(quoteOne(prices, facts, { token, answer: answers[index], estimate, now }));
+      } catch (error) {
+        if (!isDomainError(error, 'FEE_TOKEN_UNSUPPORTED')) throw error;
+        without.push({ address: spellingOf(choice, token), why: error.message });
+      }
+    });
+    return { paymasterAddress: facts.mode.contract, feeQuotes, unsupported: without };
+  };
+}
+
+/** Without a turn of the event loop where every price is at hand. */
+function pricesOf(
+  prices: Prices,
+  tokens: readonly FeeTokenSpec[],
+): readonly PriceAnswer[] | Promise<readonly PriceAnswer[]> {
+  const warm: PriceAnswer[] = [];
+  for (const token of tokens) {
+    const answer = prices.peek(token);
+    if (answer === undefined) return Promise.all(tokens.map((each) => prices.get(each)));
+    warm.push(answer);
+  }
+  return warm;
+}
+
+type Quoted = {
+  readonly token: FeeTokenSpec;
+  readonly answer: PriceAnswer | undefined;
+  readonly estimate: Estimate | undefined;
+  readonly now: EpochSeconds;
+};
+
+/** Throws FEE_TOKEN_UNSUPPORTED for this token, SPONSORSHIP_REFUSED for the operation whatever the token. */
+function quoteOne(prices: Prices, facts: TokenCase, { token, answer, estimate, now }: Quoted): FeeQuote {
+  if (answer === undefined) throw new Error(`no answer about the price of ${token.symbol}`);
+  const price = requirePrice(token, answer);
+  const terms = tokenTermsOf(facts, token, price, now);
+  const { op, verdict } = decideTokenLimits(facts, terms, estimate);
+  if (!verdict.pass) throw refusedPayment(verdict);
+  return renderFeeQuote({
+    token,
+    price,
+    maxCharge: maxChargeOf(facts, withApproval(op), terms),
+    usdPerNative: price.usdPerNative ?? prices.usdPerNative(facts.chain.chainId),
+    validUntil: plusSeconds(now, quoteLifeSeconds),
+  });
+}
+
+/** As the caller wrote the address, so that a client finds what it asked for. */
+function spellingOf({ preferredToken = '', tokenList = [] }: TokenChoice, { address }: FeeTokenSpec): string {
+  const key = address.toLowerCase();
+  return [preferredToken, ...tokenList].find((text) => text.toLowerCase() === key) ?? address;
+}

@@ -1,0 +1,38 @@
+import { DomainError } from '../../core/errors.js';
+import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import type { FeeQuote } from '../../core/pricing/fee-quote.js';
+import { refusals, type Refusal } from '../../core/policy/verdict.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { SponsorRequest } from '../sponsorship/request.js';
+import type { ServedProfile } from '../view/served-chain.js';
+
+/** A request for data with which the account pays for its gas in a token. */
+export type TokenPaymentRequest = SponsorRequest & { readonly feeToken: AddressKey };
+
+/** Signed data of mode ERC20. */
+export type TokenPayment = {
+  readonly profile: ServedProfile;
+  readonly paymasterGas: PaymasterGas;
+  /** Exactly what was signed. */
+  readonly op: FinalUserOperation;
+  readonly paymasterAndData: Hex;
+};
+
+/** Answer to a request for quotes. */
+export type FeeQuotes = {
+  /** Contract that the account has to allow to take its tokens. */
+  readonly paymasterAddress: string;
+  readonly feeQuotes: readonly FeeQuote[];
+  /** Requested tokens without a quote, spelled as they were requested. */
+  readonly unsupported: readonly { readonly address: string; readonly why: string }[];
+};
+
+/**
+ * A refusal in mode ERC20 is an error: there is no `0x` to fall back to, since the user pays already. The message has the
+ * figures, because it is the user who can do something about them.
+ */
+export function refusedPayment({ reason, detail }: Refusal): DomainError {
+  return new DomainError('SPONSORSHIP_REFUSED', `${refusals[reason]} (${detail})`, { reason });
+}

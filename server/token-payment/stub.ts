@@ -1,0 +1,66 @@
+import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import { requirePrice, type Prices } from '../../core/pricing/price-source.js';
+import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { Hex } from '../../core/units/hex.js';
+import { toSeconds } from '../../core/units/time.js';
+import type { CaseDeps } from '../sponsorship/case.js';
+import { withLimits } from '../sponsorship/gas-limits.js';
+import type { ServedProfile } from '../view/served-chain.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { gatherTokenCase, tokenStubData, tokenTermsOf } from './case.js';
+import { requireFeeToken } from './pay.js';
+import { refusedPayment, type TokenPaymentRequest } from './request.js';
+import { describeShortDeposit, tokenReservationOf } from './reservation.js';
+import type { TokenAccounts } from './token-accounts.js';
+
+export type TokenStubDeps = CaseDeps & {
+  readonly usage: Pick<UsageStore, 'peek'>;
+  readonly prices: Prices;
+  readonly tokenAccounts: TokenAccounts;
+};
+
+/** Data of the length and shape that the signed data will have, for a wallet's own gas estimate. */
+export type TokenStub = {
+  readonly profile: ServedProfile;
+  readonly paymasterGas: PaymasterGas;
+  readonly paymasterAndData: Hex;
+};
+
+export type TokenPaymentStub = (
+  paymaster: ServedPaymaster,
+  request: TokenPaymentRequest,
+) => Promise<TokenStub>;
+
+/**
+ * The stub stage of ERC-7677 in mode ERC20: everything that can be refused without a simulation is refused here, before
+ * the wallet asks its user. Whether the account can pay is seen when its final operation comes. Reserves and signs nothing.
+ */
+export function createTokenPaymentStub(deps: TokenStubDeps): TokenPaymentStub {
+  const { clock, prices, tokenAccounts, usage } = deps;
+  return async (paymaster, request) => {
+    // Whatever limits the wallet sends are placeholders: it estimates with what it gets here.
+    const facts = gatherTokenCase(deps, paymaster, { ...request, calculateGasLimits: true });
+    const { profile, mode } = facts;
+    const token = requireFeeToken(facts, request.feeToken);
+    const [answer, payer] = await Promise.all([prices.get(token), tokenAccounts.payer(facts.chain, mode)]);
+    const price = requirePrice(token, answer);
+    const least = withLimits(request.op, { ...noLimits });
+    const reservation = tokenReservationOf(facts, least, payer, clock.now());
+    const { result } = await usage.peek(reservation);
+    if (result.outcome !== 'reserved' && result.outcome !== 'stale')
+      throw refusedPayment(describeShortDeposit(reservation, result));
+    const terms = tokenTermsOf(facts, token, price, toSeconds(clock.now()));
+    return {
+      profile,
+      paymasterGas: mode.gas,
+      paymasterAndData: tokenStubData(facts, request.op, terms),
+    };
+  };
+}
+
+/** The least that the operation can cost: nothing is refused that could still pass. */
+const noLimits = {
+  callGasLimit: undefined,
+  verificationGasLimit: undefined,
+  preVerificationGas: undefined,
+} as const;

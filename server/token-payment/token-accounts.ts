@@ -1,0 +1,81 @@
+import { CallReverted } from '../../core/chain/chain.js';
+import type { Chains } from '../../core/chain/chains.js';
+import type { AccountId } from '../../core/policy/usage-store.js';
+import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
+import type { ServedChain, ServedTokenMode } from '../view/served-chain.js';
+
+/**
+ * Some contracts keep balances inside and pay for operations in token mode from one of them, which they name themselves.
+ * It never changes, so it is asked once per contract.
+ */
+export type TokenAccounts = {
+  /** The account that pays; undefined where the contract pays from its EntryPoint deposit alone. Throws UNAVAILABLE. */
+  payer(chain: ServedChain, mode: ServedTokenMode): AddressKey | undefined | Promise<AddressKey | undefined>;
+  /** Those of a chain that are known so far; the others are asked meanwhile, so that their balances are followed too. */
+  known(chain: ServedChain): readonly AccountId[];
+};
+
+const namesNobody = 'nobody';
+
+export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 'get'> }): TokenAccounts {
+  const payers = new Map<string, AddressKey | typeof namesNobody>();
+  const flights = new Map<string, Promise<AddressKey | undefined>>();
+
+  function ask(chain: ServedChain, mode: ServedTokenMode, name: string): Promise<AddressKey | undefined> {
+    const running = flights.get(name);
+    if (running !== undefined) return running;
+    const flight = read(chains, chain, mode)
+      .then((payer) => {
+        payers.set(name, payer ?? namesNobody);
+        return payer;
+      })
+      .finally(() => flights.delete(name));
+    flights.set(name, flight);
+    return flight;
+  }
+
+  const nameOf = ({ chainId }: ServedChain, { contractKey }: ServedTokenMode): string =>
+    `${chainId} ${contractKey}`;
+
+  return {
+    payer(chain, mode) {
+      if (mode.codec.tokenAccountCall === undefined) return undefined;
+      const name = nameOf(chain, mode);
+      const payer = payers.get(name);
+      if (payer === undefined) return ask(chain, mode, name);
+      return payer === namesNobody ? undefined : payer;
+    },
+
+    known(chain) {
+      const accounts = new Map<string, AccountId>();
+      for (const { token: mode } of chain.profiles.values()) {
+        if (mode?.codec.tokenAccountCall === undefined) continue;
+        const name = nameOf(chain, mode);
+        const payer = payers.get(name);
+        // Asked again next time when the node does not answer.
+        if (payer === undefined) ask(chain, mode, name).catch(() => {});
+        else if (payer !== namesNobody)
+          accounts.set(name, { contract: mode.contractKey, fundingAddress: payer });
+      }
+      return [...accounts.values()];
+    },
+  };
+}
+
+async function read(
+  chains: Pick<Chains, 'get'>,
+  { config }: ServedChain,
+  { codec, contract }: ServedTokenMode,
+): Promise<AddressKey | undefined> {
+  if (codec.tokenAccountCall === undefined) return undefined;
+  try {
+    const answer = await chains.get(config).call({ to: contract, data: codec.tokenAccountCall });
+    if (!/^0x0{24}[0-9a-f]{40}$/.test(answer)) return undefined;
+    const payer = toAddressKey(`0x${answer.slice(26)}`);
+    return payer === toAddressKey(zeroAddress) ? undefined : payer;
+  } catch (error) {
+    // The vendor's own contracts have no such view: they pay from their deposit.
+    if (error instanceof CallReverted) return undefined;
+    throw error;
+  }
+}
