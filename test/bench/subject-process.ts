@@ -1,9 +1,10 @@
 import { BenchProcess } from './child-process.js';
-/** As every server of ours is started (Makefile, image): a larger young generation, so that requests die in it. */
-const serverFlags = ['--max-semi-space-size=64'];
 import type { RequestShape } from './fixture.js';
 import type { LoadOrder, LoadResult } from './load.js';
 import type { SubjectReport } from './servers/subject.js';
+
+/** As every server of ours is started (Makefile, image): a larger young generation, so that requests die in it. */
+const serverFlags = ['--max-semi-space-size=64'];
 
 /** One window of load on one server. */
 export type Measurement = LoadResult & {
