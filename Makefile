@@ -20,6 +20,7 @@ run-kube: build ## The same on a local Kubernetes API: operator, dashboard and t
 	@exec hack/run-kube
 
 test: build ## Run every test that needs no second machine
+	@sh hack/components.sh
 	@$(NODE) test/run.mjs
 
 test-fast: build ## Run the tests that start no process (under two minutes)
