@@ -8,6 +8,7 @@ import { aChain, aPaymaster, anOrganisation } from './resources.js';
 export const someLayouts: LayoutFacts = {
   'vendor-1.1.0': { entryPointVersion: '0.6', token: { namesTreasury: false } },
   'vendor-2.x': { entryPointVersion: '0.7', token: { namesTreasury: false } },
+  'singleton-0.7': { entryPointVersion: '0.7', token: { namesTreasury: true } },
   'verifying-0.7': { entryPointVersion: '0.7', token: undefined },
 };
 

@@ -1,4 +1,3 @@
-import { createServer, type Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import { createGasEstimator } from '../../core/adapters/estimator/estimator.js';
@@ -12,22 +11,19 @@ import type { EstimateRequest, GasEstimator } from '../../core/userop/estimator.
 import type { EntryPointVersion } from '../../core/userop/user-operation.js';
 import { buildAccount, encodeWith } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
+import { createNodes, tooManyArguments } from './support/nodes.js';
 import { buildTerms, buildUserOp } from './support/user-op.js';
 
 const counter = new Interface(['function increment()']);
 const contract: Hex = `0x${'c0'.repeat(20)}`;
 
 let devChain: DevChain;
-let servers: Server[] = [];
+const nodes = createNodes(() => devChain.url);
+const proxy = nodes.proxy;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
-afterEach(async () => {
-  await Promise.all(
-    servers.map((server) => new Promise((resolve) => server.close(resolve).closeAllConnections())),
-  );
-  servers = [];
-});
+afterEach(() => nodes.stop());
 afterAll(() => devChain.stop());
 
 describe('a node without state overrides', () => {
@@ -159,41 +155,6 @@ test.each([
   if (want === undefined) expect(await estimate(estimatorOver(node))).toEqual(plenty);
   else expect(isDomainError(await failureOf(estimate(estimatorOver(node))), want)).toBe(true);
 });
-
-const tooManyArguments = { error: { code: -32602, message: 'too many arguments, want at most 2' } };
-
-type Reply =
-  | 'pass'
-  | { readonly params: readonly unknown[] }
-  | { readonly result: unknown }
-  | { readonly error: object };
-
-/** A node in front of the dev chain that answers by itself, changes the parameters, or passes the call on. */
-async function proxy(reply: (method: string, params: readonly unknown[]) => Reply): Promise<string> {
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-    request.on('end', () => {
-      const { method, params } = JSON.parse(body) as { method: string; params: unknown[] };
-      const answer = reply(method, params);
-      if (answer !== 'pass' && !('params' in answer)) {
-        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer }));
-        return;
-      }
-      const forwarded = answer === 'pass' ? params : answer.params;
-      void fetch(devChain.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: forwarded }),
-      }).then(async (result) => response.end(await result.text()));
-    });
-  });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
-  return `http://127.0.0.1:${address.port}`;
-}
 
 function estimatorOver(url: string, bundlerUrl?: string, clock: Clock = systemClock): GasEstimator {
   return createGasEstimator({

@@ -71,6 +71,15 @@ describe('a profile is left out, and the others served,', () => {
       },
       message: 'addresses.token must be absent',
     },
+    {
+      name: 'when its data names who receives the tokens, and nobody is named',
+      profile: {
+        layout: 'singleton-0.7',
+        entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+        addresses: { sponsorship: `0x${'1'.repeat(40)}`, token: `0x${'1'.repeat(40)}` },
+      },
+      message: 'options.treasury must be given with addresses.token',
+    },
     { name: 'when its version is given twice', profile: { version: '1.1.0' }, message: 'given twice' },
   ])('$name', ({ profile, message }) => {
     const profiles: ProfileSpec[] = [aProfile, { ...bad, ...profile }];

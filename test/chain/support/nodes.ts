@@ -1,0 +1,64 @@
+import { createServer, type Server } from 'node:http';
+
+/** What a node does with a call: passes it on, also with other parameters, or answers by itself. */
+export type Reply =
+  | 'pass'
+  | { readonly params: readonly unknown[] }
+  | { readonly result: unknown }
+  | { readonly error: object };
+
+export const tooManyArguments = { error: { code: -32602, message: 'too many arguments, want at most 2' } };
+
+type Decide = (method: string, params: readonly unknown[]) => Reply | Promise<Reply>;
+
+/** Nodes in front of the dev chain, each with limits or faults of its own. */
+export type Nodes = {
+  /** Its URL. */
+  proxy(reply: Decide): Promise<string>;
+  /** Ends all of them; more may be started after. */
+  stop(): Promise<void>;
+};
+
+export function createNodes(chainUrl: () => string): Nodes {
+  let servers: Server[] = [];
+
+  async function answer(reply: Decide, body: string): Promise<string> {
+    const { method, params } = JSON.parse(body) as { method: string; params: readonly unknown[] };
+    const decided = await reply(method, params);
+    if (decided !== 'pass' && !('params' in decided))
+      return JSON.stringify({ jsonrpc: '2.0', id: 1, ...decided });
+    const forwarded = decided === 'pass' ? params : decided.params;
+    const result = await fetch(chainUrl(), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: forwarded }),
+    });
+    return result.text();
+  }
+
+  return {
+    async proxy(reply) {
+      const server = createServer((request, response) => {
+        let body = '';
+        request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        request.on('end', () => {
+          answer(reply, body).then(
+            (text) => response.end(text),
+            () => response.destroy(),
+          );
+        });
+      });
+      servers.push(server);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+      return `http://127.0.0.1:${address.port}`;
+    },
+    async stop() {
+      await Promise.all(
+        servers.map((server) => new Promise((resolve) => server.close(resolve).closeAllConnections())),
+      );
+      servers = [];
+    },
+  };
+}
