@@ -15,6 +15,7 @@ import type { Clock } from '../core/units/time.js';
 import { createAbiReader } from './abi-reader.js';
 import { createCache } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
+import { createPriceFacts } from './facts/price-facts.js';
 import { createChainReconciler } from './reconcilers/chain.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
 import { createConnectionSecretWriter } from './reconcilers/connection-secret.js';
@@ -47,6 +48,8 @@ export type OperatorDeps = {
   readonly events?: EventRecorder;
   /** What the dashboard is granted in each organisation's namespace. Default: it needs no grants. */
   readonly tenantAccess?: TenantAccess;
+  /** Directory of the header files that HTTP price sources name. */
+  readonly priceHeadersDirectory?: string;
   /** Default: this process is alone. */
   readonly leader?: Leader;
   /** Told once when leadership is lost: writing has stopped, and the process should end. */
@@ -95,6 +98,14 @@ export function createOperator(deps: OperatorDeps): Operator {
       roots.add({ paymasters, chains: isChainChanged ? [String(chainId)] : [], organisations: [] });
     },
   });
+  const prices = createPriceFacts({
+    chains: deps.chains,
+    headersDirectory: deps.priceHeadersDirectory,
+    clock,
+    timers,
+    log,
+    onChange: (chainId) => roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] }),
+  });
   const roots = createRoots({
     reconcilers: {
       paymasters: createPaymasterReconciler({
@@ -111,7 +122,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         webhookRules,
         clock,
       }),
-      chains: createChainReconciler({ cache, configs, statuses, facts, signers, layouts, clock }),
+      chains: createChainReconciler({ cache, configs, statuses, facts, prices, signers, layouts, clock }),
       organisations: createOrganisationReconciler({
         cache,
         statuses,
@@ -180,7 +191,7 @@ export function createOperator(deps: OperatorDeps): Operator {
       stopping.resolve();
       cancelSweep?.();
       cache.stop();
-      await Promise.all([facts.stop(), roots.stop(), sweeping]);
+      await Promise.all([facts.stop(), prices.stop(), roots.stop(), sweeping]);
       await leader.stop();
     })();
     return stopped;

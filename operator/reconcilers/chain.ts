@@ -14,6 +14,7 @@ import type { ChainStatus } from '../../core/resources/chain.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
+import type { PriceFacts } from '../facts/price-facts.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
@@ -27,6 +28,7 @@ export type ChainReconcilerDeps = {
   readonly configs: Pick<ConfigStore, 'getChain' | 'putChain' | 'deleteChain'>;
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
+  readonly prices: PriceFacts;
   readonly signers: Signers;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly clock: Clock;
@@ -40,6 +42,7 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
     const feeTokens = deps.cache.feeTokensOn(chainId);
     if (chain === undefined) {
       deps.facts.removeChain(chainId);
+      deps.prices.removeChain(chainId);
       await deps.configs.deleteChain(chainId);
       await writeFeeTokens(deps, feeTokens, undefined);
       return done;
@@ -48,6 +51,7 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
     const compiled = compileChain({ chain, feeTokens, layouts: deps.layouts, previous: previous?.config });
     const programmed = await store(deps, compiled);
     deps.facts.setChain(compiled.config);
+    deps.prices.setChain(compiled.config);
     await runAll([
       () => writeChain(deps, chain, compiled, programmed),
       ...others.map((loser) => () => writeLoser(deps, loser, chain)),

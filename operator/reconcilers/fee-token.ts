@@ -3,18 +3,21 @@ import { summarise } from '../../core/config/summary.js';
 import { finding } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
 import type { FeeToken } from '../../core/resources/fee-token.js';
+import type { PriceFacts } from '../facts/price-facts.js';
+import { priceFinding } from './price-finding.js';
+import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
 /** Statuses of the FeeTokens of a chain; `chain` is undefined when nobody offers it. */
 export async function writeFeeTokens(
-  { statuses }: { readonly statuses: StatusWriter },
+  { statuses, prices }: { readonly statuses: StatusWriter; readonly prices: Pick<PriceFacts, 'answer'> },
   feeTokens: readonly FeeToken[],
   chain: { readonly compiled: CompiledChain; readonly programmed: Finding } | undefined,
 ): Promise<void> {
   await runAll(
     feeTokens.map((feeToken) => async () => {
-      const own = chain === undefined ? withoutChain(feeToken) : onChain(feeToken, chain);
+      const own = chain === undefined ? withoutChain(feeToken) : onChain(feeToken, chain, prices);
       await statuses.write('FeeToken', feeToken, [...own, summarise(own)], {});
     }),
   );
@@ -32,13 +35,15 @@ function withoutChain({ spec }: FeeToken): readonly Finding[] {
 function onChain(
   feeToken: FeeToken,
   { compiled, programmed }: { readonly compiled: CompiledChain; readonly programmed: Finding },
+  prices: Pick<PriceFacts, 'answer'>,
 ): readonly Finding[] {
   const accepted =
     compiled.feeTokens.find(({ object }) => object === feeToken)?.accepted ?? finding('Accepted', 'Accepted');
-  const isStored = accepted.status === 'True';
-  return [
-    accepted,
-    finding('ResolvedRefs', 'ResolvedRefs'),
-    isStored ? programmed : finding('Programmed', 'NotAccepted', accepted.message),
-  ];
+  const resolved = finding('ResolvedRefs', 'ResolvedRefs');
+  // Only what is served is asked about.
+  if (accepted.status !== 'True')
+    return [accepted, resolved, finding('Programmed', 'NotAccepted', accepted.message)];
+  const { status, metadata } = feeToken;
+  const price = recall(priceFinding(prices.answer(feeToken.spec)), status?.conditions, metadata.generation);
+  return [accepted, resolved, programmed, price];
 }

@@ -1,3 +1,4 @@
+import { AbiCoder } from 'ethers';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
@@ -5,7 +6,7 @@ import { DomainError } from '../../core/errors.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Address } from '../../core/units/address.js';
-import { bytesToHex } from '../../core/units/hex.js';
+import { bytesToHex, isHexBytes } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
 import { probeOperation, probeTerms } from '../../operator/facts/probe-operation.js';
 
@@ -20,6 +21,10 @@ export type ChainState = {
   hashesLikeUs: boolean;
   /** Wei of each funding wallet, lowercase; others have 1 ether. */
   readonly deposits: Map<string, bigint>;
+  /** What the fee token of `aFeeToken` says of itself. */
+  token: { decimals: number; symbol: string };
+  /** Answers of price feeds with 8 decimals, by lowercase address. */
+  readonly feeds: Map<string, { readonly answer: bigint; readonly updatedAt: number }>;
 };
 
 const profile: ProfileConfig = {
@@ -43,11 +48,24 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     signer: signerAddress,
     hashesLikeUs: true,
     deposits: new Map(),
+    token: { decimals: 6, symbol: 'USD' },
+    feeds: new Map(),
   };
   const { sponsorship } = layouts['vendor-1.1.0'];
 
   function reached(): void {
     if (!state.isReachable) throw new DomainError('UNAVAILABLE', 'the node does not answer');
+  }
+
+  /** `decimals()`, `symbol()` and `latestRoundData()`; feeds have no description. */
+  function answerPricing(to: string, data: Hex): Hex | undefined {
+    const feed = state.feeds.get(to.toLowerCase());
+    if (data === '0x313ce567') return abi('uint8', feed === undefined ? state.token.decimals : 8);
+    if (data === '0x95d89b41') return abi('string', state.token.symbol);
+    if (data === '0x7284e416') return '0x';
+    if (data !== '0xfeaf968c' || feed === undefined) return undefined;
+    const words = [1n, feed.answer, 0n, BigInt(feed.updatedAt), 1n];
+    return `0x${words.map((value) => word(`0x${value.toString(16)}`).slice(2)).join('')}`;
   }
 
   function answer(data: Hex): Hex {
@@ -73,9 +91,9 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
       reached();
       return state.withoutCode.has(address.toLowerCase()) ? '0x' : '0xfe';
     },
-    call: async ({ data }) => {
+    call: async ({ to, data }) => {
       reached();
-      return answer(data);
+      return answerPricing(to, data) ?? answer(data);
     },
     block: unasked,
     balance: unasked,
@@ -86,6 +104,12 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     stop: () => Promise.resolve(),
   };
   return { state, chains: { get: () => chain } };
+}
+
+function abi(type: string, value: unknown): Hex {
+  const encoded = AbiCoder.defaultAbiCoder().encode([type], [value]);
+  if (!isHexBytes(encoded)) throw new Error('not hex');
+  return encoded;
 }
 
 function word(value: string): Hex {

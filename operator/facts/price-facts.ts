@@ -1,0 +1,66 @@
+import { createPrices } from '../../core/adapters/price/prices.js';
+import type { Chains } from '../../core/chain/chains.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
+import type { Logger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import type { PriceAnswer } from '../../core/pricing/price-source.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Timers } from '../runtime/timers.js';
+
+/** Whether fee tokens have prices, as far as this process can tell: the rpc role quotes by its own look at the sources. */
+export type PriceFacts = {
+  /** Replaces what is looked at on a chain; tokens that are new are asked about at once. */
+  setChain(chain: PricedChain): void;
+  removeChain(chainId: number): void;
+  /** The last answer; undefined while the token was not asked about yet. */
+  answer(token: FeeTokenSpec): PriceAnswer | undefined;
+  /** Resolves when no read is under way; may be called twice. */
+  stop(): Promise<void>;
+};
+
+export type PricedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens'>;
+
+export type PriceFactsDeps = {
+  readonly chains: Pick<Chains, 'get'>;
+  /** Directory of the header files that HTTP sources name. */
+  readonly headersDirectory: string | undefined;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+  /** Told when a token of the chain became usable or not, or not for another reason. */
+  readonly onChange: (chainId: number) => void;
+};
+
+/** Conditions need no fresh figures: a third of what a quote is worth to the sources. */
+const refreshMs = 30_000;
+
+export function createPriceFacts(deps: PriceFactsDeps): PriceFacts {
+  const { chains, headersDirectory, clock, timers, log, onChange } = deps;
+  const asked = new Map<number, PricedChain>();
+  const prices = createPrices({
+    chains,
+    chainConfigs: () => asked.values(),
+    clock,
+    log,
+    timers,
+    // Rates and ages are metrics of the rpc role; with a second set nobody would know which one counts.
+    metrics: noMetrics,
+    timing: { refreshMs, cacheMs: refreshMs },
+    onChange: ({ chainId }) => onChange(chainId),
+    ...(headersDirectory === undefined ? {} : { headersDirectory }),
+  });
+
+  return {
+    setChain({ chainId, rpc, feeTokens }) {
+      asked.set(chainId, { chainId, rpc, feeTokens });
+      prices.start();
+      for (const token of feeTokens)
+        // It never rejects, and `stop` waits for it.
+        if (prices.last(token) === undefined) void prices.get(token);
+    },
+    removeChain: (chainId) => void asked.delete(chainId),
+    answer: (token) => prices.last(token),
+    stop: () => prices.stop(),
+  };
+}

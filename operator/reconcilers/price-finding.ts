@@ -1,0 +1,55 @@
+import { unreachable } from '../../core/errors.js';
+import type { PriceAnswer, PriceFault, PriceRefusal } from '../../core/pricing/price-source.js';
+import { finding } from '../../core/resources/conditions.js';
+import type { ConditionReason, Finding } from '../../core/resources/conditions.js';
+
+const reasons = {
+  STALE: 'Stale',
+  DEVIATION: 'Deviation',
+  TOO_FEW: 'TooFewSources',
+  DECIMALS_MISMATCH: 'DecimalsMismatch',
+  SYMBOL_MISMATCH: 'SymbolMismatch',
+  UNREACHABLE: 'Unreachable',
+  REVERTED: 'Reverted',
+  MALFORMED: 'Malformed',
+  OUT_OF_RANGE: 'OutOfRange',
+  INCOMPLETE: 'Incomplete',
+} as const satisfies Record<PriceFault, ConditionReason<'PriceUsable'>>;
+
+/** Whether a fee token can be quoted. Names sources and limits; rates and ages move all the time and are metrics. */
+export function priceFinding(answer: PriceAnswer | undefined): Finding {
+  if (answer === undefined) return finding('PriceUsable', 'Unknown');
+  if (answer.ok) return finding('PriceUsable', 'Usable');
+  return finding('PriceUsable', reasons[answer.refusal.reason], `${capitalised(sentence(answer.refusal))}.`);
+}
+
+/** What is wrong and what to do, without figures that change by themselves. */
+function sentence(refusal: PriceRefusal): string {
+  const { source } = refusal;
+  switch (refusal.reason) {
+    case 'STALE':
+      return `${source} is older than ${refusal.maxAgeSeconds} s: check the source, or raise its maximum age`;
+    case 'DEVIATION':
+      return `${refusal.lowest.source} and ${refusal.highest.source} are more than ${refusal.maxDeviationPercent} % apart: find out which one is wrong`;
+    case 'TOO_FEW':
+      return `${refusal.needed} sources are needed, and these give no price: ${refusal.faults.map(sentence).join('; ')}`;
+    case 'DECIMALS_MISMATCH':
+      return `${source} has ${refusal.found} decimals: mend spec.decimals, which says ${refusal.declared}`;
+    case 'SYMBOL_MISMATCH':
+      return `${source} calls itself "${refusal.found}": mend spec.symbol, which says "${refusal.declared}"`;
+    case 'OUT_OF_RANGE':
+      return `${source} answers what is not a plausible price: check what it quotes`;
+    case 'INCOMPLETE':
+      return `${source} has no answer in its newest round: wait, or name another feed`;
+    case 'UNREACHABLE':
+    case 'REVERTED':
+    case 'MALFORMED':
+      return `${source} ${refusal.detail}`;
+    default:
+      return unreachable(refusal);
+  }
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

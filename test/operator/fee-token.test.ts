@@ -1,0 +1,149 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { PriceSpec } from '../../core/resources/fee-token.js';
+import { findCondition } from '../../core/resources/conditions.js';
+import { aFeeToken } from '../build/resources.js';
+import { conditionOf, startWorld, type World } from './world.js';
+
+const nativeFeed = '0x00000000000000000000000000000000000000F1';
+const fixed = { static: { rate: '3000000000' } };
+const feed = { chainlink: { nativeFeed, maxAgeSeconds: 3_600 } };
+
+let world: World;
+afterEach(() => world.close());
+
+async function startWith(price: PriceSpec, prepare: (started: World) => void = () => {}): Promise<void> {
+  world = await startWorld();
+  setFeed(300_000_000_000n);
+  prepare(world);
+  await world.apply(aFeeToken({ price }));
+}
+
+function setFeed(answer: bigint, ageSeconds = 0): void {
+  const updatedAt = Math.floor(world.time.clock.now() / 1000) - ageSeconds;
+  world.chain.feeds.set(nativeFeed.toLowerCase(), { answer, updatedAt });
+}
+
+async function conditions(): Promise<string> {
+  const token = await world.get('FeeToken', 'dev-usd');
+  return `PriceUsable ${conditionOf(token, 'PriceUsable')}, Ready ${conditionOf(token, 'Ready')}`;
+}
+
+const becomes = (want: string) => world.until(`it is ${want}`, async () => (await conditions()) === want);
+const message = async () =>
+  findCondition((await world.get('FeeToken', 'dev-usd')).status?.conditions, 'PriceUsable')?.message;
+
+const usable = 'PriceUsable True/Usable, Ready True/Ready';
+
+describe('the price of a FeeToken', () => {
+  test('is usable when its source answers and the token is as described', async () => {
+    await startWith(feed);
+    await becomes(usable);
+  });
+
+  test.each<{
+    name: string;
+    price: PriceSpec;
+    prepare: (started: World) => void;
+    reason: string;
+    says: string;
+  }>([
+    {
+      name: 'other decimals',
+      price: fixed,
+      prepare: ({ chain }) => void (chain.token = { decimals: 8, symbol: 'USD' }),
+      reason: 'DecimalsMismatch',
+      says: 'Token 0x00000000000000000000000000000000000000D1 has 8 decimals: mend spec.decimals, which says 6.',
+    },
+    {
+      name: 'another symbol',
+      price: fixed,
+      prepare: ({ chain }) => void (chain.token = { decimals: 6, symbol: 'EUR' }),
+      reason: 'SymbolMismatch',
+      says: 'Token 0x00000000000000000000000000000000000000D1 calls itself "EUR": mend spec.symbol, which says "USD".',
+    },
+    {
+      name: 'a stale feed',
+      price: feed,
+      prepare: () => setFeed(1n, 3_600),
+      reason: 'Stale',
+      says: `Chainlink ${nativeFeed} is older than 3600 s: check the source, or raise its maximum age.`,
+    },
+    {
+      name: 'a feed that answers nonsense',
+      price: feed,
+      prepare: () => setFeed(0n),
+      reason: 'OutOfRange',
+      says: `Chainlink ${nativeFeed} answers what is not a plausible price: check what it quotes.`,
+    },
+    {
+      name: 'sources that are apart',
+      price: { combine: { sources: [feed, { static: { rate: '3100000000' } }], maxDeviationPercent: 1 } },
+      prepare: () => {},
+      reason: 'Deviation',
+      says: `Chainlink ${nativeFeed} and static are more than 1 % apart: find out which one is wrong.`,
+    },
+    {
+      name: 'too few sources',
+      price: { combine: { sources: [feed, fixed], minSources: 2 } },
+      prepare: () => setFeed(1n, 9_999),
+      reason: 'TooFewSources',
+      says: `2 sources are needed, and these give no price: chainlink ${nativeFeed} is older than 3600 s: check the source, or raise its maximum age.`,
+    },
+  ])('says what is wrong with $name, and is not ready', async ({ price, prepare, reason, says }) => {
+    await startWith(price, prepare);
+    await becomes(`PriceUsable False/${reason}, Ready False/PriceNotUsable`);
+    expect(await message()).toBe(says);
+  });
+
+  test('follows its source: a feed that stops is stale, and usable again when it goes on', async () => {
+    await startWith(feed);
+    await becomes(usable);
+    // Nobody updates the feed, and time passes.
+    world.time.advance(3_600_000);
+    await becomes('PriceUsable False/Stale, Ready False/PriceNotUsable');
+    setFeed(300_000_000_000n);
+    await becomes(usable);
+  });
+
+  test('survives a chain that is away for less than a minute, and says so when it stays away', async () => {
+    await startWith(feed);
+    await becomes(usable);
+    const { resourceVersion } = (await world.get('FeeToken', 'dev-usd')).metadata;
+    world.chain.isReachable = false;
+    world.time.advance(30_000);
+    world.chain.isReachable = true;
+    await world.settle();
+    expect((await world.get('FeeToken', 'dev-usd')).metadata.resourceVersion).toBe(resourceVersion);
+
+    world.chain.isReachable = false;
+    await becomes('PriceUsable False/Unreachable, Ready False/PriceNotUsable');
+  });
+
+  test('never stands in the status: rates and ages change, the status does not', async () => {
+    await startWith(feed);
+    await becomes(usable);
+    const before = await world.get('FeeToken', 'dev-usd');
+    for (const answer of [310_000_000_000n, 290_000_000_000n, 305_000_000_000n]) {
+      setFeed(answer, 60);
+      await world.settle();
+    }
+    expect(await world.get('FeeToken', 'dev-usd')).toEqual(before);
+    expect(JSON.stringify(before.status)).not.toMatch(/\d{8}/);
+  });
+
+  test('is remembered over a restart until the source was asked again', async () => {
+    await startWith(feed);
+    await becomes(usable);
+    const before = await world.get('FeeToken', 'dev-usd');
+    await world.restart();
+    await world.settle();
+    expect(await world.get('FeeToken', 'dev-usd')).toEqual(before);
+  });
+
+  test('is not asked for a token that is not served', async () => {
+    world = await startWorld({ isEmpty: true });
+    await world.apply(aFeeToken({ price: feed }));
+    await world.settle();
+    expect(await conditions()).toBe('PriceUsable absent, Ready False/NotResolved');
+  });
+});
