@@ -103,21 +103,12 @@ export class ChainFollower {
     if (isFresh && due.length === 0 && !rewound) return idle;
 
     // Gather: what was mined, who had promised it, what the accounts hold.
-    const mined = await this.#scanner.operations(
-      source.chain,
-      watched(source.contracts),
-      from,
-      target.number,
-    );
+    const wanted = watched(source.contracts, known);
+    const mined = await this.#scanner.operations(source.chain, wanted, from, target.number);
     const fresh = mined.filter((operation) => !this.#history.isSettled(operation));
     const confirmed = await this.#settle(source, fresh);
     const above = Math.max(from, target.number + 1);
-    const recent = await this.#scanner.operations(
-      source.chain,
-      watched(source.contracts),
-      above,
-      head.number,
-    );
+    const recent = await this.#scanner.operations(source.chain, wanted, above, head.number);
     const unsettled = await this.#settle(source, recent);
     const released = [...confirmed.released, ...expired(due, mined, passedTime)];
     const orphaned = orphanedNeeds(this.#history.orphansWithout(mined));
@@ -158,6 +149,12 @@ export class ChainFollower {
     const name = accountName(account);
     const known = (await usage.accounts(chainId)).find((other) => accountName(other) === name);
     if (known?.balance !== undefined) return;
+    // The first step begins at the head: what is promised before it could be mined before it, and be seen by nobody.
+    if ((await usage.cursor(chainId)) === undefined)
+      throw new DomainError('UNAVAILABLE', `chain ${chainId} was not followed yet`, {
+        reason: 'DEPOSIT_UNKNOWN',
+        retryAfterSeconds: 1,
+      });
     const source = await this.#source();
     const readAt = clock.now();
     const head = await blockAt(source, 'latest');

@@ -1,6 +1,7 @@
 import { CallReverted, type Block, type Chain } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
 import type { ChargeEvent } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { AccountId } from '../../core/policy/usage-store.js';
@@ -57,10 +58,24 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
   return contracts;
 }
 
-export function watched(contracts: ReadonlyMap<AddressKey, WatchedContract>): Watched {
-  const entryPoints = new Set(Array.from(contracts.values(), ({ entryPoint }) => entryPoint));
-  return { entryPoints: [...entryPoints], contracts: [...contracts.keys()] };
+/**
+ * What to look for: the contracts of today's profiles, and those that were promised on before. A profile that is taken
+ * away or moved to another contract takes back no signature: what is mined with it still counts.
+ */
+export function watched(
+  contracts: ReadonlyMap<AddressKey, WatchedContract>,
+  known: readonly AccountId[],
+): Watched {
+  const former = known.filter(({ contract }) => !contracts.has(contract));
+  const places = new Set(Array.from(contracts.values(), ({ entryPoint }) => entryPoint));
+  if (former.length > 0) for (const entryPoint of canonical) places.add(entryPoint);
+  return {
+    entryPoints: [...places],
+    contracts: [...contracts.keys(), ...new Set(former.map(({ contract }) => contract))],
+  };
 }
+
+const canonical = Object.values(entryPoints).map(toAddressKey);
 
 export async function blockAt({ chain, chainId }: Source, tag: 'latest' | number): Promise<Block> {
   const block = await chain.block(tag);

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { chainId, contract, seconds } from '../conformance/usage-requests.js';
+import { chainId, contract, funding, seconds } from '../conformance/usage-requests.js';
 import { silentLogger } from '../../core/log.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
-import { FakeChain } from '../fakes/chain.js';
+import { FakeChain, walletOf } from '../fakes/chain.js';
 import { aChainConfig, aFollowed, anOperation, aPromise, otherFunding, type Followed } from './followed.js';
 
 let it: Followed;
@@ -61,4 +61,24 @@ test('a node of another chain is not followed', async () => {
     mismatch,
   );
   expect(await it.usage.cursor(chainId)).toEqual(before);
+});
+
+test('nothing may be promised before the first step: it begins at the head and would not see what was mined', async () => {
+  const chain = new FakeChain({ chainId: 7, time: seconds(0) });
+  chain.mine({ transfers: [[walletOf(contract, funding), 1000n]] });
+  const follower = new ChainFollower({
+    usage: it.usage,
+    chainId: 7,
+    current: () => ({ config: aChainConfig({ chainId: 7, confirmations: 0 }), chain }),
+    fundingAccounts: () => [],
+    clock: it.clock,
+    log: silentLogger,
+  });
+  const account = { contract, fundingAddress: funding };
+  const unknown = { code: 'UNAVAILABLE', details: { reason: 'DEPOSIT_UNKNOWN' } };
+  await expect(follower.ensureAccount(account)).rejects.toMatchObject(unknown);
+  expect(await it.usage.accounts(7)).toEqual([]);
+  await follower.round();
+  await follower.ensureAccount(account);
+  expect(await it.usage.accounts(7)).toContainEqual(expect.objectContaining(account));
 });

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import {
   aHash,
   aKey,
@@ -91,6 +93,21 @@ describe('settling', () => {
     const next = it.create();
     expect(await next.round()).toMatchObject({ settled: 1 });
     expect((await it.usage.cursor(chainId))?.blockNumber).toBe(it.chain.height - 2);
+  });
+
+  test.each([
+    { name: 'moved to another contract', profiles: [{ sponsorship: parseAddress(anAddress(0xc1)) }] },
+    { name: 'taken away', profiles: [] },
+  ])('an operation on a contract whose profile was $name since still counts', async ({ profiles }) => {
+    const promisedIn = toAddressKey(entryPoints['0.6']);
+    expect(await it.usage.reserve(aPromise(100, { key: { entryPoint: promisedIn } }))).toEqual(reserved);
+    const config = aChainConfig();
+    const [profile] = config.profiles;
+    it.reconfigure({ ...config, profiles: profiles.map((change) => ({ ...profile!, ...change })) });
+    it.chain.mine({ operations: [anOperation(40, { entryPoint: promisedIn })] });
+    it.pass(100);
+    await it.follower.round();
+    expect(await usedOf(it)).toEqual([1, 40]);
   });
 
   test('a node that refuses wide ranges is asked for narrower ones', async () => {
