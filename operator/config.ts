@@ -19,6 +19,8 @@ export type OperatorConfig = {
   readonly keyDirectory: string;
   readonly signerDirectory: string;
   readonly chainUrlDirectory: string;
+  /** Header files of HTTP price sources; absent: such a source has no price. */
+  readonly priceHeadersDirectory?: string;
   /** Origin and path before `/api/v1`, as written into connection Secrets. */
   readonly publicRpcUrl: string;
   /** What the dashboard's ServiceAccount is given in each organisation's namespace; absent: no grants. */
@@ -36,6 +38,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
       'PAYMASTER_DASHBOARD_SERVICE_ACCOUNT',
       'set together with PAYMASTER_TENANT_CLUSTER_ROLE',
     );
+  const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
     port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
@@ -47,6 +50,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
     signerDirectory: settings.text('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
     chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
+    ...(priceHeadersDirectory === undefined ? {} : { priceHeadersDirectory }),
     publicRpcUrl: settings.httpUrl('PAYMASTER_PUBLIC_RPC_URL', 'where wallets reach the JSON-RPC server'),
     ...(clusterRole === undefined || serviceAccount === undefined
       ? {}

@@ -87,6 +87,9 @@ async function startParts(
     log,
     metrics,
     webhookRules: config.webhookRules,
+    ...(config.priceHeadersDirectory === undefined
+      ? {}
+      : { priceHeadersDirectory: config.priceHeadersDirectory }),
     events,
     ...(config.tenantAccess === undefined
       ? {}

@@ -22,6 +22,8 @@ export type ServerConfig = {
   /** Needed by the rpc role. */
   readonly signerDirectory?: string;
   readonly chainUrlDirectory?: string;
+  /** Header files of HTTP price sources; absent: such a source has no price. */
+  readonly priceHeadersDirectory?: string;
   /** Where what is served is kept, so that a restarted replica serves while the API server is away; absent: nowhere. */
   readonly snapshotDirectory?: string;
   readonly maxStalenessMs: number;
@@ -38,6 +40,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     isRpc ? settings.text(name, what) : settings.optional(name);
   const signerDirectory = directory('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys');
   const chainUrlDirectory = directory('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs');
+  const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   const snapshotDirectory = settings.optional('PAYMASTER_SNAPSHOT_DIR');
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
@@ -51,6 +54,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
     ...(signerDirectory === undefined ? {} : { signerDirectory }),
     ...(chainUrlDirectory === undefined ? {} : { chainUrlDirectory }),
+    ...(priceHeadersDirectory === undefined ? {} : { priceHeadersDirectory }),
     ...(snapshotDirectory === undefined ? {} : { snapshotDirectory }),
     maxStalenessMs:
       settings.integer('PAYMASTER_MAX_STALENESS_SECONDS', { min: 60, max: 604_800 }, 21_600) * 1000,

@@ -104,6 +104,9 @@ async function startParts(
     signers,
     webhooks,
     trustedProxies: config.trustedProxies,
+    ...(config.priceHeadersDirectory === undefined
+      ? {}
+      : { priceHeadersDirectory: config.priceHeadersDirectory }),
     goodbyeMs,
     maxStalenessMs: config.maxStalenessMs,
     ...(isDashboard ? { dashboard: await dashboardDeps() } : {}),

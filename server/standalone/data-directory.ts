@@ -13,6 +13,8 @@ export type DataDirectory = {
   readonly signerDirectory: string;
   /** Files with chain URLs, as `Chain.spec.rpc.file` names them. */
   readonly urlDirectory: string;
+  /** Files with request headers, as `headersFile` of HTTP price sources names them. */
+  readonly priceHeadersDirectory: string;
   readonly secretDirectory: string;
   readonly chainStateFile: string;
 };
@@ -26,10 +28,17 @@ export function openDataDirectory(path: string): DataDirectory {
     connectionFile: join(path, 'connection.json'),
     signerDirectory: join(path, 'signers'),
     urlDirectory: join(path, 'chains'),
+    priceHeadersDirectory: join(path, 'price-headers'),
     secretDirectory: join(path, 'secrets'),
     chainStateFile: join(path, 'chain-state.json'),
   };
-  for (const each of [path, directory.signerDirectory, directory.urlDirectory, directory.secretDirectory]) {
+  for (const each of [
+    path,
+    directory.signerDirectory,
+    directory.urlDirectory,
+    directory.priceHeadersDirectory,
+    directory.secretDirectory,
+  ]) {
     mkdirSync(each, { recursive: true, mode: 0o700 });
     chmodSync(each, 0o700);
   }

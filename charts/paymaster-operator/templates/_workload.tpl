@@ -105,6 +105,7 @@ spec:
             {{- if ne .component "dashboard" }}
             - { name: signers, mountPath: /etc/paymaster/signers, readOnly: true }
             - { name: chain-urls, mountPath: /etc/paymaster/chains, readOnly: true }
+            - { name: price-headers, mountPath: /etc/paymaster/price-headers, readOnly: true }
             {{- end }}
             {{- if eq .component "rpc" }}
             - { name: snapshots, mountPath: /var/lib/paymaster }
@@ -128,6 +129,8 @@ spec:
           secret: { secretName: {{ $root.Values.signers.secretName }}, defaultMode: 0440, optional: true }
         - name: chain-urls
           secret: { secretName: {{ $root.Values.chainUrls.secretName }}, defaultMode: 0440, optional: true }
+        - name: price-headers
+          secret: { secretName: {{ $root.Values.priceHeaders.secretName }}, defaultMode: 0440, optional: true }
         {{- end }}
         {{- if eq .component "rpc" }}
         # Survives a restart of the container, so that it serves while the API server is away.
@@ -152,6 +155,7 @@ spec:
 {{- if ne .component "dashboard" }}
 - { name: PAYMASTER_SIGNER_DIR, value: /etc/paymaster/signers }
 - { name: PAYMASTER_CHAIN_URL_DIR, value: /etc/paymaster/chains }
+- { name: PAYMASTER_PRICE_HEADERS_DIR, value: /etc/paymaster/price-headers }
 {{- end }}
 - { name: PAYMASTER_WEBHOOK_ALLOW_HTTP, value: {{ .root.Values.webhooks.allowHttp | quote }} }
 - { name: PAYMASTER_WEBHOOK_ALLOW_LOOPBACK, value: {{ .root.Values.webhooks.allowLoopback | quote }} }
