@@ -367,10 +367,12 @@ const pause = (seconds: number): Promise<void> =>
 async function loseLeader({ tools, report }: World): Promise<void> {
   report.section("The operator's leader is killed");
   await report.step('another one leads', async () => {
-    const before = await leaseHolder(tools);
-    const pods = await podsOf(tools, 'operator');
-    const leader = pods.find((pod) => before.startsWith(pod));
-    if (leader === undefined) throw new Error(`no pod is the holder "${before}": ${pods.join(', ')}`);
+    // The drain before may have moved it: a pod that is there must hold the lease first.
+    const { before, leader } = await awaited('a pod of the operator leads', 60_000, async () => {
+      const holder = await leaseHolder(tools);
+      const pod = (await podsOf(tools, 'operator')).find((name) => holder.startsWith(`${name}_`));
+      return pod === undefined ? undefined : { before: holder, leader: pod };
+    });
     const startedAt = performance.now();
     await tools.kubectl(['delete', 'pod', '-n', system, leader, '--grace-period=0', '--force']);
     const after = await awaited('the lease has another holder', 60_000, async () => {

@@ -124,7 +124,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
           if (!isStatus(error, 409, 404)) throw error;
         }
       }
-      const current = await read(timeoutMs);
+      const current = await read(timeoutMs, stopped.signal);
       if (current === undefined) return renewed(await create(timeoutMs), startedAt);
       observe(current);
       if (!isOurs(current) && !hasExpired(current)) return false;
@@ -175,13 +175,13 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       : { ...common, acquireTime: now, leaseTransitions: transitions + 1 };
   }
 
-  async function read(timeoutMs: number): Promise<Lease | undefined> {
+  async function read(timeoutMs: number, signal?: AbortSignal): Promise<Lease | undefined> {
     try {
       const call = {
         method: 'GET',
         path: `${collection}/${name}`,
         timeoutMs,
-        signal: stopped.signal,
+        ...(signal === undefined ? {} : { signal }),
       } as const;
       return (await transport.request(call)) as Lease;
     } catch (error) {
@@ -218,6 +218,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   async function release(): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       try {
+        // Not under the signal that ends the loop: it is aborted already.
         const current = await read(2_000);
         if (current === undefined || !isOurs(current)) return;
         const now = microTime(options.clock.now());

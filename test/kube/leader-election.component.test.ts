@@ -1,0 +1,69 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { createLeaderElection, type LeaderElection } from '../../core/adapters/kube/leader-election.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { systemClock } from '../../core/units/time.js';
+import { until } from '../support/until.js';
+import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
+
+// One Lease of a real API server and several candidates, with short times.
+
+const leaseMs = 4_000;
+let cluster: ControlPlane;
+const candidates: LeaderElection[] = [];
+beforeAll(async () => {
+  cluster = await startControlPlane();
+  cluster.kubectl(['create', 'namespace', 'system']);
+}, 120_000);
+afterEach(() => Promise.all(candidates.splice(0).map((candidate) => candidate.stop())));
+afterAll(() => cluster?.stop());
+
+function candidate(name: string, identity: string): LeaderElection {
+  const election = createLeaderElection({
+    transport: cluster.transport(),
+    namespace: 'system',
+    name,
+    identity,
+    log: silentLogger,
+    metrics: noMetrics,
+    clock: systemClock,
+    monotonic: () => performance.now(),
+    random: Math.random,
+    leaseMs,
+    renewDeadlineMs: 3_000,
+    retryMs: 200,
+  });
+  candidates.push(election);
+  election.start();
+  return election;
+}
+
+test('a leader stays leader by renewing, past the time that one renewal is good for', async () => {
+  const leader = candidate('renewed', 'one');
+  await leader.elected;
+  const electedAt = performance.now();
+  const standby = candidate('renewed', 'two');
+  await until(
+    'longer than the lease has passed',
+    () => performance.now() - electedAt > leaseMs + 1_000,
+    leaseMs + 5_000,
+  );
+  expect(leader.isLeader() && leader.mayWrite()).toBe(true);
+  expect(standby.isLeader()).toBe(false);
+}, 20_000);
+
+test('a leader that stops hands over before its lease would expire', async () => {
+  const leader = candidate('released', 'one');
+  await leader.elected;
+  const standby = candidate('released', 'two');
+  await until('the standby has seen the lease', () => lease('released').includes('one'));
+  await leader.stop();
+  const releasedAt = performance.now();
+  await standby.elected;
+  expect(performance.now() - releasedAt).toBeLessThan(leaseMs / 2);
+  expect(lease('released')).toContain('two');
+}, 20_000);
+
+function lease(name: string): string {
+  return cluster.kubectl(['get', 'lease', '-n', 'system', name, '-o=jsonpath={.spec.holderIdentity}']);
+}
