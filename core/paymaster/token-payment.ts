@@ -14,7 +14,7 @@ import { markupUnit, tokensFor } from './token-price.js';
  * - verificationGasLimit: hashing and copying some 500 bytes more; on 0.6 it counts three times.
  * - preVerificationGas: those 500 bytes as calldata, 80 of them not zero.
  */
-const approvalAllowance: GasLimits = {
+export const approvalAllowance: GasLimits = {
   callGasLimit: 60_000n,
   verificationGasLimit: 5_000n,
   preVerificationGas: 5_000n,
