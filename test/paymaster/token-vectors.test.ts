@@ -18,9 +18,9 @@ function codecOf(layout: LayoutId, vector: Vector): TokenCodec {
   return singleton.tokenCodec(vector.entryPointVersion, {
     gas: gasOf(vector),
     postOpGas: BigInt(String(vector.params['postOpGas'])),
-    validationGas: BigInt(String(vector.params['paymasterValidationGasLimit'])),
+    assumedGas: BigInt(String(vector.params['paymasterValidationGasLimit'])),
     minVerificationGasLimit: 0n,
-    ownGas: 0n,
+    validationGas: 0n,
   });
 }
 

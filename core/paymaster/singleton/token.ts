@@ -18,11 +18,10 @@ export type TokenFigures = {
   /** Gas charged for postOp and what follows it, since the contract is told the cost before postOp only. */
   readonly postOpGas: bigint;
   /** What the contract takes for its own validation when it works out the EntryPoint's fine on unused gas (0.7 only). */
-  readonly validationGas: bigint;
-  /** As in {@link TokenCodec}. */
+  readonly assumedGas: bigint;
+  /** These two as in {@link TokenCodec}. */
   readonly minVerificationGasLimit: bigint;
-  /** `validationGas` of {@link TokenCodec}. */
-  readonly ownGas: bigint;
+  readonly validationGas: bigint;
 };
 
 /**
@@ -54,7 +53,7 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
   return {
     gas: () => figures.gas,
     minVerificationGasLimit: figures.minVerificationGasLimit,
-    validationGas: figures.ownGas,
+    validationGas: figures.validationGas,
     namesTreasury: true,
     hash: (op, terms) => hashOf(format, op, unsigned(format, terms, figures), terms.chainId),
     encode: (_op, terms, signature) => {
@@ -97,9 +96,9 @@ const fixedSize = 118;
  * The contract rounds the charge down. Where one base unit is worth a gwei or more that could be felt, so one base unit is
  * asked on top, unless the profile asks for a constant fee anyway.
  */
-function constantFeeOf({ options, ...terms }: TokenTerms): bigint | undefined {
-  if (options.constantFee !== undefined) return options.constantFee;
-  return rateWithMarkup({ options, ...terms }) <= 1_000_000_000n ? 1n : undefined;
+function constantFeeOf(terms: TokenTerms): bigint | undefined {
+  const isCoarse = rateWithMarkup(terms) <= 1_000_000_000n;
+  return terms.options.constantFee ?? (isCoarse ? 1n : undefined);
 }
 
 /**
@@ -110,11 +109,11 @@ function maxTokenCharge(
   version: EntryPointVersion,
   op: FinalUserOperation,
   terms: TokenTerms,
-  { gas, postOpGas, validationGas }: TokenFigures,
+  { gas, postOpGas, assumedGas }: TokenFigures,
 ): bigint {
   assertTokenTerms(terms);
   const used = requiredGas(op, version, gas);
-  const fine = version === '0.7' ? expectedFine(op, gas, used + postOpGas, validationGas) : 0n;
+  const fine = version === '0.7' ? expectedFine(op, gas, used + postOpGas, assumedGas) : 0n;
   const tokens = tokensFor((used + fine + postOpGas) * op.maxFeePerGas, rateWithMarkup(terms), markupUnit);
   return tokens + (constantFeeOf(terms) ?? 0n);
 }
@@ -123,19 +122,15 @@ function expectedFine(
   op: FinalUserOperation,
   gas: PaymasterGas,
   actualGas: bigint,
-  validationGas: bigint,
+  assumedGas: bigint,
 ): bigint {
   const executionLimit = op.callGasLimit + gas.paymasterPostOpGasLimit;
-  const before = op.preVerificationGas + op.verificationGasLimit + validationGas;
+  const before = op.preVerificationGas + op.verificationGasLimit + assumedGas;
   const executionGas = actualGas > before ? actualGas - before : 0n;
   return executionLimit > executionGas ? (executionLimit - executionGas) / 10n : 0n;
 }
 
-function unsigned(
-  format: Format,
-  terms: TokenTerms,
-  { gas, postOpGas, validationGas }: TokenFigures,
-): Buffer {
+function unsigned(format: Format, terms: TokenTerms, { gas, postOpGas, assumedGas }: TokenFigures): Buffer {
   assertTokenTerms(terms);
   const { treasury, preFund, recipient } = terms.options;
   if (treasury === undefined) throw new RangeError('options.treasury must be given: the data names it');
@@ -153,7 +148,7 @@ function unsigned(
   writeHex(data, terms.token, at + 14);
   writeUint128(data, postOpGas, at + 34);
   writeUint256(data, rateWithMarkup(terms), at + 50);
-  writeUint128(data, validationGas, at + 82);
+  writeUint128(data, assumedGas, at + 82);
   writeHex(data, treasury, at + 98);
   return Buffer.concat([data, uint128(preFund), uint128(constantFee), address(recipient)]);
 }
