@@ -4,7 +4,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /**
  * Runs an attempt, and once more on a config that is read again when the first one answers `stale`: another replica has
- * served a newer one of this paymaster. Throws UNAVAILABLE when that is not enough.
+ * served a newer one of this paymaster, or it changed while others were waited for. Throws UNAVAILABLE when that is not enough.
  */
 export async function withFreshConfig<T>(
   view: Pick<ConfigView, 'refresh'>,

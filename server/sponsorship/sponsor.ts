@@ -18,7 +18,7 @@ import { termsOf } from './terms.js';
 
 export type SponsorDeps = CaseDeps &
   StageDeps & {
-    readonly view: Pick<ConfigView, 'refresh' | 'sharesAccount'>;
+    readonly view: Pick<ConfigView, 'refresh' | 'isCurrent' | 'sharesAccount'>;
     readonly usage: Pick<UsageStore, 'reserve' | 'noteSigned'>;
     readonly signing: SigningBatch;
   };
@@ -59,6 +59,8 @@ async function attempt(
     const { verdict } = await askWebhooks(deps, facts, found.op);
     if (!verdict.pass) return refused(deps, facts, verdict, found.op);
   }
+  // A webhook may take seconds: what was paused, tightened or suspended meanwhile must not be signed any more.
+  if (!deps.view.isCurrent(paymaster, facts.chain)) return 'stale';
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const now = deps.clock.now();

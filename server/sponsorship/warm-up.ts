@@ -50,6 +50,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
     chain: () => chain,
     isStale: () => false,
     refresh: () => Promise.resolve(undefined),
+    isCurrent: () => true,
     sharesAccount: () => true,
   };
   const heads = {

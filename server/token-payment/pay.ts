@@ -25,7 +25,7 @@ import { describeShortDeposit, tokenReservationOf } from './reservation.js';
 import type { TokenAccounts } from './token-accounts.js';
 
 export type PayDeps = CaseDeps & {
-  readonly view: Pick<ConfigView, 'refresh'>;
+  readonly view: Pick<ConfigView, 'refresh' | 'isCurrent'>;
   readonly usage: Pick<UsageStore, 'peek' | 'reserve' | 'noteSigned'>;
   readonly estimator: GasEstimator;
   readonly payments: TokenPaymentChecker;
@@ -79,6 +79,9 @@ async function attempt(
   const target = { chainId: paymaster.chainId, entryPoint, entryPointVersion, codec: mode.codec };
   const paid = await payments.check({ ...target, op, terms: draft, sign });
   if (!paid.pass) throw refusedPayment(paid);
+
+  // Prices, estimates and simulations may take seconds: what was suspended meanwhile must not be signed any more.
+  if (!deps.view.isCurrent(paymaster, facts.chain)) return 'stale';
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const now = clock.now();

@@ -31,6 +31,11 @@ export type ConfigView = {
   load(sha256: string): Promise<ServedPaymaster | undefined>;
   /** Reads one paymaster again, past the watch: for a replica that has fallen behind. */
   refresh(paymasterId: string): Promise<ServedPaymaster | undefined>;
+  /**
+   * False when either was replaced or taken away since it was looked up. For whoever has waited for others in between:
+   * what was decided by an older record must not be signed after a change was answered.
+   */
+  isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean;
   chain(chainId: number): ServedChain | undefined;
   chains(): Iterable<ServedChain>;
   /** True when operations of several paymasters served here can draw on the same account, so that rivals must be told apart. */
@@ -75,6 +80,8 @@ export function createConfigView({
   const byKey = new Map<string, ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
+  // A record that a look-up has brought in before the watch is in neither map, and current all the same.
+  const replaced = new WeakSet<ServedPaymaster>();
   const census = createFundingCensus();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
@@ -89,6 +96,7 @@ export function createConfigView({
     const known = byId.get(paymasterId);
     if (known === undefined) return;
     byId.delete(paymasterId);
+    replaced.add(known);
     census.remove(known);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
@@ -167,6 +175,14 @@ export function createConfigView({
       return compiled;
     },
 
+    isCurrent(paymaster, chain) {
+      const newest = byId.get(paymaster.paymasterId)?.configGeneration ?? paymaster.configGeneration;
+      return (
+        !replaced.has(paymaster) &&
+        newest <= paymaster.configGeneration &&
+        chains.get(paymaster.chainId) === chain
+      );
+    },
     chain: (chainId) => chains.get(chainId),
     chains: () => chains.values(),
     sharesAccount: (paymaster, profile, funding) =>

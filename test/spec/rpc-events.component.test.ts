@@ -96,6 +96,37 @@ describe('The webhook rule', () => {
     expect(asked).toEqual([]);
   });
 
+  test.each([
+    {
+      name: 'a method that is taken off the whitelist',
+      change: () => host.put({ webhooks: [webhook], contracts: [] }),
+      reason: 'CONTRACT_NOT_REGISTERED',
+    },
+    {
+      name: 'a paymaster that is suspended',
+      change: () => host.put({ webhooks: [webhook], suspended: true }),
+      reason: 'SUSPENDED',
+    },
+    {
+      name: 'a chain that is suspended',
+      change: () => host.putChain({ suspended: true }),
+      reason: 'SUSPENDED',
+    },
+    {
+      name: 'a limit that is lowered',
+      change: () => host.put({ webhooks: [webhook], limits: [aLimitConfig({ threshold: '0' })] }),
+      reason: 'LIMIT_REACHED',
+    },
+  ])('$name while a webhook is asked is not signed for any more', async ({ change, reason }) => {
+    host.world.webhook = async ({ webhooks }) => {
+      await change();
+      return webhooks.map(() => ({ verdict: 'verified' }));
+    };
+    const { body } = await sponsor();
+    await host.putChain();
+    expect(body.result).toMatchObject({ paymasterAndData: '0x', reason });
+  });
+
   test('a webhook that refuses uses nothing up', async () => {
     await host.put({
       webhooks: [webhook],

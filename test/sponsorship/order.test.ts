@@ -176,6 +176,7 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
       chain: () => chain,
       isStale: () => scenario.isStale,
       refresh: () => Promise.resolve(undefined),
+      isCurrent: () => true,
       sharesAccount: () => false,
     },
     heads: {
@@ -244,6 +245,7 @@ async function sponsorAs(
       chain: () => chain,
       isStale: () => false,
       refresh: () => Promise.resolve(refreshed),
+      isCurrent: () => true,
       sharesAccount: () => false,
     },
     heads: {

@@ -82,6 +82,22 @@ describe('What the watch delivers', () => {
     expect(view.find(b)).toBeUndefined();
   });
 
+  test('is current until it changes or goes, or its chain does', async () => {
+    const { view, put, deliver } = await aView();
+    deliver({ type: 'put-chain', config: aChainConfig() });
+    put({ keys: [{ sha256: key }], configGeneration: 1 });
+    const [first, chain] = [view.find(key)!, view.chain(31337)!];
+    expect(view.isCurrent(first, chain)).toBe(true);
+    put({ keys: [{ sha256: key }], configGeneration: 2 });
+    const second = view.find(key)!;
+    expect([view.isCurrent(first, chain), view.isCurrent(second, chain)]).toEqual([false, true]);
+    deliver({ type: 'put-chain', config: aChainConfig() });
+    expect(view.isCurrent(second, chain)).toBe(false);
+    expect(view.isCurrent(second, view.chain(31337)!)).toBe(true);
+    deliver({ type: 'delete-paymaster', paymasterId: second.paymasterId });
+    expect(view.isCurrent(second, view.chain(31337)!)).toBe(false);
+  });
+
   test('a key that moved to another paymaster stays with it when the first one goes', async () => {
     const { view, put, deliver } = await aView();
     put({ paymasterId: 'first', keys: [{ sha256: key }] });
