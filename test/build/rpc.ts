@@ -7,13 +7,19 @@ import { loadSigners } from '../../core/adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
 import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
 import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import type { KeptPrices } from '../../core/adapters/price/prices.js';
+import type { Chain } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
-import type { ChainConfig } from '../../core/config/chain-config.js';
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger, type Logger } from '../../core/log.js';
+import { tokenAccountCall } from '../../core/paymaster/abi.js';
 import { layouts } from '../../core/paymaster/layouts.js';
+import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import { pass, type Verdict } from '../../core/policy/verdict.js';
 import type { UsageStore } from '../../core/policy/usage-store.js';
 import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
 import { toAddressKey } from '../../core/units/address.js';
@@ -22,6 +28,7 @@ import type { EpochMs } from '../../core/units/time.js';
 import { gweiFloor, parseEther } from '../../core/units/wei.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
+import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { createServer, type Server } from '../../server/server.js';
 import {
@@ -32,8 +39,8 @@ import {
   someChainId,
   someFunding,
   someNow,
-  someVersions,
 } from './configs.js';
+import { aPrice, aTokenProfile, someTokenAccount, someTreasury } from './fee-tokens.js';
 import type { WireOperation } from './operations.js';
 
 export const signerKey = `0x${'5d'.repeat(32)}`;
@@ -85,6 +92,10 @@ export type World = {
   head: Head | undefined;
   estimate: (request: EstimateRequest) => Promise<Estimate>;
   webhook: (request: WebhookRequest) => Promise<readonly WebhookOutcome[]>;
+  /** What the price source of a token says now. */
+  price: (token: FeeTokenSpec) => PriceAnswer;
+  /** Whether the simulated payment succeeds. */
+  payment: (request: TokenPaymentRequest) => Promise<Verdict>;
 };
 
 export type RpcHostOptions = {
@@ -123,18 +134,17 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     },
     estimate: () => Promise.reject(new DomainError('ESTIMATION_FAILED', 'AA13 initCode failed or OOG')),
     webhook: ({ webhooks }) => Promise.resolve(webhooks.map(() => ({ verdict: 'verified' }) as const)),
+    price: () => priced(aPrice()),
+    payment: () => Promise.resolve(pass),
   };
   const metrics = createMetrics({ process: false });
   const server = createServer({
     roles: ['rpc'],
     configs,
     usage,
-    chains: {
-      get: () => {
-        throw new Error('no request may ask the chain');
-      },
-      stop: () => Promise.resolve(),
-    },
+    chains: { get: () => tokenAccountChain, stop: () => Promise.resolve() },
+    prices: pricesOf(world),
+    payments: { check: (request) => world.payment(request) },
     signers: await loadSigners({
       environment: { PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey },
       log: silentLogger,
@@ -154,7 +164,8 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
   };
   await putChain();
   await put();
-  await fund(usage, now, 'deposit' in options ? options.deposit : '100');
+  const profiles = aChainConfig(options.chain).profiles;
+  await fund(usage, profiles, now, 'deposit' in options ? options.deposit : '100');
   const { port } = await server.listen(0, '127.0.0.1');
   const origin = `http://127.0.0.1:${port}`;
   const post: RpcHost['post'] = async (body, { path, headers } = {}) => {
@@ -193,22 +204,60 @@ export function rpcPath(apiKey = someApiKey, chainId = someChainId, version = 'v
   return `/api/${version}/${chainId}/${apiKey}`;
 }
 
-/** Gives every contract of the chain, and the example wallet in each, the same deposit. */
-async function fund(usage: UsageStore, readAt: EpochMs, ether: string | undefined): Promise<void> {
+/** Gives every contract of the chain, and the example wallet and the token account in each, the same deposit. */
+async function fund(
+  usage: UsageStore,
+  profiles: readonly ProfileConfig[],
+  readAt: EpochMs,
+  ether: string | undefined,
+): Promise<void> {
   if (ether === undefined) return;
   const balance = gweiFloor(parseEther(ether));
   const reserved = gweiFloor(0n);
-  for (const version of someVersions) {
-    const contract = toAddressKey(aProfileConfig(version).sponsorship);
-    await usage.addBalance(someChainId, { contract, balance, reserved, readAt });
-    await usage.addBalance(someChainId, {
-      contract,
-      fundingAddress: toAddressKey(someFunding),
-      balance,
-      reserved,
-      readAt,
-    });
-  }
+  for (const { sponsorship, token } of profiles)
+    for (const [address, wallet] of [
+      [sponsorship, someFunding],
+      [token, someTokenAccount],
+    ] as const) {
+      if (address === undefined) continue;
+      const contract = toAddressKey(address);
+      const fundingAddress = toAddressKey(wallet);
+      await usage.addBalance(someChainId, { contract, balance, reserved, readAt });
+      await usage.addBalance(someChainId, { contract, fundingAddress, balance, reserved, readAt });
+    }
+}
+
+/** Answers which account pays in token mode, which is asked once; no request may ask anything else. */
+const tokenAccountChain: Chain = {
+  chainId: refuseCall,
+  block: refuseCall,
+  call: ({ data }) =>
+    data === tokenAccountCall
+      ? Promise.resolve(`0x${'0'.repeat(24)}${someTokenAccount.slice(2).toLowerCase()}` as const)
+      : refuseCall(),
+  code: refuseCall,
+  balance: refuseCall,
+  logs: refuseCall,
+  priorityFee: refuseCall,
+  transaction: refuseCall,
+  request: refuseCall,
+  stop: () => Promise.resolve(),
+};
+
+function refuseCall(): Promise<never> {
+  return Promise.reject(new Error('no request may ask the chain'));
+}
+
+/** Prices that are always warm. */
+function pricesOf(world: Pick<World, 'price'>): KeptPrices {
+  return {
+    peek: (token) => world.price(token),
+    get: (token) => Promise.resolve(world.price(token)),
+    last: (token) => world.price(token),
+    usdPerNative: () => undefined,
+    start: () => {},
+    stop: () => Promise.resolve(),
+  };
 }
 
 export type VerifiedSponsorship = {
@@ -256,4 +305,52 @@ export function verifySponsorship(
 function hexOf(value: unknown): Hex {
   if (!isHexBytes(value)) throw new Error(`expected hex bytes, got ${JSON.stringify(value)}`);
   return value;
+}
+
+export type VerifiedTokenPayment = {
+  readonly signer: string;
+  readonly paymaster: string;
+  readonly token: string;
+  /** Premium included. */
+  readonly rateWithPremium: bigint;
+  readonly validUntil: number;
+  readonly validAfter: number;
+};
+
+/** Decodes the token data of a result and recovers who signed it over the operation with the limits of that same result. */
+export function verifyTokenPayment(
+  operation: WireOperation,
+  result: Readonly<Record<string, unknown>> | undefined,
+  version = '1.1.0',
+): VerifiedTokenPayment {
+  const profile = aTokenProfile(version);
+  const layout = layouts[profile.layout];
+  const codec = layout.token;
+  if (codec === undefined || profile.token === undefined) throw new Error(`${version} has no token mode`);
+  const decoded = codec.decode(hexOf(result?.['paymasterAndData']));
+  const { exchangeRate, priceMarkup = 1_000_000, validUntil, validAfter } = decoded;
+  const op: FinalUserOperation = {
+    ...parseUserOperation(operation, layout.entryPointVersion),
+    callGasLimit: BigInt(String(result?.['callGasLimit'])),
+    verificationGasLimit: BigInt(String(result?.['verificationGasLimit'])),
+    preVerificationGas: BigInt(String(result?.['preVerificationGas'])),
+  };
+  const hash = codec.hash(op, {
+    chainId: someChainId,
+    paymaster: profile.token,
+    token: decoded.token,
+    exchangeRate,
+    priceMarkup,
+    validUntil,
+    validAfter,
+    options: { treasury: someTreasury },
+  });
+  return {
+    signer: recoverAddress(hashMessage(getBytes(bytesToHex(hash))), decoded.signature),
+    paymaster: decoded.paymaster,
+    token: decoded.token,
+    rateWithPremium: (exchangeRate * BigInt(priceMarkup)) / 1_000_000n,
+    validUntil,
+    validAfter,
+  };
 }

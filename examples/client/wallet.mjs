@@ -1,0 +1,78 @@
+import { toSimpleSmartAccount } from 'permissionless/accounts';
+import { concat, createPublicClient, createWalletClient, http, parseEventLogs } from 'viem';
+import {
+  entryPoint06Abi,
+  entryPoint07Abi,
+  entryPoint08Abi,
+  toPackedUserOperation,
+} from 'viem/account-abstraction';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { foundry } from 'viem/chains';
+
+const entryPointAbis = { 0.6: entryPoint06Abi, 0.7: entryPoint07Abi, 0.8: entryPoint08Abi };
+
+/** A well-known key of every dev chain: here it does what a bundler does on a real one. */
+const bundlerKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
+
+/** A smart account of a new owner, which does not exist yet, and a way to get its operations mined. */
+export async function openWallet({ chainRpcUrl, entryPoint: address, entryPointVersion: version }) {
+  const transport = http(chainRpcUrl);
+  const client = createPublicClient({ chain: foundry, transport, pollingInterval: 100 });
+  const bundler = createWalletClient({
+    chain: foundry,
+    transport,
+    account: privateKeyToAccount(bundlerKey),
+  });
+  const account = await toSimpleSmartAccount({
+    client,
+    owner: privateKeyToAccount(generatePrivateKey()),
+    entryPoint: { address, version },
+  });
+
+  return {
+    address: account.address,
+    client,
+    bundler,
+
+    /** An operation that makes these calls; its account is created in the same operation where it does not exist yet. */
+    async draft(calls) {
+      const { factory, factoryData } = await account.getFactoryArgs();
+      const { maxFeePerGas, maxPriorityFeePerGas } = await client.estimateFeesPerGas();
+      return {
+        sender: account.address,
+        nonce: await account.getNonce(),
+        ...initFields(version, factory, factoryData),
+        callData: await account.encodeCalls(calls),
+        maxFeePerGas,
+        maxPriorityFeePerGas,
+        signature: await account.getStubSignature(),
+      };
+    },
+
+    /** Signs the operation as it is now, and has it mined. Answers its UserOperationEvent. */
+    async send(operation) {
+      const signed = { ...operation, signature: await account.signUserOperation(operation) };
+      const abi = entryPointAbis[version];
+      const packed = version === '0.6' ? signed : toPackedUserOperation(signed);
+      const { request } = await client.simulateContract({
+        account: bundler.account,
+        address,
+        abi,
+        functionName: 'handleOps',
+        args: [[packed], bundler.account.address],
+      });
+      const receipt = await client.waitForTransactionReceipt({ hash: await bundler.writeContract(request) });
+      const [event] = parseEventLogs({ abi, logs: receipt.logs, eventName: 'UserOperationEvent' });
+      return event.args;
+    },
+  };
+}
+
+function initFields(version, factory, factoryData) {
+  if (version === '0.6')
+    return {
+      initCode: factory === undefined ? '0x' : concat([factory, factoryData]),
+      paymasterAndData: '0x',
+    };
+  return factory === undefined ? {} : { factory, factoryData };
+}

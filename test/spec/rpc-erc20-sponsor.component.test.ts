@@ -1,0 +1,382 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { refuse } from '../../core/policy/verdict.js';
+import { priced, refused } from '../../core/pricing/price-source.js';
+import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';
+import { addressOf, aLimitConfig, someNow } from '../build/configs.js';
+import { aPrice, aTokenChain, aTokenProfile, eurx, oldx, tokenVersions, usdx } from '../build/fee-tokens.js';
+import { anOperation, anOperationWithoutLimits, execute } from '../build/operations.js';
+import { signerAddress, startRpc, verifyTokenPayment, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+
+let host: RpcHost;
+let checked: TokenPaymentRequest[] = [];
+beforeAll(async () => {
+  host = await startRpc({ chain: aTokenChain() });
+});
+afterAll(() => host.stop());
+beforeEach(async () => {
+  await host.put();
+  host.world.price = () => priced(aPrice());
+  checked = [];
+  host.world.payment = (request) => {
+    checked.push(request);
+    return Promise.resolve({ pass: true });
+  };
+});
+
+const estimated = { callGasLimit: 90_001n, verificationGasLimit: 150_002n, preVerificationGas: 50_003n };
+
+describe('pm_sponsorUserOperation in mode ERC20', () => {
+  test.each(tokenVersions)(
+    'version %s: signs what is answered, at the rate and premium of now',
+    async (version) => {
+      await host.put({ version });
+      const operation = anOperation();
+      const { status, body } = await pay(operation);
+      expect(status).toBe(200);
+      expect(body.result).toMatchObject({
+        mode: 'ERC20',
+        MODE: 'ERC20',
+        preVerificationGas: '60000',
+        verificationGasLimit: 200_000,
+        callGasLimit: 100_000,
+      });
+      expect(verifyTokenPayment(operation, body.result, version)).toEqual({
+        signer: signerAddress,
+        paymaster: aTokenProfile(version).token?.toLowerCase(),
+        token: usdx.address.toLowerCase(),
+        rateWithPremium: 3_300_000_000n,
+        validUntil: someNow / 1000 + 300,
+        validAfter: someNow / 1000 - 60,
+      });
+    },
+  );
+
+  test('from EntryPoint 0.7 on the fields of the paymaster come unpacked too', async () => {
+    await host.put({ version: 'singleton-0.7' });
+    const result = (await pay(anOperation())).body.result ?? {};
+    const gas = layouts['singleton-0.7'].token?.gas({});
+    expect(result['paymasterVerificationGasLimit']).toBe(Number(gas?.paymasterVerificationGasLimit));
+    expect(result['paymasterPostOpGasLimit']).toBe(Number(gas?.paymasterPostOpGasLimit));
+    const word = (value: unknown): string => BigInt(String(value)).toString(16).padStart(32, '0');
+    expect(result['paymasterAndData']).toBe(
+      `${String(result['paymaster'])}${word(result['paymasterVerificationGasLimit'])}` +
+        `${word(result['paymasterPostOpGasLimit'])}${String(result['paymasterData']).slice(2)}`,
+    );
+  });
+
+  test('exactly the operation that is signed was simulated before', async () => {
+    const operation = anOperation();
+    const { body } = await pay(operation);
+    const [request] = checked;
+    expect(checked).toHaveLength(1);
+    expect(request?.op).toMatchObject({
+      callData: operation['callData'],
+      callGasLimit: 100_000n,
+      verificationGasLimit: 200_000n,
+      preVerificationGas: 60_000n,
+    });
+    expect(request?.terms).toMatchObject({ exchangeRate: 3_000_000_000n, priceMarkup: 1_100_000 });
+    expect(verifyTokenPayment(operation, body.result).signer).toBe(signerAddress);
+  });
+
+  test.each([
+    ['calculateGasLimits is true', anOperation(), { calculateGasLimits: true }],
+    ['limits are missing', anOperationWithoutLimits(), {}],
+  ])('%s: limits are estimated, and those of the payment added', async (_name, operation, params) => {
+    host.world.estimate = () => Promise.resolve(estimated);
+    const { body } = await pay(operation, params);
+    expect(body.result).toMatchObject({ callGasLimit: 90_001 });
+    expect(Number(body.result?.['verificationGasLimit'])).toBeGreaterThan(150_002);
+    expect(Number(body.result?.['preVerificationGas'])).toBeGreaterThan(40_000);
+    expect(verifyTokenPayment(operation, body.result).signer).toBe(signerAddress);
+  });
+
+  test('the user pays: whitelist, limits, webhooks and broken policies of the owner do not apply', async () => {
+    await host.put({
+      limits: [aLimitConfig({ policyId: 'erc20', threshold: '0' })],
+      webhooks: [
+        { policyId: 'hook', name: 'hook', url: 'https://example.com', method: 'POST', onError: 'Deny' },
+      ],
+      invalidPolicies: ['broken'],
+    });
+    host.world.webhook = () => Promise.reject(new Error('no webhook may be asked'));
+    const operation = anOperation({ callData: execute(addressOf(0xdead)) });
+    const { body } = await pay(operation);
+    expect(verifyTokenPayment(operation, body.result).signer).toBe(signerAddress);
+  });
+
+  test.each([
+    ['no tokenInfo', {}],
+    ['no feeTokenAddress', { tokenInfo: {} }],
+    ['an empty one', { tokenInfo: { feeTokenAddress: '' } }],
+    ['only members of the quote method', { tokenInfo: { preferredToken: usdx.address, tokenList: [] } }],
+  ])('missing token address (%s): -32602 FEE_TOKEN_REQUIRED', async (_name, params) => {
+    const { status, body } = await host.call('pm_sponsorUserOperation', [
+      anOperation(),
+      { mode: 'ERC20', ...params },
+    ]);
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({
+      code: -32602,
+      data: { reason: 'FEE_TOKEN_REQUIRED', retryable: false },
+    });
+    expect(body.error?.message).toContain('params[1].tokenInfo.feeTokenAddress');
+  });
+
+  test('unsupported token address: -32602 FEE_TOKEN_UNSUPPORTED naming those that are', async () => {
+    const { status, body } = await pay(anOperation(), {}, addressOf(0xabc));
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: -32602, data: { reason: 'FEE_TOKEN_UNSUPPORTED' } });
+    expect(body.error?.message).toContain(`USDX ${usdx.address}`);
+  });
+
+  test('a token that is no address: -32602 naming the field', async () => {
+    const { body } = await pay(anOperation(), {}, 'USDX');
+    expect(body.error?.code).toBe(-32602);
+    expect(body.error?.message).toContain('params[1].tokenInfo.feeTokenAddress');
+  });
+
+  test.each([
+    [
+      'stale',
+      { source: 'chainlink 0x5f4e', reason: 'STALE', ageSeconds: 9_000, maxAgeSeconds: 7_200 } as const,
+      'chainlink 0x5f4e is 9000 s old, at most 7200 s are accepted',
+    ],
+    [
+      'in doubt',
+      {
+        source: 'combine',
+        reason: 'DEVIATION',
+        lowest: { rate: 1n, source: 'a' },
+        highest: { rate: 2n, source: 'b' },
+        maxDeviationPercent: 5,
+      } as const,
+      'a says 1 and b says 2, more than 5 % apart',
+    ],
+  ])('a price that is %s: an error that names source and figures', async (_name, refusal, text) => {
+    host.world.price = () => refused(refusal);
+    const { body } = await pay(anOperation(), {}, oldx.address);
+    expect(body.error).toMatchObject({ code: -32602, data: { reason: 'FEE_TOKEN_UNSUPPORTED' } });
+    expect(body.error?.message).toContain(text);
+    expect(checked).toEqual([]);
+  });
+
+  test.each([
+    ['TOKEN_BALANCE', 'after its call the account holds 5 base units'],
+    ['TOKEN_ALLOWANCE', 'after its call the account allows 0 base units'],
+    ['TOKEN_PAYMENT_FAILS', 'AA33 reverted'],
+  ] as const)('%s: an error with the figures, never 0x', async (reason, detail) => {
+    host.world.payment = () => Promise.resolve(refuse(reason, detail));
+    const { status, body } = await pay(anOperation());
+    expect(status).toBe(400);
+    expect(body.result).toBeUndefined();
+    expect(body.error).toMatchObject({ code: -32501, data: { reason, retryable: false } });
+    expect(body.error?.message).toContain(detail);
+    expect((await host.metrics.render()).body).toMatch(
+      new RegExp(`paymaster_refusals_total\\{reason="${reason}"\\} [1-9]`),
+    );
+  });
+
+  test.each([
+    ['suspended', { suspended: true }, {}, 'SUSPENDED'],
+    ['fees above the cap', {}, { maxFeePerGas: '0x174876e800' }, 'FEE_TOO_HIGH'],
+    ['limits above the cap', {}, { callGasLimit: 50_000_000 }, 'GAS_LIMIT_TOO_HIGH'],
+    ['too little for the contract', {}, { verificationGasLimit: 40_000 }, 'GAS_LIMIT_TOO_LOW'],
+  ])('%s: an error with the reason, and nothing is simulated', async (_name, paymaster, fields, reason) => {
+    await host.put(paymaster);
+    const { status, body } = await pay(anOperation(fields));
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: -32501, data: { reason } });
+    expect(checked).toEqual([]);
+  });
+
+  test('an operation whose call fails is refused', async () => {
+    host.world.estimate = () => Promise.resolve({ ...estimated, reverted: 'nothing to sell' });
+    const { body } = await pay(anOperationWithoutLimits());
+    expect(body.error).toMatchObject({ code: -32501, data: { reason: 'EXECUTION_REVERTS' } });
+  });
+
+  test.each([
+    [{ expiryDuration: 60 }, 60],
+    [{ expiryDuration: '6000' }, 6000],
+    [{}, 300],
+  ])('%j: valid for %i seconds', async (params, seconds) => {
+    const operation = anOperation();
+    const { body } = await pay(operation, params);
+    expect(verifyTokenPayment(operation, body.result).validUntil).toBe(someNow / 1000 + seconds);
+  });
+
+  test('the wallet of the paymaster is not drawn on: an empty one is no obstacle', async () => {
+    await host.put({ fundingAddress: addressOf(0xbeef) });
+    expect((await pay(anOperation())).body.result?.['mode']).toBe('ERC20');
+  });
+
+  test('a version without token mode: -32602 MODE_NOT_AVAILABLE', async () => {
+    await host.put({ version: 'verifying-0.7' });
+    const { status, body } = await pay(anOperation());
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: -32602, data: { reason: 'MODE_NOT_AVAILABLE' } });
+  });
+});
+
+describe('Deposits in mode ERC20', () => {
+  test('what was promised to other operations is not promised again', async () => {
+    // 0.0016 ether per operation at most, of the contract's deposit and of the token account in it.
+    const small = await startRpc({ chain: aTokenChain(), deposit: '0.003' });
+    try {
+      const answers: RpcAnswer[] = [];
+      for (const nonce of [1, 2, 3]) answers.push(await payAt(small, anOperation({ nonce })));
+      expect(answers.map(({ body }) => body.error?.data.reason)).toContain('DEPOSIT_TOO_LOW');
+      const signed = answers.filter(({ body }) => body.result !== undefined).length;
+      expect(signed).toBeGreaterThan(0);
+      const promised = await small.usage.reservations(31337);
+      expect(promised).toHaveLength(signed);
+      expect(promised[0]).toMatchObject({ mode: 'ERC20', limits: [] });
+    } finally {
+      await small.stop();
+    }
+  });
+
+  test('a contract without deposit: NOT_FUNDED', async () => {
+    const empty = await startRpc({ chain: aTokenChain(), deposit: '0' });
+    try {
+      const { body } = await payAt(empty, anOperation());
+      expect(body.error).toMatchObject({ code: -32501, data: { reason: 'NOT_FUNDED' } });
+    } finally {
+      await empty.stop();
+    }
+  });
+});
+
+describe('ERC-7677 with a token', () => {
+  const contexts = [
+    ['the mode object', { mode: 'ERC20', tokenInfo: { feeTokenAddress: usdx.address } }],
+    ['a bare token', { token: usdx.address }],
+  ] as const;
+
+  test.each(
+    tokenVersions.flatMap((version) => contexts.map(([name, context]) => [version, name, context] as const)),
+  )(
+    'version %s, context with %s: stub and data have the same fields and lengths',
+    async (version, _name, context) => {
+      await host.put({ version });
+      // The nonce has a key of 192 bits.
+      const nonce = `0x${'ab'.repeat(24)}0000000000000001`;
+      const params = (fields: object): readonly unknown[] => [
+        anOperation({ nonce, ...fields }),
+        aTokenProfile(version).entryPoint,
+        '0x7a69',
+        context,
+      ];
+      const zeros = { callGasLimit: '0x0', verificationGasLimit: '0x0', preVerificationGas: '0x0' };
+      const stub = await host.call('pm_getPaymasterStubData', params(zeros));
+      expect(checked).toEqual([]);
+      const data = await host.call('pm_getPaymasterData', params({}));
+      const { isFinal, ...fields } = stub.body.result ?? {};
+      expect(isFinal).toBe(false);
+      const result = data.body.result ?? {};
+      expect(Object.keys(fields).sort()).toEqual(Object.keys(result).sort());
+      for (const [field, value] of Object.entries(fields)) {
+        expect(value).toMatch(/^0x[0-9a-f]+$/i);
+        expect(String(value)).toHaveLength(String(result[field]).length);
+      }
+      expect(checked).toHaveLength(1);
+      const limits = { callGasLimit: 100_000, verificationGasLimit: 200_000, preVerificationGas: 60_000 };
+      const paymasterAndData = packed(result);
+      expect(
+        verifyTokenPayment(anOperation({ nonce }), { ...limits, paymasterAndData }, version),
+      ).toMatchObject({
+        signer: signerAddress,
+        token: usdx.address.toLowerCase(),
+      });
+    },
+  );
+
+  test.each([
+    ['no token', { mode: 'ERC20' }, -32602, 'FEE_TOKEN_REQUIRED'],
+    ['an unsupported token', { token: addressOf(0xabc) }, -32602, 'FEE_TOKEN_UNSUPPORTED'],
+    ['a token that is no address', { token: 7 }, -32602, 'INVALID_INPUT'],
+  ])('%s is refused at the stub stage already, under HTTP 200', async (_name, context, code, reason) => {
+    const { status, body } = await host.call('pm_getPaymasterStubData', [
+      anOperation(),
+      entryPoints['0.6'],
+      '0x7a69',
+      context,
+    ]);
+    expect(status).toBe(200);
+    expect(body.error).toMatchObject({ code, data: { reason } });
+  });
+
+  test('calculateGasLimits in the second call: zero limits are replaced, and answered in hex', async () => {
+    host.world.estimate = () => Promise.resolve(estimated);
+    const zeros = { callGasLimit: '0x0', verificationGasLimit: '0x0', preVerificationGas: '0x0' };
+    const operation = anOperation(zeros);
+    const params = [
+      operation,
+      entryPoints['0.6'],
+      '0x7a69',
+      { calculateGasLimits: true, token: eurx.address },
+    ];
+    const { body } = await host.call('pm_getPaymasterData', params);
+    expect(body.result?.['callGasLimit']).toBe('0x15f91');
+    expect(body.result?.['verificationGasLimit']).toMatch(/^0x[1-9a-f]/);
+    expect(verifyTokenPayment(operation, body.result)).toMatchObject({
+      signer: signerAddress,
+      token: eurx.address.toLowerCase(),
+    });
+  });
+});
+
+describe('pm_sponsorUserOperation in the form [userOp, entryPoint, context] with a token', () => {
+  test('signs a token payment', async () => {
+    const operation = anOperation({ nonce: 77 });
+    const { status, body } = await host.call('pm_sponsorUserOperation', [
+      operation,
+      entryPoints['0.6'],
+      { token: usdx.address },
+    ]);
+    expect(status).toBe(200);
+    expect(verifyTokenPayment(operation, body.result).signer).toBe(signerAddress);
+  });
+
+  test('a refusal is an error under HTTP 200', async () => {
+    host.world.payment = () => Promise.resolve(refuse('TOKEN_BALANCE', 'holds 5'));
+    const { status, body } = await host.call('pm_sponsorUserOperation', [
+      anOperation(),
+      entryPoints['0.6'],
+      { token: usdx.address },
+    ]);
+    expect(status).toBe(200);
+    expect(body.error).toMatchObject({ code: -32501, data: { reason: 'TOKEN_BALANCE' } });
+  });
+});
+
+function pay(
+  operation: Readonly<Record<string, unknown>>,
+  params: object = {},
+  token: string = usdx.address,
+) {
+  return payAt(host, operation, params, token);
+}
+
+function payAt(
+  at: RpcHost,
+  operation: Readonly<Record<string, unknown>>,
+  params: object = {},
+  feeTokenAddress: string = usdx.address,
+): Promise<RpcAnswer> {
+  const mode = { mode: 'ERC20', ...params, tokenInfo: { feeTokenAddress } };
+  return at.call('pm_sponsorUserOperation', [operation, mode]);
+}
+
+/** The packed form of an ERC-7677 answer. */
+function packed(result: Readonly<Record<string, unknown>>): unknown {
+  if (result['paymasterAndData'] !== undefined) return result['paymasterAndData'];
+  const word = (value: unknown): string => BigInt(String(value)).toString(16).padStart(32, '0');
+  return (
+    `${String(result['paymaster'])}${word(result['paymasterVerificationGasLimit'])}` +
+    `${word(result['paymasterPostOpGasLimit'])}${String(result['paymasterData']).slice(2)}`
+  );
+}
