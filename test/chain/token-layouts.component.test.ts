@@ -9,9 +9,17 @@ import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
-import { handleOp, type Mined } from './support/handle-ops.js';
-import { approval, mint, payInTokens, tokenCodecOf, tokenProfiles, tokenTerms } from './support/tokens.js';
-import { buildUserOp, type SignedUserOp } from './support/user-op.js';
+import { handleOp, handleOps, type Mined } from './support/handle-ops.js';
+import {
+  approval,
+  mint,
+  payInTokens,
+  tokenCodecOf,
+  tokenContract,
+  tokenProfiles,
+  tokenTerms,
+} from './support/tokens.js';
+import { buildUserOp, sponsorUserOp, type SignedUserOp } from './support/user-op.js';
 
 const counter = new Interface(['function increment()']);
 const plenty = 10n ** 12n;
@@ -64,6 +72,28 @@ describe.each(tokenProfiles)('profile %s', (version) => {
     }
   });
 
+  test('of two payments in one bundle each is told from the other', async () => {
+    const profile = devChain.profile(version);
+    const token = devChain.deployments.feeToken.address;
+    const paymaster = toAddressKey(tokenContract(profile));
+    const payers = await Promise.all([1, 2].map(() => buildAccount(devChain, profile.entryPointVersion)));
+    const signed: SignedUserOp[] = [];
+    for (const [index, payer] of payers.entries()) {
+      await mint(devChain, token, payer.address, plenty);
+      const calls = [approval(token, profile, plenty), ...Array.from({ length: index }, increment)];
+      const terms = await tokenTerms(devChain, profile);
+      signed.push(await payInTokens(devChain, profile, payer, await buildUserOp(payer, calls), terms));
+    }
+    const { logs, events } = await handleOps(devChain, profile.entryPointVersion, signed);
+    expect(events.map(({ success }) => success)).toEqual([true, true]);
+    for (const [index, payer] of payers.entries()) {
+      const userOpHash = events[index]?.userOpHash ?? '0x';
+      const left = await balanceOf(devChain, token, payer.address);
+      const charge = tokenCodecOf(profile).chargeOf(logs, { paymaster, userOpHash });
+      expect(charge).toEqual({ token: toAddressKey(token), amount: plenty - left });
+    }
+  });
+
   test("our hash equals the contract's own getHash, with every option that the layout has", async () => {
     const profile = devChain.profile(version);
     const codec = tokenCodecOf(profile);
@@ -95,6 +125,57 @@ describe.each(tokenProfiles)('profile %s', (version) => {
     expect(await ask(devChain.deployments.treasury)).toBe(false);
   });
 });
+
+describe.each(['singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const)(
+  'options of profile %s',
+  (version) => {
+    const recipient = parseAddress(`0x${'72'.repeat(20)}`);
+
+    test.each<{ name: string; options: Omit<TokenTerms['options'], 'treasury'> }>([
+      { name: 'a constant fee', options: { constantFee: 55_555n } },
+      { name: 'a part taken in validation', options: { preFund: 100_000n } },
+      { name: 'the rest of the worst case to somebody else', options: { recipient } },
+      { name: 'all of them', options: { constantFee: 7n, preFund: 100_000n, recipient } },
+    ])('$name: as signed, and within the bound', async ({ options }) => {
+      const profile = devChain.profile(version);
+      const token = devChain.deployments.feeToken.address;
+      const { treasury } = devChain.deployments;
+      const account = await buildAccount(devChain, profile.entryPointVersion);
+      const first = await buildUserOp(account, [approval(token, profile, plenty)]);
+      await handleOp(
+        devChain,
+        profile.entryPointVersion,
+        await sponsorUserOp(devChain, profile, account, first),
+      );
+      await mint(devChain, token, account.address, plenty);
+      const terms = await tokenTerms(devChain, profile);
+      const all = { ...terms, options: { ...terms.options, ...options } };
+      const op = await buildUserOp(account, [increment()]);
+      const balances = () =>
+        Promise.all([account.address, treasury, recipient].map((each) => balanceOf(devChain, token, each)));
+
+      const [payer = 0n, platform = 0n, other = 0n] = await balances();
+      const signed = await payInTokens(devChain, profile, account, op, all);
+      const { event, logs } = await handleOp(devChain, profile.entryPointVersion, signed);
+      const [payerAfter = 0n, platformAfter = 0n, otherAfter = 0n] = await balances();
+
+      expect(event.success).toBe(true);
+      const codec = tokenCodecOf(profile);
+      const most = codec.maxTokenCharge(op, all);
+      const earned = platformAfter - platform;
+      const cost = tokensFor(event.actualGasCost, all.exchangeRate, all.priceMarkup);
+      expect(earned).toBeGreaterThanOrEqual(cost + (options.constantFee ?? 0n));
+      expect(payer - payerAfter).toBe(earned + otherAfter - other);
+      expect(payer - payerAfter).toBeLessThanOrEqual(most);
+      // With a recipient the account pays the worst case, whatever was used.
+      const prefund = tokensFor(codec.need(op, all.options).entryPoint, all.exchangeRate, all.priceMarkup);
+      if (options.recipient !== undefined) expect(payer - payerAfter).toBe(prefund);
+      const paymaster = toAddressKey(all.paymaster);
+      const charge = codec.chargeOf(logs, { paymaster, userOpHash: event.userOpHash });
+      expect(charge?.amount).toBe(earned);
+    });
+  },
+);
 
 function increment(): Call {
   return { to: devChain.deployments.sponsoredContract.address, data: encodeWith(counter, 'increment', []) };
