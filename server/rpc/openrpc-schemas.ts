@@ -9,6 +9,7 @@ export const openRpcSchemas = {
       { type: 'integer', minimum: 0 },
     ],
   },
+  HexQuantity: { type: 'string', pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' },
   UserOperation: {
     type: 'object',
     description:
@@ -33,9 +34,24 @@ export const openRpcSchemas = {
     },
   },
   Mode: { type: 'object', required: ['mode'], properties: modeProperties() },
+  QuoteMode: {
+    type: 'object',
+    description: 'Without a mode: a sponsorship if it passes, else quotes.',
+    properties: modeProperties(),
+  },
   Context: {
-    description: 'The same as Mode; absent, null or without a mode it means SPONSORED.',
-    oneOf: [{ type: 'null' }, { type: 'object', properties: modeProperties() }],
+    description:
+      'The same as Mode; absent, null or without a mode it means SPONSORED, or ERC20 where it names a token.',
+    oneOf: [
+      { type: 'null' },
+      {
+        type: 'object',
+        properties: {
+          ...modeProperties(),
+          token: { ...ref('Address'), description: 'Short for tokenInfo.feeTokenAddress and mode ERC20.' },
+        },
+      },
+    ],
   },
   ExplainMode: {
     type: 'object',
@@ -46,6 +62,7 @@ export const openRpcSchemas = {
   },
   Sponsorship: {
     type: 'object',
+    additionalProperties: false,
     required: [
       'mode',
       'MODE',
@@ -55,11 +72,12 @@ export const openRpcSchemas = {
       'callGasLimit',
     ],
     properties: {
-      mode: { const: 'SPONSORED' },
-      MODE: { const: 'SPONSORED' },
+      mode: { enum: ['SPONSORED', 'ERC20'] },
+      MODE: { enum: ['SPONSORED', 'ERC20'] },
       paymasterAndData: {
         ...ref('Bytes'),
-        description: '0x when the operation is not sponsored: the user pays.',
+        description:
+          '0x when the operation is not sponsored: the user pays. Never 0x in mode ERC20, where a refusal is an error.',
       },
       preVerificationGas: { type: 'string', pattern: '^[0-9]+$' },
       verificationGasLimit: { type: 'integer' },
@@ -74,15 +92,90 @@ export const openRpcSchemas = {
       },
     },
   },
+  FeeQuotes: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['mode', 'MODE', 'paymasterAddress', 'feeQuotes', 'unsupportedTokens', 'unsupportedReasons'],
+    properties: {
+      mode: { const: 'ERC20' },
+      MODE: { const: 'ERC20' },
+      paymasterAddress: {
+        ...ref('Address'),
+        description: 'Whom the account has to allow to take its tokens.',
+      },
+      feeQuotes: {
+        type: 'array',
+        items: ref('FeeQuote'),
+        description: 'preferredToken first, then tokenList, or all tokens where that is empty or absent.',
+      },
+      unsupportedTokens: {
+        type: 'array',
+        items: ref('Address'),
+        description: 'Tokens without a quote: not served, or without a price that may be used.',
+      },
+      unsupportedReasons: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'Why, by token: the source of the price with its age or deviation.',
+      },
+    },
+  },
+  FeeQuote: {
+    type: 'object',
+    additionalProperties: false,
+    required: [
+      'symbol',
+      'decimal',
+      'tokenAddress',
+      'maxGasFee',
+      'exchangeRate',
+      'premiumPercentage',
+      'validUntil',
+      'logoUrl',
+    ],
+    properties: {
+      symbol: { type: 'string' },
+      decimal: { type: 'integer', minimum: 0 },
+      tokenAddress: ref('Address'),
+      maxGasFee: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        description:
+          'Whole tokens, worst case, premium included, rounded up; covers an approve in front of the calls. Approve ceil(maxGasFee * 10^decimal).',
+      },
+      maxGasFeeUSD: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        description: 'Absent where no price source of the chain knows dollars.',
+      },
+      exchangeRate: { type: 'number', exclusiveMinimum: 0, description: 'Token base units per native coin.' },
+      premiumPercentage: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
+      validUntil: { type: 'integer', description: 'Unix seconds.' },
+      logoUrl: { type: 'string', description: 'Empty where there is none.' },
+    },
+  },
   PaymasterFields: {
     type: 'object',
+    additionalProperties: false,
+    oneOf: [
+      { required: ['paymasterAndData'] },
+      {
+        required: ['paymaster', 'paymasterData', 'paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'],
+      },
+    ],
     properties: {
       paymasterAndData: { ...ref('Bytes'), description: 'EntryPoint 0.6.' },
       paymaster: { ...ref('Address'), description: 'EntryPoint 0.7+, with the fields that follow.' },
       paymasterData: ref('Bytes'),
-      paymasterVerificationGasLimit: { type: 'string' },
-      paymasterPostOpGasLimit: { type: 'string' },
-      isFinal: { type: 'boolean' },
+      paymasterVerificationGasLimit: ref('HexQuantity'),
+      paymasterPostOpGasLimit: ref('HexQuantity'),
+      isFinal: { const: false, description: 'Stub only: the signature comes with the second call.' },
+      preVerificationGas: {
+        ...ref('HexQuantity'),
+        description: 'The limits that were signed; only with calculateGasLimits: true in the context.',
+      },
+      verificationGasLimit: ref('HexQuantity'),
+      callGasLimit: ref('HexQuantity'),
     },
   },
   Explanation: {
@@ -128,14 +221,24 @@ export const openRpcSchemas = {
 
 function modeProperties() {
   return {
-    mode: { type: 'string', description: 'SPONSORED or SPONSORSHIP, in any case.' },
+    mode: { type: 'string', description: 'SPONSORED (or SPONSORSHIP) or ERC20, in any case.' },
     calculateGasLimits: {
       type: 'boolean',
       description: 'Absent: false when all limits are given, else true.',
     },
     expiryDuration: { type: 'integer', minimum: 1, default: 300, description: 'Seconds.' },
+    tokenInfo: {
+      type: 'object',
+      description: 'Mode ERC20; a quote reads the first two, a payment the last.',
+      properties: {
+        preferredToken: { type: 'string' },
+        tokenList: { type: 'array', items: { type: 'string' } },
+        feeTokenAddress: { type: 'string' },
+      },
+    },
     sponsorshipInfo: {
       type: 'object',
+      description: 'Mode SPONSORED.',
       properties: { webhookData: { type: 'object' }, smartAccountInfo: { type: 'object' } },
     },
   } as const;

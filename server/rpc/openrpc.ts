@@ -39,14 +39,16 @@ type Description = { readonly summary: string; readonly params: readonly object[
 const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   pm_sponsorUserOperation: {
     summary:
-      'Computes paymasterAndData for an operation. Params may also be [userOp, entryPoint, context]: then a refusal is error -32501.',
+      'Computes paymasterAndData for an operation, paid by the sponsor or in a token. Params may also be [userOp, entryPoint, context]. ' +
+      'In that form, and in mode ERC20, a refusal is error -32501.',
     params: [operation, modeObject],
     result: result('Sponsorship'),
   },
   pm_getFeeQuoteOrData: {
-    summary: 'Mode SPONSORED: the same as pm_sponsorUserOperation. Mode ERC20 is not available yet.',
-    params: [operation, modeObject],
-    result: result('Sponsorship'),
+    summary:
+      'Mode ERC20: what the operation may cost at most in each token. Mode SPONSORED: the same as pm_sponsorUserOperation.',
+    params: [operation, parameter('mode', 'QuoteMode')],
+    result: { name: 'result', schema: { oneOf: [reference('Sponsorship'), reference('FeeQuotes')] } },
   },
   pm_getPaymasterStubData: {
     summary: 'ERC-7677: data of the final shape for gas estimation, signed by nobody. Reserves nothing.',
@@ -54,7 +56,8 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
     result: result('PaymasterFields'),
   },
   pm_getPaymasterData: {
-    summary: 'ERC-7677: signed data for exactly the gas limits of the operation.',
+    summary:
+      'ERC-7677: signed data for exactly the gas limits of the operation, or for ours with calculateGasLimits: true in the context.',
     params: erc7677Params,
     result: result('PaymasterFields'),
   },
@@ -67,11 +70,15 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
 };
 
 function parameter(name: string, schema: string) {
-  return { name, required: true, schema: { $ref: `#/components/schemas/${schema}` } };
+  return { name, required: true, schema: reference(schema) };
 }
 
 function result(schema: string): object {
-  return { name: 'result', schema: { $ref: `#/components/schemas/${schema}` } };
+  return { name: 'result', schema: reference(schema) };
+}
+
+function reference(schema: string): object {
+  return { $ref: `#/components/schemas/${schema}` };
 }
 
 /** Every code once; what tells equal codes apart is `data.reason`. */

@@ -115,7 +115,7 @@ describe('pm_getFeeQuoteOrData in mode ERC20', () => {
       await host.put({ version });
       const { codec, contract } = tokenModeOf(version);
       const { body } = await quote({ tokenList: [usdx.address] });
-      const [{ maxGasFee = 0 } = {}] = quotesOf({ body });
+      const maxGasFee = quotesOf({ body })[0]?.maxGasFee ?? 0;
       const op = withApproval(final(anOperation(), version));
       const most = codec.maxTokenCharge(op, {
         chainId: someChainId,

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { priced, refused } from '../../core/pricing/price-source.js';
+import { addressOf, someToken } from '../build/configs.js';
+import { aPrice, aTokenChain, oldx, usdx } from '../build/fee-tokens.js';
+import { anOperation, anOperationWithoutLimits, execute, sponsored } from '../build/operations.js';
+import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+
+// The OpenRPC document is served, names every method, and is true: real params and answers are held against it.
+
+type Described = {
+  readonly name: string;
+  readonly params: readonly { readonly schema: object; readonly required: boolean }[];
+  readonly result: { readonly schema: object };
+  readonly errors: readonly { readonly code: number; readonly data: object }[];
+};
+
+let host: RpcHost;
+let document: { readonly openrpc: string; readonly methods: readonly Described[] };
+beforeAll(async () => {
+  host = await startRpc({ chain: aTokenChain() });
+  host.world.price = ({ address }) =>
+    address === oldx.address
+      ? refused({ source: 'http', reason: 'UNREACHABLE', detail: 'did not answer' })
+      : priced(aPrice());
+  host.world.estimate = () =>
+    Promise.resolve({ callGasLimit: 90_000n, verificationGasLimit: 200_000n, preVerificationGas: 50_000n });
+  document = JSON.parse(await (await fetch(`${host.origin}/openrpc.json`)).text());
+});
+afterAll(() => host.stop());
+
+const op = anOperation();
+const refusedOp = anOperation({ callData: execute(addressOf(0xdead)) });
+const v07 = (): Promise<void> => host.put({ version: 'singleton-0.7' });
+const v06 = (): Promise<void> => host.put();
+const feeToken = { tokenInfo: { feeTokenAddress: usdx.address } };
+
+type Call = {
+  readonly name: string;
+  readonly method: string;
+  readonly params: readonly unknown[];
+  readonly setUp?: () => Promise<void>;
+};
+
+const results: readonly Call[] = [
+  { name: 'a sponsorship', method: 'pm_sponsorUserOperation', params: [op, sponsored] },
+  {
+    name: 'a sponsorship on 0.7',
+    method: 'pm_sponsorUserOperation',
+    params: [op, { mode: 'SPONSORSHIP' }],
+    setUp: v07,
+  },
+  { name: 'a refusal', method: 'pm_sponsorUserOperation', params: [refusedOp, sponsored] },
+  {
+    name: 'limits estimated',
+    method: 'pm_sponsorUserOperation',
+    params: [anOperationWithoutLimits(), { mode: 'SPONSORED' }],
+  },
+  {
+    name: 'a token payment',
+    method: 'pm_sponsorUserOperation',
+    params: [op, { mode: 'ERC20', ...feeToken }],
+  },
+  {
+    name: 'a token payment on 0.7',
+    method: 'pm_sponsorUserOperation',
+    params: [op, { mode: 'ERC20', ...feeToken }],
+    setUp: v07,
+  },
+  {
+    name: 'a sponsorship by the quote method',
+    method: 'pm_getFeeQuoteOrData',
+    params: [op, { mode: 'SPONSORED', tokenInfo: {} }],
+  },
+  { name: 'all quotes', method: 'pm_getFeeQuoteOrData', params: [op, { mode: 'ERC20' }] },
+  {
+    name: 'quotes and unsupported tokens',
+    method: 'pm_getFeeQuoteOrData',
+    params: [op, { mode: 'ERC20', tokenInfo: { tokenList: [addressOf(1), usdx.address, oldx.address] } }],
+  },
+  { name: 'quotes without a mode', method: 'pm_getFeeQuoteOrData', params: [refusedOp, {}] },
+  ...(['pm_getPaymasterStubData', 'pm_getPaymasterData'] as const).flatMap((method): readonly Call[] => [
+    { name: 'no context', method, params: [op, entryPoints['0.6'], '0x7a69', null] },
+    { name: 'on 0.7', method, params: [op, entryPoints['0.7'], '0x7a69', {}], setUp: v07 },
+    { name: 'a token', method, params: [op, entryPoints['0.6'], '0x7a69', { token: usdx.address }] },
+    {
+      name: 'calculated limits',
+      method,
+      params: [op, entryPoints['0.6'], '0x7a69', { calculateGasLimits: true }],
+    },
+  ]),
+  { name: 'an explanation', method: 'pm_explainSponsorship', params: [refusedOp, { mode: 'SPONSORED' }] },
+];
+
+describe('the OpenRPC document', () => {
+  test('is OpenRPC 1.3 and names every method that is served', async () => {
+    expect(document.openrpc).toMatch(/^1\.3\./);
+    const { body } = await host.call('pm_unknown', []);
+    for (const { name } of document.methods) expect(body.error?.message).toContain(name);
+    expect(body.error?.message.match(/pm_/g)).toHaveLength(document.methods.length);
+  });
+
+  test.each(results)('$method, $name: params and result are as described', async (call) => {
+    await (call.setUp ?? v06)();
+    const described = methodOf(call.method);
+    call.params.forEach((value, index) =>
+      expect(problems(described.params[index]?.schema ?? {}, value)).toEqual([]),
+    );
+    const { body } = await host.call(call.method, call.params, { headers: { authToken: someToken } });
+    expect(body.error).toBeUndefined();
+    expect(problems(described.result.schema, body.result)).toEqual([]);
+  });
+
+  test.each([
+    ['pm_sponsorUserOperation', [op, { mode: 'ERC20' }]],
+    ['pm_sponsorUserOperation', [op, { mode: 'ERC20', tokenInfo: { feeTokenAddress: addressOf(1) } }]],
+    ['pm_sponsorUserOperation', [{}, { mode: 'SPONSORED' }]],
+    ['pm_getFeeQuoteOrData', [anOperation({ maxFeePerGas: '0xffffffffffff' }), { mode: 'ERC20' }]],
+    ['pm_getPaymasterStubData', [refusedOp, entryPoints['0.6'], '0x7a69', null]],
+    ['pm_explainSponsorship', [op, { mode: 'SPONSORED' }]],
+  ])('%s: an error has a code and data as described', async (method, params) => {
+    await v06();
+    const { body } = await host.call(method, params);
+    const described = methodOf(method).errors.find(({ code }) => code === body.error?.code);
+    expect(described).toBeDefined();
+    expect(problems(described?.data ?? {}, body.error?.data)).toEqual([]);
+  });
+
+  test('a member that is not described would be noticed', async () => {
+    await v06();
+    const answer: RpcAnswer = await host.call('pm_getFeeQuoteOrData', [op, { mode: 'ERC20' }]);
+    const { schema } = methodOf('pm_getFeeQuoteOrData').result;
+    expect(problems(schema, { ...answer.body.result, surprise: 1 })).not.toEqual([]);
+  });
+});
+
+function methodOf(name: string): Described {
+  const found = document.methods.find((method) => method.name === name);
+  if (found === undefined) throw new Error(`${name} is not described`);
+  return found;
+}
+
+/** Problems of a value against a schema of the document. */
+function problems(schema: object, value: unknown): readonly unknown[] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addSchema({ $id: 'document', ...document }, 'document');
+  const rooted: object = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/'));
+  const validate = ajv.compile(rooted);
+  validate(value);
+  return validate.errors ?? [];
+}
