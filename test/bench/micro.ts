@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { Interface } from 'ethers';
+import { createPrices } from '../../core/adapters/price/prices.js';
+import type { CallRequest } from '../../core/chain/chain.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { renderFeeQuote } from '../../core/pricing/fee-quote.js';
+import { markupOf } from '../../core/pricing/premium.js';
+import { requirePrice } from '../../core/pricing/price-source.js';
+import { chooseTokens } from '../../core/pricing/token-list.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
+import { FakeChain } from '../fakes/chain.js';
 import { createLocalSigner } from '../../core/adapters/signer/local-signer.js';
 import { loadNativeCurve } from '../../core/adapters/signer/native.js';
 import { loadWasmCurve } from '../../core/adapters/signer/wasm.js';
@@ -94,6 +105,61 @@ function microseconds(step: (index: number) => unknown, calls: number): number {
   return rounds.sort((a, b) => a - b)[3] ?? 0;
 }
 
+/** Every address on it is USDC with 6 decimals. */
+class DollarChain extends FakeChain {
+  override call({ data }: CallRequest): Promise<Hex> {
+    const symbol: Hex = `0x${Buffer.from('USDC').toString('hex').padEnd(64, '0')}`;
+    const decimals: Hex = `0x${'6'.padStart(64, '0')}`;
+    return Promise.resolve(data === '0x95d89b41' ? symbol : decimals);
+  }
+}
+
+/** What a quote does per token once limits and prices are known; the prices are kept warm beforehand. */
+async function warmQuote(count: number): Promise<(index: number) => unknown> {
+  const tokens = Array.from({ length: count }, (_, index): FeeTokenSpec => ({
+    chainId: terms.chainId,
+    address: parseAddress(`0x${(index + 1).toString(16).padStart(40, '0')}`),
+    symbol: 'USDC',
+    decimals: 6,
+    price: { static: { rate: '3000000000', usdPerNative: '3000' } },
+    premiumPercentage: '7.5',
+  }));
+  const served = new Map(tokens.map((token) => [token.address.toLowerCase(), token]));
+  const prices = createPrices({
+    chains: { get: () => new DollarChain({ chainId: terms.chainId, time: 1_700_000_000 }) },
+    chainConfigs: () => [{ chainId: terms.chainId, rpc: { urls: [] }, feeTokens: tokens }],
+    clock: { now: () => 1_700_000_000_000 as EpochMs },
+    log: silentLogger,
+    metrics: noMetrics,
+  });
+  await Promise.all(tokens.map((token) => prices.get(token)));
+  const { token: codec } = layouts['vendor-1.1.0'];
+  if (codec === undefined) throw new Error('the layout has no token mode');
+
+  return (index) => {
+    const op = at(operations, index);
+    return chooseTokens({}, served).tokens.map((token) => {
+      const answer = prices.peek(token);
+      if (answer === undefined) throw new Error('the price is not warm');
+      const price = requirePrice(token, answer);
+      const tokenTerms = {
+        ...terms,
+        token: toAddressKey(`0x${token.address.slice(2)}`),
+        exchangeRate: price.rate,
+        priceMarkup: Number(markupOf(token.premiumPercentage)),
+        options: {},
+      };
+      return renderFeeQuote({
+        token,
+        price,
+        maxCharge: codec.maxTokenCharge(op, tokenTerms),
+        usdPerNative: price.usdPerNative,
+        validUntil: 1_700_000_120 as EpochSeconds,
+      });
+    });
+  };
+}
+
 function at<T>(values: readonly T[], index: number): T {
   const value = values[index];
   if (value === undefined) throw new RangeError(`no value ${index}`);
@@ -125,6 +191,7 @@ for (const version of ['0.6', '0.7', '0.8'] as const) {
   const data: Hex = `0x${'ab'.repeat(276)}`;
   measure(`userOpHash ${version}`, (index) => hasher(at(operations, index), data));
 }
+for (const count of [1, 20]) measure(`fee quote, ${count} warm tokens`, await warmQuote(count));
 const digests = variants.map(() => randomBytes(32));
 for (const load of [loadNativeCurve, loadWasmCurve]) {
   const signer = createLocalSigner(await load(), randomBytes(32), 'bench');
