@@ -7,7 +7,7 @@ export type Address = `0x${string}` & { readonly [brand]: 'Address' };
 
 /**
  * Lowercase address: the form in which addresses are compared and used as map keys on the sponsor path, where an
- * EIP-55 checksum per request would cost a keccak. Made by {@link toAddressKey} and {@link addressKeyAt} only.
+ * EIP-55 checksum per request would cost a keccak. Made by {@link toAddressKey}, {@link parseAddressKey} and {@link addressKeyAt} only.
  */
 export type AddressKey = `0x${string}` & { readonly [brand]: 'AddressKey' };
 
@@ -23,6 +23,12 @@ export function isAddressText(value: unknown): value is `0x${string}` {
 export function parseAddress(text: string): Address {
   if (!isAddressText(text)) throw new RangeError(`expected 0x and 40 hex digits, got "${text}"`);
   return getAddress(text.toLowerCase()) as Address;
+}
+
+/** The key of an address in any case, without the keccak that {@link parseAddress} spends on its checksum. */
+export function parseAddressKey(text: string): AddressKey {
+  if (!isAddressText(text)) throw new RangeError(`expected 0x and 40 hex digits, got "${text}"`);
+  return toAddressKey(text);
 }
 
 export function toAddressKey(address: Address | `0x${string}`): AddressKey {

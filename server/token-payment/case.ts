@@ -7,7 +7,7 @@ import { refuse, type Verdict } from '../../core/policy/verdict.js';
 import { markupOf } from '../../core/pricing/premium.js';
 import type { Price } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
-import { parseAddress, toAddressKey } from '../../core/units/address.js';
+import { parseAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
@@ -62,7 +62,7 @@ export function tokenTermsOf(
   return {
     chainId: paymaster.chainId,
     paymaster: mode.contract,
-    token: toAddressKey(parseAddress(token.address)),
+    token: parseAddressKey(token.address),
     exchangeRate: rate,
     priceMarkup: Number(markupOf(token.premiumPercentage)),
     ...windowOf(facts, now),
