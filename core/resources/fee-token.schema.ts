@@ -87,7 +87,7 @@ const http = object<NonNullable<PriceSpec['http']>>(
   'A price from a JSON document. {chainId}, {address} (in lowercase) and {symbol} in the URL and the paths stand for those of the token.',
   {
     required: {
-      url: httpUrl('Address of the document.'),
+      url: httpUrl('Address of the document.', { confidential: true }),
       path: documentPath(
         "Where the price stands in it: whole tokens per native coin, or with tokenPath the native coin's price. E.g. data.rate.",
       ),
