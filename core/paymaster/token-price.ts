@@ -1,3 +1,4 @@
+import { divideUp } from '../units/divide.js';
 import type { TokenTerms } from './layout.js';
 
 /** A markup of 1,000,000 is none. */
@@ -37,8 +38,4 @@ export function rateWithMarkup({ exchangeRate, priceMarkup }: TokenTerms): bigin
   const rate = divideUp(exchangeRate * BigInt(priceMarkup), BigInt(markupUnit));
   if (rate >= wordLimit) throw new RangeError(`exchangeRate with its premium exceeds 256 bits: ${rate}`);
   return rate;
-}
-
-export function divideUp(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor;
 }

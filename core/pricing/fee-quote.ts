@@ -1,7 +1,7 @@
 import type { FeeTokenSpec } from '../resources/fee-token.js';
+import { divideUp } from '../units/divide.js';
 import type { EpochSeconds } from '../units/time.js';
 import { formatDecimal } from '../units/wei.js';
-import { divideUp } from './premium.js';
 import type { Price } from './price-source.js';
 
 /** How long a quote is good for. What is signed later is priced anew. */

@@ -10,16 +10,3 @@ export const markupBase = 1_000_000n;
 export function markupOf(premiumPercentage: string | undefined): bigint {
   return markupBase + parseDecimal(premiumPercentage ?? '0', 4);
 }
-
-/**
- * A rate with the premium in it, rounded up: for contracts that know no markup. It stands in the signed rate or in the
- * markup, never in both.
- */
-export function rateWithPremium(rate: bigint, premiumPercentage: string | undefined): bigint {
-  return divideUp(rate * markupOf(premiumPercentage), markupBase);
-}
-
-/** Quotient of non-negative integers, rounded up. */
-export function divideUp(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor;
-}

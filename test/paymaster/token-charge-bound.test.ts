@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { LayoutId, TokenTerms } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
+import { rateWithMarkup } from '../../core/paymaster/token-price.js';
 import { requiredGas } from '../../core/userop/gas.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { anExampleOperation, exampleTokenTerms } from './operations.js';
@@ -155,4 +156,15 @@ describe.each(contracts)('$name', ({ layout, charge }) => {
       'exceeds 256 bits',
     );
   });
+});
+
+test('a premium in the rate never asks for less than the premium, and for less than one base unit more', () => {
+  fc.assert(
+    fc.property(anyPrices, (terms) => {
+      const wanted = terms.exchangeRate * BigInt(terms.priceMarkup);
+      const raised = rateWithMarkup(terms) * 1_000_000n;
+      expect(raised).toBeGreaterThanOrEqual(wanted);
+      expect(raised - wanted).toBeLessThan(1_000_000n);
+    }),
+  );
 });

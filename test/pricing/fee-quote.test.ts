@@ -2,13 +2,17 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseUnits } from 'viem';
 import { quoteLifeSeconds, renderFeeQuote, roundUpToNumber } from '../../core/pricing/fee-quote.js';
-import { divideUp, markupBase, markupOf, rateWithPremium } from '../../core/pricing/premium.js';
+import { markupOf } from '../../core/pricing/premium.js';
+import { divideUp } from '../../core/units/divide.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import { aServedToken } from '../build/prices.js';
 
 const decimals = fc.integer({ min: 0, max: 24 });
-/** Small ones are as likely. From 10^21 on every float has an exponent, and the vendor's SDK cannot approve it. */
-const largest = 10n ** 21n - 10n ** 6n;
+/**
+ * Small ones are as likely. From 10^21 on every float has an exponent, and the vendor's SDK cannot approve it; the two
+ * steps of 15 digits below are rounded up to it.
+ */
+const largest = 10n ** 21n - 2n * 10n ** 6n;
 const charge = fc
   .integer({ min: 1, max: 21 })
   .chain((digits) => fc.bigInt(1n, 10n ** BigInt(digits)))
@@ -25,7 +29,7 @@ describe('maxGasFee', () => {
         // As viem does: the text of the number.
         expect(parseUnits(number.toString(), places)).toBeGreaterThanOrEqual(amount);
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
   });
 
@@ -39,7 +43,7 @@ describe('maxGasFee', () => {
         const larger = amount > least ? amount : least;
         expect(asked - larger).toBeLessThanOrEqual(larger / 10n ** 14n + 1n);
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
   });
 
@@ -149,17 +153,6 @@ describe('a premium', () => {
     { text: undefined, markup: 1_000_000n },
   ])('$text is a markup of $markup', ({ text, markup }) => {
     expect(markupOf(text)).toBe(markup);
-  });
-
-  test('in the rate never asks for less than the premium, and for less than one unit more', () => {
-    fc.assert(
-      fc.property(fc.bigInt(1n, 10n ** 36n), premium, (rate, tenThousandths) => {
-        const text = `${Math.floor(tenThousandths / 10_000)}.${String(tenThousandths % 10_000).padStart(4, '0')}`;
-        const raised = rateWithPremium(rate, text) * markupBase;
-        expect(raised).toBeGreaterThanOrEqual(rate * markupOf(text));
-        expect(raised - rate * markupOf(text)).toBeLessThan(markupBase);
-      }),
-    );
   });
 
   test.each(['-1', '1e2', '13%', '', '0.00001'])('%j is no premium', (text) => {

@@ -1,4 +1,5 @@
 import { keccak256 } from '../../crypto/keccak.js';
+import { divideUp } from '../../units/divide.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
@@ -79,10 +80,6 @@ function need(op: FinalUserOperation, options: Options, gas: PaymasterGas): Depo
   const marked = divideUp((prefund + overhead) * BigInt(options.priceMarkup), 1_000_000n);
   const penalty = divideUp(10n * (op.callGasLimit + gas.paymasterPostOpGasLimit) * op.maxFeePerGas, 100n);
   return { entryPoint: prefund, funding: marked + penalty };
-}
-
-function divideUp(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor;
 }
 
 function hash(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Uint8Array {

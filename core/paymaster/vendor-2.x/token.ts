@@ -1,5 +1,6 @@
 import { keccak256 } from '../../crypto/keccak.js';
 import { toAddressKey } from '../../units/address.js';
+import { divideUp } from '../../units/divide.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../userop/gas.js';
@@ -15,7 +16,7 @@ import type { DecodedTokenPayment, DepositNeed, PaymasterGas, TokenCodec, TokenT
 import { readAddress, readExactly, readPaymasterGas, readUint256, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
-import { assertTokenTerms, divideUp, tokensFor } from '../token-price.js';
+import { assertTokenTerms, tokensFor } from '../token-price.js';
 import {
   paymasterHeadSize,
   writeAccountGasLimits,
