@@ -27,7 +27,7 @@ export function createHealth(deps: {
   server.requestTimeout = 10_000;
 
   async function answer(url: string, response: ServerResponse): Promise<void> {
-    switch (url.split('?', 1)[0]) {
+    switch (url.split('?', 1)[0] ?? url) {
       case '/healthz':
         return send(response, 200, 'text/plain', 'ok\n');
       case '/readyz':

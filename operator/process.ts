@@ -59,7 +59,11 @@ async function startParts(
   });
   onStop(() => chains.stop());
   const common = { transport, clock, log, metrics, random: Math.random };
-  const resources = createKubeResourceStore({ ...common, statusManager: fieldManager, now: clock.now });
+  const resources = createKubeResourceStore({
+    ...common,
+    statusManager: fieldManager,
+    now: () => clock.now(),
+  });
   onStop(() => resources.stop());
   const configs = createKubeConfigStore({ ...common, namespace });
   onStop(() => configs.stop());

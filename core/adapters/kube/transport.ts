@@ -78,7 +78,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
     fresh: boolean,
   ): Promise<Dispatcher.ResponseData> {
     const credentials = await loadCredentials(fresh);
-    const timeoutMs = call.timeoutMs ?? unaryTimeoutMs;
+    const timeoutMs = Math.ceil(call.timeoutMs ?? unaryTimeoutMs);
     const signals = [stopped.signal, ...(call.signal ? [call.signal] : [])];
     if (kind === 'unary') signals.push(AbortSignal.timeout(timeoutMs));
     try {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { invalidInput } from '../../errors.js';
+import { isMissingFile } from '../process/is-missing-file.js';
 import type { MasterKeys } from '../../secrets.js';
 
 /**
@@ -33,7 +34,7 @@ async function readOptionalKey(path: string): Promise<Uint8Array | undefined> {
   try {
     text = (await readFile(path, 'utf8')).trim();
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isMissingFile(error)) return undefined;
     throw error;
   }
   if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalidInput([{ field: path, expected: '64 hex digits' }]);

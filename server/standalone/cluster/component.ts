@@ -69,6 +69,7 @@ export async function startComponent(
     },
     logFile: running.logFile,
     signal: running.signal,
+    isRunning: running.isRunning,
     restart: running.restart,
     ended: running.ended,
     stop: running.stop,

@@ -7,6 +7,7 @@ export type ManagedProcess = {
   readonly pid: number;
   readonly logFile: string;
   readonly signal: (name: NodeJS.Signals) => void;
+  readonly isRunning: () => boolean;
   /** Starts it again with the same arguments after it ended; resolves when it is ready. */
   readonly restart: () => Promise<void>;
   /** Exit code or signal of the present run. */
@@ -70,6 +71,7 @@ export async function startProcess(program: Program): Promise<ManagedProcess> {
     },
     logFile: program.logFile,
     signal: (name) => void child.kill(name),
+    isRunning: () => !hasEnded(),
     restart: launch,
     ended: () => end,
     async stop() {

@@ -7,6 +7,7 @@ import {
   type SnapshotEntry,
   type SnapshotState,
 } from './snapshot-lines.js';
+import { isMissingFile } from '../../process/is-missing-file.js';
 import type { ConfigEvent } from '../../../config/config-store.js';
 
 /**
@@ -36,7 +37,7 @@ export function createSnapshotFile(directory: string): SnapshotFile {
     try {
       return readSnapshot(await readFile(path, 'utf8'));
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      if (isMissingFile(error)) return undefined;
       throw error;
     }
   }

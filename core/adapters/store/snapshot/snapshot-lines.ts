@@ -60,7 +60,8 @@ export function deletionOf(event: ConfigEvent): ConfigEvent {
       return { type: 'delete-chain', chainId: event.config.chainId };
     case 'put-paymaster':
       return { type: 'delete-paymaster', paymasterId: event.config.paymasterId };
-    default:
+    case 'delete-chain':
+    case 'delete-paymaster':
       return event;
   }
 }

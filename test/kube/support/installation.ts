@@ -1,0 +1,48 @@
+import type { Connection } from '../../../server/standalone/connection.js';
+import { startCluster, type Cluster } from '../../../server/standalone/cluster/cluster.js';
+import type { Component } from '../../../server/standalone/cluster/component.js';
+import { applyQuickstart, describeQuickstart } from '../../../server/standalone/cluster/quickstart.js';
+import type { ResourceState } from '../../../server/standalone/readiness.js';
+
+/** What `make run-kube` starts, with two operators: the first leads. */
+export type Installation = {
+  readonly cluster: Cluster;
+  readonly operators: readonly [Component, Component];
+  readonly dashboard: Component;
+  readonly replicas: readonly Component[];
+  readonly states: readonly ResourceState[];
+  readonly connection: Required<Connection>;
+  /** JSON-RPC address of the quickstart's paymaster on one replica. */
+  rpcUrl(replica: Component): string;
+};
+
+const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
+
+export async function startInstallation(): Promise<Installation> {
+  const cluster = await startCluster({ console: quiet });
+  try {
+    const first = await cluster.start('operator');
+    const dashboard = await cluster.start('dashboard', { path: '/healthz' });
+    applyQuickstart(cluster);
+    const replicas = await Promise.all([0, 1, 2].map((index) => cluster.start('rpc', { index })));
+    const second = await cluster.start('operator', { index: 1 });
+    const { states, connection } = await describeQuickstart(
+      cluster,
+      { dashboard: dashboard.origin, rpc: replicas[0]?.origin ?? '' },
+      AbortSignal.timeout(60_000),
+    );
+    const complete = connection as Required<Connection>;
+    return {
+      cluster,
+      operators: [first, second],
+      dashboard,
+      replicas,
+      states,
+      connection: complete,
+      rpcUrl: (replica) => `${replica.origin}/api/v1/${complete.chainId}/${complete.apiKey}`,
+    };
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
