@@ -45,6 +45,9 @@ export function openDataDirectory(path: string): DataDirectory {
   return directory;
 }
 
+/** A file of the data directory that does not hold what it should; the message says what to do. */
+export class UnusableFile extends Error {}
+
 /** Writes a whole private file at once: a reader sees the old or the new content, never half of it. */
 export function writePrivateFile(path: string, content: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
@@ -55,6 +58,8 @@ export function writePrivateFile(path: string, content: string): void {
 /** Text of a private file, made with `create` the first time. */
 export function readOrCreate(path: string, create: () => string): string {
   if (!existsSync(path)) writePrivateFile(path, `${create()}\n`);
+  // Copied here by hand it may have any mode.
+  chmodSync(path, 0o600);
   return readFileSync(path, 'utf8').trim();
 }
 
@@ -69,7 +74,7 @@ export function loadMasterKeys(directory: DataDirectory): MasterKeys {
 function loadKey(path: string): Uint8Array {
   const text = readOrCreate(path, () => randomBytes(32).toString('hex'));
   if (!/^[0-9a-f]{64}$/.test(text)) {
-    throw new Error(
+    throw new UnusableFile(
       `${path} must hold 64 hex digits; restore it, or delete it to make a new key (all apiKeys change)`,
     );
   }

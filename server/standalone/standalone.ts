@@ -1,4 +1,4 @@
-import { createWriteStream, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { createServer as createNetServer } from 'node:net';
 import { createChains } from '../../core/adapters/chain/chains.js';
 import { createLogger } from '../../core/adapters/log/pino-logger.js';
@@ -20,7 +20,8 @@ import { createServer } from '../server.js';
 import type { StandaloneConfig } from './config.js';
 import type { Console } from './console.js';
 import { describeConnection, writeConnection } from './connection.js';
-import { loadMasterKeys, openDataDirectory, type DataDirectory } from './data-directory.js';
+import { openLogFile } from './log-file.js';
+import { loadMasterKeys, openDataDirectory, UnusableFile, type DataDirectory } from './data-directory.js';
 import { printBanner, printProblems } from './banner.js';
 import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
@@ -58,7 +59,7 @@ export async function startStandalone(
     return { failed, stop };
   } catch (error) {
     await stop();
-    throw explained(error);
+    throw explained(error, config);
   }
 }
 
@@ -223,12 +224,12 @@ function portMessage(port: number, host: string, code: string | undefined): stri
 function openLog(
   config: StandaloneConfig,
   { logFile }: DataDirectory,
-  onStop: (stop: () => Promise<void>) => void,
+  onStop: (stop: () => void) => void,
 ): Logger {
   if (config.logTo === 'stdout') return createLogger({ level: config.logLevel });
-  const stream = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
-  onStop(() => new Promise((resolve) => stream.end(resolve)));
-  return createLogger({ level: config.logLevel, destination: stream });
+  const destination = openLogFile(logFile);
+  onStop(() => destination.close());
+  return createLogger({ level: config.logLevel, destination });
 }
 
 /** Picks up keys that are added or replaced while it runs; a bad one is reported and changes nothing. */
@@ -252,6 +253,28 @@ function reportManifestChanges(manifests: ManifestSource, console: Console): () 
   return () => clearInterval(timer);
 }
 
-function explained(error: unknown): unknown {
-  return isDomainError(error, 'UNAVAILABLE') ? new StartError(error.message, { cause: error }) : error;
+/** What a person can mend is told in one line: a store or chain that does not work, files that cannot be read or written. */
+function explained(error: unknown, { dataDirectory }: StandaloneConfig): unknown {
+  if (isDomainError(error, 'UNAVAILABLE')) return new StartError(error.message, { cause: error });
+  if (error instanceof UnusableFile) return new StartError(error.message, { cause: error });
+  if (!isFileError(error)) return error;
+  const message = `the data directory ${dataDirectory} cannot be used (${error.message}): mend it, or choose another with PAYMASTER_DATA_DIR`;
+  return new StartError(message, { cause: error });
+}
+
+const fileErrors: readonly unknown[] = [
+  'EACCES',
+  'EDQUOT',
+  'EEXIST',
+  'EIO',
+  'EISDIR',
+  'ENOENT',
+  'ENOSPC',
+  'ENOTDIR',
+  'EPERM',
+  'EROFS',
+];
+
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && fileErrors.includes(error.code);
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -41,6 +41,12 @@ function copyQuickstart(): string {
   temporary.push(directory);
   cpSync(join(repositoryRoot, 'examples/quickstart'), directory, { recursive: true });
   return directory;
+}
+
+/** Text that is neither a key nor a database. */
+function putInto(directory: string, name: string): void {
+  mkdirSync(directory);
+  writeFileSync(join(directory, name), 'neither a key nor a database. '.repeat(50), { mode: 0o600 });
 }
 
 async function sponsors(running: RunningStandalone): Promise<string> {
@@ -212,6 +218,33 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
       .filter((line) => line.startsWith('error:'));
     expect(errors).toHaveLength(1);
     expect(errors[0]).toMatch(expected);
+    expect(running.output()).not.toContain('    at ');
+  });
+
+  test.each([
+    {
+      name: 'a data directory that is a file',
+      put: (path: string) => writeFileSync(path, ''),
+      expected: /^error: the data directory .* cannot be used \(EEXIST.*PAYMASTER_DATA_DIR$/m,
+    },
+    {
+      name: 'a master key that is none',
+      put: (path: string) => putInto(path, 'master.key'),
+      expected: /^error: .*master\.key must hold 64 hex digits/m,
+    },
+    {
+      name: 'a usage store that is damaged',
+      put: (path: string) => putInto(path, 'usage.sqlite'),
+      expected: /^error: the usage store .*usage\.sqlite cannot be opened \(file is not a database\)/m,
+    },
+  ])('$name', async ({ put, expected }) => {
+    temporary.push(newDataDirectory());
+    const dataDirectory = join(temporary.at(-1)!, 'data');
+    put(dataDirectory);
+    const running = await spawnStandalone({ dataDirectory });
+    started.push(running);
+    expect(await running.ended).toBe(1);
+    expect(running.output()).toMatch(expected);
     expect(running.output()).not.toContain('    at ');
   });
 

@@ -73,6 +73,7 @@ function claimFile(path: string): DatabaseSync {
     return sql;
   } catch (error) {
     sql.close();
+    if (!isSqliteError(error) || (error.errcode & 0xff) !== sqliteBusy) throw explained(path, error);
     throw new DomainError(
       'UNAVAILABLE',
       `${path} is in use by another process: stop that one first, or choose another data directory`,

@@ -43,9 +43,10 @@ export function createSqliteUsageStore(
   try {
     return createJournalledUsageStore({ ...deps, journal: openUsageJournal(deps.path, deps.durability) });
   } catch (cause) {
+    const why = cause instanceof Error ? ` (${cause.message})` : '';
     throw new DomainError(
       'UNAVAILABLE',
-      `the usage store ${deps.path} cannot be opened: is another process using it?`,
+      `the usage store ${deps.path} cannot be opened${why}: is another process using it, or is the file damaged?`,
       {
         reason: 'USAGE_STORE_DOWN',
         cause,
