@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube test test-fast bench check format lint generate verify contracts clean image kind-up kind-down e2e soak
+.PHONY: help install build run run-kube test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -25,6 +25,9 @@ test: build ## Run every test that needs no second machine
 
 test-fast: build ## Run the tests that start no process (under two minutes)
 	@$(NODE) test/run.mjs --fast
+
+test-clients: build ## Published clients and a bundler against the running server (installs them in test/clients)
+	@$(NODE) test/clients/run.mjs
 
 bench: build ## Measure the sponsor path against its limit and a textbook server
 	@$(NODE) --no-warnings dist/test/bench/main.js

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createPimlicoClient } from 'permissionless/clients/pimlico';
+import { encodeFunctionData, erc20Abi, http } from 'viem';
+import { createBundlerClient, createPaymasterClient } from 'viem/account-abstraction';
+import { foundry } from 'viem/chains';
+import { startBundler, startService } from './processes.mjs';
+import { increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
+
+// viem and permissionless with the bundler alto, as all of them are published: accounts are created, operations sponsored and
+// paid in tokens with the approval in the same operation, on three EntryPoints.
+
+const plenty = 10n ** 12n;
+let service;
+let bundler;
+let facts;
+let client;
+before(async () => {
+  service = await startService();
+  facts = service.connection;
+  bundler = await startBundler(facts);
+  client = openChain(facts);
+});
+after(async () => {
+  await bundler?.stop();
+  await service?.stop();
+});
+
+for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton-0.8'])
+  describe(`alto, version ${version}`, () => {
+    let rpcUrl;
+    let profile;
+    before(async () => {
+      rpcUrl = await newPaymaster(facts, version);
+      profile = facts.versions.find((candidate) => candidate.version === version);
+    });
+
+    async function open(options) {
+      const account = await newAccount(client, profile);
+      const settings = {
+        account,
+        client,
+        chain: foundry,
+        transport: http(bundler.url),
+        pollingInterval: 100,
+      };
+      return createBundlerClient({ ...settings, userOperation: { estimateFeesPerGas }, ...options });
+    }
+
+    async function send(wallet, calls) {
+      const hash = await wallet.sendUserOperation({ calls });
+      return wallet.waitForUserOperationReceipt({ hash, timeout: 20_000 });
+    }
+
+    test('sponsored operations, the account created in the first one', async () => {
+      const wallet = await open({ paymaster: createPaymasterClient({ transport: http(rpcUrl) }) });
+      for (let round = 0; round < 2; round += 1)
+        assert.equal((await send(wallet, [increment(facts)])).success, true);
+    });
+
+    test('an operation that approves and pays in tokens', async () => {
+      const token = facts.feeToken.address;
+      const wallet = await open({
+        paymaster: createPaymasterClient({ transport: http(rpcUrl) }),
+        paymasterContext: { token },
+      });
+      await mint(client, facts, wallet.account.address, plenty);
+      const args = [profile.tokenPaymasterAddress, plenty];
+      const approve = {
+        to: token,
+        data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args }),
+      };
+      assert.equal((await send(wallet, [approve, increment(facts)])).success, true);
+      const address = wallet.account.address;
+      const call = { address: token, abi: erc20Abi, functionName: 'balanceOf', args: [address] };
+      assert.ok((await client.readContract(call)) < plenty);
+    });
+
+    test("permissionless' sponsorUserOperation", async () => {
+      const entryPoint = { address: profile.entryPoint, version: profile.entryPointVersion };
+      const sponsor = createPimlicoClient({ transport: http(rpcUrl), entryPoint });
+      const wallet = await open({
+        paymaster: {
+          getPaymasterData: ({
+            chainId: _chain,
+            entryPointAddress: _entryPoint,
+            context: _context,
+            ...userOperation
+          }) => sponsor.sponsorUserOperation({ userOperation }),
+        },
+      });
+      assert.equal((await send(wallet, [increment(facts)])).success, true);
+    });
+  });
+
+async function estimateFeesPerGas() {
+  return { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
+}

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const root = join(folder, '..', '..');
+
+/** Development keys of every anvil chain that nothing else here uses. */
+const executorKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
+const utilityKey = '0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e';
+
+/** Starts the standalone command with data of its own. Answers what it wrote to connection.json. */
+export async function startService() {
+  const directory = mkdtempSync(join(tmpdir(), 'paymaster-clients-'));
+  const child = start(join(root, 'dist/server/standalone/main.js'), [], {
+    PORT: String(await freePort()),
+    PAYMASTER_DATA_DIR: directory,
+  });
+  const file = join(directory, 'connection.json');
+  await until('the service', child, () => existsSync(file));
+  return {
+    connection: JSON.parse(readFileSync(file, 'utf8')),
+    async stop() {
+      await end(child);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts alto for all EntryPoints of the dev chain. Its safe mode needs a tracer that anvil lacks. */
+export async function startBundler({ chainRpcUrl, versions }) {
+  const port = await freePort();
+  const entryPoints = [...new Set(versions.map(({ entryPoint }) => entryPoint))];
+  const options = {
+    'rpc-url': chainRpcUrl,
+    port,
+    entrypoints: entryPoints.join(','),
+    'executor-private-keys': executorKey,
+    'utility-private-key': utilityKey,
+    'min-executor-balance': '1000000000000000000',
+    'safe-mode': 'false',
+    'api-version': 'v1,v2',
+  };
+  const values = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = start(join(folder, 'node_modules/@pimlico/alto/esm/cli/alto.js'), ['run', ...values], {
+    OTEL_SDK_DISABLED: 'true',
+  });
+  const url = `http://127.0.0.1:${port}/rpc`;
+  await until('alto', child, () => answers(url));
+  return { url, stop: () => end(child) };
+}
+
+function start(script, values, environment) {
+  const child = spawn(process.execPath, ['--no-warnings', script, ...values], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => (child.output = `${child.output}${chunk}`.slice(-4_000)));
+  process.once('exit', () => child.kill('SIGKILL'));
+  return child;
+}
+
+async function until(what, child, isReady) {
+  const deadline = Date.now() + 60_000;
+  while (!(await isReady())) {
+    if (child.exitCode !== null || Date.now() > deadline)
+      throw new Error(`${what} did not start:\n${child.output}`);
+    await sleep(100);
+  }
+}
+
+async function answers(url) {
+  try {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_supportedEntryPoints', params: [] });
+    const headers = { 'content-type': 'application/json' };
+    return (await fetch(url, { method: 'POST', headers, body })).ok;
+  } catch {
+    return false;
+  }
+}
+
+async function end(child) {
+  if (child.exitCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const forced = setTimeout(() => child.kill('SIGKILL'), 15_000);
+  await ended;
+  clearTimeout(forced);
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,31 @@
+// Installs the clients of package.json into this folder, once per change of it, and runs them against the service that was
+// built. Apart from the other tests: the bundler is GPL and large, and neither it nor the vendor's SDK is a dependency.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const wanted = readFileSync(join(folder, 'package.json'), 'utf8');
+const stamp = join(folder, 'node_modules', '.installed');
+
+if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+  console.log('Installing clients and bundler in test/clients (about a minute)…');
+  run('npm', [
+    'install',
+    '--ignore-scripts',
+    '--no-save',
+    '--no-package-lock',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]);
+  writeFileSync(stamp, wanted);
+}
+run(process.execPath, ['--no-warnings', '--test', '--test-concurrency=1', '*.test.mjs']);
+
+function run(command, values) {
+  const { status, error } = spawnSync(command, values, { cwd: folder, stdio: 'inherit' });
+  if (error !== undefined) console.error(`${command} could not be started: ${error.message}`);
+  if (status !== 0) process.exit(status ?? 1);
+}

@@ -1,0 +1,61 @@
+import { toSimpleSmartAccount } from 'permissionless/accounts';
+import { createPublicClient, createWalletClient, encodeFunctionData, http, parseAbi } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { foundry } from 'viem/chains';
+
+/** A development key of every anvil chain: hands out tokens, which anybody may mint there. */
+const minterKey = '0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356';
+
+export function openChain({ chainRpcUrl }) {
+  return createPublicClient({ chain: foundry, transport: http(chainRpcUrl), pollingInterval: 100 });
+}
+
+/** A smart account of a new owner, which does not exist yet. */
+export function newAccount(client, { entryPoint: address, entryPointVersion: version }) {
+  const owner = privateKeyToAccount(generatePrivateKey());
+  return toSimpleSmartAccount({ client, owner, entryPoint: { address, version } });
+}
+
+/** A paymaster of this version, made through the dashboard API; answers its JSON-RPC address. */
+export async function newPaymaster({ dashboardUrl, authToken, chainId, sponsoredContract }, version) {
+  const post = async (path, headers, body) => {
+    const response = await fetch(`${dashboardUrl}/api/v2/public/sdk${path}`, {
+      method: 'POST',
+      headers: { authToken, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    const answer = await response.json();
+    if (answer.statusCode !== 200) throw new Error(`${path}: ${JSON.stringify(answer)}`);
+    return answer.data;
+  };
+  const name = `clients ${version}`;
+  const { apiKey } = await post('/paymaster', {}, { name, type: 'HYBRID', chainId, version });
+  const abi = JSON.stringify([{ type: 'function', name: 'increment', inputs: [], outputs: [] }]);
+  const contract = {
+    name: 'counter',
+    address: sponsoredContract.address,
+    abi,
+    whitelistedMethods: ['increment'],
+  };
+  await post('/smart-contract', { apiKey }, contract);
+  return `${dashboardUrl}/api/v1/${chainId}/${apiKey}`;
+}
+
+export function increment({ sponsoredContract: { address, method } }) {
+  return { to: address, data: encodeFunctionData({ abi: parseAbi([`function ${method}`]) }) };
+}
+
+export async function mint(client, { chainRpcUrl, feeToken }, to, amount) {
+  const minter = createWalletClient({
+    chain: foundry,
+    transport: http(chainRpcUrl),
+    account: privateKeyToAccount(minterKey),
+  });
+  const hash = await minter.writeContract({
+    address: feeToken.address,
+    abi: parseAbi(['function mint(address to, uint256 amount)']),
+    functionName: 'mint',
+    args: [to, amount],
+  });
+  await client.waitForTransactionReceipt({ hash });
+}
