@@ -102,6 +102,8 @@ export type RpcHostOptions = {
   readonly paymaster?: Partial<PaymasterConfig>;
   readonly chain?: Partial<ChainConfig>;
   readonly log?: Logger;
+  /** Default: whatever `world.price` says. */
+  readonly prices?: KeptPrices;
   /** Ether in every deposit of the chain; undefined: never read. Default 100. */
   readonly deposit?: string | undefined;
 };
@@ -143,7 +145,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     configs,
     usage,
     chains: { get: () => tokenAccountChain, stop: () => Promise.resolve() },
-    prices: pricesOf(world),
+    prices: options.prices ?? pricesOf(world),
     payments: { check: (request) => world.payment(request) },
     signers: await loadSigners({
       environment: { PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey },

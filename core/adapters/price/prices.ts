@@ -11,6 +11,7 @@ import { createFeeds } from './chainlink/feeds.js';
 import { createDocuments } from './http/documents.js';
 import { createPriceInstruments } from './instruments.js';
 import { judgePrice, PriceEntry } from './price-entry.js';
+import type { SourceDeps } from './source-deps.js';
 import { kindOf, openSource } from './sources.js';
 import { createTokenFacts } from './token-facts.js';
 
@@ -86,7 +87,7 @@ export function createPrices(deps: PricesDeps): KeptPrices {
 class WarmPrices implements KeptPrices {
   readonly #deps: PricesDeps;
   readonly #timing: PriceTiming;
-  readonly #sources: Parameters<typeof openSource>[1];
+  readonly #sources: SourceDeps;
   readonly #facts: ReturnType<typeof createTokenFacts>;
   readonly #instruments: ReturnType<typeof createPriceInstruments>;
   /** By what the FeeToken says, so that a changed source starts afresh. */
