@@ -3,5 +3,6 @@ export default {
   rootDir: 'dist/test',
   testMatch: ['**/*.test.js'],
   transform: {},
-  testTimeout: 30_000,
+  // Bounds a hang; the slowest property takes seconds on an idle machine and a minute on a busy one.
+  testTimeout: 120_000,
 };
