@@ -93,17 +93,19 @@ export async function rolledOut(tools: Tools, workload: string): Promise<void> {
   await tools.kubectl(['rollout', 'status', '-n', system, workload, '--timeout=180s']);
 }
 
+/** Names of the pods of a component that are not on their way out. */
 export async function podsOf(tools: Tools, component: string): Promise<readonly string[]> {
-  const names = await tools.kubectl([
-    'get',
-    'pods',
-    '-n',
-    system,
-    `-l=app.kubernetes.io/instance=${release},app.kubernetes.io/component=${component}`,
-    '--field-selector=status.phase=Running',
-    '-o=jsonpath={.items[*].metadata.name}',
-  ]);
-  return names.split(' ').filter((name) => name !== '');
+  const labels = `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${component}`;
+  const text = await tools.kubectl(['get', 'pods', '-n', system, `-l=${labels}`, '-o=json']);
+  const { items } = JSON.parse(text) as {
+    readonly items: readonly {
+      readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+      readonly status: { readonly phase: string };
+    }[];
+  };
+  return items
+    .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status.phase === 'Running')
+    .map(({ metadata }) => metadata.name);
 }
 
 export async function leaseHolder(tools: Tools): Promise<string> {
