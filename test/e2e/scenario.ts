@@ -486,7 +486,7 @@ async function uninstall(world: World, files: string, rpcUrl: string): Promise<v
       '-o=name',
     ]);
     const left = await awaited('all pods are gone', 60_000, async () => {
-      const pods = await tools.kubectl(['get', 'deployment,statefulset,service', '-n', system, '-o=name']);
+      const pods = await tools.kubectl(['get', 'deployment,statefulset,service,pod', '-n', system, '-o=name']);
       return pods.trim() === '' ? 'nothing else left' : undefined;
     });
     return `${ours.length} definitions, ${kept.trim().split('\n').length} resources, ${left}`;
