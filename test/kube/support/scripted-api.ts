@@ -1,0 +1,185 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createKubeTransport, type KubeTransport } from '../../../core/adapters/kube/transport.js';
+import { silentLogger } from '../../../core/log.js';
+import type { Metrics } from '../../../core/metrics.js';
+import { noMetrics } from '../../../core/metrics.js';
+
+export type Thing = {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Thing';
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly generation: number;
+    readonly creationTimestamp: string;
+  };
+};
+
+export type Call = { readonly kind: 'list' | 'watch-list' | 'watch'; readonly query: URLSearchParams };
+/** Answers one request instead of the server's usual way. */
+export type Fault = (response: ServerResponse, call: Call) => void;
+
+/** A small API server over HTTP that answers one collection truly, unless a fault is due. */
+export type ScriptedApi = {
+  readonly transport: KubeTransport;
+  readonly calls: readonly Call[];
+  readonly things: Map<string, Thing>;
+  /** The next requests of this kind are answered by these, in order. */
+  fail(kind: Call['kind'], ...faults: readonly Fault[]): void;
+  put(name: string, options?: { readonly uid?: string }): Thing;
+  remove(name: string): void;
+  /** Sets the counter of resourceVersions, also back. */
+  setVersion(version: number): void;
+  version(): number;
+  bookmark(): void;
+  /** Cuts the connections of all open watches. */
+  cut(how: 'end' | 'reset' | 'truncated'): void;
+  openWatches(): number;
+  stop(): Promise<void>;
+};
+
+export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<ScriptedApi> {
+  const things = new Map<string, Thing>();
+  const calls: Call[] = [];
+  const faults = new Map<Call['kind'], Fault[]>();
+  const watches = new Set<ServerResponse>();
+  let version = 10;
+
+  const server = createServer((request, response) => {
+    const call = callOf(request);
+    calls.push(call);
+    const fault = faults.get(call.kind)?.shift();
+    if (fault !== undefined) return fault(response, call);
+    if (call.kind === 'list') return list(response);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    watches.add(response);
+    response.once('close', () => watches.delete(response));
+    if (call.kind === 'watch') return response.flushHeaders();
+    for (const thing of things.values()) response.write(line('ADDED', thing));
+    response.write(endOfList(version));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+
+  function list(response: ServerResponse): void {
+    const body = { metadata: { resourceVersion: String(version) }, items: [...things.values()] };
+    response.end(JSON.stringify(body));
+  }
+
+  function tell(text: string): void {
+    for (const watch of watches) watch.write(text);
+  }
+
+  const transport = createKubeTransport({
+    credentials: { load: async () => ({ server: `http://127.0.0.1:${port}` }) },
+    userAgent: 'test',
+    log: silentLogger,
+    metrics,
+  });
+  return {
+    transport,
+    calls,
+    things,
+    fail: (kind, ...more) => void faults.set(kind, [...(faults.get(kind) ?? []), ...more]),
+    put(name, options = {}) {
+      version += 1;
+      const before = things.get(name);
+      const thing: Thing = {
+        apiVersion: 'v1',
+        kind: 'Thing',
+        metadata: {
+          name,
+          namespace: 'test',
+          uid: options.uid ?? before?.metadata.uid ?? `uid-${name}`,
+          resourceVersion: String(version),
+          generation: 1,
+          creationTimestamp: '2026-01-01T00:00:00Z',
+        },
+      };
+      things.set(name, thing);
+      tell(line(before === undefined ? 'ADDED' : 'MODIFIED', thing));
+      return thing;
+    },
+    remove(name) {
+      const thing = things.get(name);
+      if (thing === undefined) return;
+      version += 1;
+      things.delete(name);
+      tell(line('DELETED', { ...thing, metadata: { ...thing.metadata, resourceVersion: String(version) } }));
+    },
+    setVersion: (next) => void (version = next),
+    version: () => version,
+    bookmark: () =>
+      tell(
+        `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: String(version) } } })}\n`,
+      ),
+    cut(how) {
+      for (const watch of watches) {
+        if (how === 'truncated') watch.write('{"type":"ADDED","object":{"metadata":{"na');
+        if (how === 'reset') watch.socket?.resetAndDestroy();
+        else watch.end();
+      }
+      watches.clear();
+    },
+    openWatches: () => watches.size,
+    async stop() {
+      await transport.stop();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A refusal with a Status body. */
+export const refusal =
+  (
+    code: number,
+    reason: string,
+    extra: { readonly retryAfter?: string; readonly cause?: string } = {},
+  ): Fault =>
+  (response) => {
+    response.writeHead(code, extra.retryAfter === undefined ? {} : { 'retry-after': extra.retryAfter });
+    response.end(JSON.stringify(status(code, reason, extra.cause)));
+  };
+
+/** A watch that opens and then says that the version is gone. */
+export const errorEvent =
+  (code: number, reason: string): Fault =>
+  (response) => {
+    response.writeHead(200);
+    response.end(`${JSON.stringify({ type: 'ERROR', object: status(code, reason) })}\n`);
+  };
+
+/** A connection on which nothing ever comes, as after a cable was pulled. */
+export const silence: Fault = (response) => {
+  response.writeHead(200);
+  response.flushHeaders();
+};
+
+export function line(type: string, object: Thing): string {
+  return `${JSON.stringify({ type, object })}\n`;
+}
+
+function status(code: number, reason: string, cause?: string): object {
+  const details = cause === undefined ? {} : { causes: [{ reason: cause, message: cause }] };
+  return { kind: 'Status', code, reason, message: `${reason} for a test`, details };
+}
+
+function endOfList(version: number): string {
+  const metadata = { resourceVersion: String(version), annotations: { 'k8s.io/initial-events-end': 'true' } };
+  return `${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`;
+}
+
+function callOf(request: IncomingMessage): Call {
+  const query = new URL(request.url ?? '/', 'http://api').searchParams;
+  const kind =
+    query.get('watch') !== 'true'
+      ? 'list'
+      : query.get('sendInitialEvents') === 'true'
+        ? 'watch-list'
+        : 'watch';
+  return { kind, query };
+}
