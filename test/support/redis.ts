@@ -44,9 +44,7 @@ export async function startRedis(
     '127.0.0.1',
     '--dir',
     directory,
-    '--save',
-    '',
-    ...(options.sentinelConfig === undefined ? durableSettings : []),
+    ...(options.sentinelConfig === undefined ? ['--save', '', ...durableSettings] : []),
     ...settings,
   ];
   let running: ChildProcess | undefined;
@@ -75,7 +73,13 @@ export async function startRedis(
     await ended;
   }
 
-  await start();
+  try {
+    await start();
+  } catch (error) {
+    await kill();
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
@@ -115,13 +119,29 @@ function send(port: number, words: readonly string[]): Promise<string> {
       socket.destroy(new Error(`redis-server did not answer ${words[0] ?? ''}`)),
     );
     socket.on('error', reject);
-    socket.on('close', () => resolve(reply));
+    socket.on('close', () => reject(new Error('redis-server has closed the connection')));
     socket.on('data', (data) => {
-      reply += data.toString();
+      reply += data.toString('latin1');
+      if (endOfReply(reply, 0) === undefined) return;
+      resolve(reply);
+      socket.destroy();
     });
-    // The server closes the connection when both are answered.
-    socket.write(encode(words) + encode(['QUIT']));
+    socket.write(encode(words));
   });
+}
+
+/** Where the RESP value that begins at `from` ends; undefined while it is not complete. */
+function endOfReply(text: string, from: number): number | undefined {
+  const lineEnd = text.indexOf('\r\n', from);
+  if (lineEnd < 0) return undefined;
+  const next = lineEnd + 2;
+  const size = Number(text.slice(from + 1, lineEnd));
+  if (text[from] === '$')
+    return size < 0 ? next : text.length >= next + size + 2 ? next + size + 2 : undefined;
+  if (text[from] !== '*') return next;
+  let end: number | undefined = next;
+  for (let i = 0; i < size && end !== undefined; i++) end = endOfReply(text, end);
+  return end;
 }
 
 function encode(words: readonly string[]): string {

@@ -27,6 +27,8 @@ export type ClientOptions = {
   readonly credentials?: RedisCredentials | undefined;
   /** Longest wait for an answer. */
   readonly timeoutMs: number;
+  /** Once it is aborted no connection is made any more. */
+  readonly stopped: AbortSignal;
 };
 
 const longestBackoffMs = 2_000;
@@ -39,6 +41,7 @@ const mostRedirections = 3;
 export function createClient(options: ClientOptions): Redis | Cluster {
   const { address } = options;
   const common = commonOptions(options);
+  const retry = retryUntil(options.stopped);
   switch (address.kind) {
     case 'standalone':
       return new Redis({ ...common, ...address.node, db: address.database });
@@ -50,10 +53,10 @@ export function createClient(options: ClientOptions): Redis | Cluster {
         name: address.name,
         role: 'master',
         sentinelCommandTimeout: options.timeoutMs,
-        sentinelRetryStrategy: backoff,
+        sentinelRetryStrategy: retry,
         // Asked again by each reconnection; a master that was demoted closes its connections or answers READONLY.
         failoverDetector: true,
-        sentinelReconnectStrategy: backoff,
+        sentinelReconnectStrategy: retry,
         ...(common.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: common.tls }),
       });
     case 'cluster': {
@@ -70,7 +73,7 @@ export function createClient(options: ClientOptions): Redis | Cluster {
           retryDelayOnClusterDown: 50,
           retryDelayOnTryAgain: 20,
           slotsRefreshTimeout: options.timeoutMs,
-          clusterRetryStrategy: backoff,
+          clusterRetryStrategy: retry,
           // Certificates name hosts; nodes announce addresses. With TLS the name is checked as serverName.
           dnsLookup: (host, callback) => callback(null, host),
         },
@@ -94,6 +97,7 @@ function commonOptions({
   credentials,
   timeoutMs,
   address,
+  stopped,
 }: ClientOptions): Omit<RedisOptions, 'replyMapping'> {
   return {
     lazyConnect: true,
@@ -101,10 +105,11 @@ function commonOptions({
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: Math.max(timeoutMs, 2_000),
+    disconnectTimeout: 500,
     commandTimeout: timeoutMs,
     // A peer that has vanished answers nothing, and TCP would notice in a quarter of an hour.
     socketTimeout: 3 * timeoutMs,
-    retryStrategy: backoff,
+    retryStrategy: retryUntil(stopped),
     // 1: connect again, and do not repeat the command.
     reconnectOnError: (error) => (/^(READONLY|LOADING|NOAUTH)/.test(error.message) ? 1 : false),
     disableClientInfo: true,
@@ -114,8 +119,11 @@ function commonOptions({
   };
 }
 
-function backoff(attempt: number): number {
-  return Math.min(longestBackoffMs, 25 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
+function retryUntil(stopped: AbortSignal): (attempt: number) => number | null {
+  return (attempt) => {
+    if (stopped.aborted) return null;
+    return Math.min(longestBackoffMs, 25 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
+  };
 }
 
 function dataCredentials(files: RedisCredentials = {}): Pick<RedisOptions, 'username' | 'password'> {

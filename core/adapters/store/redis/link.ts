@@ -6,7 +6,7 @@ import { createClient, refreshCredentials, type ClientOptions } from './client.j
 import { checkServer, type RedisDurability } from './durability.js';
 import type { Script } from './script.js';
 
-export type LinkOptions = ClientOptions & {
+export type LinkOptions = Omit<ClientOptions, 'stopped'> & {
   readonly durability: RedisDurability;
   /** Replicas that must confirm a write before it is relied on, and how long they may take. 0: none. */
   readonly acks: { readonly replicas: number; readonly timeoutMs: number };
@@ -38,11 +38,11 @@ export class RedisLink {
   #recheck: NodeJS.Timeout | undefined;
   #confirmation: Promise<void> | undefined;
   #isDownLogged = false;
-  #stopped = false;
+  readonly #stopped = new AbortController();
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    this.#client = createClient(options);
+    this.#client = createClient({ ...options, stopped: this.#stopped.signal });
     this.#connected = options.metrics
       .gauge({
         name: 'paymaster_usage_redis_connected',
@@ -112,20 +112,28 @@ export class RedisLink {
   }
 
   async stop(): Promise<void> {
-    if (this.#stopped) return;
-    this.#stopped = true;
+    if (this.#stopped.signal.aborted) return;
+    this.#stopped.abort();
     clearTimeout(this.#recheck);
     await this.#confirmation?.catch(() => {});
     this.#problem = down('the usage store is stopped');
     this.#firstSafe.reject(this.#problem);
     this.#connected.set(0);
+    // A TLS handshake that is broken off ends in an error that nobody listens to.
+    if (['connecting', 'connect'].includes(this.#client.status)) await this.#next(['ready', 'close', 'end']);
     // Between two connections the client has nothing to close, and does not say that it has ended.
-    const isOpen = ['connecting', 'connect', 'ready'].includes(this.#client.status);
-    const closed = Promise.withResolvers<void>();
-    const deadline = setTimeout(closed.resolve, isOpen ? this.#options.timeoutMs : 0);
-    this.#client.once('end', closed.resolve);
+    if (this.#client.status !== 'ready') return this.#client.disconnect();
+    const ended = this.#next(['end']);
     this.#client.disconnect();
-    await closed.promise;
+    await ended;
+  }
+
+  /** Resolves with the first of these events, or after the longest wait for an answer. */
+  async #next(events: readonly string[]): Promise<void> {
+    const seen = Promise.withResolvers<void>();
+    const deadline = setTimeout(seen.resolve, this.#options.timeoutMs);
+    for (const event of events) this.#client.once(event, seen.resolve);
+    await seen.promise;
     clearTimeout(deadline);
   }
 
@@ -220,8 +228,10 @@ export class RedisLink {
   }
 
   #lost(error: Error | undefined): void {
-    if (this.#stopped) return;
-    this.#problem = down('the usage store is not connected', error?.message);
+    if (this.#stopped.signal.aborted) return;
+    // The close that follows an error says less than the error did.
+    if (error !== undefined || this.#problem === undefined)
+      this.#problem = down('the usage store is not connected', error?.message);
     this.#connected.set(0);
     if (error === undefined || this.#isDownLogged) return;
     this.#isDownLogged = true;
@@ -235,17 +245,19 @@ export class RedisLink {
     clearTimeout(this.#recheck);
     const connection = this.#connection;
     const { log, durability } = this.#options;
+    // Nodes of a Cluster are announced before it can be used.
+    if (this.#client.status !== 'ready') return;
     try {
       const servers = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
       await Promise.all(servers.map((server) => checkServer(server, nameOf(server), durability)));
-      if (this.#stopped || connection !== this.#connection) return;
+      if (this.#stopped.signal.aborted || connection !== this.#connection) return;
       if (this.#problem !== undefined) log.info('usage store is connected');
       this.#problem = undefined;
       this.#isDownLogged = false;
       this.#connected.set(1);
       this.#firstSafe.resolve();
     } catch (error) {
-      if (this.#stopped || connection !== this.#connection) return;
+      if (this.#stopped.signal.aborted || connection !== this.#connection) return;
       const problem = this.#failure(error);
       if (problem.message !== this.#problem?.message)
         log.error('usage store is refused: nothing is signed', {

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import type { Reservation } from '../../core/policy/usage-store.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { gwei } from '../../core/units/wei.js';
+import { aRequest, chainId, contract, hourMs } from '../conformance/usage-requests.js';
+import { startRedis } from '../support/redis.js';
+import { soakSeconds } from '../support/soak-seconds.js';
+import { until } from '../support/until.js';
+import {
+  costliest,
+  deposit,
+  isPaymaster,
+  limitsOf,
+  operationOf,
+  paymasters,
+  senderOf,
+  sendersEach,
+  type Race,
+} from './race.js';
+import { openStore } from './redis-usage.js';
+import { aDirectory } from './sqlite-usage.js';
+
+const child = fileURLToPath(new URL('./race-child.js', import.meta.url));
+
+test(
+  'three replicas that race for 50,000 operations exceed no limit and no deposit by one unit, and lose no promise, although Redis is killed in the midst and one clock is ahead',
+  async () => {
+    const directory = aDirectory();
+    const server = await startRedis();
+    const now = Date.now();
+    const race: Race = {
+      url: server.url,
+      replicas: 3,
+      operations: 50_000,
+      milliseconds: soakSeconds * 1000,
+      // The window turns in five minutes: a replica that trusted its own clock would count in the next one.
+      startMs: now - hourMs + 5 * 60_000,
+      durationMs: hourMs,
+      validUntil: Math.floor(now / 1000) + 3600,
+    };
+    const path = join(directory.path, 'race.json');
+    writeFileSync(path, JSON.stringify(race));
+    const store = await openStore(server.url);
+    try {
+      await store.addBalance(chainId, {
+        contract,
+        balance: gwei(deposit),
+        reserved: gwei(0),
+        readAt: now as EpochMs,
+      });
+      const outputs = [0, 1, 2].map((i) => join(directory.path, `replica-${i}`));
+      const replicas = outputs.map((output, i) => {
+        const file = openSync(output, 'w');
+        const running = spawn(
+          process.execPath,
+          ['--no-warnings', child, path, String(i), i === 1 ? '600000' : '0'],
+          {
+            stdio: ['ignore', file, 'inherit'],
+          },
+        );
+        return once(running, 'exit').then(([code]: unknown[]) => {
+          closeSync(file);
+          return code;
+        });
+      });
+      const lines = () => outputs.flatMap((output) => readFileSync(output, 'utf8').split('\n').slice(0, -1));
+      await until('the race is on', () => lines().length > 400, 30_000);
+      await server.kill();
+      await server.start();
+      expect(await Promise.all(replicas)).toEqual([0, 0, 0]);
+
+      const answers = lines();
+      const promised = answers.filter((line) => line.startsWith('+')).map((line) => Number(line.slice(1)));
+      const refused = answers.filter((line) => line.startsWith('-')).length;
+      await until('the store is connected again', () =>
+        store.ping().then(
+          () => true,
+          () => false,
+        ),
+      );
+      const reservations = await store.reservations(chainId);
+      checkPromises(race, promised, reservations);
+      await checkSums(race, reservations);
+      // The race was one: much was promised, much was refused, and the restart was noticed.
+      expect(promised.length).toBeGreaterThan(500);
+      expect(refused).toBeGreaterThan(1_000);
+      expect(answers.some((line) => line.startsWith('?'))).toBe(true);
+
+      async function checkSums(of: Race, all: readonly Reservation[]): Promise<void> {
+        const sums = new Map<string, number>();
+        for (const { limits } of all)
+          for (const { counter, cost } of limits) sums.set(counter, (sums.get(counter) ?? 0) + cost);
+        const full: string[] = [];
+        for (let paymaster = 0; paymaster < paymasters; paymaster++)
+          for (let number = 0; number < sendersEach; number++) {
+            const sender = senderOf(paymaster, number);
+            const paymasterId = `pm-${paymaster}`;
+            if (!isPaymaster(paymasterId)) throw new Error(`${paymasterId} takes no part`);
+            const limits = limitsOf(of, paymasterId, sender, 1);
+            const request = aRequest({ key: { paymasterId, sender, nonce: 1n }, limits });
+            const { limits: seen } = await store.peek(request);
+            for (const [i, limit] of limits.entries()) {
+              const sum = sums.get(`${limit.policyId}/${limit.startMs}/0/${limit.subject}`) ?? 0;
+              expect(seen[i]?.used).toBe(sum);
+              expect(sum).toBeLessThanOrEqual(limit.threshold);
+              const slack = limit.unit === 'COUNT' ? 0 : costliest;
+              if (sum >= limit.threshold - slack) full.push(limit.policyId);
+            }
+          }
+        expect([...new Set(full)].toSorted()).toEqual(['pm-0/count', 'pm-0/each', 'pm-1/own', 'pm-1/spend']);
+        // One window only: nobody counted in another.
+        expect([...sums.keys()].filter((counter) => !counter.includes(`/${of.startMs}/0/`))).toEqual([]);
+        const needs = all.reduce((sum, { accounts }) => sum + (accounts[0]?.need ?? 0), 0);
+        expect(await store.accounts(chainId)).toMatchObject([{ reserved: needs }]);
+        expect(needs).toBeLessThanOrEqual(deposit);
+        expect(needs).toBeGreaterThan(deposit - costliest);
+      }
+    } finally {
+      await store.stop();
+      await server.stop();
+      directory.remove();
+    }
+  },
+  (soakSeconds + 60) * 1000,
+);
+
+/** Each promise that a replica was given is there, at no less than its cost. */
+function checkPromises(race: Race, promised: readonly number[], reservations: readonly Reservation[]): void {
+  const found = new Map(reservations.map((one) => [`${one.key.paymasterId}/${one.key.nonce}`, one]));
+  const missing = promised.filter((n) => {
+    const { key, accounts } = operationOf(race, n);
+    const reservation = found.get(`${key.paymasterId}/${key.nonce}`);
+    return reservation === undefined || (reservation.accounts[0]?.need ?? 0) < accounts[0]!.need;
+  });
+  expect(missing).toEqual([]);
+}
