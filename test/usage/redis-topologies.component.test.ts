@@ -38,9 +38,14 @@ describe('with replicas', () => {
   /** A master and a replica that has caught up. */
   async function aPair(): Promise<{ readonly master: RedisServer; readonly replica: RedisServer }> {
     const master = await serve(['--repl-diskless-sync-delay', '0']);
-    const replica = await serve(['--replicaof', `127.0.0.1 ${master.port}`]);
+    const replica = await serve([
+      '--replicaof',
+      `127.0.0.1 ${master.port}`,
+      '--repl-diskless-sync-delay',
+      '0',
+    ]);
     await until('the replica has caught up', async () =>
-      (await replica.command(['INFO', 'replication'])).includes('master_link_status:up'),
+      (await master.command(['INFO', 'replication'])).includes('state=online'),
     );
     return { master, replica };
   }
@@ -121,8 +126,7 @@ describe('with replicas', () => {
     expect(new Set((await store.reservations(chainId)).map(({ key }) => key.nonce))).toEqual(
       new Set([1n, 2n, 3n, 4n]),
     );
-    // The former master comes back and becomes a replica.
-    await master.start();
+    await serve(['--replicaof', `127.0.0.1 ${replica.port}`]);
     await until(
       'a replica confirms',
       () =>
