@@ -50,7 +50,8 @@ export function createSqliteConfigStore({
     return db.transaction(() => {
       const stored = rows.get(subject, id);
       if (stored?.hash === hash) return { changed: false, hash, configGeneration: stored.generation };
-      const generation = rows.lastGeneration(subject, id) + 1;
+      // From the clock: a file that was lost or restored begins above what usage stores have seen of it before.
+      const generation = Math.max(rows.lastGeneration(subject, id) + 1, clock.now());
       rows.put(subject, { id, hash, generation, content: text }, keyHashes);
       return { changed: true, hash, configGeneration: generation };
     });
