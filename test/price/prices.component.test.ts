@@ -143,6 +143,19 @@ describe('a price', () => {
     expect(reason(await prices.get(token))).toBe('OUT_OF_RANGE');
   });
 
+  test('is asked for again when the clock was set back: how old it is cannot be told', async () => {
+    const { prices, advance } = serving();
+    const token = aHttpToken();
+    await prices.get(token);
+    advance(-3_600_000);
+    expect(prices.peek(token)).toBeUndefined();
+    await prices.get(token);
+    expect(host.received).toHaveLength(2);
+    advance(-3_600_000);
+    host.answer((_request, response) => response.writeHead(503).end());
+    expect(reason(await prices.get(token))).toBe('UNREACHABLE');
+  });
+
   test('of a chain that is not served is refused', async () => {
     const { prices } = serving();
     const token = aServedToken({ chainId: 1, price: { chainlink: { nativeFeed: usdc } } });

@@ -22,6 +22,12 @@ export class PriceEntry {
     this.source = source;
   }
 
+  /** True also when the clock was set back since: how old the answer is cannot be told then. */
+  isOlder(ms: number, now: EpochMs): boolean {
+    const age = now - this.askedAt;
+    return age < 0 || age >= ms;
+  }
+
   /**
    * Takes what a read found. An outage leaves the last price standing for `graceMs` after it was asked for: the host may
    * only be restarting. Answers whether usability, reason or source are others than before.
@@ -34,7 +40,8 @@ export class PriceEntry {
     if (read.ok) this.lastPrice = { price: read.price, askedAt };
     const isOutage = !read.ok && read.refusal.reason === 'UNREACHABLE';
     const last = this.lastPrice;
-    const isKept = isOutage && last !== undefined && now - last.askedAt < graceMs;
+    const lastAge = last === undefined ? Infinity : now - last.askedAt;
+    const isKept = isOutage && last !== undefined && lastAge >= 0 && lastAge < graceMs;
     const answer = judgePrice(isKept ? { ok: true, price: last.price } : read, now);
     this.answer = answer;
     this.askedAt = askedAt;

@@ -118,10 +118,10 @@ class WarmPrices implements KeptPrices {
   }
 
   peek(token: FeeTokenSpec): PriceAnswer | undefined {
-    const { answer, askedAt } = this.#entry(token);
+    const entry = this.#entry(token);
     const now = this.#deps.clock.now();
-    if (answer === undefined || now - askedAt >= this.#timing.cacheMs) return undefined;
-    return judgePrice(answer, now);
+    if (entry.answer === undefined || entry.isOlder(this.#timing.cacheMs, now)) return undefined;
+    return judgePrice(entry.answer, now);
   }
 
   async get(token: FeeTokenSpec): Promise<PriceAnswer> {
@@ -165,8 +165,7 @@ class WarmPrices implements KeptPrices {
     this.#prune(served);
     const now = this.#deps.clock.now();
     for (const entry of served)
-      if (entry.answer === undefined || now - entry.askedAt >= this.#timing.refreshMs)
-        void this.#refresh(entry);
+      if (entry.answer === undefined || entry.isOlder(this.#timing.refreshMs, now)) void this.#refresh(entry);
   }
 
   #prune(served: ReadonlySet<PriceEntry>): void {
@@ -219,7 +218,8 @@ class WarmPrices implements KeptPrices {
       now: clock.now(),
       graceMs: this.#timing.graceMs,
     });
-    this.#instruments.show(entry, kind, clock.now());
+    // Forgotten while it was read: its metrics must not come back.
+    if (entry.isServed) this.#instruments.show(entry, kind, clock.now());
     this.#noteDollars(token.chainId, answer, askedAt);
     if (isNews) this.#tell(token, answer);
     return answer;
