@@ -76,5 +76,7 @@ kind-down: ## Delete that cluster
 e2e: build ## Install the charts on the current cluster and drive them (IMAGE, LOAD_IMAGE, CHAIN_HOST; see hack/e2e.sh)
 	@IMAGE=$(IMAGE) sh hack/e2e.sh
 
-soak: build ## The end-to-end faults with a minute of load around each
+soak: build ## The fault tests at full length, then the end-to-end scenario with a minute of load around each fault
+	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --experimental-vm-modules --no-warnings \
+	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/(kube|usage)/.*component'
 	@IMAGE=$(IMAGE) LOAD_SECONDS=$${LOAD_SECONDS:-60} sh hack/e2e.sh

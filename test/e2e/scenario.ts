@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync, chmodSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Interface } from 'ethers';
+import { hashToken } from '../../core/config/api-key.js';
 import type { Hex } from '../../core/units/hex.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
@@ -52,6 +53,7 @@ export async function runScenario(world: World): Promise<void> {
     const rpcUrl = await connectionUrl(tools);
     await proveWalls(world, wallet);
     await sponsorAndMine(world, wallet, rpcUrl, 'an operation is sponsored through the Service and mined');
+    await useDashboard(world, wallet);
     await disturb(world, nodes, wallet, rpcUrl);
     await loseLeader(world);
     await changeRelease(world, files, wallet, rpcUrl);
@@ -301,6 +303,28 @@ async function sponsorAndMine(
   });
 }
 
+/** The dashboard may touch this namespace only because the operator bound its role there. */
+async function useDashboard({ tools, report, chain }: World, wallet: WalletPod): Promise<void> {
+  const authToken = randomBytes(24).toString('hex');
+  const token = { name: 'e2e', sha256: hashToken(authToken) };
+  const url = `http://${release}-dashboard.${system}.svc/api/v2/public/sdk/paymaster`;
+  await report.step('a paymaster is made through the dashboard Service and listed by it', async () => {
+    const patch = JSON.stringify({ spec: { tokens: [token] } });
+    await tools.kubectl(['patch', 'organisation/quickstart', '--type=merge', `--patch=${patch}`]);
+    const body = {
+      name: 'made by REST',
+      type: 'HYBRID',
+      chainId: chain.devChain.chainId,
+      version: '1.1.0',
+    };
+    const made = await wallet.fetch(url, 'POST', { authToken }, body);
+    if (made.status !== 200) throw new Error(JSON.stringify(made));
+    const listed = await wallet.fetch(url, 'GET', { authToken });
+    if (!JSON.stringify(listed.body).includes(body.name)) throw new Error(JSON.stringify(listed));
+    return `HTTP ${made.status}, programmed: ${made.headers['x-programmed']}`;
+  });
+}
+
 async function disturb(world: World, nodes: Nodes, wallet: WalletPod, rpcUrl: string): Promise<void> {
   const { tools, report } = world;
   report.section('Faults under RPC load');
@@ -486,7 +510,13 @@ async function uninstall(world: World, files: string, rpcUrl: string): Promise<v
       '-o=name',
     ]);
     const left = await awaited('all pods are gone', 60_000, async () => {
-      const pods = await tools.kubectl(['get', 'deployment,statefulset,service,pod', '-n', system, '-o=name']);
+      const pods = await tools.kubectl([
+        'get',
+        'deployment,statefulset,service,pod',
+        '-n',
+        system,
+        '-o=name',
+      ]);
       return pods.trim() === '' ? 'nothing else left' : undefined;
     });
     return `${ours.length} definitions, ${kept.trim().split('\n').length} resources, ${left}`;

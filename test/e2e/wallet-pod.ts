@@ -4,11 +4,24 @@ import type { RpcAnswer } from '../system/support/client.js';
 
 /** A pod in the users' namespace that calls the Services as wallets in the cluster do. */
 export type WalletPod = {
+  /** One HTTP request with a JSON body, or none. */
+  fetch(
+    url: string,
+    method: 'GET' | 'POST',
+    headers: Readonly<Record<string, string>>,
+    body?: unknown,
+  ): Promise<HttpAnswer>;
   /** One JSON-RPC call through the Service. */
   call(url: string, method: string, params: readonly unknown[]): Promise<RpcAnswer>;
   /** Whether a TCP connection is accepted within three seconds. */
   reaches(host: string, port: number): Promise<boolean>;
   startLoad(url: string, contract: string): Load;
+};
+
+export type HttpAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
 };
 
 export type LoadResult = {
@@ -79,10 +92,23 @@ export async function startWalletPod(
     script,
     ...args,
   ];
+  const fetchInPod: WalletPod['fetch'] = async (url, method, headers, body) =>
+    JSON.parse(
+      await tools.kubectl(
+        exec(fetchScript, [
+          url,
+          method,
+          JSON.stringify({ 'content-type': 'application/json', ...headers }),
+          ...(body === undefined ? [] : [JSON.stringify(body)]),
+        ]),
+      ),
+    ) as HttpAnswer;
   return {
+    fetch: fetchInPod,
     async call(url, method, params) {
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-      return JSON.parse(await tools.kubectl(exec(callScript, [url, body]))) as RpcAnswer;
+      const answer = await fetchInPod(url, 'POST', {}, { jsonrpc: '2.0', id: 1, method, params });
+      const body = answer.body as Pick<RpcAnswer, 'result' | 'error'>;
+      return { status: answer.status, reason: answer.headers['x-sponsorship-reason'], ...body };
     },
     async reaches(host, port) {
       const answer = await tools.kubectl(exec(reachScript, [host, String(port)]));
@@ -107,10 +133,10 @@ export async function startWalletPod(
   };
 }
 
-const callScript = `
-const [url, body] = process.argv.slice(1);
-const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: AbortSignal.timeout(15_000) });
-console.log(JSON.stringify({ status: response.status, reason: response.headers.get('x-sponsorship-reason') ?? undefined, ...(await response.json()) }));
+const fetchScript = `
+const [url, method, headers, body] = process.argv.slice(1);
+const response = await fetch(url, { method, headers: JSON.parse(headers), body, signal: AbortSignal.timeout(15_000) });
+console.log(JSON.stringify({ status: response.status, headers: Object.fromEntries(response.headers), body: await response.json() }));
 `;
 
 export const reachScript = `
