@@ -11,6 +11,7 @@ import { gwei } from '../../core/units/wei.js';
 import {
   aHash,
   aLimit,
+  anAddress,
   aNeed,
   aRequest,
   chainId,
@@ -141,6 +142,50 @@ test('each request is one command, the scripts aside when they are new', async (
   seen.stop();
   expect(seen.commands().filter((line) => !line.includes('"evalsha"'))).toEqual([]);
   expect(seen.commands()).toHaveLength(100);
+});
+
+test('a step of the follower may end thousands of promises at once', async () => {
+  const store = await open({ clock: aClock() });
+  await store.addBalance(chainId, { contract, balance: gwei(2 ** 50), reserved: gwei(0), readAt: startMs });
+  const count = 5_000;
+  const request = (nonce: bigint) =>
+    aRequest({
+      key: { nonce, sender: anAddress(Number(nonce)) },
+      limits: [
+        aLimit({ policyId: 'all', threshold: 2 ** 50 }),
+        aLimit({
+          policyId: 'own',
+          subject: anAddress(Number(nonce)),
+          unit: 'NATIVE_ASSET',
+          cost: 7,
+          threshold: 9,
+        }),
+      ],
+      accounts: [aNeed(7)],
+    });
+  await Promise.all(Array.from({ length: count }, (_, i) => store.reserve(request(BigInt(i)))));
+  const expired = await store.reservations(chainId, {
+    operations: [],
+    expiredBefore: seconds(301),
+    limit: count,
+  });
+  expect(expired).toHaveLength(count);
+  const [mined, released] = [expired.slice(0, 100), expired.slice(100)];
+  const step = {
+    chainId,
+    expected: undefined,
+    next: { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(301) },
+    settled: mined.map(({ key }) => ({ key, actualCost: gwei(3) })),
+    released: released.map(({ key, validUntil }) => ({ key, validUntil })),
+    balances: [],
+  };
+  expect(await store.advance(step)).toBe(true);
+  expect(await store.liveCount(chainId)).toBe(0);
+  expect(await store.accounts(chainId)).toMatchObject([{ reserved: 0 }]);
+  const seen = await store.peek({ ...request(mined[0]!.key.nonce), key: aRequest().key });
+  expect(seen.limits).toMatchObject([{ used: 100 }, { used: 3 }]);
+  const other = await store.peek({ ...request(released[0]!.key.nonce), key: aRequest().key });
+  expect(other.limits).toMatchObject([{ used: 100 }, { used: 0 }]);
 });
 
 test('counters vanish some time after their window, promises never by themselves', async () => {

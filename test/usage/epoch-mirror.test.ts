@@ -1,0 +1,37 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { createFileEpochMirror } from '../../core/adapters/store/redis/file-epoch-mirror.js';
+import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
+import { epochMirrorConformance } from '../conformance/epoch-mirror.js';
+import { startMs } from '../conformance/usage-requests.js';
+import { aDirectory } from './sqlite-usage.js';
+
+const cleanUps: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0)) cleanUp();
+});
+
+function aPath(): string {
+  const directory = aDirectory();
+  cleanUps.push(() => directory.remove());
+  return join(directory.path, 'epochs');
+}
+
+epochMirrorConformance('in memory', async () => {
+  const mirror = createMemoryEpochMirror();
+  return { mirror, reopen: async () => mirror };
+});
+
+epochMirrorConformance('in files', async () => {
+  const path = aPath();
+  return { mirror: createFileEpochMirror(path), reopen: async () => createFileEpochMirror(path) };
+});
+
+test('a file that holds no epoch is an outage, not an absence', async () => {
+  const path = aPath();
+  const mirror = createFileEpochMirror(path);
+  await mirror.put(1, { id: 'first', since: startMs, longestExpiryMs: 1 }, undefined);
+  writeFileSync(join(path, '1.1.json'), '{}');
+  await expect(mirror.get(1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});
