@@ -49,14 +49,17 @@ async function expectConvergence(): Promise<number> {
   await until(
     'every replica refuses',
     async () =>
-      (await Promise.all(installation.replicas.map(ask))).every(({ error }) => error?.code === -32006),
+      (await Promise.all(installation.replicas.map(ask))).every(({ reason }) => reason === 'SUSPENDED'),
     60_000,
   );
   const took = performance.now() - started;
   suspend(false);
   await until(
     'every replica sponsors',
-    async () => (await Promise.all(installation.replicas.map(ask))).every(({ error }) => error === undefined),
+    async () =>
+      (await Promise.all(installation.replicas.map(ask))).every(
+        ({ status, reason }) => status === 200 && reason === undefined,
+      ),
     60_000,
   );
   return took;

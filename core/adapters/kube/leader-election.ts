@@ -192,7 +192,9 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 
   async function create(timeoutMs: number): Promise<Lease> {
     const metadata = { name, namespace };
-    return write('POST', collection, { metadata, spec: nextSpec({ metadata }) }, timeoutMs);
+    // The first holder is no transition, as in client-go.
+    const spec = { ...nextSpec({ metadata }), leaseTransitions: 0 };
+    return write('POST', collection, { metadata, spec }, timeoutMs);
   }
 
   async function put(previous: Lease, spec: LeaseSpec, timeoutMs: number): Promise<Lease> {

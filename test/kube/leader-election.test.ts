@@ -1,0 +1,155 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { KubeApiError } from '../../core/adapters/kube/api-error.js';
+import { createLeaderElection, type LeaderElection } from '../../core/adapters/kube/leader-election.js';
+import type { KubeRequest, KubeTransport } from '../../core/adapters/kube/transport.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { systemClock } from '../../core/units/time.js';
+import { until } from '../support/until.js';
+
+// Two and more candidates on one Lease with optimistic locking, in short times.
+
+type Lease = { metadata: { name: string; resourceVersion?: string }; spec: Record<string, unknown> };
+
+/** One Lease as an API server keeps it: every write must carry the version that it read. */
+function createLeaseServer() {
+  let stored: Lease | undefined;
+  let version = 0;
+  const unreachable = new Set<string>();
+  const writes: string[] = [];
+
+  function store(lease: Lease, who: string): Lease {
+    version += 1;
+    writes.push(who);
+    stored = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(version) } };
+    return stored;
+  }
+
+  function answer({ method, body }: KubeRequest, who: string): Lease {
+    if (unreachable.has(who))
+      throw new KubeApiError({ status: 0, reason: 'Unreachable', message: 'no route' });
+    const lease = body as Lease;
+    if (method === 'GET' && stored === undefined) throw refusal(404);
+    if (method === 'POST' && stored !== undefined) throw refusal(409);
+    if (method === 'PUT' && lease.metadata.resourceVersion !== stored?.metadata.resourceVersion)
+      throw refusal(409);
+    return method === 'GET' && stored !== undefined ? stored : store(lease, who);
+  }
+
+  return {
+    unreachable,
+    writes,
+    holder: () => stored?.spec['holderIdentity'],
+    spec: () => stored?.spec,
+    transportFor: (who: string): KubeTransport => ({
+      request: async (call) => structuredClone(answer(call, who)),
+      stream: () => Promise.reject(refusal(404)),
+      stop: async () => {},
+    }),
+  };
+}
+
+const refusal = (status: number) => new KubeApiError({ status, reason: 'Conflict', message: 'refused' });
+
+const started: LeaderElection[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((election) => election.stop()));
+});
+
+function elect(
+  server: ReturnType<typeof createLeaseServer>,
+  identity: string,
+  monotonic = () => performance.now(),
+): LeaderElection {
+  const election = createLeaderElection({
+    transport: server.transportFor(identity),
+    namespace: 'system',
+    name: 'operator',
+    identity,
+    log: silentLogger,
+    metrics: noMetrics,
+    monotonic,
+    clock: systemClock,
+    random: () => 0.5,
+    leaseMs: 300,
+    renewDeadlineMs: 200,
+    retryMs: 20,
+  });
+  started.push(election);
+  election.start();
+  return election;
+}
+
+test('of many candidates exactly one leads', async () => {
+  const server = createLeaseServer();
+  const elections = ['a', 'b', 'c', 'd'].map((identity) => elect(server, identity));
+  await Promise.race(elections.map((election) => election.elected));
+  const written = server.writes.length;
+  await until('the leader has renewed', () => server.writes.length >= written + 3);
+  expect(elections.filter((election) => election.isLeader())).toHaveLength(1);
+  expect(new Set(server.writes).size).toBe(1);
+});
+
+test('a leader that cannot renew may not write after the deadline, tells of its loss, and another takes over', async () => {
+  const server = createLeaseServer();
+  const first = elect(server, 'first');
+  await first.elected;
+  const second = elect(server, 'second');
+  server.unreachable.add('first');
+  await first.lost;
+  expect([first.isLeader(), first.mayWrite(), second.isLeader()]).toEqual([false, false, false]);
+  await second.elected;
+  expect(second.mayWrite()).toBe(true);
+  expect(server.spec()?.['leaseTransitions']).toBe(1);
+});
+
+test('a leader whose process was stopped may not write when it wakes, before any timer has fired', async () => {
+  const server = createLeaseServer();
+  let asleep = 0;
+  const election = elect(server, 'sleeper', () => performance.now() + asleep);
+  await election.elected;
+  expect(election.mayWrite()).toBe(true);
+  asleep = 250;
+  expect(election.mayWrite()).toBe(false);
+});
+
+test('a clean stop hands over at once: the standby need not wait for the end of the lease', async () => {
+  const server = createLeaseServer();
+  const first = elect(server, 'first');
+  await first.elected;
+  const second = elect(server, 'second');
+  await first.stop();
+  const releasedAt = performance.now();
+  expect(server.holder() === '' || server.holder() === 'second').toBe(true);
+  await second.elected;
+  expect(performance.now() - releasedAt).toBeLessThan(250);
+});
+
+test('stopping a standby leaves the lease alone', async () => {
+  const server = createLeaseServer();
+  const first = elect(server, 'first');
+  await first.elected;
+  const second = elect(server, 'second');
+  await second.stop();
+  expect(server.holder()).toBe('first');
+  expect(first.isLeader()).toBe(true);
+});
+
+test('a lease that keeps changing is never taken, however old its times are', async () => {
+  const server = createLeaseServer();
+  const leader = elect(server, 'leader');
+  await leader.elected;
+  const standby = elect(server, 'standby');
+  const written = server.writes.length;
+  // Many times the length of a lease, in renewals.
+  await until('it was renewed often', () => server.writes.length >= written + 30);
+  expect(standby.isLeader()).toBe(false);
+  expect(new Set(server.writes)).toEqual(new Set(['leader']));
+});
+
+test('the record names the holder, its times with six digits, and counts the transitions', async () => {
+  const server = createLeaseServer();
+  await elect(server, 'first').elected;
+  expect(server.spec()).toMatchObject({ holderIdentity: 'first', leaseDurationSeconds: 1 });
+  expect(server.spec()?.['renewTime']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+});
