@@ -3,7 +3,7 @@ import type { AddressKey } from '../../../units/address.js';
 import type { EpochMs, EpochSeconds } from '../../../units/time.js';
 import type { Hex } from '../../../units/hex.js';
 import type { Gwei } from '../../../units/wei.js';
-import type { Counter } from './usage-counters.js';
+import type { Counter, Window } from './usage-counters.js';
 
 /** A text that occurs in many reservations; the journal writes its number, from 1. */
 export type Name<T extends string = string> = { readonly id: number; readonly text: T };
@@ -45,7 +45,19 @@ export class Names<T extends string> {
   }
 }
 
-export type PaymasterBook = { readonly name: Name; generation: number };
+/**
+ * A paymaster, with what its last request found: the next one nearly always names the same windows and accounts at the
+ * same places. Among a hundred thousand paymasters each look-up in a table of all of them misses every cache, and these
+ * spare most of them. What is found here must be checked against the request.
+ */
+export type PaymasterBook = {
+  readonly name: Name;
+  generation: number;
+  readonly windows: Window[];
+  /** Of `accountsOf`. */
+  readonly accounts: Account[];
+  accountsOf: ChainBook | undefined;
+};
 
 /** Balance of a contract in the EntryPoint, or of a funding wallet inside the contract. Amounts in gwei. */
 export type Account = {
@@ -80,6 +92,8 @@ export type Entry = {
   userOpHash: Hex | undefined;
   /** Reservation of another paymaster for the same operation. */
   rival: Entry | undefined;
+  /** Where it is in the list of those that expire together. */
+  place: number;
 };
 export type ReservationMode = 'SPONSORED' | 'ERC20';
 
@@ -93,8 +107,8 @@ export class ChainBook {
   #size = 0;
   /** The first of each operation's reservations; others hang on it as rivals. */
   readonly #slots = new Map<string, Entry>();
-  /** By validUntil, in steps of 16 s. A set per step, so that an expiry scan touches only what has expired. */
-  readonly #expiry = new Map<number, Set<Entry>>();
+  /** By validUntil, in steps of 16 s. A list per step, so that an expiry scan touches only what has expired. */
+  readonly #expiry = new Map<number, Entry[]>();
 
   constructor(chainId: number) {
     this.chainId = chainId;
@@ -110,19 +124,17 @@ export class ChainBook {
   }
 
   find(slot: string, paymasterId: string): Entry | undefined {
-    let entry = this.#slots.get(slot);
-    while (entry !== undefined && entry.paymaster.name.text !== paymasterId) entry = entry.rival;
-    return entry;
+    return ofPaymaster(this.#slots.get(slot), paymasterId);
   }
 
-  /** Lists an entry whose paymaster has none in this slot. */
-  add(entry: Entry): void {
-    entry.rival = this.#slots.get(entry.slot);
+  /** Lists an entry whose paymaster has none among the `rivals` of its slot. */
+  add(entry: Entry, rivals: Entry | undefined): void {
+    entry.rival = rivals;
     this.#slots.set(entry.slot, entry);
     const bucket = bucketOf(entry.validUntil);
-    const entries = this.#expiry.get(bucket);
-    if (entries === undefined) this.#expiry.set(bucket, new Set([entry]));
-    if (entries !== undefined) entries.add(entry);
+    let entries = this.#expiry.get(bucket);
+    if (entries === undefined) this.#expiry.set(bucket, (entries = []));
+    entry.place = entries.push(entry) - 1;
     this.#size += 1;
   }
 
@@ -136,8 +148,13 @@ export class ChainBook {
       if (other.rival === entry) other.rival = entry.rival;
     const bucket = bucketOf(entry.validUntil);
     const entries = this.#expiry.get(bucket);
-    entries?.delete(entry);
-    if (entries?.size === 0) this.#expiry.delete(bucket);
+    // The last one takes its place: order says nothing here.
+    const last = entries?.pop();
+    if (last !== undefined && last !== entry) {
+      entries![entry.place] = last;
+      last.place = entry.place;
+    }
+    if (entries?.length === 0) this.#expiry.delete(bucket);
     this.#size -= 1;
   }
 
@@ -152,6 +169,13 @@ export class ChainBook {
       if (bucket * expiryBucketSeconds < before)
         for (const entry of entries) if (entry.validUntil < before) yield entry;
   }
+}
+
+/** The reservation of a paymaster among those of one operation. */
+export function ofPaymaster(rivals: Entry | undefined, paymasterId: string): Entry | undefined {
+  let entry = rivals;
+  while (entry !== undefined && entry.paymaster.name.text !== paymasterId) entry = entry.rival;
+  return entry;
 }
 
 /** One text per operation of a chain: full nonce, EntryPoint, sender. */

@@ -30,10 +30,17 @@ export type Window = {
   durationMs: number;
   readonly index: number;
   readonly unit: LimitShare['unit'];
-  readonly counters: Map<AddressKey | '', Counter>;
+  /** The counter of subject '': the only one of a limit of scope PAYMASTER, which so needs no table. */
+  own: Counter | undefined;
+  /** Counters of senders; made with the first of them. */
+  bySender: Map<AddressKey, Counter> | undefined;
   /** Number of its counters that reservations hold. */
   holds: number;
+  /** False once it is forgotten: whoever still points to it must look for another. */
+  listed: boolean;
 };
+
+export type WindowTerms = Pick<Window, 'policyId' | 'startMs' | 'durationMs' | 'index' | 'unit'>;
 
 export class CounterBook {
   /** Windows of each policy, the newest first: nearly always the first one is asked for. */
@@ -44,16 +51,16 @@ export class CounterBook {
   find(policyId: string, startMs: EpochMs, index: number, unit: LimitShare['unit']): Window | undefined {
     const windows = this.#policies.get(policyId);
     if (windows === undefined) return undefined;
-    for (const window of windows)
-      if (window.index === index && window.startMs === startMs && window.unit === unit) return window;
+    for (const window of windows) if (isWindow(window, policyId, startMs, index, unit)) return window;
     return undefined;
   }
 
   /** Adds a window that `find` does not know. `id` is given on recovery only. */
-  open(window: Omit<Window, 'id' | 'counters' | 'holds'>, id = this.#nextId): Window {
-    const opened: Window = { ...window, id, counters: new Map(), holds: 0 };
-    const windows = this.#policies.get(window.policyId);
-    if (windows === undefined) this.#policies.set(window.policyId, [opened]);
+  open({ policyId, startMs, durationMs, index, unit }: WindowTerms, id = this.#nextId): Window {
+    const contents = { own: undefined, bySender: undefined, holds: 0, listed: true };
+    const opened: Window = { id, policyId, startMs, durationMs, index, unit, ...contents };
+    const windows = this.#policies.get(policyId);
+    if (windows === undefined) this.#policies.set(policyId, [opened]);
     if (windows !== undefined) windows.unshift(opened);
     this.#byId.set(id, opened);
     this.#nextId = Math.max(this.#nextId, id + 1);
@@ -70,6 +77,9 @@ export class CounterBook {
   }
 
   forget(window: Window): void {
+    window.listed = false;
+    window.own = undefined;
+    window.bySender = undefined;
     this.#byId.delete(window.id);
     const rest = (this.#policies.get(window.policyId) ?? []).filter((other) => other !== window);
     if (rest.length === 0) this.#policies.delete(window.policyId);
@@ -77,9 +87,45 @@ export class CounterBook {
   }
 }
 
+export function isWindow(
+  window: Window,
+  policyId: string,
+  startMs: EpochMs,
+  index: number,
+  unit: LimitShare['unit'],
+): boolean {
+  return (
+    window.index === index &&
+    window.startMs === startMs &&
+    window.unit === unit &&
+    window.policyId === policyId
+  );
+}
+
+export function findCounter(window: Window, subject: AddressKey | ''): Counter | undefined {
+  return subject === '' ? window.own : window.bySender?.get(subject);
+}
+
 /** The counter of a subject, made when it is missing. */
 export function counterOf(window: Window, subject: AddressKey | ''): Counter {
-  return window.counters.get(subject) ?? newCounter(window, subject);
+  return findCounter(window, subject) ?? newCounter(window, subject);
+}
+
+/** Counters that are not zero or held. */
+export function* countersOf(window: Window): IterableIterator<Counter> {
+  if (window.own !== undefined) yield window.own;
+  if (window.bySender !== undefined) yield* window.bySender.values();
+}
+
+function list(counter: Counter): void {
+  const { window, subject } = counter;
+  if (subject === '') window.own = counter;
+  else (window.bySender ??= new Map()).set(subject, counter);
+}
+
+function unlist({ window, subject }: Counter): void {
+  if (subject === '') window.own = undefined;
+  else window.bySender?.delete(subject);
 }
 
 /** A counter of a subject that has none; it joins its window with its first hold or use. */
@@ -89,7 +135,7 @@ export function newCounter(window: Window, subject: AddressKey | ''): Counter {
 
 export function hold(counter: Counter, cost: number): void {
   if (counter.holds === 0) {
-    counter.window.counters.set(counter.subject, counter);
+    list(counter);
     counter.window.holds += 1;
   }
   counter.holds += 1;
@@ -101,12 +147,12 @@ export function unhold(counter: Counter, cost: number): void {
   counter.reserved -= cost;
   if (counter.holds > 0) return;
   counter.window.holds -= 1;
-  if (counter.used === 0) counter.window.counters.delete(counter.subject);
+  if (counter.used === 0) unlist(counter);
 }
 
 export function setUsed(counter: Counter, used: number): void {
   counter.used = used;
-  if (used > 0) counter.window.counters.set(counter.subject, counter);
+  if (used > 0) list(counter);
 }
 
 export function endOf(window: Window): EpochMs {

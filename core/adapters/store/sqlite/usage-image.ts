@@ -4,7 +4,7 @@ import type { Hex } from '../../../units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../units/time.js';
 import { gwei } from '../../../units/wei.js';
 import { slotOf, type Account, type Entry, type Name } from './usage-books.js';
-import { counterOf, setUsed, type Counter } from './usage-counters.js';
+import { counterOf, countersOf, setUsed, type Counter } from './usage-counters.js';
 import type { Op, ReservationOp } from './usage-ops.js';
 import { modeCodes, unitCodes, type UsageState } from './usage-state.js';
 
@@ -43,7 +43,7 @@ export function* image(state: UsageState): IterableIterator<string> {
   for (const window of state.counters.windows()) {
     const { id, policyId, startMs, durationMs, index, unit } = window;
     yield json(['w', id, policyId, startMs, durationMs, index, unitCodes.indexOf(unit)]);
-    for (const counter of window.counters.values())
+    for (const counter of countersOf(window))
       if (counter.used > 0) yield json(['c', id, counter.subject, counter.used]);
   }
   for (const chain of state.chains.values()) {
@@ -177,6 +177,7 @@ function applyReservation(state: UsageState, op: ReservationOp): void {
     needs,
     userOpHash: op[12] as Hex | undefined,
     rival: undefined,
+    place: 0,
   };
   state.put({ chain, entry, former: chain.find(slot, paymaster.name.text) });
 }

@@ -2,6 +2,7 @@ import { DomainError } from '../../../errors.js';
 import { windowAt, windowEnd } from '../../../policy/spending-limit/cycle.js';
 import type {
   AccountId,
+  AccountShare,
   LimitShare,
   PeekResult,
   ReservationKey,
@@ -12,6 +13,7 @@ import type { AddressKey } from '../../../units/address.js';
 import type { EpochMs } from '../../../units/time.js';
 import {
   ChainBook,
+  ofPaymaster,
   slotOf,
   type Account,
   type Entry,
@@ -19,7 +21,16 @@ import {
   type Name,
   type PaymasterBook,
 } from './usage-books.js';
-import { CounterBook, newCounter, hold, unhold, type Counter, type Window } from './usage-counters.js';
+import {
+  CounterBook,
+  findCounter,
+  hold,
+  isWindow,
+  newCounter,
+  unhold,
+  type Counter,
+  type Window,
+} from './usage-counters.js';
 import { heldCost, heldNeed, raised } from './usage-holdings.js';
 import type { Op } from './usage-ops.js';
 import { balanceOf, findAccount } from './usage-views.js';
@@ -55,6 +66,7 @@ export class UsageState {
   readonly addresses = new Names<AddressKey>((name) => this.definitions.push(['a', name.id, name.text]));
 
   // What the judgement of one request found, for carrying it out in the same synchronous stretch.
+  readonly #windows: (Window | undefined)[] = [];
   readonly #counters: (Counter | undefined)[] = [];
   readonly #accounts: Account[] = [];
 
@@ -71,7 +83,8 @@ export class UsageState {
     const chain = this.chain(request.key.chainId);
     const entryPoint = this.addresses.of(request.key.entryPoint);
     const slot = slotOf(entryPoint, request.key.sender, request.key.nonce);
-    const former = chain.find(slot, request.key.paymasterId);
+    const rivals = chain.rivals(slot);
+    const former = ofPaymaster(rivals, request.key.paymasterId);
     const verdict = this.#judge(request, paymaster, chain, former, now);
     if (verdict !== reserved) return verdict;
 
@@ -79,7 +92,7 @@ export class UsageState {
     const costs: number[] = [];
     for (let i = 0; i < request.limits.length; i++) {
       const limit = request.limits[i]!;
-      counters.push(this.#counterFor(limit, this.#counters[i], now));
+      counters.push(this.#counterFor(limit, this.#windows[i], this.#counters[i], now));
       costs.push(limit.cost);
     }
     const entry: Entry = {
@@ -98,9 +111,11 @@ export class UsageState {
       needs: request.accounts.map(({ need }) => need),
       userOpHash: undefined,
       rival: undefined,
+      place: 0,
     };
     const change: Change = { chain, entry: former === undefined ? entry : raised(former, entry), former };
-    this.put(change);
+    if (former !== undefined) this.put(change);
+    if (former === undefined) this.#take(chain, entry, rivals);
     return change;
   }
 
@@ -113,7 +128,8 @@ export class UsageState {
       result,
       limits: request.limits.map((limit) => {
         const window = windowAt(limit, now);
-        const counter = this.#findCounter(limit, window);
+        const open = this.counters.find(limit.policyId, limit.startMs, window, limit.unit);
+        const counter = open === undefined ? undefined : findCounter(open, limit.subject);
         const used = counter === undefined ? 0 : counter.used + counter.reserved - heldCost(former, counter);
         return { used, window, resetsAt: windowEnd(limit, window) };
       }),
@@ -123,10 +139,14 @@ export class UsageState {
 
   /** Lists the entry instead of its former one. */
   put({ chain, entry, former }: Change): void {
+    if (former !== undefined) this.drop(chain, former);
+    this.#take(chain, entry, chain.rivals(entry.slot));
+  }
+
+  #take(chain: ChainBook, entry: Entry, rivals: Entry | undefined): void {
     for (let i = 0; i < entry.counters.length; i++) hold(entry.counters[i]!, entry.costs[i]!);
     for (let i = 0; i < entry.accounts.length; i++) entry.accounts[i]!.reserved += entry.needs[i]!;
-    if (former !== undefined) this.drop(chain, former);
-    chain.add(entry);
+    chain.add(entry, rivals);
   }
 
   undo({ chain, entry, former }: Change): void {
@@ -169,7 +189,8 @@ export class UsageState {
   paymaster(paymasterId: string): PaymasterBook {
     const known = this.paymasters.get(paymasterId);
     if (known !== undefined) return known;
-    const book: PaymasterBook = { name: this.ids.of(paymasterId), generation: 0 };
+    const name = this.ids.of(paymasterId);
+    const book: PaymasterBook = { name, generation: 0, windows: [], accounts: [], accountsOf: undefined };
     this.paymasters.set(paymasterId, book);
     return book;
   }
@@ -193,11 +214,18 @@ export class UsageState {
   ): ReserveResult {
     if (paymaster !== undefined && request.configGeneration < paymaster.generation) return stale;
     return (
-      this.#judgeLimits(request, former, now) ?? this.#judgeAccounts(request, chain, former, now) ?? reserved
+      this.#judgeLimits(request, paymaster, former, now) ??
+      this.#judgeAccounts(request, paymaster, chain, former, now) ??
+      reserved
     );
   }
 
-  #judgeLimits(request: ReserveRequest, former: Entry | undefined, now: EpochMs): ReserveResult | undefined {
+  #judgeLimits(
+    request: ReserveRequest,
+    paymaster: PaymasterBook | undefined,
+    former: Entry | undefined,
+    now: EpochMs,
+  ): ReserveResult | undefined {
     for (let index = 0; index < request.limits.length; index++) {
       const limit = request.limits[index]!;
       // Two shares of one counter would each be judged without the other.
@@ -207,7 +235,9 @@ export class UsageState {
       const resetsAt = windowEnd(limit, window);
       // Only a clock that was set back leads here. What was used is unknown, and unknown is not zero.
       if (resetsAt <= this.forgottenUntil) return { outcome: 'usage-lost', index, resetsAt };
-      const counter = this.#findCounter(limit, window);
+      const open = this.#findWindow(paymaster, index, limit, window);
+      const counter = open === undefined ? undefined : findCounter(open, limit.subject);
+      this.#windows[index] = open;
       this.#counters[index] = counter;
       const held = counter === undefined ? 0 : heldCost(former, counter);
       const taken = counter === undefined ? 0 : counter.used + counter.reserved - held;
@@ -219,6 +249,7 @@ export class UsageState {
 
   #judgeAccounts(
     request: ReserveRequest,
+    paymaster: PaymasterBook | undefined,
     chain: ChainBook,
     former: Entry | undefined,
     now: EpochMs,
@@ -226,7 +257,7 @@ export class UsageState {
     this.#accounts.length = 0;
     for (let index = 0; index < request.accounts.length; index++) {
       const share = request.accounts[index]!;
-      const account = findAccount(chain, share);
+      const account = this.#findAccount(paymaster, index, chain, share);
       if (account?.balance === undefined || account.readAt === undefined)
         throw depositUnknown(share, 'was never read');
       if (now - account.readAt > request.depositMaxAgeMs)
@@ -248,16 +279,49 @@ export class UsageState {
     return this.addresses.of(funding);
   }
 
-  #findCounter(limit: LimitShare, index: number): Counter | undefined {
-    return this.counters.find(limit.policyId, limit.startMs, index, limit.unit)?.counters.get(limit.subject);
+  #findWindow(
+    paymaster: PaymasterBook | undefined,
+    place: number,
+    { policyId, startMs, unit }: LimitShare,
+    index: number,
+  ): Window | undefined {
+    const last = paymaster?.windows[place];
+    if (last?.listed === true && isWindow(last, policyId, startMs, index, unit)) return last;
+    const found = this.counters.find(policyId, startMs, index, unit);
+    // Places are filled in their order, so that the list has no holes.
+    if (found !== undefined && paymaster !== undefined && place <= paymaster.windows.length)
+      paymaster.windows[place] = found;
+    return found;
+  }
+
+  #findAccount(
+    paymaster: PaymasterBook | undefined,
+    place: number,
+    chain: ChainBook,
+    share: AccountShare,
+  ): Account | undefined {
+    const last = paymaster?.accountsOf === chain ? paymaster.accounts[place] : undefined;
+    if (last?.contract.text === share.contract && last.funding?.text === share.fundingAddress) return last;
+    const found = findAccount(chain, share);
+    if (found === undefined || paymaster === undefined) return found;
+    if (paymaster.accountsOf !== chain) paymaster.accounts.length = 0;
+    paymaster.accountsOf = chain;
+    if (place <= paymaster.accounts.length) paymaster.accounts[place] = found;
+    return found;
   }
 
   /** The counter of a limit, in a window that is known to last as long as this limit says. */
-  #counterFor(limit: LimitShare, known: Counter | undefined, now: EpochMs): Counter {
+  #counterFor(
+    limit: LimitShare,
+    found: Window | undefined,
+    known: Counter | undefined,
+    now: EpochMs,
+  ): Counter {
     if (known !== undefined && known.window.durationMs >= limit.durationMs) return known;
     const { policyId, startMs, durationMs, unit } = limit;
     const index = windowAt(limit, now);
-    const open = this.counters.find(policyId, startMs, index, unit);
+    // Looked for again where none was found: the limit before may have opened it.
+    const open = found ?? this.counters.find(policyId, startMs, index, unit);
     // The judgement has just found no counter here: a new one need not be looked for again.
     if (open !== undefined && open.durationMs >= durationMs) return newCounter(open, limit.subject);
     const window = open ?? this.counters.open({ policyId, startMs, durationMs, index, unit });
