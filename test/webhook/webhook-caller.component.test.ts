@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { decideWebhooks } from '../../core/policy/webhook/decide.js';
 import { createHmac } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
@@ -281,14 +282,18 @@ describe('a failure is reported with host and cause', () => {
     expect(outcome).toEqual(failedWith(/HTTP 418/));
     expect(JSON.stringify(outcome)).not.toMatch(/p4th|s3cret/);
   });
+});
 
-  test('without a call when GET data would make too long a query', async () => {
-    const host = await aHost(yes);
-    const webhook = aWebhook(localUrl(host), { method: 'GET' });
-    const outcomes = await aCaller().call(aRequest([webhook], { data: { a: 'x'.repeat(9000) } }));
-    expect(outcomes).toEqual([failedWith(/at most 8192/)]);
-    expect(host.connections()).toBe(0);
+test('GET data that would make too long a query are refused without a call, with onError Allow too', async () => {
+  const host = await aHost(yes);
+  const webhook = aWebhook(localUrl(host), { method: 'GET', onError: 'Allow' });
+  const outcomes = await aCaller().call(aRequest([webhook], { data: { a: 'x'.repeat(9000) } }));
+  expect(decideWebhooks([webhook], outcomes)).toEqual({
+    pass: false,
+    reason: 'WEBHOOK_REFUSED',
+    detail: expect.stringContaining('at most 8192'),
   });
+  expect(host.connections()).toBe(0);
 });
 
 describe('redirects are not followed', () => {

@@ -173,8 +173,9 @@ class UndiciWebhookCaller implements WebhookCaller {
     });
     if (rendered.path.length > maxTargetLength) {
       const size = rendered.path.length;
-      const fault = `was not called, the webhook data make a query of ${size} characters, at most ${maxTargetLength} fit`;
-      return notAsked(failed(fault));
+      const detail = `was not called, the webhook data make a query of ${size} characters, at most ${maxTargetLength} fit`;
+      // No failure: whoever sends the operation chose the data, and would get past a policy with `onError: Allow`.
+      return notAsked({ verdict: 'refused', detail });
     }
 
     const attempt = async (): Promise<Attempt> => {

@@ -22,7 +22,10 @@ function decideOne(webhook: WebhookConfig, outcome: WebhookOutcome | undefined):
     case 'verified':
       return pass;
     case 'refused':
-      return refuse('WEBHOOK_REFUSED', `policy "${webhook.name}": arePoliciesVerified is false`);
+      return refuse(
+        'WEBHOOK_REFUSED',
+        `policy "${webhook.name}": ${outcome.detail ?? 'arePoliciesVerified is false'}`,
+      );
     case 'failed':
       if (webhook.onError === 'Allow') return pass;
       return refuse('WEBHOOK_FAILED', `policy "${webhook.name}": ${outcome.detail}`);

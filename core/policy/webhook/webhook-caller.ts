@@ -21,5 +21,6 @@ export type WebhookRequest = {
 /** In the order of the webhooks. `failed` says what was wrong (host, status, time), for explain and logs. */
 export type WebhookOutcome =
   | { readonly verdict: 'verified' }
-  | { readonly verdict: 'refused' }
+  /** The host said no, or (`detail` says why) the caller's data cannot be put to it, which is the caller's doing. */
+  | { readonly verdict: 'refused'; readonly detail?: string }
   | { readonly verdict: 'failed'; readonly detail: string };
