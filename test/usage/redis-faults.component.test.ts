@@ -145,7 +145,7 @@ test('each request is one command, the scripts aside when they are new', async (
 });
 
 test('a step of the follower may end thousands of promises at once', async () => {
-  const store = await open({ clock: aClock() });
+  const store = await open({ clock: aClock(), timeoutMs: 20_000 });
   await store.addBalance(chainId, { contract, balance: gwei(2 ** 50), reserved: gwei(0), readAt: startMs });
   const count = 5_000;
   const request = (nonce: bigint) =>
@@ -186,7 +186,7 @@ test('a step of the follower may end thousands of promises at once', async () =>
   expect(seen.limits).toMatchObject([{ used: 100 }, { used: 3 }]);
   const other = await store.peek({ ...request(released[0]!.key.nonce), key: aRequest().key });
   expect(other.limits).toMatchObject([{ used: 100 }, { used: 0 }]);
-});
+}, 30_000);
 
 test('counters vanish some time after their window, promises never by themselves', async () => {
   const store = await open({ clock: aClock() });

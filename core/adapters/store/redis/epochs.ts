@@ -38,7 +38,8 @@ export class UsageEpochs implements UsageRecovery {
   readonly #log: Logger;
   readonly #imposedNow: () => EpochMs | 0;
   readonly #lost: { with(labels: { readonly chain: string }): { set(value: number): void } };
-  readonly #known = new Map<number, Promise<KnownEpoch>>();
+  readonly #asked = new Map<number, Promise<KnownEpoch>>();
+  readonly #known = new Map<number, KnownEpoch>();
 
   constructor(deps: {
     readonly link: RedisLink;
@@ -60,22 +61,31 @@ export class UsageEpochs implements UsageRecovery {
     });
   }
 
+  /** The epoch that scripts must find, if it was established before. */
+  known(chainId: number): KnownEpoch | undefined {
+    return this.#known.get(chainId);
+  }
+
   /** The epoch that scripts must find. Throws UNAVAILABLE; while the data are lost with reason USAGE_STORE_LOST. */
   async of(chainId: number): Promise<KnownEpoch> {
     const known = this.#known.get(chainId);
     if (known !== undefined) return known;
     this.#link.assertUsable();
+    const asked = this.#asked.get(chainId);
+    if (asked !== undefined) return asked;
     const found = this.#establish(chainId);
-    this.#known.set(chainId, found);
+    this.#asked.set(chainId, found);
+    const forget = (): void => {
+      if (this.#asked.get(chainId) === found) this.#asked.delete(chainId);
+    };
     // A failure is remembered for a moment: neither Redis nor the copy is asked once per request.
-    found.catch(() => setTimeout(() => this.#forget(chainId, found), rememberMs).unref());
+    found.then(forget, () => setTimeout(forget, rememberMs).unref());
     return found;
   }
 
   /** A script has found another epoch: it is established anew, which tells a new epoch from a loss. */
   async mismatch(chainId: number, seen: KnownEpoch): Promise<KnownEpoch> {
-    const known = this.#known.get(chainId);
-    if (known !== undefined && (await known).text === seen.text) this.#forget(chainId, known);
+    if (this.#known.get(chainId)?.text === seen.text) this.#known.delete(chainId);
     const epoch = await this.of(chainId);
     if (epoch.text !== seen.text) return epoch;
     throw new DomainError('UNAVAILABLE', `usage of chain ${chainId} changes its epoch`, {
@@ -122,6 +132,7 @@ export class UsageEpochs implements UsageRecovery {
     const next = { ...written, longestExpiryMs: mirrored.longestExpiryMs };
     if (!(await this.#mirror.put(chainId, next, mirrored))) return 'waiting';
     this.#known.delete(chainId);
+    this.#asked.delete(chainId);
     this.#log.warn('a new epoch of usage has begun; limits refuse until their windows turn', { chainId });
     return 'recovered';
   }
@@ -147,11 +158,10 @@ export class UsageEpochs implements UsageRecovery {
 
   #found(chainId: number, epoch: UsageEpoch): KnownEpoch {
     this.#lost.with({ chain: String(chainId) }).set(0);
-    return { text: formatEpoch(epoch), since: epoch.since, longestExpiryMs: epoch.longestExpiryMs };
-  }
-
-  #forget(chainId: number, promise: Promise<KnownEpoch>): void {
-    if (this.#known.get(chainId) === promise) this.#known.delete(chainId);
+    const { since, longestExpiryMs } = epoch;
+    const known = { text: formatEpoch(epoch), since, longestExpiryMs };
+    this.#known.set(chainId, known);
+    return known;
   }
 
   async #read(chainId: number): Promise<{ readonly kept: string; readonly now: EpochMs }> {

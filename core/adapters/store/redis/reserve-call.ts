@@ -3,7 +3,6 @@ import { windowAt, windowEnd } from '../../../policy/spending-limit/cycle.js';
 import type {
   AccountBalance,
   AccountShare,
-  LimitShare,
   PeekResult,
   ReserveRequest,
   ReserveResult,
@@ -163,9 +162,9 @@ export function balanceOf(
   };
 }
 
-/** What each limit has taken after a reservation, this one included. */
-export function takenOf(limits: readonly LimitShare[], reply: readonly unknown[]): readonly number[] {
-  return limits.map((_, i) => Number(reply[2 + i]));
+/** What a limit has taken after a reservation, this one included. */
+export function takenOf(reply: readonly unknown[], limit: number): number {
+  return Number(reply[2 + limit]);
 }
 
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });

@@ -28,6 +28,7 @@ import { advance } from './advance.js';
 import type { RedisCredentials, RedisTls } from './client.js';
 import type { RedisDurability } from './durability.js';
 import { UsageEpochs, type KnownEpoch } from './epochs.js';
+import { createFundingMessages } from './funding-messages.js';
 import { accountName, chainKeys, kinds, parseAccountName, type ChainKeys } from './keys.js';
 import { createRedisLease } from './lease.js';
 import { RedisLink } from './link.js';
@@ -35,7 +36,7 @@ import { listReservations } from './listing.js';
 import { balanceOf, readPeek, readVerdict, reserveCall, takenOf, type ReserveCall } from './reserve-call.js';
 import { replies, reserveScript } from './reserve-script.js';
 import { listOf, textOf, textsOf } from './reply.js';
-import { addBalanceScript, putMessageScript, readMessageScript } from './scripts.js';
+import { addBalanceScript } from './scripts.js';
 import { SignedHashes } from './signed-hashes.js';
 
 export type RedisUsageOptions = {
@@ -86,11 +87,13 @@ class RedisStore implements RedisUsageStore {
   readonly #link: RedisLink;
   readonly #epochs: UsageEpochs;
   readonly #signed: SignedHashes;
+  readonly #messages: ReturnType<typeof createFundingMessages>;
   readonly #fullness: UsageFullness;
   readonly #prefix: string;
   readonly #clock: Clock | undefined;
   readonly #chains = new Map<number, ChainKeys>();
-  readonly #pending = new Set<Promise<unknown>>();
+  #running = 0;
+  #idle: PromiseWithResolvers<void> | undefined;
   /** What to add to the monotonic time of this process to get the time of Redis. */
   #ahead = Date.now() - performance.now();
   #stopped = false;
@@ -128,6 +131,11 @@ class RedisStore implements RedisUsageStore {
       identity: options.identity,
     });
     this.#signed = new SignedHashes({ link: this.#link, keys: (chainId) => this.#keys(chainId), log });
+    this.#messages = createFundingMessages({
+      link: this.#link,
+      keyPrefix: this.#prefix,
+      imposedNow: () => this.#imposedNow(),
+    });
     this.#fullness = new UsageFullness(metrics);
   }
 
@@ -135,8 +143,16 @@ class RedisStore implements RedisUsageStore {
     return this.#link.opened();
   }
 
-  reserve(request: ReserveRequest): Promise<ReserveResult> {
-    return this.#track(this.#reserve(request));
+  async reserve(request: ReserveRequest): Promise<ReserveResult> {
+    this.#begin();
+    try {
+      const { call, reply } = await this.#decide(request, true);
+      const result = understood(readVerdict(request, call, reply));
+      this.#noteFullness(request, result, reply);
+      return result;
+    } finally {
+      this.#end();
+    }
   }
 
   async peek(request: ReserveRequest): Promise<PeekResult> {
@@ -165,16 +181,14 @@ class RedisStore implements RedisUsageStore {
   }
 
   async advance(step: FollowerStep): Promise<boolean> {
-    return this.#track(
-      this.#withEpoch(step.chainId, (epoch) =>
-        advance(this.#link, this.#keys(step.chainId), {
-          step,
-          epoch: epoch.text,
-          imposedNow: this.#imposedNow(),
-          cursorText,
-          sha1: (text) => createHash('sha1').update(text).digest('hex'),
-        }),
-      ),
+    return this.#withEpoch(step.chainId, (epoch) =>
+      advance(this.#link, this.#keys(step.chainId), {
+        step,
+        epoch: epoch.text,
+        imposedNow: this.#imposedNow(),
+        cursorText,
+        sha1: (text) => createHash('sha1').update(text).digest('hex'),
+      }),
     );
   }
 
@@ -183,14 +197,12 @@ class RedisStore implements RedisUsageStore {
     if (balance === undefined || readAt === undefined) return;
     const chain = this.#keys(chainId);
     const name = accountName(account);
-    await this.#track(
-      this.#withEpoch(chainId, async (epoch) => {
-        const keys = [chain.epoch, `${chain.prefix}${kinds.balance}${name}`, chain.accounts];
-        const args = [this.#imposedNow(), epoch.text, name, `${balance}:${readAt}`];
-        const reply = await this.#link.run(addBalanceScript, keys, args, true);
-        return Number(listOf(reply)[0]) === replies.epochLost ? undefined : true;
-      }),
-    );
+    await this.#withEpoch(chainId, async (epoch) => {
+      const keys = [chain.epoch, `${chain.prefix}${kinds.balance}${name}`, chain.accounts];
+      const args = [this.#imposedNow(), epoch.text, name, `${balance}:${readAt}`];
+      const reply = await this.#link.run(addBalanceScript, keys, args, true);
+      return Number(listOf(reply)[0]) === replies.epochLost ? undefined : true;
+    });
   }
 
   async accounts(chainId: number): Promise<readonly AccountBalance[]> {
@@ -207,23 +219,16 @@ class RedisStore implements RedisUsageStore {
     return names.map((name, i) => balanceOf(parseAccountName(name), values[2 * i], values[2 * i + 1]));
   }
 
-  async putFundingMessage(paymasterId: string, message: string, expiresAt: EpochMs): Promise<void> {
-    const args = [this.#imposedNow(), message, expiresAt];
-    await this.#track(this.#link.run(putMessageScript, [this.#messageKey(paymasterId)], args, true));
+  putFundingMessage(paymasterId: string, message: string, expiresAt: EpochMs): Promise<void> {
+    return this.#messages.putFundingMessage(paymasterId, message, expiresAt);
   }
 
-  async getFundingMessage(paymasterId: string): Promise<string | undefined> {
-    const args = [this.#imposedNow(), ''];
-    const text = await this.#link.run(readMessageScript, [this.#messageKey(paymasterId)], args, false);
-    return typeof text === 'string' ? text : undefined;
+  getFundingMessage(paymasterId: string): Promise<string | undefined> {
+    return this.#messages.getFundingMessage(paymasterId);
   }
 
-  async consumeFundingMessage(paymasterId: string, message: string): Promise<boolean> {
-    if (message === '') return false;
-    const args = [this.#imposedNow(), message];
-    const key = this.#messageKey(paymasterId);
-    const used = await this.#track(this.#link.run(readMessageScript, [key], args, true));
-    return typeof used === 'string';
+  consumeFundingMessage(paymasterId: string, message: string): Promise<boolean> {
+    return this.#messages.consumeFundingMessage(paymasterId, message);
   }
 
   ping(): Promise<void> {
@@ -233,19 +238,14 @@ class RedisStore implements RedisUsageStore {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#signed.stop();
-    await Promise.allSettled(this.#pending);
+    if (this.#running > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
     await this.#link.stop();
   }
 
-  async #reserve(request: ReserveRequest): Promise<ReserveResult> {
-    const { call, reply } = await this.#decide(request, true);
-    const result = understood(readVerdict(request, call, reply));
-    if (result.outcome === 'reserved') {
-      const taken = takenOf(request.limits, reply);
-      for (let i = 0; i < taken.length; i++) this.#fullness.observe(request.limits[i]!, taken[i]!);
-    }
-    if (result.outcome === 'limit') this.#fullness.observe(request.limits[result.index]!, result.used);
-    return result;
+  #noteFullness({ limits }: ReserveRequest, result: ReserveResult, reply: readonly unknown[]): void {
+    if (result.outcome === 'reserved')
+      for (let i = 0; i < limits.length; i++) this.#fullness.observe(limits[i]!, takenOf(reply, i));
+    if (result.outcome === 'limit') this.#fullness.observe(limits[result.index]!, result.used);
   }
 
   /** The script's answer to a plan that was made for the right windows and the right epoch. */
@@ -255,7 +255,7 @@ class RedisStore implements RedisUsageStore {
   ): Promise<{ readonly call: ReserveCall; readonly reply: readonly unknown[] }> {
     const { chainId } = request.key;
     const keys = this.#keys(chainId);
-    let epoch = await this.#epochs.of(chainId);
+    let epoch = this.#epochs.known(chainId) ?? (await this.#epochs.of(chainId));
     const expiryMs = request.validUntil * 1000 - this.#now();
     if (isReal && expiryMs > epoch.longestExpiryMs) epoch = await this.#epochs.raise(chainId, expiryMs);
     for (let plan = 1; plan <= mostPlans; plan++) {
@@ -286,10 +286,14 @@ class RedisStore implements RedisUsageStore {
 
   /** Runs a step that answers undefined when it has found another epoch. */
   async #withEpoch<T>(chainId: number, step: (epoch: KnownEpoch) => Promise<T | undefined>): Promise<T> {
-    const epoch = await this.#epochs.of(chainId);
-    const done = await step(epoch);
-    if (done !== undefined) return done;
-    return understood(await step(await this.#epochs.mismatch(chainId, epoch)));
+    this.#begin();
+    try {
+      const epoch = await this.#epochs.of(chainId);
+      const done = await step(epoch);
+      return done ?? understood(await step(await this.#epochs.mismatch(chainId, epoch)));
+    } finally {
+      this.#end();
+    }
   }
 
   async #assertEpoch(chainId: number): Promise<void> {
@@ -304,13 +308,14 @@ class RedisStore implements RedisUsageStore {
     });
   }
 
-  #track<T>(call: Promise<T>): Promise<T> {
-    this.#pending.add(call);
-    const done = (): void => {
-      this.#pending.delete(call);
-    };
-    call.then(done, done);
-    return call;
+  /** Counts what is under way: a stop waits for it. */
+  #begin(): void {
+    this.#running += 1;
+  }
+
+  #end(): void {
+    this.#running -= 1;
+    if (this.#running === 0) this.#idle?.resolve();
   }
 
   #keys(chainId: number): ChainKeys {
@@ -319,10 +324,6 @@ class RedisStore implements RedisUsageStore {
     const keys = chainKeys(this.#prefix, chainId);
     this.#chains.set(chainId, keys);
     return keys;
-  }
-
-  #messageKey(paymasterId: string): string {
-    return `${this.#prefix}{f:${paymasterId}}`;
   }
 
   #imposedNow(): EpochMs | 0 {
