@@ -509,6 +509,7 @@ async function uninstall(world: World, files: string, rpcUrl: string): Promise<v
       tenant,
       '-o=name',
     ]);
+    // Helm leaves the pod of `helm test`, which has ended, so that its log can be read.
     const left = await awaited('all pods are gone', 60_000, async () => {
       const pods = await tools.kubectl([
         'get',
