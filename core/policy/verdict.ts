@@ -28,6 +28,7 @@ export const refusals = {
   TOKEN_BALANCE: 'The account would hold too few tokens to pay for its gas.',
   TOKEN_ALLOWANCE: 'The account would allow the paymaster too few tokens to pay for its gas.',
   TOKEN_PAYMENT_FAILS: 'The simulated operation does not pay for its gas in tokens.',
+  SENDER_BARRED: 'An operation of the account was mined and paid no token: wait a day.',
   DELEGATE_NOT_ALLOWED: 'The EIP-7702 delegate is not on the allow-list of the chain.',
 } as const;
 export type RefusalReason = keyof typeof refusals;

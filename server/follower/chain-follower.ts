@@ -9,8 +9,25 @@ import { gwei, gweiCeil } from '../../core/units/wei.js';
 import { accountName, charges, orphanedNeeds, stepBalances } from './balances.js';
 import { History } from './history.js';
 import { Scanner } from './scan.js';
-import { contested, expired, settle, type MinedOperation, type Settlement } from './settlement.js';
-import { blockAt, readPayers, readUsable, watched, watchedContracts, type Source } from './source.js';
+import {
+  chargeToLimits,
+  contested,
+  expired,
+  promisedInTokens,
+  settle,
+  type MinedOperation,
+  type Settlement,
+  type TokenPaid,
+} from './settlement.js';
+import {
+  blockAt,
+  readPayers,
+  readTokenPayments,
+  readUsable,
+  watched,
+  watchedContracts,
+  type Source,
+} from './source.js';
 
 export type ChainFollowerDeps = {
   readonly usage: Pick<UsageStore, 'reservations' | 'cursor' | 'advance' | 'addBalance' | 'accounts'>;
@@ -28,6 +45,8 @@ export type Round = {
   readonly cursor: Cursor | undefined;
   readonly settled: number;
   readonly released: number;
+  /** Of the settled ones, those in mode ERC20 that were charged no token. */
+  readonly unpaid: number;
   /** False when more reservations than one step releases have expired: the next round is due at once. */
   readonly isComplete: boolean;
 };
@@ -125,7 +144,7 @@ export class ChainFollower {
       next,
       settled: confirmed.settled.map(({ reservation, operation }) => ({
         key: reservation.key,
-        actualCost: gweiCeil(operation.actualGasCost),
+        actualCost: gweiCeil(chargeToLimits(reservation, operation, confirmed.tokenPaid)),
       })),
       released: released.map(({ key, validUntil }) => ({ key, validUntil })),
       balances: stepBalances(accounts, balances, known, startedAt),
@@ -133,12 +152,25 @@ export class ChainFollower {
     if (!isMine) return idle;
     this.#history.add(next, confirmed.settled, mined);
     this.#written = { hash: head.hash, at: startedAt, accounts: accounts.length };
+    const unpaid = confirmed.settled.filter(
+      ({ reservation, operation }) =>
+        reservation.mode === 'ERC20' && confirmed.tokenPaid(operation) === false,
+    );
+    for (const { operation } of unpaid) {
+      const { paymaster, blockNumber, transactionHash } = operation;
+      log.warn('operation was mined and paid no token', {
+        contract: paymaster,
+        blockNumber,
+        transactionHash,
+      });
+    }
     for (const { blockNumber, transactionHash } of confirmed.ambiguous)
       log.warn('operation settled for every paymaster that promised it', { blockNumber, transactionHash });
     return {
       cursor: next,
       settled: confirmed.settled.length,
       released: released.length,
+      unpaid: unpaid.length,
       isComplete: due.length < releasesPerStep,
     };
   }
@@ -265,15 +297,22 @@ export class ChainFollower {
     return Math.max(settledTime, pending.timestamp - pendingMarginSeconds) as EpochSeconds;
   }
 
-  async #settle(source: Source, mined: readonly MinedOperation[]): Promise<Settlement> {
-    if (mined.length === 0) return { settled: [], released: [], ambiguous: [] };
+  async #settle(
+    source: Source,
+    mined: readonly MinedOperation[],
+  ): Promise<Settlement & { readonly tokenPaid: TokenPaid }> {
+    if (mined.length === 0) return { settled: [], released: [], ambiguous: [], tokenPaid: () => undefined };
     const query = { operations: mined, expiredBefore: 0 as EpochSeconds, limit: 0 };
     const reservations = await this.#deps.usage.reservations(source.chainId, query);
-    return settle(mined, reservations, await readPayers(source, mined, contested(mined, reservations)));
+    const [payerOf, tokenPaid] = await Promise.all([
+      readPayers(source, mined, contested(mined, reservations)),
+      readTokenPayments(source, promisedInTokens(mined, reservations)),
+    ]);
+    return { ...settle(mined, reservations, payerOf, tokenPaid), tokenPaid };
   }
 }
 
-const idle: Round = { cursor: undefined, settled: 0, released: 0, isComplete: true };
+const idle: Round = { cursor: undefined, settled: 0, released: 0, unpaid: 0, isComplete: true };
 
 async function stands({ chain }: Source, cursor: Cursor, head: Block): Promise<boolean> {
   if (cursor.blockNumber > head.number) return false;

@@ -35,6 +35,7 @@ export type FollowerDeps = {
     | 'reservedDeposit'
     | 'reservations'
     | 'settlements'
+    | 'unpaidOperations'
     | 'followerBlock'
     | 'followerLag'
     | 'followerFailures'

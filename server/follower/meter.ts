@@ -28,11 +28,12 @@ export function createFollowerMeter(
   };
   return {
     observed,
-    async round(chainId, { cursor, settled, released }, head) {
+    async round(chainId, { cursor, settled, released, unpaid }, head) {
       const chain = String(chainId);
       observed(chainId, head);
       instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
       instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
+      instruments.unpaidOperations.with({ chain }).inc(unpaid);
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
       if (cursor !== undefined) instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
       // Wallets that nobody uses any more are not read either.

@@ -21,19 +21,24 @@ export type Settlement = {
 /** Funding wallet that the contract's own event names as the payer of an operation; undefined where it is not known. */
 export type Payer = (operation: MinedOperation) => AddressKey | undefined;
 
+/** Whether the contract's own events say that an operation was charged in tokens; undefined where it is not known. */
+export type TokenPaid = (operation: MinedOperation) => boolean | undefined;
+
 /**
  * What the mined operations mean for the live reservations (DESIGN 6.6).
  *
  * An operation is matched by EntryPoint, sender, nonce and contract: its userOpHash can be changed by padding, so a
  * different hash proves nothing. Where several paymasters of one contract have promised the same operation, a hash that
  * is known or the contract's own event tells which one paid; if neither does, all are settled, because too much
- * counted is repaired by the next cycle and too little never. The nonce is used up, so every reservation of the
+ * counted is repaired by the next cycle and too little never. Where it was promised in both modes, one that was charged in
+ * tokens was the token payment, and any other the sponsorship. The nonce is used up, so every reservation of the
  * operation that is not settled is released.
  */
 export function settle(
   mined: readonly MinedOperation[],
   reservations: readonly Reservation[],
   payerOf: Payer,
+  tokenPaid: TokenPaid = () => undefined,
 ): Settlement {
   const promised = Map.groupBy(reservations, ({ key }) => operationId(key));
   const settled: { reservation: Reservation; operation: MinedOperation }[] = [];
@@ -41,7 +46,7 @@ export function settle(
   const ambiguous: MinedOperation[] = [];
   for (const operation of mined) {
     const candidates = promised.get(operationId(operation)) ?? [];
-    const paid = payers(operation, candidates, payerOf);
+    const paid = payers(operation, candidates, payerOf, tokenPaid);
     if (paid.length > 1) ambiguous.push(operation);
     for (const reservation of candidates)
       if (paid.includes(reservation)) settled.push({ reservation, operation });
@@ -59,9 +64,36 @@ export function contested(
 ): readonly MinedOperation[] {
   const promised = Map.groupBy(reservations, ({ key }) => operationId(key));
   return mined.filter((operation) => {
-    const matching = payers(operation, promised.get(operationId(operation)) ?? [], () => undefined);
+    const matching = payers(
+      operation,
+      promised.get(operationId(operation)) ?? [],
+      () => undefined,
+      () => undefined,
+    );
     return matching.length > 1;
   });
+}
+
+/** Operations that were promised in mode ERC20: whether they paid is worth reading. */
+export function promisedInTokens(
+  mined: readonly MinedOperation[],
+  reservations: readonly Reservation[],
+): readonly MinedOperation[] {
+  const promised = reservations.filter(({ mode }) => mode === 'ERC20').map(({ key }) => operationId(key));
+  const ids = new Set(promised);
+  return mined.filter((operation) => ids.has(operationId(operation)));
+}
+
+/**
+ * What a settled operation adds to the counters of its reservation, in wei. A token payment has no limits but the losses that
+ * it may cause, and those are nothing where it paid, or where that is not known.
+ */
+export function chargeToLimits(
+  { mode }: Reservation,
+  operation: MinedOperation,
+  tokenPaid: TokenPaid,
+): bigint {
+  return mode === 'SPONSORED' || tokenPaid(operation) === false ? operation.actualGasCost : 0n;
 }
 
 /** Those whose last moment has passed and of which no operation was mined. */
@@ -89,8 +121,12 @@ function payers(
   operation: MinedOperation,
   candidates: readonly Reservation[],
   payerOf: Payer,
+  tokenPaid: TokenPaid,
 ): readonly Reservation[] {
-  const matching = candidates.filter((reservation) => drawsOn(reservation, operation.paymaster));
+  const drawing = candidates.filter((reservation) => drawsOn(reservation, operation.paymaster));
+  const mode = tokenPaid(operation) === true ? 'ERC20' : 'SPONSORED';
+  const ofMode = drawing.filter((reservation) => reservation.mode === mode);
+  const matching = ofMode.length > 0 ? ofMode : drawing;
   if (matching.length < 2) return matching;
   const byHash = matching.filter(({ userOpHash }) => userOpHash === operation.userOpHash);
   if (byHash.length > 0) return byHash;

@@ -2,7 +2,7 @@ import { CallReverted, type Block, type Chain } from '../../core/chain/chain.js'
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
-import type { ChargeEvent } from '../../core/paymaster/layout.js';
+import type { ChargeEvent, TokenCodec } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { AccountId } from '../../core/policy/usage-store.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
@@ -10,7 +10,7 @@ import type { Hex } from '../../core/units/hex.js';
 import { gwei, type Gwei } from '../../core/units/wei.js';
 import { accountName, usable } from './balances.js';
 import type { Watched } from './scan.js';
-import type { MinedOperation, Payer } from './settlement.js';
+import type { MinedOperation, Payer, TokenPaid } from './settlement.js';
 
 const wordPattern = /^0x[0-9a-f]{64}/;
 const readsAtOnce = 16;
@@ -29,6 +29,8 @@ export type WatchedContract = {
   readonly entryPoint: AddressKey;
   readonly fundingBalanceCall: ((fundingAddress: AddressKey) => Hex) | undefined;
   readonly chargeEvent: ChargeEvent | undefined;
+  /** Reads what operations were charged in tokens; undefined where the contract has no such mode. */
+  readonly token: Pick<TokenCodec, 'chargeTopics' | 'chargeOf'> | undefined;
 };
 
 /** Contracts of all profiles, by address. Two profiles may share one. */
@@ -44,6 +46,7 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
       entryPoint,
       fundingBalanceCall,
       chargeEvent: layout.chargeEvent,
+      token: layout.token,
     });
     const token = profile.token === undefined ? sponsorship : toAddressKey(profile.token);
     // In token mode no sponsor's balance is drawn on, but some contracts keep one of their own for it.
@@ -53,6 +56,7 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
         entryPoint,
         fundingBalanceCall: layout.token?.tokenAccountCall === undefined ? undefined : fundingBalanceCall,
         chargeEvent: undefined,
+        token: layout.token,
       });
   }
   return contracts;
@@ -139,6 +143,24 @@ export async function readPayers(
     if (charge !== undefined) payers.set(operation, event.fundingAddress(charge));
   }
   return (operation) => payers.get(operation);
+}
+
+/** Whether each of the given operations was charged in tokens, by the contracts' own events; of others it is not known. */
+export async function readTokenPayments(
+  { chain, contracts }: Source,
+  wanted: readonly MinedOperation[],
+): Promise<TokenPaid> {
+  const paid = new Map<MinedOperation, boolean>();
+  for (const operation of wanted) {
+    const { paymaster, blockNumber, transactionHash, userOpHash } = operation;
+    const codec = contracts.get(paymaster)?.token;
+    if (codec === undefined) continue;
+    const place = { fromBlock: blockNumber, toBlock: blockNumber, address: paymaster };
+    const logs = await chain.logs({ ...place, topics: [codec.chargeTopics] });
+    const own = logs.filter((log) => log.transactionHash === transactionHash);
+    paid.set(operation, codec.chargeOf(own, { paymaster, userOpHash }) !== undefined);
+  }
+  return (operation) => paid.get(operation);
 }
 
 async function readBalance(

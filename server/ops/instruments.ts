@@ -68,6 +68,11 @@ export function createInstruments(metrics: Metrics) {
       help: 'Reservations that ended, by outcome: settled or released.',
       labels: ['chain', 'outcome'],
     }),
+    unpaidOperations: metrics.counter<'chain'>({
+      name: 'paymaster_token_unpaid_operations_total',
+      help: 'Operations that were mined in mode ERC20 and paid no token; their senders are barred.',
+      labels: ['chain'],
+    }),
     followerBlock: metrics.gauge<'chain'>({
       name: 'paymaster_follower_block',
       help: 'Block up to which events are settled.',

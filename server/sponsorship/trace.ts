@@ -68,5 +68,6 @@ const remedies = {
   TOKEN_BALANCE: 'Send the account as many tokens as the quote says, or lower the gas limits or fees.',
   TOKEN_ALLOWANCE: 'Approve the token paymaster for the amount of the quote, in this operation or before.',
   TOKEN_PAYMENT_FAILS: 'Send an operation whose simulation lets the paymaster take its tokens.',
+  SENDER_BARRED: 'Wait a day: the account has had an operation mined that paid no token.',
   DELEGATE_NOT_ALLOWED: 'Add the delegate to spec.delegates of the Chain.',
 } as const satisfies Record<RefusalReason, string>;

@@ -21,7 +21,7 @@ import {
   type TokenCase,
 } from './case.js';
 import { refusedPayment, type TokenPayment, type TokenPaymentRequest } from './request.js';
-import { describeShortDeposit, tokenReservationOf } from './reservation.js';
+import { describeTokenRefusal, tokenReservationOf } from './reservation.js';
 import type { TokenAccounts } from './token-accounts.js';
 
 export type PayDeps = CaseDeps & {
@@ -72,7 +72,7 @@ async function attempt(
   const peeked = tokenReservationOf(facts, op, payer, clock.now());
   const { result } = await deps.usage.peek(peeked);
   if (result.outcome === 'stale') return 'stale';
-  if (result.outcome !== 'reserved') throw refusedPayment(describeShortDeposit(peeked, result));
+  if (result.outcome !== 'reserved') throw refusedPayment(describeTokenRefusal(peeked, result));
 
   const sign = (hash: Uint8Array): Promise<Uint8Array> => signHash(signing, signer, hash);
   const { entryPoint, entryPointVersion } = profile;
@@ -88,7 +88,7 @@ async function attempt(
   const reservation = tokenReservationOf(facts, op, payer, now);
   const reserved = await deps.usage.reserve(reservation);
   if (reserved.outcome === 'stale') return 'stale';
-  if (reserved.outcome !== 'reserved') throw refusedPayment(describeShortDeposit(reservation, reserved));
+  if (reserved.outcome !== 'reserved') throw refusedPayment(describeTokenRefusal(reservation, reserved));
   // The rate that was simulated, for a window that begins now.
   const terms = tokenTermsOf(facts, token, price, toSeconds(now));
   const paymasterAndData = mode.codec.encode(op, terms, await sign(mode.codec.hash(op, terms)));

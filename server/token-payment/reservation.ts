@@ -1,3 +1,5 @@
+import { DomainError, unreachable } from '../../core/errors.js';
+import { refuseForLoss, tokenLossShares, tokenReservationOwner } from '../../core/policy/token-loss.js';
 import type { AccountShare, ReserveRefusal, ReserveRequest } from '../../core/policy/usage-store.js';
 import { refuse, type Refusal } from '../../core/policy/verdict.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -7,8 +9,8 @@ import { countable, depositMaxAgeMs, describeDeposit } from '../sponsorship/rese
 import type { TokenCase } from './case.js';
 
 /**
- * What an operation may cost the platform until its tokens arrive, if it is signed now: deposits only, since no spending
- * limit applies to what the user pays. `payer` is the balance in the contract that is charged, where there is one.
+ * What an operation may cost the platform until its tokens arrive, if it is signed now: deposits, and nothing of a spending
+ * limit, since the user pays. Its limits are the losses that former operations have caused. `payer` is the balance in the contract that is charged, where there is one.
  */
 export function tokenReservationOf(
   facts: TokenCase,
@@ -25,7 +27,7 @@ export function tokenReservationOf(
   return {
     key: {
       chainId: paymaster.chainId,
-      paymasterId: paymaster.paymasterId,
+      paymasterId: tokenReservationOwner(paymaster.paymasterId),
       entryPoint: profile.entryPointKey,
       sender: op.sender,
       nonce: op.nonce,
@@ -34,16 +36,34 @@ export function tokenReservationOf(
     contract,
     mode: 'ERC20',
     fundingAddress: payer,
-    limits: [],
+    limits: tokenLossShares(contract, op.sender),
     accounts,
     validUntil: plusSeconds(toSeconds(now), facts.expirySeconds),
     depositMaxAgeMs,
   };
 }
 
-/** Says in words which deposit is short. */
-export function describeShortDeposit(request: ReserveRequest, refusal: ReserveRefusal): Refusal {
-  if (refusal.outcome !== 'deposit') throw new Error(`a reservation without limits met ${refusal.outcome}`);
-  const detail = describeDeposit(request, refusal);
-  return refuse(refusal.balance === 0 ? 'NOT_FUNDED' : 'DEPOSIT_TOO_LOW', detail);
+/** Says in words why nothing was reserved. Throws PAYMASTER_NOT_READY when token mode of the contract has stopped. */
+export function describeTokenRefusal(request: ReserveRequest, refusal: ReserveRefusal): Refusal {
+  switch (refusal.outcome) {
+    case 'deposit': {
+      const detail = describeDeposit(request, refusal);
+      return refuse(refusal.balance === 0 ? 'NOT_FUNDED' : 'DEPOSIT_TOO_LOW', detail);
+    }
+    case 'limit':
+      return refuseForLoss(
+        request.limits[refusal.index] ?? { subject: '' },
+        request.contract,
+        refusal.resetsAt,
+      );
+    case 'usage-lost':
+      // Who did not pay is not known any more; until the windows turn nobody is trusted.
+      throw new DomainError(
+        'PAYMASTER_NOT_READY',
+        `What token payments have lost was lost with the usage store: wait until ${new Date(refusal.resetsAt).toISOString()}.`,
+        { reason: 'USAGE_LOST' },
+      );
+    default:
+      return unreachable(refusal);
+  }
 }

@@ -10,7 +10,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherTokenCase, tokenStubData, tokenTermsOf } from './case.js';
 import { requireFeeToken } from './pay.js';
 import { refusedPayment, type TokenPaymentRequest } from './request.js';
-import { describeShortDeposit, tokenReservationOf } from './reservation.js';
+import { describeTokenRefusal, tokenReservationOf } from './reservation.js';
 import type { TokenAccounts } from './token-accounts.js';
 
 export type TokenStubDeps = CaseDeps & {
@@ -48,7 +48,7 @@ export function createTokenPaymentStub(deps: TokenStubDeps): TokenPaymentStub {
     const reservation = tokenReservationOf(facts, least, payer, clock.now());
     const { result } = await usage.peek(reservation);
     if (result.outcome !== 'reserved' && result.outcome !== 'stale')
-      throw refusedPayment(describeShortDeposit(reservation, result));
+      throw refusedPayment(describeTokenRefusal(reservation, result));
     const terms = tokenTermsOf(facts, token, price, toSeconds(clock.now()));
     return {
       profile,

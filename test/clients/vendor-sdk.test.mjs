@@ -29,7 +29,7 @@ before(async () => {
   paymaster = await createPaymaster({ paymasterUrl: facts.rpcUrl });
   // The SDK downloads a catalogue of error texts before it throws; here there is no internet.
   globalThis.fetch = (input, options) => {
-    const { hostname } = new URL(typeof input === 'string' ? input : (input.url ?? String(input)));
+    const { hostname } = new URL(input instanceof Request ? input.url : input);
     if (hostname === '127.0.0.1') return fetchReally(input, options);
     return Promise.resolve(new Response('[]', { headers: { 'content-type': 'application/json' } }));
   };

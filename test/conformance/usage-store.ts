@@ -91,6 +91,17 @@ export function usageStoreConformance(implementation: string, create: () => Prom
         expect(await store.reserve(spend(4n, 1))).toMatchObject({ outcome: 'limit', used: 100 });
       });
 
+      test('a counter of which nothing is taken counts what settlements add to it', async () => {
+        const loss = aLimit({ policyId: 'loss', unit: 'NATIVE_ASSET', threshold: 10, cost: 0 });
+        const one = (nonce: bigint) => aRequest({ key: { nonce }, limits: [loss] });
+        expect(await passed(5, one)).toBe(5);
+        await advance({ settled: [{ key: aKey({ nonce: 0n }), actualCost: gwei(10) }] });
+        await advance({ settled: [{ key: aKey({ nonce: 1n }), actualCost: gwei(0) }] });
+        expect(await store.reserve(one(5n))).toEqual(reserved);
+        await advance({ settled: [{ key: aKey({ nonce: 2n }), actualCost: gwei(1) }] });
+        expect(await store.reserve(one(6n))).toMatchObject({ outcome: 'limit', index: 0, used: 11 });
+      });
+
       test('a request that one limit refuses takes nothing from the others', async () => {
         const wide = aLimit({ policyId: 'wide', threshold: 5 });
         const full = aLimit({ policyId: 'full', threshold: 0 });

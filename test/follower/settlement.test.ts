@@ -2,7 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import type { Reservation } from '../../core/policy/usage-store.js';
 import { gwei } from '../../core/units/wei.js';
 import { accountName, charges, usable } from '../../server/follower/balances.js';
-import { contested, expired, settle, type MinedOperation } from '../../server/follower/settlement.js';
+import {
+  chargeToLimits,
+  contested,
+  expired,
+  promisedInTokens,
+  settle,
+  type MinedOperation,
+} from '../../server/follower/settlement.js';
 import {
   aHash,
   aKey,
@@ -117,6 +124,40 @@ describe('an operation that was mined', () => {
     expect(result.settled.map(({ reservation }) => reservation.key.paymasterId)).toEqual(settled);
     expect(result.released.map(({ key }) => key.paymasterId)).toEqual(released);
     expect(result.ambiguous).toHaveLength(settled.length > 1 ? 1 : 0);
+  });
+
+  test.each([
+    { name: 'and was charged in tokens, settles the token payment', paid: true, settled: 'b', released: 'a' },
+    { name: 'and was not, settles the sponsorship', paid: false, settled: 'a', released: 'b' },
+    {
+      name: 'and whose events are not known, settles the sponsorship',
+      paid: undefined,
+      settled: 'a',
+      released: 'b',
+    },
+  ])('that was promised in both modes, $name', ({ paid, settled, released }) => {
+    const both = [aReservation('a'), aReservation('b', { mode: 'ERC20' })];
+    const result = settle([aMined()], both, unknown, () => paid);
+    expect(result.settled.map(({ reservation }) => reservation.key.paymasterId)).toEqual([settled]);
+    expect(result.released.map(({ key }) => key.paymasterId)).toEqual([released]);
+  });
+
+  test.each([
+    { mode: 'SPONSORED', paid: undefined, charge: 3n },
+    { mode: 'ERC20', paid: true, charge: 0n },
+    { mode: 'ERC20', paid: false, charge: 3n },
+    { mode: 'ERC20', paid: undefined, charge: 0n },
+  ] as const)(
+    'in mode $mode, tokens paid: $paid, adds $charge wei to its counters',
+    ({ mode, paid, charge }) => {
+      expect(chargeToLimits(aReservation('a', { mode }), aMined(), () => paid)).toBe(charge);
+    },
+  );
+
+  test('is asked for its token payment where one was promised', () => {
+    const token = aReservation('a', { mode: 'ERC20' });
+    expect(promisedInTokens([aMined(), aMined({ nonce: 1n })], [token])).toEqual([aMined()]);
+    expect(promisedInTokens([aMined()], [aReservation('a')])).toEqual([]);
   });
 
   test('counts once when a node reports it twice', () => {

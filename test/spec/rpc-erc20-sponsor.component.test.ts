@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { layouts } from '../../core/paymaster/layouts.js';
+import { dailyLossBudget } from '../../core/policy/token-loss.js';
 import { refuse } from '../../core/policy/verdict.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
+import { toAddressKey, zeroAddress } from '../../core/units/address.js';
+import { toSeconds } from '../../core/units/time.js';
+import { gwei } from '../../core/units/wei.js';
 import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';
 import { addressOf, aLimitConfig, someNow } from '../build/configs.js';
 import { aPrice, aTokenChain, aTokenProfile, eurx, oldx, tokenVersions, usdx } from '../build/fee-tokens.js';
@@ -233,7 +237,9 @@ describe('Deposits in mode ERC20', () => {
       expect(signed).toBeGreaterThan(0);
       const promised = await small.usage.reservations(31337);
       expect(promised).toHaveLength(signed);
-      expect(promised[0]).toMatchObject({ mode: 'ERC20', limits: [] });
+      expect(promised[0]?.mode).toBe('ERC20');
+      // Counters of losses: nothing is taken of them.
+      expect(promised[0]?.limits.map(({ cost }) => cost)).toEqual([0, 0, 0]);
     } finally {
       await small.stop();
     }
@@ -246,6 +252,98 @@ describe('Deposits in mode ERC20', () => {
       expect(body.error).toMatchObject({ code: -32501, data: { reason: 'NOT_FUNDED' } });
     } finally {
       await empty.stop();
+    }
+  });
+});
+
+describe('Operations that were mined and paid no token', () => {
+  const contract = toAddressKey(aTokenProfile('1.1.0').token ?? zeroAddress);
+  const dayMs = 86_400_000;
+
+  /** What the follower writes when the operation of this nonce was mined, at this cost in gwei that no token paid. */
+  async function mine(at: RpcHost, nonce: bigint, sender: string, lossGwei: number): Promise<void> {
+    const found = await at.usage.reservations(31337);
+    const reservation = found.find(({ key }) => key.nonce === nonce && key.sender === sender.toLowerCase());
+    if (reservation === undefined) throw new Error(`nothing is reserved for nonce ${nonce}`);
+    const expected = await at.usage.cursor(31337);
+    const blockNumber = (expected?.blockNumber ?? 0) + 1;
+    const blockHash = `0x${blockNumber.toString(16).padStart(64, '0')}` as const;
+    const next = { blockNumber, blockHash, timestamp: toSeconds(at.clock.now()) };
+    const settled = [{ key: reservation.key, actualCost: gwei(lossGwei) }];
+    const accounts = await at.usage.accounts(31337);
+    const balances = accounts.map((account) => ({
+      ...account,
+      balance: account.balance ?? gwei(0),
+      readAt: at.clock.now(),
+    }));
+    expect(await at.usage.advance({ chainId: 31337, expected, next, settled, released: [], balances })).toBe(
+      true,
+    );
+  }
+
+  const answer = (lossGwei: number) => (lossGwei === 0 ? undefined : 'SENDER_BARRED');
+
+  test.each([
+    ['one that paid does not count', 0],
+    ['one that did not bars its sender', 50_000],
+  ])('%s', async (_name, lossGwei) => {
+    const fresh = await startRpc({ chain: aTokenChain() });
+    try {
+      const sender = addressOf(0xbad);
+      expect((await payAt(fresh, anOperation({ sender, nonce: 1 }))).body.result).toBeDefined();
+      await mine(fresh, 1n, sender, lossGwei);
+      const next = await payAt(fresh, anOperation({ sender, nonce: 2 }));
+      expect(next.body.error?.data.reason).toBe(answer(lossGwei));
+      expect((await payAt(fresh, anOperation({ nonce: 2 }))).body.result).toBeDefined();
+    } finally {
+      await fresh.stop();
+    }
+  });
+
+  test('the bar lasts for a day at least and ends by itself; sponsorship is not touched', async () => {
+    const fresh = await startRpc({ chain: aTokenChain() });
+    try {
+      const reasonNow = async (nonce: number): Promise<string | undefined> => {
+        const head = fresh.world.head;
+        const now = fresh.clock.now();
+        if (head !== undefined) fresh.world.head = { ...head, timestamp: now / 1000, observedAt: now };
+        const { body } = await payAt(fresh, anOperation({ nonce }));
+        return body.error?.data.reason;
+      };
+      expect(await reasonNow(1)).toBeUndefined();
+      await mine(fresh, 1n, String(anOperation()['sender']), 50_000);
+      expect(await reasonNow(2)).toBe('SENDER_BARRED');
+      const sponsored = await fresh.call('pm_sponsorUserOperation', [
+        anOperation({ nonce: 2 }),
+        { mode: 'SPONSORED' },
+      ]);
+      expect(sponsored.body.result?.['paymasterAndData']).not.toBe('0x');
+      fresh.clock.advance(dayMs - 60_000);
+      expect(await reasonNow(3)).toBe('SENDER_BARRED');
+      fresh.clock.advance(dayMs + 60_000);
+      // Balances are two days old by now; that a follower reads them again is not this test's matter.
+      expect(await reasonNow(4)).not.toBe('SENDER_BARRED');
+    } finally {
+      await fresh.stop();
+    }
+  });
+
+  test('above the daily budget token mode of the contract stops for everybody: -32006 TOKEN_LOSS', async () => {
+    const fresh = await startRpc({ chain: aTokenChain() });
+    try {
+      const thieves = [addressOf(0xbad1), addressOf(0xbad2)];
+      for (const sender of thieves) {
+        expect((await payAt(fresh, anOperation({ sender, nonce: 1 }))).body.result).toBeDefined();
+        await mine(fresh, 1n, sender, dailyLossBudget / 2 + 1);
+      }
+      const { status, body } = await payAt(fresh, anOperation({ nonce: 3 }));
+      expect(status).toBe(400);
+      expect(body.error).toMatchObject({ code: -32006, data: { reason: 'TOKEN_LOSS' } });
+      expect(body.error?.message).toContain(contract);
+      await fresh.put({ version: 'singleton-0.6' });
+      expect((await payAt(fresh, anOperation({ nonce: 3 }))).body.result).toBeDefined();
+    } finally {
+      await fresh.stop();
     }
   });
 });
