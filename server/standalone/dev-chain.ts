@@ -1,4 +1,5 @@
 import { createChains } from '../../core/adapters/chain/chains.js';
+import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';
@@ -40,7 +41,7 @@ export async function startDevChain(deps: {
   const chain = config.chainRpcUrl === undefined ? await startLocal(deps) : reachRemote(config.chainRpcUrl);
   try {
     writePrivateFile(join(directory.urlDirectory, quickstartFile), `${chain.url}\n`);
-    const chainId = await readChainId(chain.url, log);
+    const chainId = await readChainId(chain, log);
     if (chainId !== devChainId) {
       console.line(
         `  Chain ${chainId}: nothing is deployed there; its contracts and keys are those of your manifests`,
@@ -96,10 +97,16 @@ function reachRemote(url: string): RunningChain {
   return { url, isLocal: false, failed: new Promise(() => {}), stop: () => Promise.resolve() };
 }
 
-async function readChainId(url: string, log: Logger): Promise<number> {
+/** Throws UNAVAILABLE that names the setting, where the chain is the user's. */
+async function readChainId({ url, isLocal }: RunningChain, log: Logger): Promise<number> {
   const chains = createChains({ log, clock: systemClock, metrics: noMetrics, timeoutMs: 5_000 });
   try {
     return await chains.get({ chainId: 0, rpc: { urls: [url] } }).chainId();
+  } catch (cause) {
+    if (isLocal) throw cause;
+    // The host only: the rest of the address may be a key.
+    const message = `the chain of CHAIN_RPC_URL, ${new URL(url).host}, does not answer eth_chainId: start it, or leave CHAIN_RPC_URL unset`;
+    throw new DomainError('UNAVAILABLE', message, { cause });
   } finally {
     await chains.stop();
   }

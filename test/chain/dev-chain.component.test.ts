@@ -8,6 +8,7 @@ import { layoutIds } from '../../core/paymaster/layout.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { parseAddress } from '../../core/units/address.js';
+import { parseEther } from '../../core/units/wei.js';
 import { systemClock } from '../../core/units/time.js';
 import { findAnvil, startAnvil, type Anvil } from '../../server/standalone/dev-chain/anvil.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
@@ -27,6 +28,18 @@ afterEach(async () => {
 const signerAddress = parseAddress('0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC');
 
 describe('deploying a dev chain', () => {
+  test('works on an anvil that nobody configured, whose accounts have 10,000 ether', async () => {
+    const anvil = await start({});
+    await onChain(anvil, (chain) =>
+      chain.request('anvil_setBalance', [
+        devAccounts.deployer.address,
+        `0x${parseEther('10000').toString(16)}`,
+      ]),
+    );
+    const deployments = await deployDevChain({ rpcUrl: anvil.url, signerAddress, log: silentLogger });
+    expect(deployments.profiles.length).toBeGreaterThan(layoutIds.length);
+  });
+
   test('puts a contract for every layout where code is, and a second time changes nothing', async () => {
     const anvil = await start({});
     const steps: string[] = [];

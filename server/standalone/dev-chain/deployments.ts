@@ -3,6 +3,7 @@ import type { Chain } from '../../../core/chain/chain.js';
 import type { Logger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { entryPoints } from '../../../core/paymaster/entry-point.js';
+import { parseEther } from '../../../core/units/wei.js';
 import type { Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { systemClock } from '../../../core/units/time.js';
@@ -49,7 +50,8 @@ const feeTokenSymbol = 'DUSD';
 /**
  * Makes a dev chain complete: canonical contracts, one paymaster contract per layout with deposit and stake, a contract
  * to sponsor, a fee token and its price feeds. All addresses depend only on the signer and the funder, so that a fresh chain gets the same
- * ones; what is there already is left alone. The funder must own enough ether: 40,000 for everything.
+ * ones; what is there already is left alone. The public dev account is given more ether where it
+ * has too little, as dev nodes allow; a funder of the caller's own must own enough: 40,000 for everything.
  */
 export async function deployDevChain(options: DeployOptions): Promise<DevDeployments> {
   const { rpcUrl, log, progress = () => {} } = options;
@@ -57,10 +59,23 @@ export async function deployDevChain(options: DeployOptions): Promise<DevDeploym
   try {
     const chain = chains.get({ chainId: 0, rpc: { urls: [rpcUrl] } });
     const transactor = createTransactor(chain, options.funderKey ?? devAccounts.deployer.privateKey);
+    if (options.funderKey === undefined) await ensureEther(chain, transactor.address);
     await deployCanonical(chain, transactor, progress);
     return await deployPaymasters(chain, transactor, options.signerAddress, progress);
   } finally {
     await chains.stop();
+  }
+}
+
+/** Deposits and stakes of everything come to less than 40,000 ether; an anvil that nobody configured has 10,000. */
+const neededEther = parseEther('40000');
+const givenEther = parseEther('1000000');
+
+/** Where the node has no such method, the first step that cannot be paid says so. */
+async function ensureEther(chain: Chain, account: Address): Promise<void> {
+  for (const method of ['anvil_setBalance', 'hardhat_setBalance']) {
+    if ((await chain.balance(account)) >= neededEther) return;
+    await chain.request(method, [account, `0x${givenEther.toString(16)}`]).catch(() => undefined);
   }
 }
 
