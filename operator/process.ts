@@ -48,7 +48,13 @@ async function startParts(
   const signers = await loadSigners({ directory: config.signerDirectory, access: 'group', log });
   onStop(keepFresh(signers, log));
   const credentials = createCredentialSource(config.kube, clock);
-  const transport = createKubeTransport({ credentials, userAgent: fieldManager, log, metrics });
+  const transport = createKubeTransport({
+    credentials,
+    // Replicas share an account: the audit log tells them apart by this.
+    userAgent: `${fieldManager} (${podName})`,
+    log,
+    metrics,
+  });
   onStop(() => transport.stop());
   const chains = createChains({
     log,

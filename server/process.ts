@@ -54,7 +54,8 @@ async function startParts(
   const metrics = createMetrics();
   const isRpc = config.roles.includes('rpc');
   const isDashboard = config.roles.includes('dashboard');
-  const userAgent = `paymaster-${config.roles.join('-')}`;
+  // Replicas share an account: the audit log tells them apart by this.
+  const userAgent = `paymaster-${config.roles.join('-')} (${config.podName})`;
   const credentials = createCredentialSource(config.kube, clock);
   const transport = createKubeTransport({ credentials, userAgent, log, metrics });
   onStop(() => transport.stop());
