@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { createChains } from '../core/adapters/chain/chains.js';
 import { createCredentialSource } from '../core/adapters/kube/credentials.js';
-import { createKubeTransport } from '../core/adapters/kube/transport.js';
+import { createKubeEpochMirror, rememberEpochs } from '../core/adapters/kube/epoch-mirror.js';
+import { createKubeTransport, type KubeTransport } from '../core/adapters/kube/transport.js';
 import { createMetrics } from '../core/adapters/metrics/prometheus.js';
 import type { Running } from '../core/adapters/process/run-process.js';
 import { createStops } from '../core/adapters/process/stops.js';
@@ -10,16 +12,15 @@ import { keepFresh } from '../core/adapters/signer/keep-fresh.js';
 import { loadSigners } from '../core/adapters/signer/signers.js';
 import { createKubeConfigStore } from '../core/adapters/store/kubernetes/configs.js';
 import { createKubeResourceStore } from '../core/adapters/store/kubernetes/resources.js';
+import { createFileEpochMirror } from '../core/adapters/store/redis/file-epoch-mirror.js';
 import { withSnapshot } from '../core/adapters/store/snapshot/with-snapshot.js';
 import { createWebhookCaller } from '../core/adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';
+import type { EpochMirror } from '../core/policy/usage-epoch.js';
 import { systemClock } from '../core/units/time.js';
 import type { ServerConfig } from './config.js';
 import { createServer } from './server.js';
 import { createUsageStore } from './usage-store.js';
-
-/** Clients of a Service keep their connections to a pod after its endpoint is withdrawn. */
-const goodbyeMs = 3_000;
 
 /**
  * A server of one or both roles on the Kubernetes API. Health is answered at once; `failed` never resolves: outages of
@@ -69,6 +70,7 @@ async function startParts(
 
   const usageParts = createUsageStore(config.usage, {
     identity: `${config.podName}_${randomBytes(4).toString('hex')}`,
+    ...(isRpc ? { epochMirror: openEpochMirror(config, transport, log) } : {}),
     clock,
     log: log.child({ part: 'usage' }),
     metrics,
@@ -132,3 +134,13 @@ async function startParts(
     };
   }
 }
+
+/** In the system namespace, which is not lost together with Redis; remembered on disk for the time of an outage. */
+function openEpochMirror(config: ServerConfig, transport: KubeTransport, log: Logger): EpochMirror {
+  const mirror = createKubeEpochMirror({ transport, namespace: config.namespace });
+  if (config.snapshotDirectory === undefined) return mirror;
+  return rememberEpochs(mirror, createFileEpochMirror(join(config.snapshotDirectory, 'epochs')), log);
+}
+
+/** Clients of a Service keep their connections to a pod after its endpoint is withdrawn. */
+const goodbyeMs = 3_000;

@@ -46,7 +46,8 @@ function newest(
   return { number, epoch: parseEpoch(readFileSync(fileOf(directory, chainId, number), 'utf8')) };
 }
 
-function parseEpoch(text: string): UsageEpoch {
+/** Throws RangeError for JSON that is no epoch. */
+export function parseEpoch(text: string): UsageEpoch {
   const value: unknown = JSON.parse(text);
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(value ?? {}));
   const [id, since, longestExpiryMs, lostAt] = ['id', 'since', 'longestExpiryMs', 'lostAt'].map((name) =>
