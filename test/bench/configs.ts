@@ -8,6 +8,7 @@ import {
   apiKeyOf,
   chainId,
   entryPoint,
+  feeTokenOf,
   paymaster,
   sponsoredAbi,
   sponsoredContract,
@@ -17,7 +18,7 @@ import {
 } from './fixture.js';
 
 /** What is served in the bench: as an operator would have compiled it. */
-export function benchChainConfig(): ChainConfig {
+export function benchChainConfig(tokens = 0): ChainConfig {
   return {
     chainId,
     objectName: 'bench',
@@ -34,11 +35,19 @@ export function benchChainConfig(): ChainConfig {
         layout: 'vendor-1.1.0',
         entryPoint: parseAddress(entryPoint),
         sponsorship: parseAddress(paymaster),
+        ...(tokens === 0 ? {} : { token: parseAddress(paymaster) }),
         signerFile: 'bench',
         options: { priceMarkup: 1_000_000, unaccountedGas: 50_000 },
       },
     ],
-    feeTokens: [],
+    feeTokens: Array.from({ length: tokens }, (_, index) => ({
+      chainId,
+      address: feeTokenOf(index),
+      symbol: 'USDC',
+      decimals: 6,
+      price: { static: { rate: '3000000000', usdPerNative: '3000' } },
+      premiumPercentage: '7.5',
+    })),
   };
 }
 

@@ -36,4 +36,14 @@ export type RequestShape = {
   readonly calls: number;
   /** Requests are spread evenly over this many paymasters: each is for the one that was not asked for longest. */
   readonly paymasters: number;
+  /** Default `sponsorship`. */
+  readonly ask?: Ask;
 };
+
+export const asks = ['sponsorship', 'quote of 1 token', 'quote of 20 tokens', 'token payment'] as const;
+export type Ask = (typeof asks)[number];
+
+/** Address of the n-th fee token. */
+export function feeTokenOf(index: number): string {
+  return `0x${(index + 1).toString(16).padStart(40, '7')}`;
+}

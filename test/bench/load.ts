@@ -18,7 +18,7 @@ export type LoadOrder = {
 
 export type LoadResult = {
   readonly requests: number;
-  /** Answers that are no sponsorship with HTTP 200. */
+  /** Answers that are neither signed data nor quotes with HTTP 200. */
   readonly errors: number;
   readonly firstError: string | undefined;
   readonly seconds: number;
@@ -116,8 +116,9 @@ class Window {
     this.#answerBytes = answer.length;
     // `"0x"` is a refusal, so a digit must follow.
     const at = answer.indexOf('"paymasterAndData":"0x');
-    const isSponsored = at !== -1 && answer[at + 22] !== 0x22;
-    if (isSponsored && answer.subarray(0, 12).toString('latin1') === 'HTTP/1.1 200') return;
+    const isSigned = at !== -1 && answer[at + 22] !== 0x22;
+    const isQuoted = at === -1 && answer.includes('"feeQuotes":[{');
+    if ((isSigned || isQuoted) && answer.subarray(0, 12).toString('latin1') === 'HTTP/1.1 200') return;
     this.#errors += 1;
     this.#firstError ??= answer.toString('utf8').slice(0, 600);
   }

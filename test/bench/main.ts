@@ -6,6 +6,7 @@ import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
 import { measureScale } from './scale-part.js';
+import { measureTokens } from './tokens-part.js';
 import { Load } from './subject-process.js';
 
 /**
@@ -44,6 +45,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const servers = await measureServers(options, load, signature);
     results['servers'] = servers;
     goals.push(...servers.goals);
+  }
+  if (parts.has('tokens')) {
+    const tokens = await measureTokens(options, load);
+    results['tokens'] = tokens;
+    goals.push(...tokens.goals);
   }
   if (parts.has('scale')) {
     const scale = await measureScale(options, load);

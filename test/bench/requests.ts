@@ -2,9 +2,11 @@ import { Interface, zeroPadValue, toBeHex } from 'ethers';
 import {
   apiKeyOf,
   chainId,
+  feeTokenOf,
   sponsoredAbi,
   sponsoredContract,
   sponsoredMethod,
+  type Ask,
   type RequestShape,
 } from './fixture.js';
 
@@ -14,7 +16,7 @@ import {
  * so that hundreds of thousands can be prepared without the load process becoming the bottleneck.
  */
 export function createRequestBuilder(shape: RequestShape): (id: number) => Buffer {
-  const template = Buffer.from(renderTemplate(shape.calls), 'latin1');
+  const template = Buffer.from(renderTemplate(shape), 'latin1');
   const places = (['key', 'sender', 'nonce', 'data'] as const).flatMap((name) =>
     findAll(template, marks[name]).map((offset) => ({ name, offset })),
   );
@@ -33,11 +35,11 @@ export function createRequestBuilder(shape: RequestShape): (id: number) => Buffe
 // 12 hex digits each, which occur nowhere else in a request.
 const marks = { key: 'aaaaaaaaaaa1', sender: 'bbbbbbbbbbb2', nonce: 'ccccccccccc3', data: 'ddddddddddd4' };
 
-function renderTemplate(calls: number): string {
+function renderTemplate({ calls, ask = 'sponsorship' }: RequestShape): string {
   const body = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
-    method: 'pm_sponsorUserOperation',
+    method: ask.startsWith('quote') ? 'pm_getFeeQuoteOrData' : 'pm_sponsorUserOperation',
     params: [
       {
         sender: `0x${'51'.repeat(14)}${marks.sender}`,
@@ -53,7 +55,7 @@ function renderTemplate(calls: number): string {
         paymasterAndData: '0x',
       },
       {
-        mode: 'SPONSORED',
+        ...modeOf(ask),
         calculateGasLimits: false,
         expiryDuration: 300,
         sponsorshipInfo: { webhookData: {}, smartAccountInfo: { name: 'SimpleAccount', version: '0.6.0' } },
@@ -65,6 +67,21 @@ function renderTemplate(calls: number): string {
     `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n` +
     `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   );
+}
+
+function modeOf(ask: Ask): object {
+  switch (ask) {
+    case 'sponsorship':
+      return { mode: 'SPONSORED' };
+    case 'quote of 1 token':
+      return { mode: 'ERC20', tokenInfo: { tokenList: [feeTokenOf(0)] } };
+    case 'quote of 20 tokens':
+      return { mode: 'ERC20', tokenInfo: { tokenList: [] } };
+    case 'token payment':
+      return { mode: 'ERC20', tokenInfo: { feeTokenAddress: feeTokenOf(0) } };
+    default:
+      return ask satisfies never;
+  }
 }
 
 const account = new Interface([

@@ -57,7 +57,8 @@ export class Load {
   #nextId = 1000;
 
   async measure(subject: Subject, options: WindowOptions): Promise<Measurement> {
-    const rateKey = `${subject.name} ${options.concurrency} ${options.shape.calls}`;
+    const { calls, ask } = options.shape;
+    const rateKey = `${subject.name} ${options.concurrency} ${calls} ${ask}`;
     // Enough for a window half as fast again as the last one; unknown servers get enough for the fastest.
     const rate = (this.#rates.get(rateKey) ?? 8000) * 1.5;
     const count = Math.max(200, Math.ceil(rate * options.seconds));

@@ -8,9 +8,13 @@ import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/con
 import { openDatabase } from '../../../core/adapters/store/sqlite/database.js';
 import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
 import { createWebhookCaller } from '../../../core/adapters/webhook/webhook-caller.js';
-import type { Chain } from '../../../core/chain/chain.js';
+import { CallReverted, type Chain } from '../../../core/chain/chain.js';
 import type { Chains } from '../../../core/chain/chains.js';
 import { silentLogger } from '../../../core/log.js';
+import { tokenAccountCall } from '../../../core/paymaster/abi.js';
+import { trialOf } from '../../../core/paymaster/token-payment.js';
+import { pass } from '../../../core/policy/verdict.js';
+import type { Hex } from '../../../core/units/hex.js';
 import type { Metrics } from '../../../core/metrics.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import { systemClock, toSeconds } from '../../../core/units/time.js';
@@ -29,6 +33,7 @@ const { values } = parseArgs({
     paymasters: { type: 'string', default: '10' },
     limits: { type: 'string', default: '2' },
     wallets: { type: 'string', default: 'own' },
+    tokens: { type: 'string', default: '0' },
   },
 });
 const paymasters = Number(values.paymasters);
@@ -44,7 +49,7 @@ const log = silentLogger;
 
 const db = openDatabase(join(directory, 'configs.db'), { durability: 'process' });
 const configs = createSqliteConfigStore({ db, clock });
-await configs.putChain(benchChainConfig());
+await configs.putChain(benchChainConfig(Number(values.tokens)));
 for (let index = 0; index < paymasters; index += 1) {
   await configs.putPaymaster(benchPaymasterConfig(index, shape, clock.now()));
 }
@@ -72,6 +77,15 @@ const server = createServer({
   chains: countingChains(chain),
   signers: await loadSigners({ environment: { PAYMASTER_SIGNER_KEY_BENCH: signerKey }, log }),
   webhooks,
+  // The node's part of a simulation is not ours to measure; signing its trial is.
+  payments: {
+    async check({ codec, op, terms, sign }) {
+      const trial = trialOf(op, terms);
+      codec.encode(trial.op, trial.terms, await sign(codec.hash(trial.op, trial.terms)));
+      codec.maxTokenCharge(op, terms);
+      return pass;
+    },
+  },
   heads: {
     get: () => {
       const now = clock.now();
@@ -127,16 +141,27 @@ function countingCommits(metrics: Metrics, count: { commits: number }): Metrics 
   };
 }
 
-/** A chain that cannot be reached and counts who tries. */
+/**
+ * A chain that cannot be reached and counts who tries. It only answers what is asked once and not per request: what a token
+ * calls itself, and that the contract keeps no balances for token mode.
+ */
 function countingChains(count: { calls: number }): Chains {
   const refuse = () => {
     count.calls += 1;
     return Promise.reject(new Error('the bench has no chain'));
   };
+  const facts = new Map<string, Hex>([
+    ['0x95d89b41', `0x${Buffer.from('USDC').toString('hex').padEnd(64, '0')}`],
+    ['0x313ce567', `0x${'6'.padStart(64, '0')}`],
+  ]);
   const unreachable: Chain = {
     chainId: refuse,
     block: refuse,
-    call: refuse,
+    call: ({ data }) => {
+      const fact = facts.get(data);
+      if (fact !== undefined) return Promise.resolve(fact);
+      return data === tokenAccountCall ? Promise.reject(new CallReverted('0x', 'no such view')) : refuse();
+    },
     code: refuse,
     balance: refuse,
     logs: refuse,
