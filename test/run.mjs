@@ -7,13 +7,17 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const fast = process.argv.includes('--fast');
+/** `--only=REGEX`: component tests whose path matches, and nothing else. */
+const only = process.argv.find((argument) => argument.startsWith('--only='))?.slice('--only='.length);
 const totals = { passed: 0, failed: 0, skipped: 0 };
 
 rmSync(join(root, 'test-results'), { recursive: true, force: true });
 mkdirSync(join(root, 'test-results'));
 
-runGroup('unit', ['--testPathIgnorePatterns=\\.component\\.test\\.js$', '--maxWorkers=2']);
-if (!fast) runGroup('component', ['--testPathPatterns=\\.component\\.test\\.js$', '--runInBand']);
+if (only === undefined)
+  runGroup('unit', ['--testPathIgnorePatterns=\\.component\\.test\\.js$', '--maxWorkers=2']);
+if (!fast)
+  runGroup('component', [`--testPathPatterns=${only ?? ''}.*\\.component\\.test\\.js$`, '--runInBand']);
 
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed > 0 || totals.passed === 0 ? 1 : 0);
