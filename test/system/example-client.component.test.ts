@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { repositoryRoot } from '../support/repository-root.js';
+import {
+  removeDataDirectory,
+  startStandalone,
+  stopStandalone,
+  type RunningStandalone,
+} from './support/standalone.js';
+
+let running: RunningStandalone;
+beforeAll(async () => {
+  running = await startStandalone();
+}, 60_000);
+afterAll(async () => {
+  expect(await stopStandalone(running)).toBe(0);
+  removeDataDirectory(running.dataDirectory);
+});
+
+test('the example client has one operation sponsored and pays for one in tokens, from nothing', async () => {
+  const { code, output } = await run(join(running.dataDirectory, 'connection.json'));
+  expect({ code, output }).toMatchObject({ code: 0 });
+  expect(output).toMatch(/^sponsored success true, the paymaster paid 0\.\d+ ether$/m);
+  const quoted = /^quoted +at most ([\d.]+) DUSD/m.exec(output)?.[1];
+  const paid = /^paid +success true, the wallet paid ([\d.]+) DUSD$/m.exec(output)?.[1];
+  expect(Number(paid)).toBeGreaterThan(0);
+  expect(Number(paid)).toBeLessThanOrEqual(Number(quoted));
+});
+
+function run(connectionFile: string): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn(process.execPath, [join(repositoryRoot, 'examples/client/main.mjs'), connectionFile], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 25_000,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, output }));
+  });
+}
