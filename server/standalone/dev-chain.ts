@@ -14,6 +14,8 @@ import { devAccounts } from './dev-chain/dev-accounts.js';
 /** The chain that this instance works on. */
 export type RunningChain = {
   readonly url: string;
+  /** As the node says. */
+  readonly chainId: number;
   /** True when anvil was started here, false for CHAIN_RPC_URL. */
   readonly isLocal: boolean;
   /** Resolves with what happened when a local chain ended by itself. */
@@ -38,10 +40,11 @@ export async function startDevChain(deps: {
 }): Promise<RunningChain> {
   const { config, directory, console } = deps;
   const log = deps.log.child({ part: 'dev-chain' });
-  const chain = config.chainRpcUrl === undefined ? await startLocal(deps) : reachRemote(config.chainRpcUrl);
+  const found = config.chainRpcUrl === undefined ? await startLocal(deps) : reachRemote(config.chainRpcUrl);
   try {
-    writePrivateFile(join(directory.urlDirectory, quickstartFile), `${chain.url}\n`);
-    const chainId = await readChainId(chain, log);
+    writePrivateFile(join(directory.urlDirectory, quickstartFile), `${found.url}\n`);
+    const chainId = await readChainId(found, log);
+    const chain = { ...found, chainId };
     if (chainId !== devChainId) {
       console.line(
         `  Chain ${chainId}: nothing is deployed there; its contracts and keys are those of your manifests`,
@@ -63,7 +66,7 @@ export async function startDevChain(deps: {
     done(steps === 0 ? 'all there already' : `${steps} deployed`);
     return chain;
   } catch (error) {
-    await chain.stop();
+    await found.stop();
     throw error;
   }
 }
@@ -72,7 +75,7 @@ async function startLocal({
   directory,
   log,
   console,
-}: Parameters<typeof startDevChain>[0]): Promise<RunningChain> {
+}: Parameters<typeof startDevChain>[0]): Promise<FoundChain> {
   const done = console.step('Starting anvil');
   const anvil = await startAnvil({ log, stateFile: directory.chainStateFile, chainId: devChainId });
   done(anvil.url);
@@ -93,12 +96,15 @@ async function startLocal({
   };
 }
 
-function reachRemote(url: string): RunningChain {
+/** Before it was asked which chain it is. */
+type FoundChain = Omit<RunningChain, 'chainId'>;
+
+function reachRemote(url: string): FoundChain {
   return { url, isLocal: false, failed: new Promise(() => {}), stop: () => Promise.resolve() };
 }
 
 /** Throws UNAVAILABLE that names the setting, where the chain is the user's. */
-async function readChainId({ url, isLocal }: RunningChain, log: Logger): Promise<number> {
+async function readChainId({ url, isLocal }: FoundChain, log: Logger): Promise<number> {
   const chains = createChains({ log, clock: systemClock, metrics: noMetrics, timeoutMs: 5_000 });
   try {
     return await chains.get({ chainId: 0, rpc: { urls: [url] } }).chainId();

@@ -14,6 +14,7 @@ import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.j
 import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { systemClock } from '../../core/units/time.js';
 import { createOperator } from '../../operator/operator.js';
 import { createServer } from '../server.js';
@@ -158,6 +159,7 @@ async function startParts(
   const report = await manifests.start();
   manifestsDone(`${report.objects.length} objects`);
   printProblems(console, report.problems.map(formatManifestProblem));
+  await warnOfOtherChain(console, devChain.chainId, resources);
   const authToken = await ensureAuthToken({ config, directory, resources });
 
   const operatorDone = console.step('Starting the operator');
@@ -188,6 +190,19 @@ async function startParts(
   const stopReporting = reportManifestChanges(manifests, console);
   onStop(stopReporting);
   return { failed: devChain.failed };
+}
+
+/** With CHAIN_RPC_URL and the quickstart's Chain, whose node would answer for a chain that it is not. */
+async function warnOfOtherChain(
+  console: Console,
+  chainId: number,
+  resources: Pick<ResourceStore, 'list'>,
+): Promise<void> {
+  const described = (await resources.list('Chain')).map(({ spec }) => spec.chainId);
+  if (described.includes(chainId)) return;
+  console.warn(
+    `the node is one of chain ${chainId}, the manifests describe ${described.join(', ') || 'no chain'}: set PAYMASTER_MANIFESTS to a directory with a Chain of chainId ${chainId}, or CHAIN_RPC_URL to another node`,
+  );
 }
 
 async function refuseBusyPort({ port, host }: StandaloneConfig): Promise<void> {

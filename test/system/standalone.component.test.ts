@@ -3,6 +3,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { silentLogger } from '../../core/log.js';
+import { startAnvil } from '../../server/standalone/dev-chain/anvil.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { dashboard, freshUserOp, rpc } from './support/client.js';
 import {
@@ -173,6 +175,18 @@ describe('manifests while it runs', () => {
     expect(running.output()).toContain('broken.yaml');
     expect(await sponsors(running)).toBe('sponsored');
   }, 60_000);
+});
+
+test('a node of another chain than the manifests describe is told', async () => {
+  const anvil = await startAnvil({ log: silentLogger, chainId: 99 });
+  try {
+    const running = await spawnStandalone({ environment: { CHAIN_RPC_URL: anvil.url } });
+    started.push(running);
+    await until(() => running.output().includes('Starting the operator'));
+    expect(running.output()).toMatch(/^warning: the node is one of chain 99, the manifests describe 31337:/m);
+  } finally {
+    await anvil.stop();
+  }
 });
 
 describe('a start that cannot work ends with one clear line and a non-zero exit', () => {
