@@ -15,6 +15,7 @@ import type { KubeTransport } from './transport.js';
  * - Resumes a broken watch from the last resourceVersion; lists again only when the server says that it is gone.
  * - Never gives up: connection errors, 429 and 5xx are retried for ever with jittered back-off and Retry-After.
  * - A line that is no event, or a stream cut inside one, is a corrupt stream: resumed, never skipped.
+ * - Asks for the present version after a failure, and lists again when it is older than the copy's (a restored etcd).
  * - A watch without a byte for `stallMs` is aborted: a half-open connection cannot freeze the copy.
  * - Every `auditMs` a metadata-only list compares uid and resourceVersion; a difference is counted and repaired.
  * - Handlers only enqueue keys. One that throws is counted and never stops the stream.
@@ -97,11 +98,13 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   let loop: Promise<unknown> | undefined;
   let mustRelist: string | undefined = 'start';
   let connection: AbortController | undefined;
+  let mayBeRewound = false;
 
   async function run(): Promise<void> {
     while (!stopped.signal.aborted) {
       const startedAt = now();
       try {
+        if (mayBeRewound && lastVersion !== undefined) await checkRewound(lastVersion);
         if (mustRelist !== undefined || lastVersion === undefined) await listAll(mustRelist ?? 'start');
         else await watchFrom(lastVersion);
         if (now() - startedAt > 120_000) backoff.reset();
@@ -122,6 +125,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       log.info('resourceVersion expired, listing again', { kind });
       return;
     }
+    mayBeRewound = true;
     const asked = error instanceof KubeApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
     const wait = Math.max(asked, backoff.next());
     log.warn('the API server could not be followed, trying again', {
@@ -130,6 +134,25 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       waitMs: Math.round(wait),
     });
     await pause(wait, stopped.signal);
+  }
+
+  /**
+   * A server whose etcd was restored to an older state opens a watch from a version of its future and then says nothing:
+   * no error would ever tell. So after a failure the present version is asked for, by a list of one object.
+   */
+  async function checkRewound(version: string): Promise<void> {
+    const query = { ...selectors(), limit: '1' };
+    const page = (await transport.request({
+      method: 'GET',
+      path,
+      query,
+      signal: stopped.signal,
+    })) as KubeList<KubeObject>;
+    mayBeRewound = false;
+    if (compareVersions(page.metadata.resourceVersion, version) >= 0) return;
+    log.warn('the API server went back to an older state, listing again', { kind });
+    lastVersion = undefined;
+    mustRelist = 'rewound';
   }
 
   async function listAll(reason: string): Promise<void> {
@@ -312,9 +335,11 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     while (!stopped.signal.aborted) {
       await pause(timing.auditMs * (0.9 + 0.2 * random()), stopped.signal);
       if (stopped.signal.aborted) return;
-      await audit().catch((error: unknown) =>
-        log.debug('the audit could not be done', { kind, error: String(error) }),
-      );
+      await audit().catch((error: unknown) => {
+        log.debug('the audit could not be done', { kind, error: String(error) });
+        // The version that the copy has does not exist yet: etcd was restored to an older state.
+        if (isTooLargeResourceVersion(error)) relist('rewound');
+      });
     }
   }
 
@@ -335,8 +360,12 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     if (misses + extra === 0) return;
     instruments.misses.inc(misses + extra);
     log.error('the local copy differed from the API server, listing again', { kind, misses, extra });
-    mustRelist = 'audit';
-    connection?.abort(new Error('the audit found a difference'));
+    relist('audit');
+  }
+
+  function relist(reason: string): void {
+    mustRelist = reason;
+    connection?.abort(new Error(`listing again: ${reason}`));
   }
 
   function waitFor(version: string, timeoutMs: number): Promise<boolean> {

@@ -17,7 +17,10 @@ export type Thing = {
   };
 };
 
-export type Call = { readonly kind: 'list' | 'watch-list' | 'watch'; readonly query: URLSearchParams };
+export type Call = {
+  readonly kind: 'list' | 'probe' | 'watch-list' | 'watch';
+  readonly query: URLSearchParams;
+};
 /** Answers one request instead of the server's usual way. */
 export type Fault = (response: ServerResponse, call: Call) => void;
 
@@ -52,7 +55,7 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
     calls.push(call);
     const fault = faults.get(call.kind)?.shift();
     if (fault !== undefined) return fault(response, call);
-    if (call.kind === 'list') return list(response);
+    if (call.kind === 'list' || call.kind === 'probe') return list(response);
     response.writeHead(200, { 'content-type': 'application/json' });
     watches.add(response);
     response.once('close', () => watches.delete(response));
@@ -175,11 +178,11 @@ function endOfList(version: number): string {
 
 function callOf(request: IncomingMessage): Call {
   const query = new URL(request.url ?? '/', 'http://api').searchParams;
-  const kind =
-    query.get('watch') !== 'true'
-      ? 'list'
-      : query.get('sendInitialEvents') === 'true'
-        ? 'watch-list'
-        : 'watch';
-  return { kind, query };
+  return { kind: kindOf(query), query };
+}
+
+function kindOf(query: URLSearchParams): Call['kind'] {
+  if (query.get('watch') === 'true')
+    return query.get('sendInitialEvents') === 'true' ? 'watch-list' : 'watch';
+  return query.get('limit') === '1' ? 'probe' : 'list';
 }

@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import { SettingsError } from '../../core/settings.js';
+import { parseOperatorConfig } from '../../operator/config.js';
+import { parseServerConfig } from '../../server/config.js';
+
+const inPod = {
+  KUBERNETES_SERVICE_HOST: '10.0.0.1',
+  KUBERNETES_SERVICE_PORT: '443',
+  PAYMASTER_KEY_DIR: '/keys',
+};
+const dataPlane = { PAYMASTER_SIGNER_DIR: '/signers', PAYMASTER_CHAIN_URL_DIR: '/chains' };
+const operator = { ...inPod, ...dataPlane, PAYMASTER_PUBLIC_RPC_URL: 'https://rpc.example.com/' };
+const server = { ...inPod, ...dataPlane, PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379' };
+
+/** Lines of the error, sorted; fails when the settings are accepted. */
+function mistakesOf(parse: () => unknown): readonly string[] {
+  try {
+    parse();
+  } catch (error) {
+    expect(error).toBeInstanceOf(SettingsError);
+    return (error as SettingsError).message.split('\n').toSorted();
+  }
+  throw new Error('the settings were accepted');
+}
+
+describe('the operator', () => {
+  test('needs little in a pod, and fills in the rest', () => {
+    expect(parseOperatorConfig(operator)).toMatchObject({
+      port: 8080,
+      logLevel: 'info',
+      kube: { from: 'service-account', files: { host: '10.0.0.1', port: '443' } },
+      namespace: 'paymaster-system',
+      leaseName: 'paymaster-operator',
+      publicRpcUrl: 'https://rpc.example.com',
+      webhookRules: { allowHttp: false, allowLoopback: false },
+    });
+  });
+
+  test('tells all mistakes at once, and never quotes a URL, which may hold a key', () => {
+    const wrong = {
+      PORT: 'eighty',
+      LOG_LEVEL: 'loud',
+      PAYMASTER_PUBLIC_RPC_URL: 'ftp://user:secret@host',
+      PAYMASTER_TENANT_CLUSTER_ROLE: 'tenant',
+      PAYMASTER_WEBHOOK_ALLOW_HTTP: 'yes',
+    };
+    const mistakes = mistakesOf(() => parseOperatorConfig(wrong));
+    expect(mistakes.map((line) => line.split(' ')[0])).toEqual([
+      'KUBECONFIG',
+      'LOG_LEVEL',
+      'PAYMASTER_CHAIN_URL_DIR',
+      'PAYMASTER_DASHBOARD_SERVICE_ACCOUNT',
+      'PAYMASTER_KEY_DIR',
+      'PAYMASTER_PUBLIC_RPC_URL',
+      'PAYMASTER_SIGNER_DIR',
+      'PAYMASTER_WEBHOOK_ALLOW_HTTP',
+      'PORT',
+    ]);
+    expect(mistakes.join()).toContain('PORT must be a whole number from 0 to 65535, got "eighty"');
+    expect(mistakes.join()).not.toContain('secret');
+  });
+});
+
+describe('a server', () => {
+  test('has both roles unless told otherwise', () => {
+    expect(parseServerConfig(server)).toMatchObject({
+      roles: ['rpc', 'dashboard'],
+      maxStalenessMs: 21_600_000,
+      trustedProxies: 0,
+      usage: { kind: 'redis', url: 'redis://redis:6379', durability: 'always' },
+    });
+  });
+
+  test('of the dashboard role needs neither signing keys nor chain URLs', () => {
+    const dashboard = {
+      ...inPod,
+      PAYMASTER_ROLES: 'dashboard',
+      PAYMASTER_USAGE_STORE_URL: 'redis://redis:6379',
+    };
+    expect(parseServerConfig(dashboard)).not.toHaveProperty('signerDirectory');
+    expect(mistakesOf(() => parseServerConfig({ ...dashboard, PAYMASTER_ROLES: 'rpc' }))).toHaveLength(2);
+  });
+
+  test.each([
+    { url: 'file:/var/lib/paymaster/usage.db', want: '/var/lib/paymaster/usage.db' },
+    { url: 'file:///var/lib/paymaster/usage.db', want: '/var/lib/paymaster/usage.db' },
+  ])('may use the embedded usage store: $url', ({ url, want }) => {
+    const { usage } = parseServerConfig({ ...server, PAYMASTER_USAGE_STORE_URL: url });
+    expect(usage).toEqual({ kind: 'embedded', path: want });
+  });
+
+  test.each([
+    { name: 'an address with credentials, unquoted', url: 'redis://:secret@redis:6379' },
+    { name: 'another scheme', url: 'memcached://host:11211' },
+    { name: 'a relative file', url: 'file:usage.db' },
+  ])('refuses $name', ({ url }) => {
+    const mistakes = mistakesOf(() => parseServerConfig({ ...server, PAYMASTER_USAGE_STORE_URL: url }));
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toMatch(/^PAYMASTER_USAGE_STORE_URL must be/);
+    expect(mistakes[0]).not.toContain('secret');
+  });
+
+  test('refuses a role that does not exist', () => {
+    expect(mistakesOf(() => parseServerConfig({ ...server, PAYMASTER_ROLES: 'rpc,admin' }))).toEqual([
+      'PAYMASTER_ROLES must be a list of rpc, dashboard, got "rpc,admin"',
+    ]);
+  });
+});
