@@ -250,4 +250,33 @@ describe('what is kept', () => {
     clock.advance(3 * hourMs);
     expect(await store.reserve(perSender(1))).toEqual(reserved);
   });
+
+  test('a forgotten window that a longer cycle asks for again is a new one, which a restart finds', async () => {
+    const store = open(1);
+    await store.reserve(perSender(1));
+    // Promised again, so that the store has found the window once and not only made it.
+    await store.reserve(perSender(1));
+    const released = [{ key: aKey({ sender: anAddress(1) }), validUntil: seconds(300) }];
+    const next = { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) };
+    await store.advance({ chainId, expected: undefined, next, settled: [], released, balances: [] });
+    clock.advance(3 * hourMs);
+    // Each turn writes a piece of an image, so that images follow each other.
+    const writeImages = async (firstNonce: number) => {
+      for (let n = 0; n < 40; n++) {
+        await store.reserve(aRequest({ key: { nonce: BigInt(firstNonce + n) }, limits: [] }));
+        await new Promise(setImmediate);
+      }
+    };
+    await writeImages(100);
+
+    const longer = aRequest({
+      key: { sender: anAddress(1) },
+      limits: [aLimit({ subject: anAddress(1), threshold: 1, durationMs: 100 * hourMs })],
+    });
+    expect(await store.reserve(longer)).toEqual(reserved);
+    await writeImages(200);
+    await store.stop();
+    const { limits } = await open().peek({ ...longer, key: aKey({ sender: anAddress(1), nonce: 99n }) });
+    expect(limits).toMatchObject([{ used: 1, window: 0 }]);
+  });
 });
