@@ -225,10 +225,17 @@ function checkNamespace(kind: Kind, { namespace }: ObjectKey): void {
   throw invalidInput([{ field: 'metadata.namespace', expected }]);
 }
 
-/** Ownership records are two thirds of a small object; whoever needs them reads the object itself. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * Ownership records are two thirds of a small object, and what kubectl notes is a second copy of all of it; whoever needs
+ * them reads the object itself.
+ */
 function stripped(object: KubeObject): KubeObject {
-  const { managedFields: _managedFields, ...metadata } = object.metadata;
-  return Object.freeze({ ...object, metadata });
+  const { managedFields: _managedFields, annotations, ...metadata } = object.metadata;
+  const kept = Object.entries(annotations ?? {}).filter(([name]) => name !== lastApplied);
+  const rest = kept.length === 0 ? {} : { annotations: Object.fromEntries(kept) };
+  return Object.freeze({ ...object, metadata: { ...metadata, ...rest } });
 }
 
 function collectionPath(kind: Kind, namespace: string | undefined): string {
