@@ -6,6 +6,8 @@ import { createBackoff, pause } from './backoff.js';
 import { CorruptStreamError, LineSplitter } from './line-splitter.js';
 import { parseWatchEvent, type KubeList, type KubeObject, type KubeWatchEvent } from './objects.js';
 import { ObjectCache, type CacheEvent } from './object-cache.js';
+import { createInstruments } from './reflector-metrics.js';
+import { compareVersions } from './resource-version.js';
 import type { KubeTransport } from './transport.js';
 
 /**
@@ -406,14 +408,6 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
 /** The server does not stream lists, or never ended one. */
 class WatchListUnavailable extends Error {}
 
-/** Opaque by contract, comparable since Kubernetes 1.35: decimal numbers of any size. */
-export function compareVersions(left: string, right: string): number {
-  const numbers = /^[0-9]+$/;
-  if (!numbers.test(left) || !numbers.test(right)) return left === right ? 0 : -1;
-  const [a, b] = [BigInt(left), BigInt(right)];
-  return a === b ? 0 : a < b ? -1 : 1;
-}
-
 function revisionOf({ metadata }: KubeObject): string {
   return `${metadata.uid} ${metadata.resourceVersion}`;
 }
@@ -447,51 +441,4 @@ function createStallGuard(ms: number, onStall: () => void): { touch(): void; sto
 
 function yieldToLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-function createInstruments(metrics: Metrics, kind: string) {
-  const labels = { kind };
-  const relists = metrics.counter({
-    name: 'informer_relists_total',
-    help: 'Full lists by reason',
-    labels: ['kind', 'reason'],
-  });
-  const errors = metrics.counter({
-    name: 'informer_watch_errors_total',
-    help: 'Broken watches by reason',
-    labels: ['kind', 'reason'],
-  });
-  return {
-    relists: (reason: string) => relists.with({ kind, reason }),
-    watchErrors: (reason: string) => errors.with({ kind, reason }),
-    synced: metrics
-      .gauge({ name: 'informer_synced', help: '1 once the first list is in', labels: ['kind'] })
-      .with(labels),
-    objects: metrics
-      .gauge({ name: 'informer_objects', help: 'Objects in the local copy', labels: ['kind'] })
-      .with(labels),
-    version: metrics
-      .gauge({ name: 'informer_resource_version', help: 'Last resourceVersion seen', labels: ['kind'] })
-      .with(labels),
-    lastEvent: metrics
-      .gauge({
-        name: 'informer_last_event_timestamp_seconds',
-        help: 'When the server was last heard of',
-        labels: ['kind'],
-      })
-      .with(labels),
-    bookmarks: metrics
-      .counter({ name: 'informer_bookmarks_total', help: 'Bookmarks', labels: ['kind'] })
-      .with(labels),
-    misses: metrics
-      .counter({
-        name: 'informer_cache_miss_total',
-        help: 'Differences found by the audit: 0 for ever',
-        labels: ['kind'],
-      })
-      .with(labels),
-    handlerErrors: metrics
-      .counter({ name: 'informer_handler_errors_total', help: 'Event handlers that threw', labels: ['kind'] })
-      .with(labels),
-  };
 }
