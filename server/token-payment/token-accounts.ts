@@ -26,8 +26,8 @@ export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 
     if (running !== undefined) return running;
     const flight = read(chains, chain, mode)
       .then((payer) => {
-        payers.set(name, payer ?? namesNobody);
-        return payer;
+        if (payer !== undefined) payers.set(name, payer);
+        return payer === namesNobody ? undefined : payer;
       })
       .finally(() => flights.delete(name));
     flights.set(name, flight);
@@ -62,20 +62,21 @@ export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 
   };
 }
 
+/** Undefined where nothing answers as a contract does: it may not be deployed yet, so that is not remembered. */
 async function read(
   chains: Pick<Chains, 'get'>,
   { config }: ServedChain,
   { codec, contract }: ServedTokenMode,
-): Promise<AddressKey | undefined> {
-  if (codec.tokenAccountCall === undefined) return undefined;
+): Promise<AddressKey | typeof namesNobody | undefined> {
+  if (codec.tokenAccountCall === undefined) return namesNobody;
   try {
     const answer = await chains.get(config).call({ to: contract, data: codec.tokenAccountCall });
     if (!/^0x0{24}[0-9a-f]{40}$/.test(answer)) return undefined;
     const payer = toAddressKey(`0x${answer.slice(26)}`);
-    return payer === toAddressKey(zeroAddress) ? undefined : payer;
+    return payer === toAddressKey(zeroAddress) ? namesNobody : payer;
   } catch (error) {
     // The vendor's own contracts have no such view: they pay from their deposit.
-    if (error instanceof CallReverted) return undefined;
+    if (error instanceof CallReverted) return namesNobody;
     throw error;
   }
 }
