@@ -70,6 +70,16 @@ describe('failover', () => {
     expect(JSON.stringify([String(caught), caught])).not.toContain('SECRETKEY');
   });
 
+  test('calls that wait for a connection behind others that hang end at their own deadline', async () => {
+    const { url } = await node(() => 'hang');
+    const chain = chains.get({ chainId: 1, rpc: { urls: [url] } });
+    const startedAt = performance.now();
+    const calls = await Promise.allSettled(Array.from({ length: 320 }, () => chain.chainId()));
+    expect(calls.every(({ status }) => status === 'rejected')).toBe(true);
+    // One after the other, 16 at a time, they would take 12 s.
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  }, 30_000);
+
   test('a hanging first URL leaves time for the second', async () => {
     const [first, second] = [await node(() => 'hang'), await node(() => result('0x1'))];
     const chain = chains.get({ chainId: 1, rpc: { urls: [first.url, second.url] } });

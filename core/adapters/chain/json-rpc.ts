@@ -4,6 +4,7 @@ import { DomainError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../units/time.js';
+import { withinDeadline } from '../within-deadline.js';
 import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
 import type { Target, UrlSource } from './url-source.js';
 
@@ -98,7 +99,8 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     let status: number;
     let text: string;
     try {
-      const response = await poolOf(target.origin).request({
+      const signal = AbortSignal.timeout(shareMs);
+      const asked = poolOf(target.origin).request({
         method: 'POST',
         path: target.path,
         headers: {
@@ -106,8 +108,9 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
           ...(target.authorization === undefined ? {} : { authorization: target.authorization }),
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        signal: AbortSignal.timeout(shareMs),
+        signal,
       });
+      const response = await withinDeadline(signal, asked);
       status = response.statusCode;
       text = await response.body.text();
     } catch (error) {

@@ -1,4 +1,5 @@
 import { Pool, type buildConnector } from 'undici';
+import { withinDeadline } from '../within-deadline.js';
 import type { RenderedWebhook } from '../../policy/webhook/webhook-request.js';
 
 export type HostLimits = {
@@ -36,13 +37,14 @@ export class WebhookHosts {
     host.inFlight += 1;
     try {
       const { path, method, headers } = request;
-      const { statusCode, body } = await host.pool.request({
+      const asked = host.pool.request({
         path,
         method,
         headers,
         body: request.body ?? null,
         signal,
       });
+      const { statusCode, body } = await withinDeadline(signal, asked);
       if (statusCode === 200) return { status: 200, body: await readBody(body, this.#limits.bodyBytes) };
       // Read to its end where it is short, so that the connection can be used again.
       await body.dump({ limit: this.#limits.bodyBytes, signal });
