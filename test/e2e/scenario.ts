@@ -516,6 +516,7 @@ async function uninstall(world: World, files: string, rpcUrl: string): Promise<v
         'deployment,statefulset,service,pod',
         '-n',
         system,
+        '-l=app.kubernetes.io/component!=test',
         '-o=name',
       ]);
       return pods.trim() === '' ? 'nothing else left' : undefined;
