@@ -4,6 +4,7 @@ import { createPrices, type KeptPrices } from '../core/adapters/price/prices.js'
 import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
+import { isDomainError } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
@@ -125,6 +126,9 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
         action: 'Check that the usage store answers; without it nothing is signed.',
         isReady: async () => {
           await deps.usage.ping();
+          // Whatever a store looks up at the first use of a chain is looked up now: a replica that nobody has asked yet
+          // must serve as well as the others when the control plane goes away.
+          await Promise.all([...view.chains()].map(({ chainId }) => openChain(deps.usage, chainId)));
           return true;
         },
       },
@@ -189,6 +193,15 @@ function followChains(deps: DataPlaneDeps, view: ConfigView, tokenAccounts: Toke
     log,
     instruments,
   });
+}
+
+/** A chain whose usage was lost refuses its own requests, and is no reason to take the others from this replica. */
+async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Promise<void> {
+  try {
+    await usage.cursor(chainId);
+  } catch (error) {
+    if (!(isDomainError(error) && error.details.reason === 'USAGE_STORE_LOST')) throw error;
+  }
 }
 
 /** A replica without any chain is ready too: there is nothing to sign for, and chains arrive while it runs. */
