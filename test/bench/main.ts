@@ -5,6 +5,7 @@ import { isMet, renderGoals, type Goal } from './goals.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
+import { measureRedis } from './redis-part.js';
 import { measureScale } from './scale-part.js';
 import { measureTokens } from './tokens-part.js';
 import { Load } from './subject-process.js';
@@ -55,6 +56,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const scale = await measureScale(options, load);
     results['scale'] = scale;
     goals.push(...scale.goals);
+  }
+  if (parts.has('redis')) {
+    const redis = await measureRedis(options, load);
+    results['redis'] = redis;
+    goals.push(...redis.goals);
   }
   if (parts.has('propagation')) {
     const propagation = await measurePropagation();

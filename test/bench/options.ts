@@ -8,7 +8,7 @@ export type BenchOptions = {
   readonly parts: ReadonlySet<Part>;
 };
 
-export const parts = ['servers', 'tokens', 'scale', 'propagation'] as const;
+export const parts = ['servers', 'tokens', 'scale', 'redis', 'propagation'] as const;
 export type Part = (typeof parts)[number];
 
 /** `--repeats 5 --seconds 1.5 --only servers,scale`. Throws RangeError on anything else. */
