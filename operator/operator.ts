@@ -92,7 +92,6 @@ export function createOperator(deps: OperatorDeps): Operator {
     chains: deps.chains,
     layouts,
     signers,
-    clock,
     timers,
     log,
     onChange({ chainId, isChainChanged, paymasters }) {

@@ -2,7 +2,8 @@
 export type Goal = {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ratio' | 'count' | 'bytes' | 'µs' | 'ms';
+  /** A value in MiB is given in bytes. */
+  readonly unit: 'ratio' | 'count' | 'bytes' | 'MiB' | 'µs' | 'ms' | 's';
   readonly required?: { readonly atLeast?: number; readonly atMost?: number };
   readonly aim?: number;
 };
@@ -49,10 +50,14 @@ function render(value: number, unit: Goal['unit']): string {
       return Number.isInteger(value) ? String(value) : value.toFixed(3);
     case 'bytes':
       return `${Math.round(value)} B`;
+    case 'MiB':
+      return `${(value / 2 ** 20).toFixed(0)} MiB`;
     case 'µs':
       return `${value.toFixed(1)} µs`;
     case 'ms':
       return `${value.toFixed(1)} ms`;
+    case 's':
+      return `${value.toFixed(1)} s`;
     default:
       return unit satisfies never;
   }

@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { BenchProcess } from './child-process.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
+import { measureKubernetes } from './kubernetes-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
-import { measureRedis } from './redis-part.js';
 import { measureScale } from './scale-part.js';
 import { measureTokens } from './tokens-part.js';
 import { Load } from './subject-process.js';
@@ -57,14 +57,14 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     results['scale'] = scale;
     goals.push(...scale.goals);
   }
-  if (parts.has('redis')) {
-    const redis = await measureRedis(options, load);
-    results['redis'] = redis;
-    goals.push(...redis.goals);
-  }
   if (parts.has('propagation')) {
     const propagation = await measurePropagation();
     results['propagation'] = propagation;
     goals.push(...propagation.goals);
+  }
+  if (parts.has('kube')) {
+    const kubernetes = await measureKubernetes(options);
+    results['kube'] = kubernetes;
+    goals.push(...kubernetes.goals);
   }
 }

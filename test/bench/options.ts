@@ -6,12 +6,14 @@ export type BenchOptions = {
   /** Length of a window at concurrency 32; at 1 it is half. */
   readonly seconds: number;
   readonly parts: ReadonlySet<Part>;
+  /** Numbers of paymasters that the part `kube` measures at, ascending. */
+  readonly sizes: readonly number[];
 };
 
-export const parts = ['servers', 'tokens', 'scale', 'redis', 'propagation'] as const;
+export const parts = ['servers', 'tokens', 'scale', 'propagation', 'kube'] as const;
 export type Part = (typeof parts)[number];
 
-/** `--repeats 5 --seconds 1.5 --only servers,scale`. Throws RangeError on anything else. */
+/** `--repeats 5 --seconds 1.5 --only servers,scale --sizes 100,1000`. Throws RangeError on anything else. */
 export function parseOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -19,6 +21,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       repeats: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '1.5' },
       only: { type: 'string', default: parts.join(',') },
+      sizes: { type: 'string', default: '100,1000,10000' },
     },
   });
   const chosen = values.only.split(',').map((name) => {
@@ -30,6 +33,10 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     repeats: positive('--repeats', values.repeats),
     seconds: positive('--seconds', values.seconds),
     parts: new Set(chosen),
+    sizes: values.sizes
+      .split(',')
+      .map((size) => positive('--sizes', size))
+      .toSorted((a, b) => a - b),
   };
 }
 

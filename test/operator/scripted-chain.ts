@@ -14,8 +14,6 @@ import { probeOperation, probeTerms } from '../../operator/facts/probe-operation
 export type ChainState = {
   isReachable: boolean;
   chainId: number;
-  /** Unix seconds of the newest block. */
-  timestamp: number;
   /** Lowercase addresses without code. */
   readonly withoutCode: Set<string>;
   entryPoint: Address;
@@ -45,7 +43,6 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
   const state: ChainState = {
     isReachable: true,
     chainId: 31337,
-    timestamp: 0,
     withoutCode: new Set(),
     entryPoint: profile.entryPoint,
     signer: signerAddress,
@@ -98,10 +95,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
       reached();
       return answerPricing(to, data) ?? answer(data);
     },
-    block: async () => {
-      reached();
-      return { number: 1, hash: '0x01', parentHash: '0x00', timestamp: state.timestamp, baseFeePerGas: 1n };
-    },
+    block: unasked,
     balance: unasked,
     logs: unasked,
     priorityFee: unasked,

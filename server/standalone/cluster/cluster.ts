@@ -21,6 +21,7 @@ import {
   type Component,
   type ComponentDeps,
   type ComponentName,
+  type ComponentOptions,
 } from './component.js';
 import { serviceAccountUser, startControlPlane, type ControlPlane } from './control-plane.js';
 import { startRedisProcess, type RedisProcess } from './redis.js';
@@ -39,7 +40,7 @@ export type Cluster = {
   readonly redis: RedisProcess;
   readonly chainRpcUrl: string;
   readonly directory: string;
-  start(component: ComponentName, options?: Parameters<typeof startComponent>[2]): Promise<Component>;
+  start(component: ComponentName, options?: ComponentOptions): Promise<Component>;
   /** Stops everything in reverse order; the files of the control plane are removed. May be called twice. */
   stop(): Promise<void>;
 };

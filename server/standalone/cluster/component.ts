@@ -29,11 +29,22 @@ type Container = {
   readonly env: readonly { readonly name: string; readonly value?: string }[];
 };
 
-/** Starts one replica; ready means that `path` answers, by default `/readyz`. */
+export type ComponentOptions = {
+  /** Which replica; default 0. */
+  readonly index?: number;
+  /** Answers when it is ready; default `/readyz`. */
+  readonly path?: string;
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Variables besides those of the chart, e.g. options of Node. */
+  readonly environment?: Readonly<Record<string, string>>;
+};
+
+/** Starts one replica and waits until it is ready. */
 export async function startComponent(
   deps: ComponentDeps,
   component: ComponentName,
-  options: { readonly index?: number; readonly path?: string; readonly port?: number } = {},
+  options: ComponentOptions = {},
 ): Promise<Component> {
   const name = `paymaster-${component}-${options.index ?? 0}`;
   const pod = join(deps.directory, name);
@@ -45,6 +56,7 @@ export async function startComponent(
   const environment = {
     ...Object.fromEntries(container.env.map(({ name: key, value = '' }) => [key, inPod(pod, value)])),
     ...deps.environment,
+    ...options.environment,
     HOST: '127.0.0.1',
     PORT: String(port),
     POD_NAME: name,

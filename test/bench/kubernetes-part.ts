@@ -1,0 +1,135 @@
+import type { Goal } from './goals.js';
+import { measureChanges, type Propagation } from './kubernetes/changes.js';
+import { measureColdStart, type ColdStart } from './kubernetes/cold-start.js';
+import { readMetric } from './kubernetes/component-metrics.js';
+import { fill, type Filling } from './kubernetes/filling.js';
+import { usedHeap } from './kubernetes/inspector.js';
+import { startBenchInstallation, type BenchInstallation } from './kubernetes/installation.js';
+import type { BenchOptions } from './options.js';
+import { percentile } from './statistics.js';
+
+/** What was measured with a number of paymasters. */
+type Stage = Propagation & {
+  readonly size: number;
+  readonly filling: Filling;
+  readonly operator: Memory;
+  readonly replica: Memory;
+};
+
+/** Bytes: heap in use after a collection, and what the process holds of the machine's memory. */
+type Memory = { readonly usedHeap: number; readonly resident: number };
+
+export type KubernetesResult = {
+  readonly stages: readonly Stage[];
+  readonly cold: ColdStart;
+  readonly goals: readonly Goal[];
+};
+
+/** Changes measured per size. */
+const changes = 200;
+
+/**
+ * A whole installation on a real API server, filled with more and more paymasters: how long a change takes until all
+ * three RPC replicas answer by it, how fast a new replica is ready, and what a paymaster costs in memory.
+ */
+export async function measureKubernetes({ sizes }: BenchOptions): Promise<KubernetesResult> {
+  const bench = await startBenchInstallation();
+  try {
+    const empty = await measureMemory(bench);
+    const stages: Stage[] = [];
+    let present = 0;
+    for (const size of sizes) {
+      const filling = await fill(bench, present, size);
+      present = size;
+      const propagation = await measureChanges(bench, size, changes);
+      stages.push({ size, filling, ...propagation, ...(await measureMemory(bench)) });
+    }
+    const cold = await measureColdStart(bench, present);
+    return { stages, cold, goals: goalsOf(stages, cold, empty) };
+  } finally {
+    await bench.stop();
+  }
+}
+
+type Memories = { readonly operator: Memory; readonly replica: Memory };
+
+async function measureMemory({ operator, replicas: [replica] }: BenchInstallation): Promise<Memories> {
+  if (replica === undefined) throw new Error('there is no replica');
+  const [own, served] = await Promise.all(
+    [operator, replica].map(async (component) => {
+      const resident = await readMetric(component, 'process_resident_memory_bytes');
+      return { resident, usedHeap: await usedHeap(component) };
+    }),
+  );
+  if (own === undefined || served === undefined) throw new Error('a component has no memory');
+  return { operator: own, replica: served };
+}
+
+function goalsOf(stages: readonly Stage[], cold: ColdStart, empty: Memories): readonly Goal[] {
+  const largest = stages.at(-1);
+  if (largest === undefined) return [];
+  const perPaymaster = (bytes: number, before: number): number => (bytes - before) / largest.size;
+  const at = `${largest.size.toLocaleString('en')} paymasters`;
+  return [
+    ...stages.flatMap(goalsOfStage),
+    {
+      name: `cold replica ready, ${at}`,
+      value: cold.readyMs,
+      unit: 'ms',
+      required: { atMost: 5000 },
+    },
+    {
+      name: `cold replica ready from its snapshot, API server down, ${at}`,
+      value: cold.snapshotReadyMs,
+      unit: 'ms',
+    },
+    {
+      name: `heap of a new replica per paymaster, ${at}`,
+      value: perPaymaster(cold.usedHeap, empty.replica.usedHeap),
+      unit: 'bytes',
+      required: { atMost: 2048 },
+    },
+    {
+      name: `heap of a used replica per paymaster, ${at}`,
+      value: perPaymaster(largest.replica.usedHeap, empty.replica.usedHeap),
+      unit: 'bytes',
+      required: { atMost: 2048 },
+    },
+    { name: `resident memory of a replica, ${at}`, value: largest.replica.resident, unit: 'MiB' },
+    {
+      name: `heap of the operator per paymaster, ${at}`,
+      value: perPaymaster(largest.operator.usedHeap, empty.operator.usedHeap),
+      unit: 'bytes',
+    },
+    { name: `heap of the operator, ${at}`, value: largest.operator.usedHeap, unit: 'MiB' },
+    { name: `resident memory of the operator, ${at}`, value: largest.operator.resident, unit: 'MiB' },
+  ];
+}
+
+function goalsOfStage({ size, filling, sinceAnswer, sinceSending }: Stage): readonly Goal[] {
+  const at = `${size.toLocaleString('en')} paymasters`;
+  return [
+    {
+      name: `${filling.paymasters} more applied → all served, ${at}`,
+      value: filling.servedSeconds,
+      unit: 's',
+    },
+    {
+      name: `${filling.paymasters} more applied → all statuses written, ${at}`,
+      value: filling.settledSeconds,
+      unit: 's',
+    },
+    { name: `applied → served by 3 replicas, p50, ${at}`, value: percentile(sinceAnswer, 0.5), unit: 'ms' },
+    {
+      name: `applied → served by 3 replicas, p99, ${at}`,
+      value: percentile(sinceAnswer, 0.99),
+      unit: 'ms',
+      required: { atMost: 1000 },
+    },
+    {
+      name: `sent → served by 3 replicas, p99, ${at}`,
+      value: percentile(sinceSending, 0.99),
+      unit: 'ms',
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { until } from '../../support/until.js';
+import { readMetric } from './component-metrics.js';
+import { inspectable, usedHeap } from './inspector.js';
+import type { BenchInstallation } from './installation.js';
+import { isSponsored } from './replica-client.js';
+
+export type ColdStart = {
+  /** From the start of the process until `/readyz` answers 200, with nothing but the API server to read from. */
+  readonly readyMs: number;
+  /** The same with its snapshot on disk while the API server is down. */
+  readonly snapshotReadyMs: number;
+  /** Heap in use, collected, of the replica that has just become ready. */
+  readonly usedHeap: number;
+};
+
+/** Starts a fourth replica, which has never run before; then again without an API server, which is not started again. */
+export async function measureColdStart(
+  { cluster, fleet }: BenchInstallation,
+  size: number,
+): Promise<ColdStart> {
+  const startedAt = performance.now();
+  const replica = await cluster.start('rpc', { index: 3, environment: inspectable });
+  const readyMs = performance.now() - startedAt;
+  const served = await readMetric(replica, 'paymaster_configs{kind="paymaster"}');
+  if (served < size) throw new Error(`a replica is ready with ${served} of ${size} paymasters`);
+  const heap = await usedHeap(replica);
+
+  const snapshot = join(dirname(replica.logFile), 'var/lib/paymaster/configs.snapshot');
+  await until('the snapshot is written', () => existsSync(snapshot));
+  await replica.stop();
+  const { apiServer } = cluster.plane;
+  apiServer.signal('SIGKILL');
+  await apiServer.ended();
+  const restartedAt = performance.now();
+  await replica.restart();
+  const snapshotReadyMs = performance.now() - restartedAt;
+  if (!(await isSponsored(replica, fleet, size - 1)))
+    throw new Error('a replica does not serve its snapshot');
+  return { readyMs, snapshotReadyMs, usedHeap: heap };
+}

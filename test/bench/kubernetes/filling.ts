@@ -1,0 +1,53 @@
+import { isConditionTrue } from '../../../core/resources/conditions.js';
+import { until } from '../../support/until.js';
+import { untilIdle } from './component-metrics.js';
+import { objectsPerPaymaster } from './fleet.js';
+import type { BenchInstallation } from './installation.js';
+import { servedAt } from './replica-client.js';
+
+/** Seconds since the first object was sent. */
+export type Filling = {
+  readonly paymasters: number;
+  /** The API server has answered for every object. */
+  readonly appliedSeconds: number;
+  /** Every replica serves every paymaster with its contract and limits. */
+  readonly servedSeconds: number;
+  /** Every status is written. */
+  readonly settledSeconds: number;
+};
+
+/** Adds paymasters up to `size`, and waits until all are served by all replicas and ready. */
+export async function fill(bench: BenchInstallation, from: number, size: number): Promise<Filling> {
+  const { fleet, replicas, compiled, operator, cluster } = bench;
+  const started = performance.now();
+  const seconds = () => (performance.now() - started) / 1000;
+  const reports = setInterval(
+    () => console.log(`    ${compiled.count()} of ${size} compiled after ${seconds().toFixed(0)} s`),
+    15_000,
+  );
+  try {
+    await fleet.create(from, size);
+    const appliedSeconds = seconds();
+    await until('every paymaster is compiled', () => compiled.count() >= size, 20 * 60_000);
+    // A watch delivers in order: a replica that serves what was compiled last serves what was compiled before.
+    for (const name of compiled.newest(10))
+      await Promise.all(
+        replicas.map((replica) => servedAt(replica, fleet, { index: fleet.indexOf(name), isOpen: true })),
+      );
+    const servedSeconds = seconds();
+    await untilIdle(operator);
+    const settledSeconds = seconds();
+    const paymasters = await cluster.resources.list('Paymaster');
+    const waiting = paymasters.filter((paymaster) => !isConditionTrue(paymaster, 'Ready'));
+    if (waiting.length > 0)
+      throw new Error(`${waiting.length} paymasters are not ready, e.g. ${JSON.stringify(waiting[0])}`);
+    const rate = ((size - from) * objectsPerPaymaster) / appliedSeconds;
+    console.log(
+      `    ${size} paymasters: applied in ${appliedSeconds.toFixed(1)} s (${rate.toFixed(0)} objects/s), ` +
+        `served after ${servedSeconds.toFixed(1)} s, statuses settled after ${settledSeconds.toFixed(1)} s`,
+    );
+    return { paymasters: size - from, appliedSeconds, servedSeconds, settledSeconds };
+  } finally {
+    clearInterval(reports);
+  }
+}
