@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak
+.PHONY: help install build run run-kube test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak auth-token
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -63,6 +63,9 @@ clean: ## Remove build output (keeps .paymaster/, the standalone data)
 IMAGE ?= paymaster-operator:dev
 KIND ?= kind
 KIND_CLUSTER ?= paymaster
+
+auth-token: build ## Print a new token of the dashboard API and its hash (NAME, EXPIRES_AT)
+	@$(NODE) --no-warnings dist/server/new-auth-token.js $(or $(NAME),dashboard) $(EXPIRES_AT)
 
 image: ## Build the container image $(IMAGE) with Docker
 	@docker build --tag $(IMAGE) .

@@ -92,6 +92,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     chains: deps.chains,
     layouts,
     signers,
+    clock,
     timers,
     log,
     onChange({ chainId, isChainChanged, paymasters }) {

@@ -100,6 +100,18 @@ export const conditionReasons = {
     WrongChain: { status: 'False', text: 'The RPC URL serves another chain.' },
     Unknown: { status: 'Unknown', text: 'Not asked yet.' },
   },
+  ClockSkew: {
+    InStep: { status: 'False', text: 'The newest block is not ahead of the clock of this service.' },
+    Ahead: {
+      status: 'True',
+      text: 'The newest block is more than 30 seconds ahead of the clock of this service: check both clocks.',
+    },
+    FarAhead: {
+      status: 'True',
+      text: 'The newest block is more than 2 minutes ahead of the clock of this service: nothing is signed.',
+    },
+    Unknown: { status: 'Unknown', text: 'No block was read yet.' },
+  },
   CodePresent: {
     CodePresent: { status: 'True', text: 'EntryPoint and paymaster contract have code.' },
     NoCode: { status: 'False', text: 'The EntryPoint or the paymaster contract has no code.' },

@@ -5,9 +5,11 @@ import type { Logger } from '../../core/log.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
+import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 import { codeKey, fundingKey, keysOfQuestions, profileKey, unknownProfile } from './facts.js';
 import type {
+  ClockLevel,
   CodeLevel,
   FundingLevel,
   FundingQuestion,
@@ -34,6 +36,7 @@ export type ChainFacts = {
   setPaymaster(key: string, questions: PaymasterQuestions): void;
   removePaymaster(key: string): void;
   reachability(chainId: number): Reachability;
+  clock(chainId: number): ClockLevel;
   profile(chainId: number, profile: ProfileConfig): ProfileFacts;
   funding(chainId: number, question: FundingQuestion): FundingLevel;
   code(chainId: number, address: Address): CodeLevel;
@@ -55,6 +58,7 @@ export type ChainFactsDeps = {
   readonly chains: Pick<Chains, 'get'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly signers: Signers;
+  readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
   readonly onChange: (change: FactChange) => void;
@@ -108,6 +112,7 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
     },
     removePaymaster,
     reachability: (chainId) => polls.get(chainId)?.known.reachability ?? 'Unknown',
+    clock: (chainId) => polls.get(chainId)?.known.clock ?? 'Unknown',
     profile: (chainId, profile) =>
       polls.get(chainId)?.known.profiles.get(profileKey(profile)) ?? unknownProfile,
     funding: (chainId, question) => polls.get(chainId)?.known.fundings.get(fundingKey(question)) ?? 'Unknown',

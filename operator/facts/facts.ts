@@ -4,6 +4,7 @@ import type { ProfileConfig } from '../../core/config/chain-config.js';
 
 /** What was read from a chain, as levels rather than figures: it changes when somebody should know, not each block. */
 export type Reachability = ConditionReason<'Reachable'>;
+export type ClockLevel = ConditionReason<'ClockSkew'>;
 export type FundingLevel = Exclude<ConditionReason<'Funded'>, 'NoFundingWallet'>;
 export type CodeLevel = ConditionReason<'ContractCode'>;
 

@@ -1,5 +1,6 @@
 import { CallReverted } from '../../core/chain/chain.js';
 import type { Chain } from '../../core/chain/chain.js';
+import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec } from '../../core/paymaster/layout.js';
@@ -7,14 +8,24 @@ import type { Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
+import type { Clock } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
 import { lowDeposit, unknownProfile } from './facts.js';
-import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from './facts.js';
+import type {
+  ClockLevel,
+  CodeLevel,
+  FundingLevel,
+  FundingQuestion,
+  ProfileFacts,
+  Reachability,
+} from './facts.js';
 
 /** Asks one chain. Every question answers with a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = {
   reachability(): Promise<Reachability>;
+  /** How far the newest block is ahead of our clock. */
+  clock(): Promise<ClockLevel>;
   profile(profile: ProfileConfig): Promise<ProfileFacts>;
   funding(question: FundingQuestion): Promise<FundingLevel>;
   code(address: Address): Promise<CodeLevel>;
@@ -25,14 +36,20 @@ export type ProbeDeps = {
   readonly config: Pick<ChainConfig, 'chainId'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly signers: Signers;
+  readonly clock: Clock;
 };
 
-export function createProbe({ chain, config, layouts, signers }: ProbeDeps): Probe {
+export function createProbe({ chain, config, layouts, signers, clock }: ProbeDeps): Probe {
   return {
     async reachability() {
       const chainId = await unlessUnavailable(chain.chainId());
       if (chainId === undefined) return 'Unreachable';
       return chainId === config.chainId ? 'Reachable' : 'WrongChain';
+    },
+
+    async clock() {
+      const head = await unlessUnavailable(chain.block('latest'));
+      return head === undefined ? 'Unknown' : clockSkew(head.timestamp, clock.now());
     },
 
     async profile(profile) {

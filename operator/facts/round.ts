@@ -4,6 +4,7 @@ import type { Logger } from '../../core/log.js';
 import type { Address } from '../../core/units/address.js';
 import { codeKey, fundingKey, profileKey } from './facts.js';
 import type {
+  ClockLevel,
   CodeLevel,
   FundingLevel,
   FundingQuestion,
@@ -16,6 +17,7 @@ import type { Probe } from './probe.js';
 /** What is known of one chain. The maps keep their keys in the order in which they were last asked. */
 export type Known = {
   reachability: Reachability;
+  clock: ClockLevel;
   readonly profiles: Map<string, ProfileFacts>;
   readonly fundings: Map<string, FundingLevel>;
   readonly codes: Map<string, CodeLevel>;
@@ -42,7 +44,13 @@ const perRound = 200;
 const atOnce = 16;
 
 export function nothingKnown(): Known {
-  return { reachability: 'Unknown', profiles: new Map(), fundings: new Map(), codes: new Map() };
+  return {
+    reachability: 'Unknown',
+    clock: 'Unknown',
+    profiles: new Map(),
+    fundings: new Map(),
+    codes: new Map(),
+  };
 }
 
 /** Each question once, however many paymasters ask it. */
@@ -72,6 +80,9 @@ export async function askRound(
   let isChainChanged = known.reachability !== before;
   if (known.reachability !== 'Reachable')
     return { isSettled: false, hasMore: false, isChainChanged, changed };
+  const clock = await probe.clock();
+  isChainChanged ||= clock !== 'Unknown' && clock !== known.clock;
+  if (clock !== 'Unknown') known.clock = clock;
 
   const ask = <Q, F>(
     entries: readonly (readonly [string, Q])[],
@@ -116,7 +127,7 @@ export async function askRound(
   ]);
   isChainChanged ||= [...changed].some((key) => questions.profiles.has(key));
   forget(known, questions);
-  return { isSettled: good.every(Boolean), hasMore, isChainChanged, changed };
+  return { isSettled: clock === 'InStep' && good.every(Boolean), hasMore, isChainChanged, changed };
 }
 
 /** Never answered first, then those answered longest ago; moves them to the end of the order. */

@@ -88,6 +88,11 @@ async function writeChain(
     chain.status?.conditions,
     chain.metadata.generation,
   );
+  const clock = recall(
+    finding('ClockSkew', deps.facts.clock(chainId)),
+    chain.status?.conditions,
+    chain.metadata.generation,
+  );
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
   const profiles = compiled.profiles.map((profile) => ({
     version: profile.version,
@@ -101,7 +106,7 @@ async function writeChain(
   const hold =
     chain.spec.suspended === true ? finding('Ready', 'Suspended', 'Suspended by spec.suspended.') : undefined;
   const ready = summarise([...own, reachable, ...wrong], hold);
-  await deps.statuses.write('Chain', chain, [...own, reachable, ready], {
+  await deps.statuses.write('Chain', chain, [...own, reachable, clock, ready], {
     profiles: profiles.map(({ version, findings }) => profileStatus(deps, chain, version, findings)),
   });
 }

@@ -1,8 +1,9 @@
+import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { Head, Heads } from '../../core/chain/heads.js';
 import { DomainError } from '../../core/errors.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
-import { toSeconds, type Clock, type EpochMs } from '../../core/units/time.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
 import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
 import type { ConfigView } from '../view/config-view.js';
 import { servesByDefault, type ServedChain, type ServedProfile } from '../view/served-chain.js';
@@ -40,8 +41,6 @@ export type CaseDeps = {
 
 /** Base fee and tip that are older than this say nothing about today's. */
 const maxHeadAgeMs = 15 * 60_000;
-/** A chain this far ahead of our clock would find our data expired, or one of the two clocks is wrong. */
-const maxClockSkewSeconds = 120;
 
 /**
  * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing could be signed whatever the rules say,
@@ -80,7 +79,7 @@ export function gatherFacts(
         retryAfterSeconds: 5,
       },
     );
-  if (head.timestamp - toSeconds(now) > maxClockSkewSeconds)
+  if (clockSkew(head.timestamp, now) === 'FarAhead')
     throw notReady('CLOCK_SKEW', 'The chain is more than 2 minutes ahead of the clock of this service.');
 
   return {

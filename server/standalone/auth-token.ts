@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { hashToken } from '../../core/config/api-key.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
+import { newAuthToken } from '../http/new-auth-token.js';
 import type { StandaloneConfig } from './config.js';
 import { readOrCreate, type DataDirectory } from './data-directory.js';
 
@@ -24,11 +25,8 @@ export async function ensureAuthToken(deps: {
 
   const authToken =
     deps.config.authToken ??
-    readOrCreate(
-      join(deps.directory.path, 'auth-token'),
-      () => `pmo_${randomBytes(24).toString('base64url')}`,
-    );
-  const sha256 = createHash('sha256').update(authToken).digest('hex');
+    readOrCreate(join(deps.directory.path, 'auth-token'), () => newAuthToken().authToken);
+  const sha256 = hashToken(authToken);
   if (organisation.spec.tokens?.some((token) => token.sha256 === sha256)) return authToken;
   await deps.resources.apply({
     manager,

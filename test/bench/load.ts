@@ -7,7 +7,8 @@ import { createRequestBuilder } from './requests.js';
  * from what is measured. Driven over IPC by `load-process.ts`.
  */
 export type LoadOrder = {
-  readonly port: number;
+  /** Where connections go in turn: the replicas of one service. */
+  readonly ports: readonly number[];
   readonly shape: RequestShape;
   readonly concurrency: number;
   readonly seconds: number;
@@ -42,7 +43,11 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   const build = createRequestBuilder(order.shape);
   const requests = Array.from({ length: order.count }, (_, index) => build(order.firstId + index));
   const window = new Window(requests, order.seconds);
-  const sockets = await Promise.all(Array.from({ length: order.concurrency }, () => open(order.port)));
+  const sockets = await Promise.all(
+    Array.from({ length: order.concurrency }, (_, index) =>
+      open(order.ports[index % order.ports.length] ?? 0),
+    ),
+  );
   const result = await window.run(sockets);
   for (const socket of sockets) socket.destroy();
   return result;

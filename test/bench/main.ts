@@ -6,6 +6,7 @@ import { measureKubernetes } from './kubernetes-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
 import { measureServers } from './servers-part.js';
 import { measurePropagation } from './propagation-part.js';
+import { measureRedis } from './redis-part.js';
 import { measureScale } from './scale-part.js';
 import { measureTokens } from './tokens-part.js';
 import { Load } from './subject-process.js';
@@ -56,6 +57,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const scale = await measureScale(options, load);
     results['scale'] = scale;
     goals.push(...scale.goals);
+  }
+  if (parts.has('redis')) {
+    const redis = await measureRedis(options, load);
+    results['redis'] = redis;
+    goals.push(...redis.goals);
   }
   if (parts.has('propagation')) {
     const propagation = await measurePropagation();

@@ -10,7 +10,7 @@ export type BenchOptions = {
   readonly sizes: readonly number[];
 };
 
-export const parts = ['servers', 'tokens', 'scale', 'propagation', 'kube'] as const;
+export const parts = ['servers', 'tokens', 'scale', 'redis', 'propagation', 'kube'] as const;
 export type Part = (typeof parts)[number];
 
 /** `--repeats 5 --seconds 1.5 --only servers,scale --sizes 100,1000`. Throws RangeError on anything else. */

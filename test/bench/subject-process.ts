@@ -15,8 +15,15 @@ export type Measurement = LoadResult & {
   readonly countsPerRequest: Readonly<Record<string, number>>;
 };
 
+/** What load is put on: one server, or the replicas of one service. */
+export type Target = {
+  readonly name: string;
+  readonly ports: readonly number[];
+  report(): Promise<Omit<SubjectReport, 'heapBytes'>>;
+};
+
 /** A measured server in its own process. */
-export class Subject {
+export class Subject implements Target {
   readonly name: string;
   readonly #process: BenchProcess;
   #port = 0;
@@ -32,6 +39,10 @@ export class Subject {
 
   get port(): number {
     return this.#port;
+  }
+
+  get ports(): readonly number[] {
+    return [this.#port];
   }
 
   /** `collect` runs the garbage collector first. */
@@ -56,13 +67,13 @@ export class Load {
   readonly #rates = new Map<string, number>();
   #nextId = 1000;
 
-  async measure(subject: Subject, options: WindowOptions): Promise<Measurement> {
+  async measure(subject: Target, options: WindowOptions): Promise<Measurement> {
     const { calls, ask } = options.shape;
     const rateKey = `${subject.name} ${options.concurrency} ${calls} ${ask}`;
     // Enough for a window half as fast again as the last one; unknown servers get enough for the fastest.
     const rate = (this.#rates.get(rateKey) ?? 8000) * 1.5;
     const count = Math.max(200, Math.ceil(rate * options.seconds));
-    const order: LoadOrder = { ...options, port: subject.port, firstId: this.#nextId, count };
+    const order: LoadOrder = { ...options, ports: subject.ports, firstId: this.#nextId, count };
     this.#nextId += count;
     // While others were measured this server stood still: its caches are cold, and V8 has used the time to collect garbage
     // and to drop code. What it does in the first moments says nothing about a server in use.
@@ -83,14 +94,14 @@ export class Load {
   }
 
   /** Sends that many requests, untimed, in portions that fit into memory. */
-  async warmUp(subject: Subject, shape: RequestShape, requests: number, concurrency = 32): Promise<void> {
+  async warmUp(subject: Target, shape: RequestShape, requests: number, concurrency = 32): Promise<void> {
     for (let sent = 0; sent < requests; sent += warmUpPortion) {
       const count = Math.min(warmUpPortion, requests - sent);
       await this.#process.ask({
         shape,
         concurrency,
         seconds: 120,
-        port: subject.port,
+        ports: subject.ports,
         firstId: this.#nextId,
         count,
       } satisfies LoadOrder);

@@ -31,6 +31,7 @@ function start(): void {
     chains: chain.chains,
     layouts,
     signers: { get: () => ({ address: signerAddress, implementation: 'test', sign: () => [] }) },
+    clock: time.clock,
     timers: time.timers,
     log: silentLogger,
     onChange: (change) => changes.push(change),

@@ -509,6 +509,24 @@ describe('what the chain says becomes conditions', () => {
     );
   });
 
+  test('a chain whose clock is ahead is said, in two degrees, and taken back', async () => {
+    world = await startWorld();
+    await world.apply(aPaymaster());
+    const becomes = (expected: string) =>
+      world.until(`it says ${expected}`, async () => {
+        world.chain.timestamp = world.time.clock.now() / 1000 + ahead;
+        return conditionOf(await world.get('Chain', 'dev'), 'ClockSkew') === expected;
+      });
+    let ahead = 0;
+    await becomes('False/InStep');
+    ahead = 60;
+    await becomes('True/Ahead');
+    ahead = 600;
+    await becomes('True/FarAhead');
+    ahead = 0;
+    await becomes('False/InStep');
+  });
+
   test('a URL of another chain is said, and nothing it answers is believed', async () => {
     world = await startWorld();
     world.chain.chainId = 1;

@@ -6,6 +6,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
 import type { Chain } from '../../core/chain/chain.js';
 import { parseAddress } from '../../core/units/address.js';
+import { systemClock } from '../../core/units/time.js';
 import { createProbe } from '../../operator/facts/probe.js';
 import type { Probe } from '../../operator/facts/probe.js';
 import { aChain } from '../build/resources.js';
@@ -46,6 +47,7 @@ function aProbe(overrides: { chain?: Chain; signer?: string | undefined } = {}):
     config: { chainId: dev.chainId },
     layouts,
     signers: { get: () => ({ address, implementation: 'test', sign: () => [] }) },
+    clock: systemClock,
   });
 }
 
@@ -168,11 +170,14 @@ test('a chain that does not answer makes every answer unknown, and another chain
   expect((await aProbe({ chain }).profile(profile)).code).toBe('Unknown');
   expect(await aProbe({ chain }).funding({ profile, wallet: profile.sponsorship })).toBe('Unknown');
   expect(await aProbe().reachability()).toBe('Reachable');
+  expect(await aProbe().clock()).toBe('InStep');
+  expect(await aProbe({ chain: { ...dev.chain, block: down } }).clock()).toBe('Unknown');
   const elsewhere = createProbe({
     chain: dev.chain,
     config: { chainId: 1 },
     layouts,
     signers: { get: () => undefined },
+    clock: systemClock,
   });
   expect(await elsewhere.reachability()).toBe('WrongChain');
   expect((await elsewhere.profile(profile)).signer).toBe('SignerNotFound');

@@ -14,6 +14,8 @@ import { probeOperation, probeTerms } from '../../operator/facts/probe-operation
 export type ChainState = {
   isReachable: boolean;
   chainId: number;
+  /** Unix seconds of the newest block. */
+  timestamp: number;
   /** Lowercase addresses without code. */
   readonly withoutCode: Set<string>;
   entryPoint: Address;
@@ -43,6 +45,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
   const state: ChainState = {
     isReachable: true,
     chainId: 31337,
+    timestamp: 0,
     withoutCode: new Set(),
     entryPoint: profile.entryPoint,
     signer: signerAddress,
@@ -95,7 +98,10 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
       reached();
       return answerPricing(to, data) ?? answer(data);
     },
-    block: unasked,
+    block: async () => {
+      reached();
+      return { number: 1, hash: '0x01', parentHash: '0x00', timestamp: state.timestamp, baseFeePerGas: 1n };
+    },
     balance: unasked,
     logs: unasked,
     priorityFee: unasked,

@@ -2,7 +2,7 @@
 export async function until(
   what: string,
   check: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await check())) {

@@ -4,9 +4,12 @@ import type { UsageHarness } from '../conformance/usage-store.js';
 import type { RedisServer } from '../support/redis.js';
 import { aClock } from './sqlite-usage.js';
 
-/** Options of a store on a server, with what a test does not care about filled in. */
+/**
+ * Options of a store on a server, with what a test does not care about filled in: an answer that a busy machine takes
+ * seconds for is one.
+ */
 export function storeOptions(url: string, change: Partial<RedisUsageOptions> = {}): RedisUsageOptions {
-  return { url, identity: 'replica-1', log: silentLogger, ...change };
+  return { url, identity: 'replica-1', log: silentLogger, timeoutMs: 10_000, ...change };
 }
 
 /** A store that is connected. */

@@ -1,14 +1,16 @@
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import { formatKey, keyOf } from '../../resources/meta.js';
-import { KubeApiError, errorOfStatus, isExpired, isStatus, isTooLargeResourceVersion } from './api-error.js';
+import { KubeApiError, isExpired, isStatus, isTooLargeResourceVersion } from './api-error.js';
 import { createBackoff, pause } from './backoff.js';
-import { CorruptStreamError, LineSplitter } from './line-splitter.js';
-import { parseWatchEvent, type KubeList, type KubeObject, type KubeWatchEvent } from './objects.js';
+import { createCollection, revisionOf, type CollectionOptions } from './collection.js';
+import { CorruptStreamError } from './line-splitter.js';
+import type { KubeObject } from './objects.js';
 import { ObjectCache, type CacheEvent } from './object-cache.js';
 import { createInstruments } from './reflector-metrics.js';
 import { compareVersions } from './resource-version.js';
-import type { KubeTransport } from './transport.js';
+import { createVersionMark } from './version-mark.js';
+import { readWatch, type KubeChange } from './watch-stream.js';
 
 /**
  * Keeps a local copy of one kind equal to the API server: a port of client-go's reflector.
@@ -36,14 +38,9 @@ export type Reflector<T extends KubeObject> = {
   stop(): Promise<void>;
 };
 
-export type ReflectorOptions<T extends KubeObject> = {
-  readonly transport: KubeTransport;
-  /** Collection, e.g. `/apis/paymasters.dev/v1alpha1/paymasters`. */
-  readonly path: string;
+export type ReflectorOptions<T extends KubeObject> = Omit<CollectionOptions, 'signal'> & {
   /** For metrics and logs. */
   readonly kind: string;
-  readonly fieldSelector?: string;
-  readonly labelSelector?: string;
   /** Drops what the copy does not need (managedFields, large fields) before it is kept. */
   readonly transform: (object: KubeObject) => T;
   readonly onEvent: (event: CacheEvent<T>) => void;
@@ -72,15 +69,13 @@ const defaultTiming: ReflectorTiming = {
   maxBackoffMs: 30_000,
   watchSeconds: 300,
 };
-const pageSize = '500';
-const eventsPerSlice = 256;
-const sliceMs = 8;
 
 export function createReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
-  const { transport, path, kind, log, now, random } = options;
+  const { kind, log, now, random } = options;
   const timing = { ...defaultTiming, ...options.timing };
   const instruments = createInstruments(options.metrics, kind);
   const stopped = new AbortController();
+  const collection = createCollection({ ...options, signal: stopped.signal });
   const backoff = createBackoff(random, timing.firstBackoffMs, timing.maxBackoffMs);
   const cache = new ObjectCache<T>((event) => {
     try {
@@ -90,10 +85,9 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       log.error('an event handler threw', { kind, error: String(error) });
     }
   });
-  const waiters = new Set<() => void>();
+  const mark = createVersionMark();
   const firstSync = Promise.withResolvers<void>();
 
-  let lastVersion: string | undefined;
   let lastHeard = 0;
   let isSynced = false;
   let canWatchList = true;
@@ -106,9 +100,11 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     while (!stopped.signal.aborted) {
       const startedAt = now();
       try {
-        if (mayBeRewound && lastVersion !== undefined) await checkRewound(lastVersion);
-        if (mustRelist !== undefined || lastVersion === undefined) await listAll(mustRelist ?? 'start');
-        else await watchFrom(lastVersion);
+        const seen = mark.value();
+        if (mayBeRewound && seen !== undefined) await checkRewound(seen);
+        const from = mark.value();
+        if (mustRelist !== undefined || from === undefined) await listAll(mustRelist ?? 'start');
+        else await watchFrom(from);
         if (now() - startedAt > 120_000) backoff.reset();
       } catch (error) {
         if (stopped.signal.aborted) return;
@@ -143,17 +139,11 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
    * no error would ever tell. So after a failure the present version is asked for, by a list of one object.
    */
   async function checkRewound(version: string): Promise<void> {
-    const query = { ...selectors(), limit: '1' };
-    const page = (await transport.request({
-      method: 'GET',
-      path,
-      query,
-      signal: stopped.signal,
-    })) as KubeList<KubeObject>;
+    const present = await collection.presentVersion();
     mayBeRewound = false;
-    if (compareVersions(page.metadata.resourceVersion, version) >= 0) return;
+    if (compareVersions(present, version) >= 0) return;
     log.warn('the API server went back to an older state, listing again', { kind });
-    lastVersion = undefined;
+    mark.forget();
     mustRelist = 'rewound';
   }
 
@@ -174,12 +164,15 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   async function listPages(): Promise<void> {
     // Not older than what was seen, so that a lagging replica cannot turn time back; without a version when the server
     // says that it will never get there, which is what a restored etcd looks like.
-    let minimum = lastVersion;
+    let minimum = mark.value();
     for (;;) {
       try {
-        const { objects, version } = await readPages(minimum);
-        replace(objects, version);
-        return;
+        const objects = new Map<string, T>();
+        const version = await collection.list(minimum, (items) => {
+          for (const item of items) keep(objects, item);
+          heard();
+        });
+        return replace(objects, version);
       } catch (error) {
         if (minimum === undefined || !(isExpired(error) || isTooLargeResourceVersion(error))) throw error;
         minimum = undefined;
@@ -187,32 +180,9 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     }
   }
 
-  async function readPages(
-    minimum: string | undefined,
-  ): Promise<{ objects: Map<string, T>; version: string }> {
-    const objects = new Map<string, T>();
-    let next: string | undefined;
-    for (;;) {
-      const position: Record<string, string> =
-        next !== undefined
-          ? { continue: next }
-          : minimum === undefined
-            ? {}
-            : { resourceVersion: minimum, resourceVersionMatch: 'NotOlderThan' };
-      const page = (await transport.request({
-        method: 'GET',
-        path,
-        query: { ...selectors(), limit: pageSize, ...position },
-        signal: stopped.signal,
-      })) as KubeList<KubeObject>;
-      for (const item of page.items) {
-        const object = options.transform(item);
-        objects.set(formatKey(keyOf(object)), object);
-      }
-      heard();
-      next = page.metadata.continue || undefined;
-      if (next === undefined) return { objects, version: page.metadata.resourceVersion };
-    }
+  function keep(objects: Map<string, T>, found: KubeObject): void {
+    const object = options.transform(found);
+    objects.set(formatKey(keyOf(object)), object);
   }
 
   /** Watches from a version, or (undefined) streams the list first and goes on watching on the same connection. */
@@ -226,40 +196,24 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
         : undefined;
     let initial: Map<string, T> | undefined = version === undefined ? new Map() : undefined;
     try {
-      const chunks = await transport.stream({
-        method: 'GET',
-        path,
-        query: { ...selectors(), ...watchQuery(version) },
-        signal: AbortSignal.any([stopped.signal, own.signal]),
+      const chunks = await collection.watch(version, {
+        timeoutSeconds: Math.round(timing.watchSeconds * (1 + random())),
+        signal: own.signal,
       });
-      const splitter = new LineSplitter();
       const startedAt = now();
-      let events = 0;
-      let sliceEvents = 0;
-      let sliceStarted = performance.now();
-      for await (const chunk of chunks) {
-        stall.touch();
-        for (const line of splitter.push(chunk)) {
-          const event = parseLine(line);
-          events += 1;
-          if (event.type === 'ERROR') throw errorOfStatus(statusCodeOf(event.status), event.status);
-          if (initial === undefined) apply(event);
-          else if (collect(event, initial)) {
-            clearTimeout(listTimeout);
-            replace(initial, event.type === 'BOOKMARK' ? event.resourceVersion : '');
-            initial = undefined;
-          }
-          if (++sliceEvents >= eventsPerSlice || performance.now() - sliceStarted > sliceMs) {
-            await yieldToLoop();
-            sliceEvents = 0;
-            sliceStarted = performance.now();
-          }
-        }
-        heard();
-      }
-      splitter.end();
+      const changes = await readWatch(chunks, {
+        onBytes: stall.touch,
+        onRead: heard,
+        onChange(change) {
+          if (initial === undefined) return apply(change);
+          if (!collect(change, initial)) return;
+          clearTimeout(listTimeout);
+          replace(initial, change.type === 'BOOKMARK' ? change.resourceVersion : '');
+          initial = undefined;
+        },
+      });
       // A server that closes every watch at once would otherwise be asked thousands of times a second.
-      if (events === 0 && now() - startedAt < 1000) await pause(backoff.next(), stopped.signal);
+      if (changes === 0 && now() - startedAt < 1000) await pause(backoff.next(), stopped.signal);
       if (initial !== undefined) throw new WatchListUnavailable();
     } catch (error) {
       if (own.signal.aborted && own.signal.reason instanceof WatchListUnavailable) {
@@ -273,37 +227,22 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     }
   }
 
-  function watchQuery(version: string | undefined): Record<string, string> {
-    const timeoutSeconds = String(Math.round(timing.watchSeconds * (1 + random())));
-    const common = { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds };
-    if (version !== undefined) return { ...common, resourceVersion: version };
-    return { ...common, sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
-  }
-
-  function selectors(): Record<string, string> {
-    return {
-      ...(options.fieldSelector === undefined ? {} : { fieldSelector: options.fieldSelector }),
-      ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
-    };
-  }
-
   /** True at the bookmark that ends the streamed list. */
-  function collect(event: Exclude<KubeWatchEvent, { type: 'ERROR' }>, objects: Map<string, T>): boolean {
-    if (event.type === 'BOOKMARK') return event.endsInitialEvents;
-    const object = options.transform(event.object);
-    if (event.type === 'DELETED') objects.delete(formatKey(keyOf(object)));
-    else objects.set(formatKey(keyOf(object)), object);
+  function collect(change: KubeChange, objects: Map<string, T>): boolean {
+    if (change.type === 'BOOKMARK') return change.endsInitialEvents;
+    if (change.type === 'DELETED') objects.delete(formatKey(keyOf(change.object)));
+    else keep(objects, change.object);
     return false;
   }
 
-  function apply(event: Exclude<KubeWatchEvent, { type: 'ERROR' }>): void {
-    if (event.type === 'BOOKMARK') {
+  function apply(change: KubeChange): void {
+    if (change.type === 'BOOKMARK') {
       instruments.bookmarks.inc();
-      reached(event.resourceVersion);
+      reached(change.resourceVersion);
       return;
     }
-    const object = options.transform(event.object);
-    if (event.type === 'DELETED') cache.remove(object);
+    const object = options.transform(change.object);
+    if (change.type === 'DELETED') cache.remove(object);
     else cache.put(object);
     instruments.objects.set(cache.size);
     reached(object.metadata.resourceVersion);
@@ -322,10 +261,9 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   }
 
   function reached(version: string): void {
-    lastVersion = version;
     const numeric = Number(version);
     if (Number.isFinite(numeric)) instruments.version.set(numeric);
-    for (const waiter of waiters) waiter();
+    mark.reach(version);
   }
 
   function heard(): void {
@@ -347,16 +285,10 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
 
   /** Compares a snapshot of the copy with what the server says of exactly that resourceVersion: no race to explain away. */
   async function audit(): Promise<void> {
-    if (!isSynced || lastVersion === undefined) return;
+    const version = mark.value();
+    if (!isSynced || version === undefined) return;
     const ours = new Map(cache.entries().map(([key, object]) => [key, revisionOf(object)]));
-    const page = (await transport.request({
-      method: 'GET',
-      path,
-      query: { ...selectors(), resourceVersion: lastVersion, resourceVersionMatch: 'Exact' },
-      accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
-      signal: stopped.signal,
-    })) as KubeList<KubeObject>;
-    const theirs = new Map(page.items.map((item) => [formatKey(keyOf(item)), revisionOf(item)]));
+    const theirs = await collection.revisionsAt(version);
     const misses = [...theirs].filter(([key, revision]) => ours.get(key) !== revision).length;
     const extra = [...ours.keys()].filter((key) => !theirs.has(key)).length;
     if (misses + extra === 0) return;
@@ -370,23 +302,6 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     connection?.abort(new Error(`listing again: ${reason}`));
   }
 
-  function waitFor(version: string, timeoutMs: number): Promise<boolean> {
-    const isReached = (): boolean => lastVersion !== undefined && compareVersions(lastVersion, version) >= 0;
-    if (isReached()) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const finish = (result: boolean): void => {
-        clearTimeout(timer);
-        waiters.delete(check);
-        resolve(result);
-      };
-      const check = (): void => {
-        if (isReached()) finish(true);
-      };
-      const timer = setTimeout(() => finish(false), timeoutMs);
-      waiters.add(check);
-    });
-  }
-
   return {
     start() {
       loop ??= Promise.all([run(), runAudits()]);
@@ -396,8 +311,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     get: (key) => cache.get(key),
     list: () => cache.values(),
     lastHeardAt: () => lastHeard,
-    resourceVersion: () => lastVersion,
-    waitFor,
+    resourceVersion: () => mark.value(),
+    waitFor: (version, timeoutMs) => mark.waitFor(version, timeoutMs),
     async stop() {
       stopped.abort();
       await loop;
@@ -407,24 +322,6 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
 
 /** The server does not stream lists, or never ended one. */
 class WatchListUnavailable extends Error {}
-
-function revisionOf({ metadata }: KubeObject): string {
-  return `${metadata.uid} ${metadata.resourceVersion}`;
-}
-
-function parseLine(line: Buffer): KubeWatchEvent {
-  try {
-    return parseWatchEvent(line);
-  } catch (error) {
-    throw new CorruptStreamError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function statusCodeOf(status: unknown): number {
-  const code =
-    typeof status === 'object' && status !== null ? (status as { code?: unknown }).code : undefined;
-  return typeof code === 'number' ? code : 500;
-}
 
 function reasonOf(error: unknown): string {
   if (error instanceof CorruptStreamError) return 'corrupt';
@@ -437,8 +334,4 @@ function reasonOf(error: unknown): string {
 function createStallGuard(ms: number, onStall: () => void): { touch(): void; stop(): void } {
   const timer = setTimeout(onStall, ms);
   return { touch: () => void timer.refresh(), stop: () => clearTimeout(timer) };
-}
-
-function yieldToLoop(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

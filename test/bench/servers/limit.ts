@@ -1,14 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseArgs } from 'node:util';
 import { createKeccak } from 'hash-wasm';
 import { loadNativeCurve } from '../../../core/adapters/signer/native.js';
 import { chainId, expirySeconds, fundingAddress, paymaster, signerKey } from '../fixture.js';
+import { openLimitReserve } from './limit-reserve.js';
 import { serveSubject } from './subject.js';
 
 /**
  * (a) The limit: what no real service can beat on these parts. Bare node:http, JSON.parse, the vendor 1.1.0 hash written
  * straight from the request's hex, the native library, one micro-batch per turn of the event loop, an answer of the same
- * size. No authentication, validation, policy, counter or metric.
+ * size. No authentication, validation, policy, counter or metric. With `--redis` it besides runs the reserve script once
+ * per request, with arguments made beforehand, and signs when that has answered.
  */
+const { values } = parseArgs({
+  options: {
+    redis: { type: 'string' },
+    prefix: { type: 'string', default: 'bench-base:' },
+    paymasters: { type: 'string', default: '10' },
+    limits: { type: 'string', default: '2' },
+  },
+});
+const reserve =
+  values.redis === undefined
+    ? undefined
+    : await openLimitReserve(
+        { url: values.redis, keyPrefix: values.prefix },
+        { paymasters: Number(values.paymasters), limits: Number(values.limits) },
+      );
 
 const curve = await loadNativeCurve();
 const keccak = await createKeccak(256);
@@ -35,11 +53,11 @@ function listener(request: IncomingMessage, response: ServerResponse): void {
   request.on('end', () => {
     const only = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
     const body = JSON.parse((only ?? Buffer.alloc(0)).toString()) as { params: [WireOperation] };
-    accept(body.params[0], response);
+    accept(request.url ?? '', body.params[0], response);
   });
 }
 
-function accept(op: WireOperation, response: ServerResponse): void {
+function accept(path: string, op: WireOperation, response: ServerResponse): void {
   const now = Math.floor(Date.now() / 1000);
   const validity = word(now + expirySeconds) + word(now - 60);
   const struct = Buffer.from(
@@ -59,7 +77,17 @@ function accept(op: WireOperation, response: ServerResponse): void {
   // Hashed before the next one is begun: the engine is one and the same.
   const structHash = hash(struct);
   const digest = keccak.init().update(personalPrefix).update(structHash).digest('binary');
-  queue.push({ digest, op, validity, response });
+  const waiting = { digest, op, validity, response };
+  if (reserve === undefined) sign(waiting);
+  else
+    reserve(path, op).then(
+      () => sign(waiting),
+      (error: unknown) => response.writeHead(500, ['Content-Length', 0]).end(void console.error(error)),
+    );
+}
+
+function sign(waiting: Waiting): void {
+  queue.push(waiting);
   if (queue.length === 1) setImmediate(flush);
 }
 

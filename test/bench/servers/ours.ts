@@ -6,7 +6,6 @@ import { createMetrics } from '../../../core/adapters/metrics/prometheus.js';
 import { loadSigners } from '../../../core/adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/configs.js';
 import { openDatabase } from '../../../core/adapters/store/sqlite/database.js';
-import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
 import { createWebhookCaller } from '../../../core/adapters/webhook/webhook-caller.js';
 import { CallReverted, type Chain } from '../../../core/chain/chain.js';
 import type { Chains } from '../../../core/chain/chains.js';
@@ -16,17 +15,17 @@ import { trialOf } from '../../../core/paymaster/token-payment.js';
 import { pass } from '../../../core/policy/verdict.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Metrics } from '../../../core/metrics.js';
-import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
-import { systemClock, toSeconds } from '../../../core/units/time.js';
-import type { Gwei } from '../../../core/units/wei.js';
+import { systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
 import { createServer } from '../../../server/server.js';
 import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
-import { chainId, paymaster, signerKey, walletOf } from '../fixture.js';
+import { signerKey } from '../fixture.js';
 import { reportSubject } from './subject.js';
+import { fillBalances, openEmbeddedUsage, openRedisUsage } from './usage.js';
 
 /**
- * (c) Ours: the real server in the rpc role, on the embedded stores, with authentication, validation, whitelist,
- * spending limits, deposit and metrics. Only the chain is missing: heads are given, and every call to it is counted.
+ * (c) Ours: the real server in the rpc role, on the embedded stores or with its usage in the Redis at `--redis`, with
+ * authentication, validation, whitelist, spending limits, deposit and metrics. Only the chain is missing: heads are
+ * given, and every call to it is counted.
  */
 const { values } = parseArgs({
   options: {
@@ -34,6 +33,10 @@ const { values } = parseArgs({
     limits: { type: 'string', default: '2' },
     wallets: { type: 'string', default: 'own' },
     tokens: { type: 'string', default: '0' },
+    redis: { type: 'string' },
+    prefix: { type: 'string', default: 'bench-ours:' },
+    // Configs are of one generation, and limits count in one cycle, where this is the same.
+    madeAt: { type: 'string', default: String(systemClock.now()) },
   },
 });
 const paymasters = Number(values.paymasters);
@@ -48,25 +51,23 @@ const clock = systemClock;
 const log = silentLogger;
 
 const db = openDatabase(join(directory, 'configs.db'), { durability: 'process' });
-const configs = createSqliteConfigStore({ db, clock });
+const madeAt = Number(values.madeAt) as EpochMs;
+const configs = createSqliteConfigStore({ db, clock: { ...clock, now: () => madeAt } });
 await configs.putChain(benchChainConfig(Number(values.tokens)));
 for (let index = 0; index < paymasters; index += 1) {
-  await configs.putPaymaster(benchPaymasterConfig(index, shape, clock.now()));
+  await configs.putPaymaster(benchPaymasterConfig(index, shape, madeAt));
 }
 
 const store = { commits: 0 };
-const usage = createSqliteUsageStore({
-  path: join(directory, 'usage.db'),
-  clock,
-  log,
-  metrics: countingCommits(metrics, store),
-  durability: 'process',
-});
-const usedWallets = shape.wallets === 'shared' ? 1 : paymasters;
-await addBalance({});
-for (let index = 0; index < usedWallets; index += 1) {
-  await addBalance({ fundingAddress: toAddressKey(parseAddress(walletOf(index, shape.wallets))) });
-}
+const counting = countingCommits(metrics, store);
+const usage =
+  values.redis === undefined
+    ? openEmbeddedUsage(directory, counting)
+    : await openRedisUsage(
+        { url: values.redis, keyPrefix: values.prefix },
+        { identity: `replica-${process.pid}`, metrics: counting },
+      );
+await fillBalances(usage, paymasters, shape);
 
 const chain = { calls: 0 };
 const webhooks = createWebhookCaller({ webhookMasterKey: new Uint8Array(32), clock, log, metrics });
@@ -109,16 +110,6 @@ reportSubject(port, {
     rmSync(directory, { recursive: true });
   },
 });
-
-function addBalance(account: { readonly fundingAddress?: AddressKey }): Promise<void> {
-  return usage.addBalance(chainId, {
-    contract: toAddressKey(parseAddress(paymaster)),
-    ...account,
-    balance: 9_000_000_000_000_000 as Gwei,
-    reserved: 0 as Gwei,
-    readAt: clock.now(),
-  });
-}
 
 /** The same metrics; counts besides how often the usage store has committed. */
 function countingCommits(metrics: Metrics, count: { commits: number }): Metrics {

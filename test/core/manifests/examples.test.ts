@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import * as knownChains from 'viem/chains';
 import { formatManifestProblem } from '../../../core/adapters/manifests/manifest-problem.js';
 import { parseManifest } from '../../../core/adapters/manifests/parse-manifest.js';
 import { validateResource } from '../../../core/resources/validate.js';
@@ -27,6 +28,17 @@ test.each(files)('%s is valid as it is shipped', (file) => {
   );
   expect([...problems, ...wrong].map(formatManifestProblem)).toEqual([]);
 });
+
+test.each(globSync('examples/chains/*.yaml', { cwd: repositoryRoot }).sort())(
+  '%s names the chain and the coin that wallets know under its id',
+  (file) => {
+    for (const { spec } of read(file).objects) {
+      const published = Object.values(knownChains).find(({ id }) => id === spec['chainId']);
+      expect(spec['nativeCurrency']).toEqual(published?.nativeCurrency);
+    }
+    expect(read(file).objects).toHaveLength(1);
+  },
+);
 
 function read(file: string) {
   return parseManifest(file, readFileSync(join(repositoryRoot, file), 'utf8'));

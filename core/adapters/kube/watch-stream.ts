@@ -1,0 +1,62 @@
+import { errorOfStatus } from './api-error.js';
+import { CorruptStreamError, LineSplitter } from './line-splitter.js';
+import { parseWatchEvent, type KubeWatchEvent } from './objects.js';
+
+/** An event that is not the server's word that the watch has failed. */
+export type KubeChange = Exclude<KubeWatchEvent, { type: 'ERROR' }>;
+
+const changesPerSlice = 256;
+const sliceMs = 8;
+
+/**
+ * Reads a watch to its end and resolves with the number of its changes. Long runs of changes let the event loop turn in
+ * between. `onBytes` is called with each chunk before its changes, `onRead` after them. Throws CorruptStreamError for a
+ * line that is no event or a stream cut inside one, and KubeApiError for the server's own error.
+ */
+export async function readWatch(
+  chunks: AsyncIterable<Buffer>,
+  on: {
+    readonly onBytes: () => void;
+    readonly onChange: (change: KubeChange) => void;
+    readonly onRead: () => void;
+  },
+): Promise<number> {
+  const splitter = new LineSplitter();
+  let changes = 0;
+  let ofSlice = 0;
+  let sliceStarted = performance.now();
+  for await (const chunk of chunks) {
+    on.onBytes();
+    for (const line of splitter.push(chunk)) {
+      const event = parseLine(line);
+      if (event.type === 'ERROR') throw errorOfStatus(statusCodeOf(event.status), event.status);
+      changes += 1;
+      on.onChange(event);
+      if (++ofSlice < changesPerSlice && performance.now() - sliceStarted <= sliceMs) continue;
+      await yieldToLoop();
+      ofSlice = 0;
+      sliceStarted = performance.now();
+    }
+    on.onRead();
+  }
+  splitter.end();
+  return changes;
+}
+
+function parseLine(line: Buffer): KubeWatchEvent {
+  try {
+    return parseWatchEvent(line);
+  } catch (error) {
+    throw new CorruptStreamError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function statusCodeOf(status: unknown): number {
+  const code =
+    typeof status === 'object' && status !== null ? (status as { code?: unknown }).code : undefined;
+  return typeof code === 'number' ? code : 500;
+}
+
+function yieldToLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

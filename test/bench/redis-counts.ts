@@ -1,0 +1,61 @@
+import { Redis } from 'ioredis';
+
+/** What Redis itself counts and says that it spent. */
+export type RedisFigures = {
+  /** Scripts run: of requests and of the background. */
+  readonly evalsha: number;
+  /** User and system time of redis-server, in µs. */
+  readonly redisMicros: number;
+  /** Time inside of scripts, in µs. */
+  readonly scriptMicros: number;
+};
+
+/** One command as a client has sent it, apart from those that a script runs. */
+export type SentCommand = { readonly words: readonly string[] };
+
+/** Asks a Redis of the bench about itself, over a connection of its own. */
+export class RedisCounts {
+  readonly #client: Redis;
+
+  constructor(url: string) {
+    this.#client = new Redis(url);
+  }
+
+  async read(): Promise<RedisFigures> {
+    const stats = await this.#client.info('commandstats');
+    const cpu = await this.#client.info('cpu');
+    const evalsha = /^cmdstat_evalsha:calls=(\d+),usec=(\d+)/m.exec(stats);
+    const seconds = (name: string) => Number(new RegExp(`^${name}:([0-9.]+)`, 'm').exec(cpu)?.[1] ?? 0);
+    return {
+      evalsha: Number(evalsha?.[1] ?? 0),
+      scriptMicros: Number(evalsha?.[2] ?? 0),
+      redisMicros: 1e6 * (seconds('used_cpu_user') + seconds('used_cpu_sys')),
+    };
+  }
+
+  /** Every command that clients sent while `work` was done. It slows Redis down: not for a window that is timed. */
+  async record(work: () => Promise<void>): Promise<readonly SentCommand[]> {
+    const monitor = await this.#client.monitor();
+    const sent: SentCommand[] = [];
+    // A script's own commands come from "lua".
+    monitor.on('monitor', (_time: string, words: string[], source: string) => {
+      if (source !== 'lua') sent.push({ words });
+    });
+    await work();
+    // What was sent before this one has been shown when this one is.
+    const end = `end-of-record-${performance.now()}`;
+    const shown = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_time: string, words: string[]) => {
+        if (words.includes(end)) resolve();
+      });
+    });
+    await this.#client.echo(end);
+    await shown;
+    monitor.disconnect();
+    return sent.filter(({ words }) => !words.includes(end));
+  }
+
+  stop(): void {
+    this.#client.disconnect();
+  }
+}

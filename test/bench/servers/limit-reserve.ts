@@ -1,0 +1,134 @@
+import { Command, Redis } from 'ioredis';
+import { chainKeys } from '../../../core/adapters/store/redis/keys.js';
+import { reserveCall } from '../../../core/adapters/store/redis/reserve-call.js';
+import { replies, reserveScript } from '../../../core/adapters/store/redis/reserve-script.js';
+import { layouts } from '../../../core/paymaster/layouts.js';
+import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
+import type { ReserveRequest } from '../../../core/policy/usage-store.js';
+import { parseAddress, toAddressKey } from '../../../core/units/address.js';
+import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
+import { gweiFloor } from '../../../core/units/wei.js';
+import { parseUserOperation } from '../../../core/userop/parse.js';
+import { depositMaxAgeMs } from '../../../server/sponsorship/reservation.js';
+import { benchPaymasterConfig } from '../configs.js';
+import { chainId, entryPoint, expirySeconds, paymaster } from '../fixture.js';
+import { createRequestBuilder } from '../requests.js';
+import { fillBalances, openRedisUsage, type BenchRedis } from './usage.js';
+
+type WireOperation = Readonly<Record<string, string>>;
+
+/** Stand where the sender's and the nonce's digits go, and nowhere else. */
+const marks = { sender: 'bbbbbbbbbbb2', nonce: 'ccccccccccc3' } as const;
+
+/** An argument that is sent as it is, or one that marks are filled in. */
+type Part = string | { readonly pieces: readonly string[]; readonly fills: readonly (keyof typeof marks)[] };
+
+/**
+ * The reserve script as our store calls it, over one connection of the same client, with all that can be known beforehand
+ * put together beforehand: per request only the digits of sender and nonce are filled in. Rejects unless it reserves.
+ */
+export async function openLimitReserve(
+  redis: BenchRedis,
+  shape: { readonly paymasters: number; readonly limits: number },
+): Promise<(path: string, op: WireOperation) => Promise<void>> {
+  const epoch = await prepare(redis, shape.paymasters);
+  const client = new Redis(redis.url, { enableOfflineQueue: false, lazyConnect: true, protocol: 2 });
+  await client.connect();
+  await client.script('LOAD', reserveScript.lua);
+  const calls = Array.from({ length: shape.paymasters }, (_, index) =>
+    partsOf(redis.keyPrefix, index, shape.limits, epoch),
+  );
+
+  return async (path, op) => {
+    const parts = calls[Number.parseInt(path.slice(-12), 16)] ?? [];
+    const digits = {
+      sender: (op['sender'] ?? '').slice(-12),
+      nonce: (op['nonce'] ?? '').replace(/^0x0*/, ''),
+    };
+    const args = parts.map((part) => fill(part, digits));
+    const reply = await client.sendCommand(new Command('evalsha', args, { replyEncoding: 'utf8' }));
+    if (!Array.isArray(reply) || reply[0] !== replies.reserved)
+      throw new Error(`the limit was not given a reservation: ${String(reply)}`);
+  };
+}
+
+/** Balances and the epoch of the chain as our own store writes them; the epoch. */
+async function prepare(redis: BenchRedis, paymasters: number): Promise<string> {
+  const usage = await openRedisUsage(redis, { identity: 'limit' });
+  await fillBalances(usage, paymasters, { wallets: 'own' });
+  await usage.stop();
+  const client = new Redis(redis.url);
+  const epoch = await client.get(chainKeys(redis.keyPrefix, chainId).epoch);
+  client.disconnect();
+  return epoch ?? '';
+}
+
+function partsOf(keyPrefix: string, index: number, limits: number, epoch: string): readonly Part[] {
+  const now = systemClock.now();
+  const request = requestOf(index, limits, now);
+  const context = {
+    keys: chainKeys(keyPrefix, chainId),
+    epoch,
+    since: 0 as EpochMs,
+    now,
+    imposedNow: 0,
+  } as const;
+  const { keys, args } = reserveCall(request, context, true);
+  return [reserveScript.sha, keys.length, ...keys, ...args].map((value) => partOf(String(value)));
+}
+
+/** What our server reserves for a request of the bench, of a sender and a nonce that are marks. */
+function requestOf(index: number, limits: number, now: EpochMs): ReserveRequest {
+  const raw = createRequestBuilder({ calls: 1, paymasters: 1 })(1).toString('latin1');
+  const { params } = JSON.parse(raw.slice(raw.indexOf('\r\n\r\n'))) as { params: [WireOperation] };
+  const sender = `${(params[0]['sender'] ?? '').slice(0, -12)}${marks.sender}`;
+  const op = parseUserOperation({ ...params[0], sender, nonce: `0x${marks.nonce}` }, '0.6');
+  const { callGasLimit, verificationGasLimit, preVerificationGas } = op;
+  if (callGasLimit === undefined || verificationGasLimit === undefined || preVerificationGas === undefined) {
+    throw new Error('the requests of the bench carry all gas limits');
+  }
+  const options = { priceMarkup: 1_000_000, unaccountedGas: 50_000 };
+  const need = layouts['vendor-1.1.0'].sponsorship.need(
+    { ...op, callGasLimit, verificationGasLimit, preVerificationGas },
+    options,
+  );
+  const config = benchPaymasterConfig(index, { limits, wallets: 'own' }, now);
+  const contract = toAddressKey(parseAddress(paymaster));
+  const fundingAddress = toAddressKey(config.fundingAddress ?? parseAddress(paymaster));
+  const maxCost = gweiFloor(need.entryPoint);
+  return {
+    key: {
+      chainId,
+      paymasterId: config.paymasterId,
+      entryPoint: toAddressKey(parseAddress(entryPoint)),
+      sender: op.sender,
+      nonce: op.nonce,
+    },
+    // As large as those that a config store gives.
+    configGeneration: now,
+    contract,
+    mode: 'SPONSORED',
+    fundingAddress,
+    limits: limitShares(compileLimits(config.limits), op.sender, maxCost),
+    accounts: [
+      { contract, need: maxCost },
+      { contract, fundingAddress, need: gweiFloor(need.funding ?? 0n) },
+    ],
+    validUntil: plusSeconds(toSeconds(now), expirySeconds),
+    depositMaxAgeMs,
+  };
+}
+
+function partOf(text: string): Part {
+  const found = [...text.matchAll(new RegExp(`${marks.sender}|${marks.nonce}`, 'g'))];
+  if (found.length === 0) return text;
+  const fills = found.map(([mark]) => (mark === marks.sender ? 'sender' : 'nonce'));
+  return { pieces: text.split(new RegExp(`${marks.sender}|${marks.nonce}`)), fills };
+}
+
+function fill(part: Part, digits: Readonly<Record<keyof typeof marks, string>>): string {
+  if (typeof part === 'string') return part;
+  let text = part.pieces[0] ?? '';
+  for (let i = 0; i < part.fills.length; i++) text += digits[part.fills[i]!] + part.pieces[i + 1]!;
+  return text;
+}

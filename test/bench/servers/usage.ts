@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { createRedisUsageStore } from '../../../core/adapters/store/redis/usage.js';
+import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
+import { silentLogger } from '../../../core/log.js';
+import type { Metrics } from '../../../core/metrics.js';
+import type { UsageStore } from '../../../core/policy/usage-store.js';
+import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
+import { systemClock } from '../../../core/units/time.js';
+import type { Gwei } from '../../../core/units/wei.js';
+import type { PaymasterShape } from '../configs.js';
+import { chainId, paymaster, walletOf } from '../fixture.js';
+
+/** A Redis, and what the keys of this server start with: servers with one prefix are replicas of one service. */
+export type BenchRedis = { readonly url: string; readonly keyPrefix: string };
+
+/** The usage store of the Redis role, connected, with the settings that are required in production. */
+export async function openRedisUsage(
+  { url, keyPrefix }: BenchRedis,
+  options: { readonly identity: string; readonly metrics?: Metrics },
+): Promise<UsageStore> {
+  const usage = createRedisUsageStore({ url, keyPrefix, log: silentLogger, ...options });
+  await usage.opened();
+  return usage;
+}
+
+/** The embedded usage store. */
+export function openEmbeddedUsage(directory: string, metrics: Metrics): UsageStore {
+  return createSqliteUsageStore({
+    path: join(directory, 'usage.db'),
+    clock: systemClock,
+    log: silentLogger,
+    metrics,
+    durability: 'process',
+  });
+}
+
+/** Gives the contract, and every funding wallet in it, more than a run can promise. */
+export async function fillBalances(
+  usage: UsageStore,
+  paymasters: number,
+  { wallets }: Pick<PaymasterShape, 'wallets'>,
+): Promise<void> {
+  await addBalance(usage, {});
+  const usedWallets = wallets === 'shared' ? 1 : paymasters;
+  for (let index = 0; index < usedWallets; index += 1) {
+    await addBalance(usage, { fundingAddress: toAddressKey(parseAddress(walletOf(index, wallets))) });
+  }
+}
+
+function addBalance(usage: UsageStore, account: { readonly fundingAddress?: AddressKey }): Promise<void> {
+  return usage.addBalance(chainId, {
+    contract: toAddressKey(parseAddress(paymaster)),
+    ...account,
+    balance: 9_000_000_000_000_000 as Gwei,
+    reserved: 0 as Gwei,
+    readAt: systemClock.now(),
+  });
+}
