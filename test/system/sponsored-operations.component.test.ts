@@ -14,9 +14,9 @@ import {
   removeDataDirectory,
   startStandalone,
   stopStandalone,
-  until,
   type RunningStandalone,
 } from './support/standalone.js';
+import { until } from '../support/until.js';
 
 // The main job over HTTP: a DApp owner sets a paymaster up through the dashboard API, a wallet asks for a sponsorship, the
 // real EntryPoint mines the operation.
@@ -184,8 +184,8 @@ test('a limit in native coin settles to what the operation really cost, and neve
   expect(before - (await balance())).toBeGreaterThanOrEqual(event.actualGasCost);
   // Once the follower has settled the maximum to the actual cost, the rival fits.
   await until(
+    'the rival is sponsored',
     async () => (await sponsor(apiKey, toWire(rival))).result?.['paymasterAndData'] !== '0x',
-    15_000,
   );
 });
 

@@ -13,10 +13,10 @@ import {
   spawnStandalone,
   startStandalone,
   stopStandalone,
-  until,
   type RunningStandalone,
   type StandaloneOptions,
 } from './support/standalone.js';
+import { until } from '../support/until.js';
 
 // What a new user sees: the command itself, in a process of its own.
 
@@ -144,9 +144,9 @@ describe('manifests while it runs', () => {
     const file = join(manifests, 'contract.yaml');
     const original = readFileSync(file, 'utf8');
     writeFileSync(file, original.replace('whitelistedMethods: [increment]', 'whitelistedMethods: [burn]'));
-    await until(async () => (await sponsors(running)) === 'METHOD_NOT_WHITELISTED');
+    await until('the edit is served', async () => (await sponsors(running)) === 'METHOD_NOT_WHITELISTED');
     writeFileSync(file, original);
-    await until(async () => (await sponsors(running)) === 'sponsored');
+    await until('the old text is served', async () => (await sponsors(running)) === 'sponsored');
   }, 60_000);
 
   test('a broken file is reported by file, line, field and expectation, and the last good state keeps serving', async () => {
@@ -155,13 +155,13 @@ describe('manifests while it runs', () => {
     const file = join(manifests, 'policies.yaml');
     const original = readFileSync(file, 'utf8');
     writeFileSync(file, original.replace('unit: day', 'unit: week'));
-    await until(() => running.output().includes('policies.yaml:'));
+    await until('the broken file is named', () => running.output().includes('policies.yaml:'));
     expect(running.output()).toMatch(
       /policies\.yaml:\d+:\d+: spec\.spendingLimit\.cycleDuration\.unit must be .*"hour".*"day".*"week"/,
     );
     expect(await sponsors(running)).toBe('sponsored');
     writeFileSync(file, original);
-    await until(() => running.output().includes('mended:'));
+    await until('it says mended', () => running.output().includes('mended:'));
   }, 60_000);
 
   test('a manifest that is broken at the start is reported, and the others are applied', async () => {
@@ -182,7 +182,7 @@ test('a node of another chain than the manifests describe is told', async () => 
   try {
     const running = await spawnStandalone({ environment: { CHAIN_RPC_URL: anvil.url } });
     started.push(running);
-    await until(() => running.output().includes('Starting the operator'));
+    await until('the operator starts', () => running.output().includes('Starting the operator'));
     expect(running.output()).toMatch(/^warning: the node is one of chain 99, the manifests describe 31337:/m);
   } finally {
     await anvil.stop();

@@ -13,9 +13,9 @@ import {
   removeDataDirectory,
   startStandalone,
   stopStandalone,
-  until,
   type RunningStandalone,
 } from './support/standalone.js';
+import { until } from '../support/until.js';
 
 // An account that moves its tokens away between the signature and the bundle: the operation is mined and pays nothing.
 
@@ -56,7 +56,7 @@ test('an account whose operation was mined and paid no token is barred, others a
     expect(event.success).toBe(true);
   }
   // Both have paid, so both may go on.
-  await until(async () => (await liveReservations()) === 0, 15_000);
+  await until('both payments are settled', async () => (await liveReservations()) === 0);
   for (const account of [honest, thief]) expect((await ask(account)).error).toBeUndefined();
 
   await pay(thief, async () => {
@@ -65,7 +65,10 @@ test('an account whose operation was mined and paid no token is barred, others a
     await sendAs(thief.address, feeToken, data);
   });
   await mint(devChain, feeToken, thief.address, plenty);
-  await until(async () => (await ask(thief)).error?.data?.['reason'] === 'SENDER_BARRED', 15_000);
+  await until(
+    'the thief is barred',
+    async () => (await ask(thief)).error?.data?.['reason'] === 'SENDER_BARRED',
+  );
   expect((await ask(honest)).error).toBeUndefined();
   expect(await metric('paymaster_token_unpaid_operations_total')).toBe(1);
 

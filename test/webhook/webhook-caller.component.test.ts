@@ -14,6 +14,7 @@ import { systemClock, type EpochMs } from '../../core/units/time.js';
 import { createCertificate } from './certificate.js';
 import { hostileByAddress, hostileByText } from './ssrf-corpus.js';
 import { answerJson, startHost, startRawHost, type Answer, type WebhookHost } from './webhook-host.js';
+import { until } from '../support/until.js';
 
 const masterKey = new Uint8Array(32).fill(7);
 const cleanUps: (() => Promise<void>)[] = [];
@@ -476,7 +477,7 @@ describe('a host that does not answer', () => {
     const caller = aCaller({ limits: { inFlight: 4, connections: 2 } });
     const calls = Array.from({ length: 10 }, () => askOne(caller, localUrl(host)));
     expect(await Promise.all(calls.slice(4))).toEqual(Array(6).fill(failedWith(/too many calls/)));
-    await until(() => open.now === 2);
+    await until('both connections are in use', () => open.now === 2);
     release();
     expect(await Promise.all(calls.slice(0, 4))).toEqual(Array(4).fill({ verdict: 'verified' }));
     expect(open.most).toBe(2);
@@ -491,7 +492,7 @@ describe('the life of a caller', () => {
     });
     const caller = aCaller();
     const underWay = askOne(caller, localUrl(host));
-    await until(() => host.received.length === 1);
+    await until('the host has the call', () => host.received.length === 1);
     const stopped = Promise.all([caller.stop(), caller.stop()]);
     expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/stopping/));
     answer();
@@ -509,7 +510,7 @@ describe('the life of a caller', () => {
     }
     await caller.stop();
     for (const host of hosts) await host.stop();
-    await until(() => openSockets() <= before);
+    await until('every socket is closed', () => openSockets() <= before);
   });
 
   test('calls are counted by outcome', async () => {
@@ -527,11 +528,3 @@ describe('the life of a caller', () => {
 
 const openSockets = () =>
   process.getActiveResourcesInfo().filter((name) => /TCP|TLS|DNS|Timeout/.test(name)).length;
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`never became true: ${condition.toString()}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}

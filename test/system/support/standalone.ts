@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Connection } from '../../../server/standalone/connection.js';
 import { freePort } from '../../support/free-port.js';
 import { repositoryRoot } from '../../support/repository-root.js';
+import { until } from '../../support/until.js';
 
 /** The real command in a process of its own, as `make run` starts it. */
 export type RunningStandalone = {
@@ -82,10 +83,14 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
   const running = await spawnStandalone(options);
   let exit: number | NodeJS.Signals | undefined;
   running.ended.then((code) => (exit = code)).catch(() => {});
-  await until(() => {
-    if (exit !== undefined) throw new Error(`standalone ended with ${exit}:\n${running.output()}`);
-    return running.output().includes('Ctrl-C stops everything');
-  }, 60_000);
+  await until(
+    'everything answers',
+    () => {
+      if (exit !== undefined) throw new Error(`standalone ended with ${exit}:\n${running.output()}`);
+      return running.output().includes('Ctrl-C stops everything');
+    },
+    120_000,
+  );
   return running;
 }
 
@@ -101,13 +106,4 @@ export function newDataDirectory(): string {
 /** A dev chain that was just orphaned may still be writing its state there. */
 export function removeDataDirectory(path: string): void {
   if (existsSync(path)) rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-}
-
-/** Polls a condition; the time-out only bounds a failure. */
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
