@@ -7,6 +7,7 @@ import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
+import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
@@ -15,6 +16,7 @@ import type { Clock } from '../core/units/time.js';
 import { createAbiReader } from './abi-reader.js';
 import { createCache } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
+import { createLossFacts } from './facts/loss-facts.js';
 import { createPriceFacts } from './facts/price-facts.js';
 import { createChainReconciler } from './reconcilers/chain.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
@@ -50,6 +52,8 @@ export type OperatorDeps = {
   readonly tenantAccess?: TenantAccess;
   /** Directory of the header files that HTTP price sources name. */
   readonly priceHeadersDirectory?: string;
+  /** Where the followers tell which token modes have stopped. Default: no condition says so. */
+  readonly tokenLosses?: Pick<TokenLossReports, 'all'>;
   /** Default: this process is alone. */
   readonly leader?: Leader;
   /** Told once when leadership is lost: writing has stopped, and the process should end. */
@@ -107,6 +111,15 @@ export function createOperator(deps: OperatorDeps): Operator {
     log,
     onChange: (chainId) => roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] }),
   });
+  const losses =
+    deps.tokenLosses &&
+    createLossFacts({
+      reports: deps.tokenLosses,
+      clock,
+      timers,
+      log,
+      onChange: (chainId) => roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] }),
+    });
   const roots = createRoots({
     reconcilers: {
       paymasters: createPaymasterReconciler({
@@ -123,7 +136,17 @@ export function createOperator(deps: OperatorDeps): Operator {
         webhookRules,
         clock,
       }),
-      chains: createChainReconciler({ cache, configs, statuses, facts, prices, signers, layouts, clock }),
+      chains: createChainReconciler({
+        cache,
+        configs,
+        statuses,
+        facts,
+        prices,
+        losses,
+        signers,
+        layouts,
+        clock,
+      }),
       organisations: createOrganisationReconciler({
         cache,
         statuses,
@@ -163,6 +186,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     isLeading = true;
     log.info('operator works');
     roots.start(allKeys(cache));
+    losses?.start();
     sweepAgain(0);
   }
 
@@ -192,7 +216,7 @@ export function createOperator(deps: OperatorDeps): Operator {
       stopping.resolve();
       cancelSweep?.();
       cache.stop();
-      await Promise.all([facts.stop(), prices.stop(), roots.stop(), sweeping]);
+      await Promise.all([facts.stop(), prices.stop(), losses?.stop(), roots.stop(), sweeping]);
       await leader.stop();
     })();
     return stopped;

@@ -4,6 +4,7 @@ import { createCredentialSource } from '../core/adapters/kube/credentials.js';
 import { createKubeEventRecorder } from '../core/adapters/kube/event-recorder.js';
 import { createLeaderElection } from '../core/adapters/kube/leader-election.js';
 import { createKubeTenantAccess } from '../core/adapters/kube/tenant-access.js';
+import { createKubeTokenLossReports } from '../core/adapters/kube/token-loss-reports.js';
 import { createKubeTransport } from '../core/adapters/kube/transport.js';
 import { createMetrics } from '../core/adapters/metrics/prometheus.js';
 import type { Running } from '../core/adapters/process/run-process.js';
@@ -110,6 +111,7 @@ async function startParts(
             serviceAccount: { namespace, name: config.tenantAccess.serviceAccount },
           }),
         }),
+    tokenLosses: createKubeTokenLossReports({ transport, namespace, log }),
     leader,
     onLost: () => lost.resolve('another operator leads'),
   });

@@ -9,6 +9,7 @@ import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { UsageRecovery } from '../core/policy/usage-epoch.js';
 import type { UsageStore } from '../core/policy/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
@@ -18,6 +19,7 @@ import type { TokenPaymentChecker } from '../core/userop/token-payment-checker.j
 import type { Instruments } from './ops/instruments.js';
 import type { ReadinessCheck } from './ops/readiness.js';
 import { createFollower, type Follower } from './follower/follower.js';
+import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
 import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
 import { createRateLimiter } from './rpc/rate-limit.js';
@@ -43,6 +45,8 @@ export type DataPlaneDeps = {
   readonly lease?: FollowerLease;
   /** What the follower does when the usage store has lost its data. Default: nothing, it cannot. */
   readonly recovery?: UsageRecovery;
+  /** Where it is told which token modes have stopped. Default: nowhere. */
+  readonly tokenLosses?: TokenLossReports;
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;
@@ -80,7 +84,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const { configs, chains, signers, clock, log, instruments } = deps;
   const view = createConfigView({ ...deps, configs, signers, clock, log, instruments });
   const tokenAccounts = createTokenAccounts({ chains });
-  const follower = deps.heads === undefined ? followChains(deps, view, tokenAccounts) : undefined;
+  const losses = reportLosses(deps, view);
+  const follower = deps.heads === undefined ? followChains(deps, view, tokenAccounts, losses) : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
   const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower);
   const simulation = {
@@ -160,6 +165,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       isWarm = false;
       view.stop();
       await Promise.all([follower?.stop(), prices.stop()]);
+      await losses?.stop();
     },
   };
 }
@@ -176,12 +182,24 @@ function keepPrices(deps: DataPlaneDeps, view: ConfigView): KeptPrices {
   });
 }
 
-function followChains(deps: DataPlaneDeps, view: ConfigView, tokenAccounts: TokenAccounts): Follower {
+function reportLosses(deps: DataPlaneDeps, view: ConfigView): LossReporter | undefined {
+  const { usage, tokenLosses: reports, clock, log } = deps;
+  if (reports === undefined) return undefined;
+  return createLossReporter({ usage, reports, chain: (chainId) => view.chain(chainId), clock, log });
+}
+
+function followChains(
+  deps: DataPlaneDeps,
+  view: ConfigView,
+  tokenAccounts: TokenAccounts,
+  losses: LossReporter | undefined,
+): Follower {
   const { usage, lease, recovery, chains, clock, log, instruments } = deps;
   return createFollower({
     usage,
     ...(lease === undefined ? {} : { lease }),
     ...(recovery === undefined ? {} : { recovery }),
+    ...(losses === undefined ? {} : { losses }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
     fundingAccounts: (chainId) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createChains } from '../core/adapters/chain/chains.js';
 import { createCredentialSource } from '../core/adapters/kube/credentials.js';
 import { createKubeEpochMirror, rememberEpochs } from '../core/adapters/kube/epoch-mirror.js';
+import { createKubeTokenLossReports } from '../core/adapters/kube/token-loss-reports.js';
 import { createKubeTransport, type KubeTransport } from '../core/adapters/kube/transport.js';
 import { createMetrics } from '../core/adapters/metrics/prometheus.js';
 import type { Running } from '../core/adapters/process/run-process.js';
@@ -103,6 +104,9 @@ async function startParts(
     roles: config.roles,
     configs,
     ...usageParts,
+    ...(isRpc
+      ? { tokenLosses: createKubeTokenLossReports({ transport, namespace: config.namespace, log }) }
+      : {}),
     chains,
     signers,
     webhooks,

@@ -8,6 +8,7 @@ import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { UsageRecovery } from '../core/policy/usage-epoch.js';
 import type { UsageStore } from '../core/policy/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
@@ -36,6 +37,8 @@ export type ServerDeps = {
   readonly lease?: FollowerLease;
   /** What the follower does when the usage store has lost its data. Default: nothing, it cannot. */
   readonly recovery?: UsageRecovery;
+  /** Where the follower tells which token modes have stopped, for the operator. Default: nowhere. */
+  readonly tokenLosses?: TokenLossReports;
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;

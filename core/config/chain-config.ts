@@ -32,4 +32,6 @@ export type ProfileConfig = {
     readonly unaccountedGas: number;
     readonly treasury?: Address;
   };
+  /** Coins as decimal text; absent: the default. */
+  readonly tokenLossBudget?: string;
 };

@@ -108,6 +108,7 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
       unaccountedGas: options?.unaccountedGas ?? 50_000,
       ...(options?.treasury === undefined ? {} : { treasury: parseAddress(options.treasury) }),
     },
+    ...(profile.tokenLossBudget === undefined ? {} : { tokenLossBudget: profile.tokenLossBudget }),
   };
 }
 
@@ -132,7 +133,10 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   const version = entryPointVersion(entryPoint);
   if (version !== undefined && version !== layout.entryPointVersion)
     return `entryPoint is the EntryPoint of version ${version}, but layout ${profile.layout} speaks to ${layout.entryPointVersion}.`;
-  if (addresses.token === undefined) return undefined;
+  if (addresses.token === undefined) {
+    if (profile.tokenLossBudget === undefined) return undefined;
+    return `tokenLossBudget must be absent: without addresses.token there is no mode ERC20 that it could stop.`;
+  }
   if (layout.token === undefined)
     return `addresses.token must be absent: layout ${profile.layout} has no mode ERC20.`;
   if (layout.token.namesTreasury && options?.treasury === undefined)

@@ -1,31 +1,63 @@
 import { DomainError } from '../errors.js';
 import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
+import { formatDecimal, gweiFloor, parseEther, type Gwei } from '../units/wei.js';
 import type { LimitShare } from './usage-store.js';
 import { refuse, type Refusal } from './verdict.js';
 
 // What the platform loses on operations that were mined in mode ERC20 and paid no token, kept as counters of the usage store:
 // a reservation takes nothing of them, and a settlement adds what the operation has cost if it did not pay.
+//
+// They start over when the store has lost its data: a thief who is forgotten costs one more operation, and all of them
+// together one more budget for each loss. Refusing everybody until the windows turn would cost honest accounts two days.
 
 const dayMs = 86_400_000;
 /** Smaller losses are no loss. */
 const tolerated = 1;
 
-/** Native coin, in gwei, that a contract may lose in a day (UTC) before its token mode stops: 0.1 coins. */
-export const dailyLossBudget = 100_000_000;
+/** Coins that token payments of a contract may lose in a day (UTC) where its profile does not say, as decimal text. */
+export const defaultTokenLossBudget = '0.1';
+
+/** The budget of a profile, `tokenLossBudget`, as it is counted. Throws RangeError on what is no decimal text. */
+export function parseLossBudget(text: string = defaultTokenLossBudget): Gwei {
+  return gweiFloor(parseEther(text));
+}
 
 /**
  * Counters of a reservation in mode ERC20: the account's losses, then the contract's. An account is looked at in two windows
  * of two days that begin a day apart: whenever it fails to pay, it stays barred for one to two days.
  */
-export function tokenLossShares(contract: AddressKey, sender: AddressKey): readonly LimitShare[] {
-  const counter = { policyId: `token-loss:${contract}`, cost: 0, unit: 'NATIVE_ASSET' } as const;
-  const ofSender = { ...counter, durationMs: 2 * dayMs, subject: sender, threshold: tolerated } as const;
+export function tokenLossShares(
+  contract: AddressKey,
+  sender: AddressKey,
+  budget: Gwei,
+): readonly LimitShare[] {
+  const ofSender = { ...counterOf(contract), durationMs: 2 * dayMs, subject: sender, threshold: tolerated };
   return [
     { ...ofSender, startMs: 0 as EpochMs },
     { ...ofSender, startMs: dayMs as EpochMs },
-    { ...counter, startMs: 0 as EpochMs, durationMs: dayMs, subject: '', threshold: dailyLossBudget },
+    contractLossShare(contract, budget),
   ];
+}
+
+/** The counter of all that a contract has lost today (UTC); above `budget` its token mode has stopped. */
+export function contractLossShare(contract: AddressKey, budget: Gwei): LimitShare {
+  return {
+    ...counterOf(contract),
+    startMs: 0 as EpochMs,
+    durationMs: dayMs,
+    subject: '',
+    threshold: budget,
+  };
+}
+
+function counterOf(contract: AddressKey) {
+  return {
+    policyId: `token-loss:${contract}`,
+    cost: 0,
+    unit: 'NATIVE_ASSET',
+    startsOverWhenLost: true,
+  } as const;
 }
 
 /**
@@ -38,7 +70,7 @@ export function tokenReservationOwner(paymasterId: string): string {
 
 /** The refusal for an account that is barred; throws PAYMASTER_NOT_READY (TOKEN_LOSS) when the contract has stopped. */
 export function refuseForLoss(
-  { subject }: Pick<LimitShare, 'subject'>,
+  { subject, threshold }: Pick<LimitShare, 'subject' | 'threshold'>,
   contract: AddressKey,
   resetsAt: EpochMs,
 ): Refusal {
@@ -47,7 +79,7 @@ export function refuseForLoss(
     return refuse('SENDER_BARRED', `an operation of ${subject} paid no token; ask again after ${until}`);
   throw new DomainError(
     'PAYMASTER_NOT_READY',
-    `Token payments of ${contract} have stopped until ${until}: too many operations paid nothing today.`,
+    `Token payments of ${contract} have stopped until ${until}: operations that paid no token cost more than ${formatDecimal(BigInt(threshold), 9)} coins today.`,
     { reason: 'TOKEN_LOSS' },
   );
 }

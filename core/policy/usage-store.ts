@@ -88,6 +88,8 @@ export type LimitShare = {
   /** COUNT: 1; NATIVE_ASSET: maximum cost in gwei, rounded up. */
   readonly cost: number;
   readonly unit: 'COUNT' | 'NATIVE_ASSET';
+  /** Where a lost store leaves its use unknown it counts from zero, and refuses nothing. Default: it refuses (usage-lost). */
+  readonly startsOverWhenLost?: true;
 };
 
 /** `contract` alone is its EntryPoint deposit; with `fundingAddress` the sponsor's balance inside the contract. */

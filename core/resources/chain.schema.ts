@@ -25,6 +25,15 @@ const version = (description: string) =>
     expected: 'a version such as "1.1.0": letters, digits, ".", "_" and "-", at most 64 characters',
   });
 
+const coins = (description: string) =>
+  text(description, {
+    minLength: 1,
+    maxLength: 26,
+    pattern: '^(0|[1-9][0-9]{0,6})(\\.[0-9]{1,18})?$',
+    expected:
+      'decimal text in quotes such as "0.05": not negative, at most 7 digits before and 18 after the point',
+  });
+
 const profile = object<ProfileSpec>(
   'A paymaster contract that Paymasters of this chain may use.',
   {
@@ -74,6 +83,9 @@ const profile = object<ProfileSpec>(
           treasury: address('singleton layouts, mode ERC20: who receives the tokens.'),
         },
       }),
+      tokenLossBudget: coins(
+        'Mode ERC20: what operations that were mined and paid no token may cost in a day (UTC), in native coins. Above it token payments of this version are refused until the day ends, with condition TokenLoss. Zero stops them at the first such operation. Default "0.1".',
+      ),
     },
   },
   {
@@ -85,6 +97,11 @@ const profile = object<ProfileSpec>(
     rule: "self.layout.startsWith('singleton-') || !has(self.options) || !has(self.options.treasury)",
     message: 'must be without treasury: only the singleton layouts have it',
     fieldPath: '.options',
+  },
+  {
+    rule: 'has(self.addresses.token) || !has(self.tokenLossBudget)',
+    message: 'must be left out without addresses.token: there is no mode ERC20 that it could stop',
+    fieldPath: '.tokenLossBudget',
   },
   {
     rule: "self.layout != 'verifying-0.7' || !has(self.addresses.token)",

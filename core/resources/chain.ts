@@ -21,6 +21,8 @@ export type ProfileSpec = {
     /** Singleton, mode ERC20: who receives the tokens. */
     readonly treasury?: string;
   };
+  /** Coins that operations in mode ERC20 may cost without paying in a day (UTC), as decimal text. Default 0.1. */
+  readonly tokenLossBudget?: string;
 };
 
 export type ChainSpec = {

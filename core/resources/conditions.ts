@@ -127,6 +127,14 @@ export const conditionReasons = {
     OtherHash: { status: 'False', text: 'The contract hashes differently: the layout is wrong for it.' },
     Unknown: { status: 'Unknown', text: 'The contract was not asked yet, or does not answer.' },
   },
+  TokenLoss: {
+    WithinBudget: { status: 'False', text: 'Every version takes token payments, as far as losses go.' },
+    BudgetExceeded: {
+      status: 'True',
+      text: 'Operations that paid no token cost more than tokenLossBudget: token payments stop for the day.',
+    },
+    Unknown: { status: 'Unknown', text: 'No server has reported yet what token payments have lost.' },
+  },
   PriceUsable: {
     Usable: { status: 'True', text: 'The source gives a price, and the token on chain is as described.' },
     Stale: { status: 'False', text: 'The price is older than its maximum age.' },

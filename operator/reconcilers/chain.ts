@@ -14,11 +14,12 @@ import type { ChainStatus } from '../../core/resources/chain.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
+import type { LossFacts } from '../facts/loss-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
-import { profileFindings, reachabilityFinding } from './findings.js';
+import { profileFindings, reachabilityFinding, tokenLossFinding } from './findings.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
@@ -29,6 +30,8 @@ export type ChainReconcilerDeps = {
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
   readonly prices: PriceFacts;
+  /** Undefined where nobody reports losses. */
+  readonly losses: Pick<LossFacts, 'stopped'> | undefined;
   readonly signers: Signers;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly clock: Clock;
@@ -106,9 +109,23 @@ async function writeChain(
   const hold =
     chain.spec.suspended === true ? finding('Ready', 'Suspended', 'Suspended by spec.suspended.') : undefined;
   const ready = summarise([...own, reachable, ...wrong], hold);
-  await deps.statuses.write('Chain', chain, [...own, reachable, clock, ready], {
+  // A loss is told apart: sponsorships go on, and paymasters of the version stay ready.
+  const losses = lossesOf(deps, chain, compiled.config.profiles);
+  await deps.statuses.write('Chain', chain, [...own, reachable, clock, ...losses, ready], {
     profiles: profiles.map(({ version, findings }) => profileStatus(deps, chain, version, findings)),
   });
+}
+
+/** Only for a chain that has a token mode, and where losses are reported. */
+function lossesOf(
+  { losses }: ChainReconcilerDeps,
+  chain: Chain,
+  profiles: readonly ProfileConfig[],
+): readonly Finding[] {
+  const inTokens = profiles.filter(({ token }) => token !== undefined);
+  if (losses === undefined || inTokens.length === 0) return [];
+  const found = tokenLossFinding(losses.stopped(chain.spec.chainId), inTokens);
+  return [recall(found, chain.status?.conditions, chain.metadata.generation)];
 }
 
 function factsOf(

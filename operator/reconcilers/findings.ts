@@ -1,4 +1,5 @@
 import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import { finding } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
 import type { Address } from '../../core/units/address.js';
@@ -78,4 +79,23 @@ export function noFundingWallet({ version }: ProfileConfig): Finding {
 export function codeFinding(level: CodeLevel, address: Address): Finding {
   const message = `${address} has no code on this chain: check the address, or deploy the contract.`;
   return finding('ContractCode', level, level === 'NoCode' ? message : undefined);
+}
+
+/** `profiles`: those with a token mode. */
+export function tokenLossFinding(
+  stopped: ReadonlySet<string> | undefined,
+  profiles: readonly ProfileConfig[],
+): Finding {
+  if (stopped === undefined) return finding('TokenLoss', 'Unknown');
+  const affected = profiles.filter(({ version }) => stopped.has(version));
+  if (affected.length === 0) return finding('TokenLoss', 'WithinBudget');
+  const named = affected.map(
+    ({ version, token, tokenLossBudget = defaultTokenLossBudget }) =>
+      `${version} (contract ${token}, budget ${tokenLossBudget})`,
+  );
+  return finding(
+    'TokenLoss',
+    'BudgetExceeded',
+    `Token payments are refused until the day (UTC) ends for ${named.join(', ')}: operations that were mined and paid no token cost more than the budget. Find out why they did not pay, then raise tokenLossBudget of the profile to go on today.`,
+  );
 }

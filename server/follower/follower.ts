@@ -10,6 +10,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { accountName } from './balances.js';
 import { ChainFollower, type Round } from './chain-follower.js';
+import type { LossReporter } from './loss-reporter.js';
 import { createFollowerMeter } from './meter.js';
 
 export type FollowerDeps = {
@@ -21,6 +22,8 @@ export type FollowerDeps = {
   readonly lease?: FollowerLease;
   /** What to do when the usage store has lost its data. Default: nothing, it cannot. */
   readonly recovery?: UsageRecovery;
+  /** Told of each round of a chain that this replica follows. Default: nobody is. */
+  readonly losses?: Pick<LossReporter, 'followed'>;
   readonly chains: Pick<Chains, 'get'>;
   /** Chains that are served now; read again before each round. */
   readonly chainConfigs: () => readonly ChainConfig[];
@@ -127,7 +130,10 @@ export function createFollower(deps: FollowerDeps): Follower {
         state.failures = 0;
         if (round?.isComplete === false) pause = 0;
         if (round === undefined) meter.observed(chainId, state.follower.head);
-        if (round !== undefined) await meter.round(chainId, round, state.follower.head);
+        if (round !== undefined) {
+          deps.losses?.followed(chainId, round);
+          await meter.round(chainId, round, state.follower.head);
+        }
       } catch (error) {
         state.failures += 1;
         meter.failure(chainId);

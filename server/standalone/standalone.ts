@@ -14,6 +14,7 @@ import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.j
 import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
+import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { systemClock } from '../../core/units/time.js';
 import { createOperator } from '../../operator/operator.js';
@@ -120,6 +121,7 @@ async function startParts(
   onStop(() => webhooks.stop());
 
   const origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
+  const tokenLosses = createMemoryTokenLossReports();
   const operator = createOperator({
     resources,
     configs,
@@ -129,6 +131,7 @@ async function startParts(
     priceHeadersDirectory: directory.priceHeadersDirectory,
     connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
     webhookRules,
+    tokenLosses,
     rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
     clock,
     log: log.child({ part: 'operator' }),
@@ -141,6 +144,7 @@ async function startParts(
     chains,
     signers,
     webhooks,
+    tokenLosses,
     priceHeadersDirectory: directory.priceHeadersDirectory,
     dashboard: { resources, masterKeys, webhookUrls: webhookRules },
     clock,

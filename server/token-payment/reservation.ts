@@ -1,4 +1,4 @@
-import { DomainError, unreachable } from '../../core/errors.js';
+import { unreachable } from '../../core/errors.js';
 import { refuseForLoss, tokenLossShares, tokenReservationOwner } from '../../core/policy/token-loss.js';
 import type { AccountShare, ReserveRefusal, ReserveRequest } from '../../core/policy/usage-store.js';
 import { refuse, type Refusal } from '../../core/policy/verdict.js';
@@ -10,7 +10,8 @@ import type { TokenCase } from './case.js';
 
 /**
  * What an operation may cost the platform until its tokens arrive, if it is signed now: deposits, and nothing of a spending
- * limit, since the user pays. Its limits are the losses that former operations have caused. `payer` is the balance in the contract that is charged, where there is one.
+ * limit, since the user pays. Its limits are the losses that former operations have caused. `payer` is the balance in the
+ * contract that is charged, where there is one.
  */
 export function tokenReservationOf(
   facts: TokenCase,
@@ -36,7 +37,7 @@ export function tokenReservationOf(
     contract,
     mode: 'ERC20',
     fundingAddress: payer,
-    limits: tokenLossShares(contract, op.sender),
+    limits: tokenLossShares(contract, op.sender, mode.lossBudget),
     accounts,
     validUntil: plusSeconds(toSeconds(now), facts.expirySeconds),
     depositMaxAgeMs,
@@ -50,19 +51,13 @@ export function describeTokenRefusal(request: ReserveRequest, refusal: ReserveRe
       const detail = describeDeposit(request, refusal);
       return refuse(refusal.balance === 0 ? 'NOT_FUNDED' : 'DEPOSIT_TOO_LOW', detail);
     }
-    case 'limit':
-      return refuseForLoss(
-        request.limits[refusal.index] ?? { subject: '' },
-        request.contract,
-        refusal.resetsAt,
-      );
+    case 'limit': {
+      const share = request.limits[refusal.index];
+      if (share === undefined) throw new RangeError(`a reservation has no limit ${refusal.index}`);
+      return refuseForLoss(share, request.contract, refusal.resetsAt);
+    }
     case 'usage-lost':
-      // Who did not pay is not known any more; until the windows turn nobody is trusted.
-      throw new DomainError(
-        'PAYMASTER_NOT_READY',
-        `What token payments have lost was lost with the usage store: wait until ${new Date(refusal.resetsAt).toISOString()}.`,
-        { reason: 'USAGE_LOST' },
-      );
+      throw new Error('counters of losses start over when their store is lost, and never refuse for it');
     default:
       return unreachable(refusal);
   }

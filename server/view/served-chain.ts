@@ -11,10 +11,12 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import { userOpHasher } from '../../core/paymaster/user-op-hash.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/price-guard/compile.js';
+import { parseLossBudget } from '../../core/policy/token-loss.js';
 import type { AccountId } from '../../core/policy/usage-store.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import type { GasCaps } from '../../core/resources/paymaster.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
+import type { Gwei } from '../../core/units/wei.js';
 import type { EntryPointVersion } from '../../core/userop/user-operation.js';
 import type { FundingCensus } from './funding-census.js';
 
@@ -71,6 +73,8 @@ export type ServedTokenMode = {
   readonly contractKey: AddressKey;
   readonly options: TokenOptions;
   readonly gas: PaymasterGas;
+  /** What operations that pay no token may cost in a day before this mode stops. */
+  readonly lossBudget: Gwei;
 };
 
 /** A wallet that pays for paymasters without one of their own. */
@@ -137,7 +141,7 @@ function compileProfile(chainId: number, profile: ProfileConfig, signers: Signer
 
 function compileTokenMode(
   { token: codec }: Layout,
-  { token: contract, options: { treasury } }: ProfileConfig,
+  { token: contract, options: { treasury }, tokenLossBudget }: ProfileConfig,
 ): ServedTokenMode | undefined {
   if (codec === undefined || contract === undefined) return undefined;
   const options = treasury === undefined ? {} : { treasury };
@@ -147,6 +151,7 @@ function compileTokenMode(
     contractKey: toAddressKey(contract),
     options,
     gas: codec.gas(options),
+    lossBudget: parseLossBudget(tokenLossBudget),
   });
 }
 

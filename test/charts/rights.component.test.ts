@@ -83,6 +83,7 @@ const accounts: readonly Account[] = [
       ),
       ['bind', 'clusterroles.rbac.authorization.k8s.io', '', 'gas-system-gas-paymaster-tenant'],
       ['get', 'secrets', tenant, 'connection'],
+      ['get', 'configmaps', system, 'paymaster-token-losses'],
     ],
     mayNot: [
       // What users write stays theirs.
@@ -99,6 +100,9 @@ const accounts: readonly Account[] = [
       ['delete', 'rolebindings.rbac.authorization.k8s.io', tenant, 'somebody-elses'],
       ['list', 'pods', system],
       ['get', 'configmaps', system],
+      ['get', 'configmaps', system, 'paymaster-usage-epochs'],
+      ...product([...changes, 'list', 'watch'], ['configmaps'], system),
+      ['update', 'configmaps', system, 'paymaster-token-losses'],
       ['list', 'namespaces'],
     ],
   },
@@ -131,8 +135,15 @@ const accounts: readonly Account[] = [
   {
     name: 'the rpc role',
     user: rpc,
-    may: product(['get', 'list', 'watch'], compiled, system),
+    may: [
+      ...product(['get', 'list', 'watch'], compiled, system),
+      ...['paymaster-usage-epochs', 'paymaster-token-losses'].flatMap((name) =>
+        ['get', 'update'].map((verb): Question => [verb, 'configmaps', system, name]),
+      ),
+    ],
     mayNot: [
+      ['update', 'configmaps', system, 'another'],
+      ['delete', 'configmaps', system, 'paymaster-token-losses'],
       ...product(changes, compiled, system),
       ...product(['get', 'list', 'watch'], compiled, tenant),
       ...product(['get', 'list', 'watch', ...changes], users, tenant),

@@ -2,12 +2,14 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { kindNames, kinds } from '../../core/resources/kinds.js';
 import { group, version } from '../../core/resources/meta.js';
 import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
+import { createKubeTokenLossReports } from '../../core/adapters/kube/token-loss-reports.js';
 import { createKubeResourceStore } from '../../core/adapters/store/kubernetes/resources.js';
 import type { KubeTransport } from '../../core/adapters/kube/transport.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';
 import { configStoreConformance } from '../conformance/config-store.js';
+import { tokenLossReportsConformance } from '../conformance/token-loss-reports.js';
 import { resourceStoreConformance } from '../conformance/resource-store.js';
 import { installCrds } from './support/crds.js';
 import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
@@ -74,4 +76,18 @@ configStoreConformance('the Kubernetes API', async () => {
     },
     stop: () => current.stop(),
   };
+});
+
+tokenLossReportsConformance('the Kubernetes API', async () => {
+  plane.kubectl([
+    'delete',
+    'configmap',
+    'paymaster-token-losses',
+    '-n',
+    'paymaster-system',
+    '--ignore-not-found',
+  ]);
+  const open = () =>
+    createKubeTokenLossReports({ transport, namespace: 'paymaster-system', log: silentLogger });
+  return { reports: open(), reopen: open };
 });

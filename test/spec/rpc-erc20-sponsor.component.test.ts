@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { layouts } from '../../core/paymaster/layouts.js';
-import { dailyLossBudget } from '../../core/policy/token-loss.js';
+import { parseLossBudget } from '../../core/policy/token-loss.js';
 import { refuse } from '../../core/policy/verdict.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
@@ -334,7 +334,7 @@ describe('Operations that were mined and paid no token', () => {
       const thieves = [addressOf(0xbad1), addressOf(0xbad2)];
       for (const sender of thieves) {
         expect((await payAt(fresh, anOperation({ sender, nonce: 1 }))).body.result).toBeDefined();
-        await mine(fresh, 1n, sender, dailyLossBudget / 2 + 1);
+        await mine(fresh, 1n, sender, parseLossBudget() / 2 + 1);
       }
       const { status, body } = await payAt(fresh, anOperation({ nonce: 3 }));
       expect(status).toBe(400);

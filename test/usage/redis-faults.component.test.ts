@@ -336,6 +336,14 @@ test('after its data are wiped nothing is promised until every promise has expir
       ),
     );
   expect(await store.reserve(request(3n))).toEqual({ outcome: 'usage-lost', ...short });
+  // A limit that may start over counts from zero.
+  const lenient = aRequest({
+    key: { nonce: 30n },
+    limits: [aLimit({ policyId: 'short', threshold: 1, startsOverWhenLost: true })],
+    validUntil: seconds(7000),
+  });
+  expect(await store.peek(lenient)).toMatchObject({ result: reserved, limits: [{ used: 0 }] });
+  expect(await store.reserve(lenient)).toEqual(reserved);
   clock.advance(hourMs);
   expect(await store.reserve(request(3n))).toEqual({
     outcome: 'usage-lost',

@@ -247,6 +247,9 @@ describe('what is kept', () => {
       index: 0,
       resetsAt: startMs + hourMs,
     });
+    const { limits } = perSender(1);
+    const lenient = limits.map((limit) => ({ ...limit, startsOverWhenLost: true as const }));
+    expect(await store.reserve({ ...perSender(1), limits: lenient })).toEqual(reserved);
     clock.advance(3 * hourMs);
     expect(await store.reserve(perSender(1))).toEqual(reserved);
   });

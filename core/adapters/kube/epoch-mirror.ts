@@ -1,15 +1,9 @@
 import { isDomainError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { isSameEpoch, type EpochMirror, type UsageEpoch } from '../../policy/usage-epoch.js';
-import { toDomainError } from '../store/kubernetes/errors.js';
 import { parseEpoch } from '../store/redis/file-epoch-mirror.js';
-import { isStatus } from './api-error.js';
+import { createNamedConfigMap, type ConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
-
-type ConfigMap = {
-  readonly metadata: { readonly resourceVersion: string };
-  readonly data?: Readonly<Record<string, string>>;
-};
 
 export const epochConfigMap = 'paymaster-usage-epochs';
 
@@ -21,44 +15,15 @@ export function createKubeEpochMirror(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
   readonly namespace: string;
 }): EpochMirror {
-  const collection = `/api/v1/namespaces/${encodeURIComponent(deps.namespace)}/configmaps`;
-  const path = `${collection}/${epochConfigMap}`;
-
-  async function read(): Promise<ConfigMap | undefined> {
-    try {
-      return (await deps.transport.request({ method: 'GET', path })) as ConfigMap;
-    } catch (error) {
-      if (isStatus(error, 404)) return undefined;
-      throw toDomainError(error, `ConfigMap ${epochConfigMap}`);
-    }
-  }
-
-  async function write(
-    present: ConfigMap | undefined,
-    data: Readonly<Record<string, string>>,
-  ): Promise<boolean> {
-    const version = present === undefined ? {} : { resourceVersion: present.metadata.resourceVersion };
-    const metadata = { name: epochConfigMap, namespace: deps.namespace, ...version };
-    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
-    try {
-      await deps.transport.request(
-        present === undefined ? { method: 'POST', path: collection, body } : { method: 'PUT', path, body },
-      );
-      return true;
-    } catch (error) {
-      if (isStatus(error, 404, 409)) return false;
-      throw toDomainError(error, `ConfigMap ${epochConfigMap}`);
-    }
-  }
-
+  const map = createNamedConfigMap({ ...deps, name: epochConfigMap });
   return {
     async get(chainId) {
-      return epochIn(await read(), chainId);
+      return epochIn(await map.read(), chainId);
     },
     async put(chainId, next, expected) {
-      const present = await read();
+      const present = await map.read();
       if (!isSameEpoch(epochIn(present, chainId), expected)) return false;
-      return write(present, { ...present?.data, [String(chainId)]: JSON.stringify(next) });
+      return map.write(present, { ...present?.data, [String(chainId)]: JSON.stringify(next) });
     },
   };
 }

@@ -80,6 +80,11 @@ describe('a profile is left out, and the others served,', () => {
       },
       message: 'options.treasury must be given with addresses.token',
     },
+    {
+      name: 'when it has a budget for losses of a mode that it does not have',
+      profile: { tokenLossBudget: '1' },
+      message: 'tokenLossBudget must be absent',
+    },
     { name: 'when its version is given twice', profile: { version: '1.1.0' }, message: 'given twice' },
   ])('$name', ({ profile, message }) => {
     const profiles: ProfileSpec[] = [aProfile, { ...bad, ...profile }];

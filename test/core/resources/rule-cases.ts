@@ -180,6 +180,12 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: profile({ layout: 'vendor-2.x', options: { treasury: wallet } }) },
   },
   {
+    field: 'spec.profiles[0].tokenLossBudget',
+    message: 'left out without addresses.token: there is no mode ERC20 that it could stop',
+    passes: { now: profile({ addresses: { sponsorship: wallet, token: other }, tokenLossBudget: '0.5' }) },
+    fails: { now: profile({ tokenLossBudget: '0.5' }) },
+  },
+  {
     field: 'spec.profiles[0].addresses',
     message: 'without token: the layout verifying-0.7 has no token mode',
     passes: { now: profile({ layout: 'verifying-0.7', addresses: { sponsorship: wallet } }) },

@@ -61,7 +61,7 @@ export function reserveCall(request: ReserveRequest, context: CallContext, isRea
     // Everything before the start of the cycle belongs to window 0.
     if (window > 0 && begin > from) from = begin;
     if (resetsAt < until) until = resetsAt;
-    if (lost === 0 && begin < context.since) lost = i + 1;
+    if (lost === 0 && begin < context.since && limit.startsOverWhenLost !== true) lost = i + 1;
     counters.push(name);
     windows.push({ window, resetsAt });
     keys.push(`${chain.prefix}${kinds.counter}${name}`);

@@ -234,7 +234,8 @@ export class UsageState {
       const window = windowAt(limit, now);
       const resetsAt = windowEnd(limit, window);
       // Only a clock that was set back leads here. What was used is unknown, and unknown is not zero.
-      if (resetsAt <= this.forgottenUntil) return { outcome: 'usage-lost', index, resetsAt };
+      if (resetsAt <= this.forgottenUntil && limit.startsOverWhenLost !== true)
+        return { outcome: 'usage-lost', index, resetsAt };
       const open = this.#findWindow(paymaster, index, limit, window);
       const counter = open === undefined ? undefined : findCounter(open, limit.subject);
       this.#windows[index] = open;

@@ -1,0 +1,61 @@
+import type { EpochMs } from '../units/time.js';
+
+/** Versions of a chain whose token mode has stopped because too many operations paid nothing, and until when. */
+export type TokenLossReport = {
+  readonly stopped: readonly { readonly version: string; readonly until: EpochMs }[];
+};
+
+/**
+ * Port: what the follower of a chain found about its losses, for the operator, which shows it as the condition `TokenLoss`
+ * and reads no usage store. Nothing is decided by it: what is signed, the usage store's counters decide.
+ */
+export type TokenLossReports = {
+  /** The newest report of each chain; a chain without one was never looked at. Throws UNAVAILABLE. */
+  all(): Promise<ReadonlyMap<number, TokenLossReport>>;
+  /** Replaces the report of a chain; writes nothing when it stands there already. Throws UNAVAILABLE. */
+  put(chainId: number, report: TokenLossReport): Promise<void>;
+};
+
+/** For a follower and an operator in one process. The follower reports anew after each start. */
+export function createMemoryTokenLossReports(): TokenLossReports {
+  const reports = new Map<number, TokenLossReport>();
+  return {
+    all: async () => new Map(reports),
+    put: async (chainId, report) => void reports.set(chainId, report),
+  };
+}
+
+/** As text, in an order of its own, so that equal reports are equal text. */
+export function formatTokenLossReport({ stopped }: TokenLossReport): string {
+  const sorted = stopped.toSorted((a, b) => (a.version < b.version ? -1 : 1));
+  return JSON.stringify({ stopped: sorted.map(({ version, until }) => ({ version, until })) });
+}
+
+/** Undefined for what is no report: another program may have written it. */
+export function parseTokenLossReport(text: string): TokenLossReport | undefined {
+  const stopped = member(parseJson(text), 'stopped');
+  if (!Array.isArray(stopped)) return undefined;
+  const entries: { version: string; until: EpochMs }[] = [];
+  for (const entry of stopped) {
+    const version = member(entry, 'version');
+    const until = member(entry, 'until');
+    if (typeof version !== 'string' || typeof until !== 'number' || !Number.isSafeInteger(until))
+      return undefined;
+    entries.push({ version, until: until as EpochMs });
+  }
+  return { stopped: entries };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}

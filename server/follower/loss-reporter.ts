@@ -1,0 +1,134 @@
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import { contractLossShare } from '../../core/policy/token-loss.js';
+import {
+  formatTokenLossReport,
+  type TokenLossReport,
+  type TokenLossReports,
+} from '../../core/policy/token-loss-reports.js';
+import type { UsageStore } from '../../core/policy/usage-store.js';
+import { toAddressKey, zeroAddress } from '../../core/units/address.js';
+import { toSeconds, type Clock, type EpochMs } from '../../core/units/time.js';
+import type { ServedChain } from '../view/served-chain.js';
+
+export type LossReporterDeps = {
+  readonly usage: Pick<UsageStore, 'peek'>;
+  readonly reports: TokenLossReports;
+  readonly chain: (chainId: number) => ServedChain | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+export type LossReporter = {
+  /** Told after each round of a chain that this replica follows. Looks now and then, and at once after a loss; never throws. */
+  followed(chainId: number, round: { readonly unpaid: number }): void;
+  /** Resolves when no report is under way; nothing is reported afterwards. May be called twice. */
+  stop(): Promise<void>;
+};
+
+/** A budget that was raised, and a day that ended, are seen after this time. */
+const lookEveryMs = 5_000;
+/** What stands is read and compared after this time, also when nothing changed: somebody may have deleted it. */
+const repeatMs = 10 * 60_000;
+
+type Told = {
+  lookedAt: EpochMs;
+  flight: Promise<void> | undefined;
+  report: string | undefined;
+  toldAt: EpochMs;
+  hasFailed: boolean;
+};
+
+/**
+ * Tells the operator which token modes have stopped, by the same counters that refuse requests. Apart from the rounds of
+ * the follower: a control plane that is away must not keep it from settling.
+ */
+export function createLossReporter({ usage, reports, chain, clock, log }: LossReporterDeps): LossReporter {
+  const chains = new Map<number, Told>();
+  let isStopped = false;
+
+  function toldOf(chainId: number): Told {
+    const present = chains.get(chainId);
+    if (present !== undefined) return present;
+    const never = Number.NEGATIVE_INFINITY as EpochMs;
+    const told: Told = {
+      lookedAt: never,
+      flight: undefined,
+      report: undefined,
+      toldAt: never,
+      hasFailed: false,
+    };
+    chains.set(chainId, told);
+    return told;
+  }
+
+  async function look(chainId: number, told: Told): Promise<void> {
+    const served = chain(chainId);
+    if (served === undefined) return;
+    try {
+      const report = await readLosses(usage, served, clock.now());
+      if (report === undefined) return;
+      const text = formatTokenLossReport(report);
+      const now = clock.now();
+      if (text === told.report && now - told.toldAt < repeatMs) return;
+      await reports.put(chainId, report);
+      if (text !== told.report && report.stopped.length > 0)
+        log.error('token payments have stopped: operations that paid no token cost more than the budget', {
+          chainId,
+          versions: report.stopped.map(({ version }) => version),
+        });
+      Object.assign(told, { report: text, toldAt: now, hasFailed: false });
+    } catch (error) {
+      // Said once; it is tried again after the next rounds.
+      if (!told.hasFailed) log.warn('losses of token payments could not be reported', { chainId, error });
+      told.hasFailed = true;
+    }
+  }
+
+  return {
+    followed(chainId, { unpaid }) {
+      const told = toldOf(chainId);
+      const now = clock.now();
+      if (isStopped || told.flight !== undefined) return;
+      if (unpaid === 0 && now - told.lookedAt < lookEveryMs) return;
+      told.lookedAt = now;
+      told.flight = look(chainId, told).finally(() => (told.flight = undefined));
+    },
+    async stop() {
+      isStopped = true;
+      await Promise.all([...chains.values()].map(({ flight }) => flight));
+    },
+  };
+}
+
+/** What has stopped now; undefined where the chain has no token mode. Throws UNAVAILABLE. */
+async function readLosses(
+  usage: Pick<UsageStore, 'peek'>,
+  { chainId, profiles }: ServedChain,
+  now: EpochMs,
+): Promise<TokenLossReport | undefined> {
+  const modes = [...profiles.values()].flatMap(({ version, token }) =>
+    token === undefined ? [] : [{ version, ...token }],
+  );
+  if (modes.length === 0) return undefined;
+  // Versions that share a contract share its counter, and may have budgets of their own.
+  const contracts = [...new Map(modes.map((mode) => [mode.contractKey, mode])).values()];
+  const nobody = toAddressKey(zeroAddress);
+  const { limits } = await usage.peek({
+    key: { chainId, paymasterId: 'token-losses', entryPoint: nobody, sender: nobody, nonce: 0n },
+    configGeneration: 0,
+    contract: nobody,
+    mode: 'ERC20',
+    fundingAddress: undefined,
+    limits: contracts.map(({ contractKey, lossBudget }) => contractLossShare(contractKey, lossBudget)),
+    accounts: [],
+    validUntil: toSeconds(now),
+    depositMaxAgeMs: 0,
+  });
+  const stopped = modes.flatMap(({ version, contractKey, lossBudget }) => {
+    const counter = limits[contracts.findIndex((each) => each.contractKey === contractKey)];
+    if (counter === undefined) throw new DomainError('INTERNAL', 'a peek shows fewer limits than were asked');
+    return counter.used > lossBudget ? [{ version, until: counter.resetsAt }] : [];
+  });
+  return { stopped };
+}

@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { findCondition } from '../../core/resources/conditions.js';
+import { DomainError } from '../../core/errors.js';
+import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { aChain, aProfile } from '../build/resources.js';
+import { conditionOf, startWorld, type World } from './world.js';
+
+const token = '0x00000000000000000000000000000000000000a7';
+const profile = {
+  ...aProfile,
+  addresses: { ...aProfile.addresses, token },
+  tokenLossBudget: '0.25',
+};
+const sponsorOnly = { ...aProfile, version: 'sponsor-only' };
+
+let world: World;
+afterEach(() => world.close());
+
+async function start(
+  reports = createMemoryTokenLossReports(),
+): Promise<ReturnType<typeof createMemoryTokenLossReports>> {
+  world = await startWorld({ isEmpty: true, deps: { tokenLosses: reports } });
+  await world.apply(aChain({ profiles: [profile, sponsorOnly] }));
+  return reports;
+}
+
+const state = async (): Promise<string> => conditionOf(await world.get('Chain', 'dev'), 'TokenLoss');
+const becomes = (want: string) => world.until(`TokenLoss is ${want}`, async () => (await state()) === want);
+const inHours = (hours: number): EpochMs => (world.time.clock.now() + hours * 3_600_000) as EpochMs;
+const stoppedUntil = (until: EpochMs) => ({ stopped: [{ version: profile.version, until }] });
+
+describe('the condition TokenLoss of a Chain', () => {
+  test('is Unknown until a server reports, False while nothing is lost, True while token mode has stopped', async () => {
+    const reports = await start();
+    await becomes('Unknown/Unknown');
+    await reports.put(31337, { stopped: [] });
+    await becomes('False/WithinBudget');
+    await reports.put(31337, stoppedUntil(inHours(5)));
+    await becomes('True/BudgetExceeded');
+    const condition = findCondition((await world.get('Chain', 'dev')).status?.conditions, 'TokenLoss');
+    // The contract, its budget and what to do; nothing that moves by itself.
+    expect(condition?.message).toMatch(
+      /^Token payments are refused until the day \(UTC\) ends for 1\.1\.0 \(contract 0x[0-9a-fA-F]{40}, budget 0\.25\): .* raise tokenLossBudget/,
+    );
+    await reports.put(31337, { stopped: [] });
+    await becomes('False/WithinBudget');
+  });
+
+  test('ends with the day, also when no server reports that any more', async () => {
+    const reports = await start();
+    await reports.put(31337, stoppedUntil(inHours(5)));
+    await becomes('True/BudgetExceeded');
+    world.time.advance(5 * 3_600_000 - 300_000);
+    await world.settle();
+    expect(await state()).toBe('True/BudgetExceeded');
+    await becomes('False/WithinBudget');
+  });
+
+  test('leaves Ready as it is: sponsorships go on', async () => {
+    const reports = await start();
+    await reports.put(31337, { stopped: [] });
+    await becomes('False/WithinBudget');
+    const before = conditionOf(await world.get('Chain', 'dev'), 'Ready');
+    await reports.put(31337, stoppedUntil(inHours(5)));
+    await becomes('True/BudgetExceeded');
+    expect(conditionOf(await world.get('Chain', 'dev'), 'Ready')).toBe(before);
+  });
+
+  test('stands while reports cannot be read, and over a restart', async () => {
+    const memory = createMemoryTokenLossReports();
+    let isAway = false;
+    const reports = await start({
+      ...memory,
+      all: () => (isAway ? Promise.reject(new DomainError('UNAVAILABLE', 'away')) : memory.all()),
+    });
+    await reports.put(31337, stoppedUntil(inHours(48)));
+    await becomes('True/BudgetExceeded');
+    isAway = true;
+    await world.settle();
+    expect(await state()).toBe('True/BudgetExceeded');
+    await world.restart();
+    await world.settle();
+    expect(await state()).toBe('True/BudgetExceeded');
+    isAway = false;
+    await reports.put(31337, { stopped: [] });
+    await becomes('False/WithinBudget');
+  });
+
+  test('is not shown where no version takes tokens, and a version that is not offered is not named', async () => {
+    const reports = await start();
+    await reports.put(31337, { stopped: [{ version: 'gone', until: inHours(5) }] });
+    await becomes('False/WithinBudget');
+    await world.apply(aChain({ profiles: [sponsorOnly] }));
+    await becomes('absent');
+  });
+});
