@@ -12,6 +12,7 @@ import { createWorkQueue } from './runtime/work-queue.js';
 
 /** The controllers of the operator, one per root kind, each with a queue of its own. */
 export type Roots = {
+  /** Keys that come in large numbers are worked on behind those that come in few: a person waits for the latter. */
   add(keys: Keys): void;
   /** Begins with the keys of everything present. */
   start(keys: Keys): void;
@@ -25,7 +26,9 @@ type Name = (typeof names)[number];
 
 /** As labels of metrics: the kind that is reconciled, as with controller-runtime. */
 const controllerNames = { paymasters: 'paymaster', chains: 'chain', organisations: 'organisation' } as const;
-const workers = { paymasters: 4, chains: 2, organisations: 1 } as const;
+const workers = { paymasters: 8, chains: 2, organisations: 1 } as const;
+/** A change of one object concerns this many roots at most, unless it is one that many depend on, such as a chain. */
+const few = 16;
 
 export function createRoots(deps: {
   readonly reconcilers: Readonly<Record<Name, Reconcile>>;
@@ -66,7 +69,11 @@ export function createRoots(deps: {
   });
 
   function add(keys: Keys): void {
-    for (const { name, queue } of roots) for (const key of keys[name]) queue.add(key);
+    for (const { name, queue } of roots)
+      for (const key of keys[name]) {
+        if (keys[name].length > few) queue.addBehind(key);
+        else queue.add(key);
+      }
   }
 
   return {

@@ -16,8 +16,11 @@ export type ConfigStore = {
   /**
    * `configGeneration` of the argument is replaced: kept when the content did not change, else higher than every one
    * that this paymaster had, also before a delete.
+   *
+   * `read`: what `getPaymaster` answered a moment ago, which saves a remote store asking again. It may be out of date:
+   * a store finds that out by writing.
    */
-  putPaymaster(config: PaymasterConfig): Promise<PutResult>;
+  putPaymaster(config: PaymasterConfig, read?: ReadConfig): Promise<PutResult>;
   deletePaymaster(paymasterId: string): Promise<void>;
   getChain(chainId: number): Promise<StoredConfig<ChainConfig> | undefined>;
   listChains(): Promise<readonly StoredConfig<ChainConfig>[]>;
@@ -29,6 +32,8 @@ export type ConfigStore = {
 };
 
 export type StoredConfig<C> = { readonly config: C; readonly hash: string };
+
+export type ReadConfig = { readonly stored: StoredConfig<PaymasterConfig> | undefined };
 
 export type PutResult = {
   readonly changed: boolean;

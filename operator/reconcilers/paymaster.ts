@@ -1,7 +1,7 @@
 import { compilePaymaster, holdsItsName } from '../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import type { ReadAbi } from '../../core/config/compile-contracts.js';
-import type { ConfigStore } from '../../core/config/config-store.js';
+import type { ConfigStore, ReadConfig } from '../../core/config/config-store.js';
 import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/funding.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
@@ -57,8 +57,9 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
       await removePaymaster(deps, key);
       return done;
     }
-    const compiled = compilePaymaster(await gather(deps, key, paymaster));
-    const stored = await store(deps, compiled);
+    const { sources, read } = await gather(deps, key, paymaster);
+    const compiled = compilePaymaster(sources);
+    const stored = await store(deps, compiled, read);
     askChain(deps, key, stored);
     await writeStatuses(deps, paymaster, stored);
     return done;
@@ -76,7 +77,7 @@ async function gather(
   deps: PaymasterReconcilerDeps,
   key: string,
   paymaster: Paymaster,
-): Promise<PaymasterSources> {
+): Promise<{ readonly sources: PaymasterSources; readonly read: ReadConfig }> {
   const { cache, configs, clock } = deps;
   const namespace = paymaster.metadata.namespace ?? '';
   const organisation = organisationOf(cache, namespace);
@@ -91,8 +92,8 @@ async function gather(
       if (holdsItsName(served?.config)) programmed.add(nameOf(rival));
       else programmed.delete(nameOf(rival));
     }
-  const previous = await configs.getPaymaster(paymasterIdOf(namespace, nameOf(paymaster)));
-  return {
+  const stored = await configs.getPaymaster(paymasterIdOf(namespace, nameOf(paymaster)));
+  const sources = {
     paymaster,
     contracts: cache.contractsOf(key),
     policies: cache.policiesOf(key),
@@ -102,20 +103,22 @@ async function gather(
     chain: deps.offeredChains.get(paymaster.spec.chainId),
     offeredChains: deps.offeredChains.ids(),
     masterKeys: deps.masterKeys,
-    previous: previous?.config,
+    previous: stored?.config,
     readAbi: deps.readAbi,
     webhookRules: deps.webhookRules,
     now: clock.now(),
   };
+  return { sources, read: { stored } };
 }
 
 /** Puts the config, and says so in `programmed` when the store refuses it; an outage is thrown and tried again. */
 async function store(
   { configs }: PaymasterReconcilerDeps,
   compiled: CompiledPaymaster,
+  read: ReadConfig,
 ): Promise<CompiledPaymaster> {
   try {
-    await configs.putPaymaster(compiled.config);
+    await configs.putPaymaster(compiled.config, read);
     return compiled;
   } catch (error) {
     if (!isDomainError(error, 'INVALID_INPUT')) throw error;

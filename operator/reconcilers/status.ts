@@ -50,12 +50,19 @@ export function createStatusWriter(deps: {
   };
 }
 
+/** Writes of one reconcile under way at once: enough to hide the way to the API server, few beside its connections. */
+const atOnce = 4;
+
 /**
- * Runs all actions, one after the other, and then throws the first error: one object whose status cannot be written
- * must not keep the others from theirs.
+ * Runs all actions, a few at once, and then throws the first error: one object whose status cannot be written must not
+ * keep the others from theirs.
  */
 export async function runAll(actions: readonly (() => Promise<void>)[]): Promise<void> {
   const errors: unknown[] = [];
-  for (const action of actions) await action().catch((error: unknown) => errors.push(error));
+  const waiting = actions.values();
+  async function work(): Promise<void> {
+    for (const action of waiting) await action().catch((error: unknown) => errors.push(error));
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, actions.length) }, work));
   if (errors.length > 0) throw errors[0];
 }

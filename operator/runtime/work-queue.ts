@@ -6,7 +6,10 @@ import type { QueueMetrics } from './work-queue-metrics.js';
 /**
  * Keys that need work; a port of client-go's work queue.
  *
- * - Fair: keys are handed out in the order in which they became ready.
+ * - Fair: keys are handed out in the order in which they became ready, each of two lanes by itself.
+ * - Two lanes, as in controller-runtime: what a person waits for goes before keys that are only looked at again, such as
+ *   all of them when a leader begins. Of keys that are handed out one in eight is of the lane behind, so that it always
+ *   moves. A key that is in both is in the one in front.
  * - Stingy: a key added many times before it is worked on is worked on once.
  * - Never twice at once: a key added while it is worked on is handed out again after `done`, not before.
  * - Delays keep the earliest time asked for a key.
@@ -14,6 +17,8 @@ import type { QueueMetrics } from './work-queue-metrics.js';
  */
 export type WorkQueue = {
   add(key: string): void;
+  /** Adds the key to the lane behind. */
+  addBehind(key: string): void;
   /** Adds the key in `ms` milliseconds. */
   addAfter(key: string, ms: number): void;
   /** Adds the key after a wait that grows with its failures. */
@@ -32,6 +37,9 @@ export type WorkQueue = {
   stop(): Promise<void>;
 };
 
+type Lane = 'front' | 'behind';
+const behindEvery = 8;
+
 export type WorkQueueDeps = {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -40,23 +48,38 @@ export type WorkQueueDeps = {
 };
 
 export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDeps): WorkQueue {
-  // `dirty` holds keys that need work, `active` keys being worked on. A key may be in both: it changed meanwhile, and
-  // done() makes it ready again. A key is in `ready` exactly when it is dirty and not active.
-  const dirty = new Set<string>();
+  // `dirty` holds keys that need work, with their lane; `active` keys being worked on. A key may be in both: it changed
+  // meanwhile, and done() makes it ready again. A key is in its lane of `ready` exactly when it is dirty and not active.
+  const dirty = new Map<string, Lane>();
   const active = new Map<string, number>();
-  const ready = new Set<string>();
+  const ready = { front: new Set<string>(), behind: new Set<string>() };
   const waiting = new Map<string, { readonly at: number; readonly cancel: () => void }>();
   const takers: ((key: string | undefined) => void)[] = [];
   let isStopped = false;
+  let handedOut = 0;
   const drained = Promise.withResolvers<void>();
 
   function add(key: string): void {
+    if (dirty.get(key) === 'behind') promote(key);
+    else addTo('front', key);
+  }
+
+  function promote(key: string): void {
+    dirty.set(key, 'front');
+    if (ready.behind.delete(key)) ready.front.add(key);
+  }
+
+  function addTo(lane: Lane, key: string): void {
     if (isStopped || dirty.has(key)) return;
-    dirty.add(key);
+    dirty.set(key, lane);
     metrics.added(key);
     if (active.has(key)) return;
-    ready.add(key);
+    ready[lane].add(key);
     hand();
+  }
+
+  function size(): number {
+    return ready.front.size + ready.behind.size;
   }
 
   function addAfter(key: string, ms: number): void {
@@ -75,7 +98,7 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
 
   /** Gives ready keys to waiting workers. */
   function hand(): void {
-    while (takers.length > 0 && ready.size > 0) takers.shift()?.(take());
+    while (takers.length > 0 && size() > 0) takers.shift()?.(take());
   }
 
   function endWhenDrained(): void {
@@ -83,9 +106,13 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
   }
 
   function take(): string | undefined {
-    const [key] = ready;
+    const isTurnOfBehind = handedOut % behindEvery === behindEvery - 1;
+    const [first, second] = isTurnOfBehind ? [ready.behind, ready.front] : [ready.front, ready.behind];
+    const [key] = first.size > 0 ? first : second;
     if (key === undefined) return undefined;
-    ready.delete(key);
+    handedOut += 1;
+    first.delete(key);
+    second.delete(key);
     dirty.delete(key);
     active.set(key, clock.now());
     metrics.taken(key);
@@ -94,6 +121,7 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
 
   return {
     add,
+    addBehind: (key) => addTo('behind', key),
     addAfter,
     addRateLimited(key) {
       metrics.retried();
@@ -102,7 +130,7 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
     forget: (key) => limiter.forget(key),
     retries: (key) => limiter.retries(key),
     next() {
-      if (ready.size > 0 && takers.length === 0) return Promise.resolve(take());
+      if (size() > 0 && takers.length === 0) return Promise.resolve(take());
       if (isStopped) return Promise.resolve(undefined);
       return new Promise((resolve) => takers.push(resolve));
     },
@@ -111,11 +139,12 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
       if (startedAt === undefined) return;
       active.delete(key);
       metrics.finished((clock.now() - startedAt) / 1000);
-      if (dirty.has(key)) ready.add(key);
+      const lane = dirty.get(key);
+      if (lane !== undefined) ready[lane].add(key);
       hand();
       endWhenDrained();
     },
-    size: () => ready.size,
+    size,
     isIdle: () => dirty.size === 0 && active.size === 0,
     stop() {
       if (!isStopped) {
@@ -123,7 +152,8 @@ export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDe
         for (const { cancel } of waiting.values()) cancel();
         waiting.clear();
         dirty.clear();
-        ready.clear();
+        ready.front.clear();
+        ready.behind.clear();
         for (const taker of takers.splice(0)) taker(undefined);
         endWhenDrained();
       }

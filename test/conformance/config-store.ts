@@ -63,6 +63,25 @@ export function configStoreConformance(
         expect((await store.getPaymaster(idOf(1)))?.config.suspended).toBe(true);
       });
 
+      test('with what was read before it replaces that, and what came meanwhile too', async () => {
+        const absent = { stored: await store.getPaymaster(idOf(1)) };
+        const first = await store.putPaymaster(config(1), absent);
+        const read = { stored: await store.getPaymaster(idOf(1)) };
+        expect(await store.putPaymaster(config(1), read)).toEqual({ ...first, changed: false });
+        const second = await store.putPaymaster(config(1, { suspended: true }), read);
+        expect(second.configGeneration).toBeGreaterThan(first.configGeneration);
+        for (const outdated of [absent, read]) {
+          const named = config(1, { name: `after ${outdated.stored?.hash ?? 'nothing'}` });
+          const result = await store.putPaymaster(named, outdated);
+          expect(result.changed).toBe(true);
+          expect(result.configGeneration).toBeGreaterThan(second.configGeneration);
+          expect((await store.getPaymaster(idOf(1)))?.config.name).toBe(named.name);
+        }
+        await store.deletePaymaster(idOf(1));
+        await store.putPaymaster(config(1), read);
+        expect((await store.getPaymaster(idOf(1)))?.config.name).toBe(config(1).name);
+      });
+
       test('after a delete goes on counting, since usage stores refuse a generation they have seen', async () => {
         await store.putPaymaster(config(1));
         const last = await store.putPaymaster(config(1, { suspended: true }));

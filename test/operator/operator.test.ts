@@ -749,7 +749,7 @@ test('metrics carry the names of controller-runtime and client-go, and start at 
   const { body } = await metrics.render();
   expect(body).toMatch(/controller_runtime_reconcile_total\{controller="paymaster",result="success"\} [1-9]/);
   expect(body).toContain('controller_runtime_active_workers{controller="paymaster"} 0');
-  expect(body).toContain('controller_runtime_max_concurrent_reconciles{controller="paymaster"} 4');
+  expect(body).toContain('controller_runtime_max_concurrent_reconciles{controller="paymaster"} 8');
   expect(body).toContain('workqueue_depth{name="paymaster"} 0');
   expect(body).toMatch(/workqueue_adds_total\{name="paymaster"\} [1-9]/);
 });

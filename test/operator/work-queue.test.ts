@@ -37,6 +37,52 @@ describe('a work queue', () => {
     expect(await workOff(queue)).toEqual(['b', 'a', 'c']);
   });
 
+  test('hands out keys that somebody waits for before those of the lane behind', async () => {
+    const { queue } = aQueue();
+    for (const key of ['x', 'y', 'z']) queue.addBehind(key);
+    for (const key of ['a', 'b']) queue.add(key);
+    expect(await workOff(queue)).toEqual(['a', 'b', 'x', 'y', 'z']);
+  });
+
+  test('moves the lane behind on by one key in eight, however many keys come in front', async () => {
+    const { queue } = aQueue();
+    queue.addBehind('x');
+    queue.addBehind('y');
+    for (let count = 0; count < 20; count += 1) queue.add(`a${count}`);
+    const keys = await workOff(queue);
+    expect([keys.indexOf('x'), keys.indexOf('y')]).toEqual([7, 15]);
+  });
+
+  test.each<{ readonly name: string; readonly add: (queue: WorkQueue) => void }>([
+    {
+      name: 'a key of the lane behind that is added in front comes in front',
+      add: (queue) => queue.add('y'),
+    },
+    {
+      name: 'a key in front stays there when it is added behind',
+      add(queue) {
+        queue.add('y');
+        queue.addBehind('y');
+      },
+    },
+  ])('$name, once', async ({ add }) => {
+    const { queue } = aQueue();
+    for (const key of ['x', 'y']) queue.addBehind(key);
+    add(queue);
+    expect(await workOff(queue)).toEqual(['y', 'x']);
+  });
+
+  test('a key that is added behind during its work waits there after it', async () => {
+    const { queue } = aQueue();
+    queue.add('a');
+    await queue.next();
+    queue.addBehind('a');
+    queue.addBehind('x');
+    queue.add('b');
+    queue.done('a');
+    expect(await workOff(queue)).toEqual(['b', 'x', 'a']);
+  });
+
   test('works once on a key that was added many times before', async () => {
     const { queue } = aQueue();
     for (const key of ['a', 'b', 'a', 'a']) queue.add(key);

@@ -5,6 +5,7 @@ import type {
   ConfigStore,
   ConfigWatch,
   PutResult,
+  ReadConfig,
   StoredConfig,
 } from '../../../config/config-store.js';
 import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../config/paymaster-config.js';
@@ -38,6 +39,14 @@ type CompiledObject = KubeObject & {
 /** What a watch keeps of an object. The config itself is handed to the handler once and then dropped. */
 type Slim = KubeObject & { readonly payload: { config: Compiled | undefined } };
 
+/** What a write needs to know of the object that it replaces. */
+type Revision = {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly hash: string;
+  readonly configGeneration: number;
+};
+
 const managedByLabel = { 'app.kubernetes.io/managed-by': 'paymaster-operator' };
 /** Label names hold 63 characters; 40 hex digits of a SHA-256 identify a key well enough to find its object. */
 const keyLabel = (sha256: string): string => `key.${group}/${sha256.slice(0, 40)}`;
@@ -56,6 +65,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
   // restore of etcd an unchanged config needs a new one.
   const newest = new Map<string, number>();
   const following = new Set<Reflector<Slim>>();
+  const revisions = new WeakMap<object, Revision>();
 
   async function call<T>(what: string, run: () => Promise<unknown>): Promise<T> {
     try {
@@ -75,18 +85,24 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
     }
   }
 
+  async function readRevision(kind: CompiledKind, name: string): Promise<Revision | undefined> {
+    const object = await read(kind, name);
+    return object && revisionOf(object);
+  }
+
   async function put(
     kind: CompiledKind,
     name: string,
     config: Compiled,
     keyHashes: readonly string[],
+    known?: { readonly revision: Revision | undefined },
   ): Promise<PutResult> {
     const { hash } = contentOf(config);
     for (let attempt = 1; ; attempt += 1) {
-      const stored = await read(kind, name);
-      const previous = stored === undefined ? 0 : parse<Compiled>(stored).configGeneration;
+      const stored = attempt === 1 && known !== undefined ? known.revision : await readRevision(kind, name);
+      const previous = stored?.configGeneration ?? 0;
       const seen = newest.get(name) ?? 0;
-      if (stored?.spec.hash === hash && previous >= seen) {
+      if (stored?.hash === hash && previous >= seen) {
         newest.set(name, previous);
         return { changed: false, hash, configGeneration: previous };
       }
@@ -103,9 +119,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
             ...managedByLabel,
             ...Object.fromEntries(keyHashes.map((sha256) => [keyLabel(sha256), ''])),
           },
-          ...(stored === undefined
-            ? {}
-            : { resourceVersion: stored.metadata.resourceVersion, uid: stored.metadata.uid }),
+          ...(stored === undefined ? {} : { resourceVersion: stored.resourceVersion, uid: stored.uid }),
         },
         spec: { hash, ...(kind === 'PaymasterConfig' ? { keyHashes } : {}), config: text },
       };
@@ -158,7 +172,17 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
     name: string,
   ): Promise<StoredConfig<C> | undefined> {
     const object = await read(kind, name);
-    return object && { config: parse<C>(object), hash: object.spec.hash };
+    if (object === undefined) return undefined;
+    const stored = { config: parse<C>(object), hash: object.spec.hash };
+    revisions.set(stored, revisionOf(object));
+    return stored;
+  }
+
+  /** What a caller has read, in our terms; undefined when it did not come from here. */
+  function knownFrom(read: ReadConfig | undefined): { readonly revision: Revision | undefined } | undefined {
+    if (read?.stored === undefined) return read && { revision: undefined };
+    const revision = revisions.get(read.stored);
+    return revision && { revision };
   }
 
   function follow(
@@ -224,13 +248,14 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
   return {
     getPaymaster: (paymasterId) => get('PaymasterConfig', paymasterId),
     listPaymasters: () => list<PaymasterConfig>('PaymasterConfig'),
-    putPaymaster: async (config) => {
+    putPaymaster: async (config, stored) => {
       checkContracts(config);
       return put(
         'PaymasterConfig',
         config.paymasterId,
         config,
         config.keys.map((key) => key.sha256),
+        knownFrom(stored),
       );
     },
     deletePaymaster: (paymasterId) => remove('PaymasterConfig', paymasterId),
@@ -257,6 +282,12 @@ const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
 /** An object that nobody but the operator may write: its text is what a put rendered. */
 function parse<C extends Compiled>(object: CompiledObject): C {
   return JSON.parse(object.spec.config) as C;
+}
+
+function revisionOf(object: CompiledObject): Revision {
+  const { uid, resourceVersion } = object.metadata;
+  const { configGeneration } = parse<Compiled>(object);
+  return { uid, resourceVersion, hash: object.spec.hash, configGeneration };
 }
 
 function slimOf(object: KubeObject, log: Logger): Slim {
