@@ -1,0 +1,74 @@
+import { Interface } from 'ethers';
+import type { UserOperationEvent } from '../../../core/paymaster/entry-point.js';
+import type { Hex } from '../../../core/units/hex.js';
+import { buildAccount, encodeWith, type TestAccount } from '../../chain/support/account.js';
+import { balanceOf } from '../../chain/support/balances.js';
+import type { DevChain } from '../../chain/support/dev-chain.js';
+import { handleOp } from '../../chain/support/handle-ops.js';
+import { approval, mint, transfer } from '../../chain/support/tokens.js';
+import { buildUserOp, signByAccount } from '../../chain/support/user-op.js';
+import { rpc, toWire, type RpcAnswer } from './client.js';
+
+const counter = new Interface(['function increment()']);
+const plenty = 10n ** 10n;
+
+/** Accounts that pay for their gas in the dev chain's token, honestly or not. */
+export type TokenPayers = {
+  /** A new account with plenty of tokens. */
+  newAccount(): Promise<TestAccount>;
+  /** Asks for data for the account's next operation, an `approve` in it. */
+  ask(account: TestAccount, url?: string): Promise<RpcAnswer>;
+  /** Has an operation signed and mined, which pays. */
+  pay(account: TestAccount): Promise<UserOperationEvent>;
+  /**
+   * The same, but the tokens are moved away in between: the operation is mined and pays nothing. Only for an account that has
+   * paid before: one that does not exist yet cannot be created any more after a transaction of its own.
+   */
+  cheat(account: TestAccount): Promise<UserOperationEvent>;
+};
+
+export function tokenPayers(devChain: DevChain, version: string, rpcUrl: string): TokenPayers {
+  const { deployments } = devChain;
+  const token = deployments.feeToken.address;
+  const profile = devChain.profile(version);
+  const increment = { to: deployments.sponsoredContract.address, data: encodeWith(counter, 'increment', []) };
+  const mode = { mode: 'ERC20', tokenInfo: { feeTokenAddress: token } };
+  const draftOf = (account: TestAccount) =>
+    buildUserOp(account, [approval(token, profile, plenty), increment]);
+
+  async function pay(account: TestAccount, meanwhile: () => Promise<void>): Promise<UserOperationEvent> {
+    const draft = await draftOf(account);
+    const { error, result } = await rpc(rpcUrl, 'pm_sponsorUserOperation', [toWire(draft), mode]);
+    if (error !== undefined) throw new Error(`refused: ${error.message}`);
+    const signed = await signByAccount(account, draft, result?.['paymasterAndData'] as Hex);
+    await meanwhile();
+    return (await handleOp(devChain, profile.entryPointVersion, signed)).event;
+  }
+
+  return {
+    async newAccount() {
+      const account = await buildAccount(devChain, profile.entryPointVersion);
+      await mint(devChain, token, account.address, plenty);
+      return account;
+    },
+    ask: async (account, url = rpcUrl) =>
+      rpc(url, 'pm_sponsorUserOperation', [toWire(await draftOf(account)), mode]),
+    pay: (account) => pay(account, () => Promise.resolve()),
+    async cheat(account) {
+      const event = await pay(account, async () => {
+        const held = await balanceOf(devChain, token, account.address);
+        const { to, data } = transfer(token, deployments.treasury, held);
+        await sendAs(devChain, account.address, to as Hex, data);
+      });
+      await mint(devChain, token, account.address, plenty);
+      return event;
+    },
+  };
+}
+
+async function sendAs(devChain: DevChain, from: Hex, to: Hex, data: Hex): Promise<void> {
+  await devChain.setBalance(from, 10n ** 18n);
+  await devChain.chain.request('anvil_impersonateAccount', [from]);
+  await devChain.chain.request('eth_sendTransaction', [{ from, to, data }]);
+  await devChain.chain.request('anvil_stopImpersonatingAccount', [from]);
+}

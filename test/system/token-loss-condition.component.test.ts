@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { loadSigners } from '../../core/adapters/signer/signers.js';
+import { createStops } from '../../core/adapters/process/stops.js';
+import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
+import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
+import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
+import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { deriveApiKey } from '../../core/config/api-key.js';
+import { silentLogger } from '../../core/log.js';
+import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { createOperator } from '../../operator/operator.js';
+import { systemTimers, type Timers } from '../../operator/runtime/timers.js';
+import { createServer } from '../../server/server.js';
+import { startDevChain, sponsorSignerKey, type DevChain } from '../chain/support/dev-chain.js';
+import { aChain, aFeeToken, anOrganisation, aPaymaster } from '../build/resources.js';
+import { until } from '../support/until.js';
+import { aDirectory } from '../usage/sqlite-usage.js';
+import { tokenPayers } from './support/token-payer.js';
+
+// Operator and server of the standalone command on a real chain, with a clock that reaches the end of the day in time.
+
+const version = 'singleton-0.7';
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const patienceMs = 60_000;
+const master = new Uint8Array(32).fill(1);
+
+const stops = createStops();
+let devChain: DevChain;
+let resources: ResourceStore;
+let rpcUrl: string;
+let offsetMs = 0;
+const clock = { now: () => (Date.now() + offsetMs) as EpochMs };
+/** What the operator repeats every so often is due soon: only the clock tells the day. */
+const timers: Timers = { after: (ms, action) => systemTimers.after(Math.min(ms, 250), action) };
+
+beforeAll(async () => {
+  devChain = await startDevChain();
+  stops.add(() => devChain.stop());
+  // Noon: neither the day nor its bar ends by itself while this runs.
+  await skip(dayMs - (clock.now() % dayMs) + 12 * hourMs);
+  const directory = aDirectory();
+  stops.add(() => directory.remove());
+  const db = openDatabase(`${directory.path}/store.db`, { durability: 'process', exclusive: true });
+  stops.add(() => db.close());
+  resources = createSqliteResourceStore({ db, clock });
+  const configs = createSqliteConfigStore({ db, clock });
+  const usage = createSqliteUsageStore({
+    path: `${directory.path}/usage.db`,
+    clock,
+    log: silentLogger,
+    durability: 'process',
+  });
+  stops.add(() => usage.stop());
+  const { chains } = devChain;
+  const signers = await loadSigners({
+    environment: { PAYMASTER_SIGNER_KEY_DEV: sponsorSignerKey },
+    log: silentLogger,
+  });
+  const tokenLosses = createMemoryTokenLossReports();
+  const common = { configs, chains, signers, tokenLosses, clock, log: silentLogger };
+  const operator = createOperator({
+    ...common,
+    resources,
+    masterKeys: { current: master, webhook: master },
+    connectionSecrets: { write: () => Promise.resolve('unchanged') },
+    rpcUrlOf: () => '',
+    metrics: createMetrics({ process: false }),
+    timers,
+  });
+  const server = createServer({
+    ...common,
+    roles: ['rpc'],
+    usage,
+    webhooks: { call: () => Promise.resolve([]), stop: () => Promise.resolve() },
+    metrics: createMetrics({ process: false }),
+  });
+  await apply('0');
+  await operator.start();
+  stops.add(() => operator.stop());
+  stops.add(() => server.stop());
+  const { port } = await server.listen(0, '127.0.0.1');
+  const apiKey = deriveApiKey(master, { namespace: 'acme', name: 'shop', keyGeneration: 1 });
+  rpcUrl = `http://127.0.0.1:${port}/api/v1/${devChain.chainId}/${apiKey}`;
+}, 120_000);
+afterAll(() => stops.run());
+
+test('a token payment that was mined without paying stops token mode and is shown until its day has ended', async () => {
+  const payers = tokenPayers(devChain, version, rpcUrl);
+  const reasonFor = async (account: typeof honest) => (await payers.ask(account)).error?.data?.['reason'];
+  const honest = await payers.newAccount();
+  const thief = await payers.newAccount();
+  await until('token payments are taken', async () => (await reasonFor(honest)) === undefined, patienceMs);
+  await becomes('False', 'WithinBudget');
+  for (const account of [honest, thief]) expect((await payers.pay(account)).success).toBe(true);
+  expect(await reasonFor(thief)).toBeUndefined();
+
+  await payers.cheat(thief);
+  await becomes('True', 'BudgetExceeded');
+  expect(await reasonFor(honest)).toBe('TOKEN_LOSS');
+
+  await skip(12 * hourMs);
+  await becomes('False', 'WithinBudget');
+  await until('they are taken again', async () => (await reasonFor(honest)) === undefined, patienceMs);
+  expect((await payers.pay(honest)).success).toBe(true);
+  // The bar of an account outlasts the day.
+  expect(await reasonFor(thief)).toBe('SENDER_BARRED');
+});
+
+/** Chain and services go on at a later time together. */
+async function skip(ms: number): Promise<void> {
+  await devChain.chain.request('evm_increaseTime', [Math.ceil(ms / 1000)]);
+  await devChain.chain.request('evm_mine', []);
+  offsetMs += ms;
+}
+
+async function becomes(status: string, reason: string): Promise<void> {
+  await until(
+    `TokenLoss is ${status}`,
+    async () => {
+      const chain = await resources.get('Chain', { name: 'dev' });
+      const condition = chain?.status?.conditions?.find(({ type }) => type === 'TokenLoss');
+      return condition?.status === status && condition.reason === reason;
+    },
+    patienceMs,
+  );
+}
+
+async function apply(tokenLossBudget: string): Promise<void> {
+  const { feeToken, defaultFunding } = devChain.deployments;
+  const { layout, entryPoint, sponsorship, token, options } = devChain.profile(version);
+  if (token === undefined) throw new Error(`${version} has no token contract`);
+  const profile = {
+    version,
+    layout,
+    entryPoint,
+    addresses: { sponsorship, token },
+    signer: { file: 'dev' },
+    defaultFunding: { address: defaultFunding, organisations: ['*'] },
+    options,
+    tokenLossBudget,
+  };
+  const { chainId, url } = devChain;
+  const chain = aChain({ chainId, rpc: { urls: [url] }, confirmations: 0, profiles: [profile] });
+  const manager = 'manifests';
+  await resources.apply({ manager, kind: 'Chain', key: { name: 'dev' }, spec: chain.spec });
+  const tokenSpec = aFeeToken({ chainId, ...feeToken }).spec;
+  await resources.apply({ manager, kind: 'FeeToken', key: { name: 'dusd' }, spec: tokenSpec });
+  const { spec } = anOrganisation();
+  await resources.apply({ manager, kind: 'Organisation', key: { name: 'acme' }, spec });
+  const key = { namespace: 'acme', name: 'shop' };
+  await resources.apply({ manager, kind: 'Paymaster', key, spec: aPaymaster({ chainId, version }).spec });
+}
