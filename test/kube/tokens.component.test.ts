@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { TestAccount } from '../chain/support/account.js';
+import type { DevChain } from '../chain/support/dev-chain.js';
+import { dashboard, rpc } from '../system/support/client.js';
+import { attachDevChain } from '../system/support/dev-chain.js';
+import { tokenPayers, type TokenPayers } from '../system/support/token-payer.js';
+import { until } from '../support/until.js';
+import { startInstallation, type Installation } from './support/installation.js';
+
+// Token payments of an installation: what operator and replicas find about them, under the rights of the chart.
+
+const version = 'singleton-0.7';
+const feeToken = 'dev-dusd';
+const patienceMs = 90_000;
+
+let installation: Installation;
+let devChain: DevChain;
+let rpcUrls: readonly string[];
+let payers: TokenPayers;
+let honest: TestAccount;
+beforeAll(async () => {
+  installation = await startInstallation();
+  const { connection, replicas } = installation;
+  devChain = attachDevChain(connection.chainRpcUrl, connection.chainId);
+  const created = await dashboard(connection, 'POST', '/paymaster', {
+    body: { name: 'tokens', type: 'HYBRID', chainId: connection.chainId, version },
+  });
+  const { apiKey } = created.body.data as { apiKey: string };
+  rpcUrls = replicas.map(({ origin }) => `${origin}/api/v1/${connection.chainId}/${apiKey}`);
+  payers = tokenPayers(devChain, version, rpcUrls[0] ?? '');
+  honest = await payers.newAccount();
+  await everyReplica('takes token payments', undefined);
+}, 240_000);
+afterAll(async () => {
+  await devChain?.stop();
+  await installation?.cluster.stop();
+}, 60_000);
+
+const kubectl = (...args: string[]): string => installation.cluster.plane.kubectl(args);
+const patch = (object: readonly string[], changes: readonly object[]): string =>
+  kubectl('patch', ...object, '--type=json', '-p', JSON.stringify(changes));
+const condition = (object: readonly string[], type: string): string =>
+  kubectl(
+    'get',
+    ...object,
+    '-o',
+    `jsonpath={.status.conditions[?(@.type=="${type}")].status}/{.status.conditions[?(@.type=="${type}")].reason}`,
+  );
+
+/** What each replica refuses a token payment of the honest account with; undefined: nothing. */
+async function everyReplica(what: string, reason: string | undefined): Promise<void> {
+  await until(
+    `every replica ${what}`,
+    async () => {
+      const answers = await Promise.all(rpcUrls.map((url) => payers.ask(honest, url)));
+      return answers.every(({ error }) => error?.data?.['reason'] === reason);
+    },
+    patienceMs,
+  );
+}
+
+describe('a FeeToken', () => {
+  const object = ['feetoken', feeToken];
+  const replace = (path: string, value: unknown) => patch(object, [{ op: 'replace', path, value }]);
+  const price = (value: object) => replace('/spec/price', value);
+  const feedOnly = () => ({
+    chainlink: { nativeFeed: devChain.deployments.feeds.native, maxAgeSeconds: 86_400 },
+  });
+  const feedAndFixed = () => ({
+    combine: { sources: [feedOnly(), { static: { rate: '6000000000' } }], maxDeviationPercent: 1 },
+  });
+  const wordless = '0x1111111111111111111111111111111111111111';
+  let whole: { readonly decimals: number; readonly symbol: string; readonly price: object };
+  beforeAll(() => {
+    whole = (JSON.parse(kubectl('get', ...object, '-o', 'json')) as { spec: typeof whole }).spec;
+  });
+
+  test('is usable while its source gives a price and symbol and decimals are those of the chain', () => {
+    expect(condition(object, 'PriceUsable')).toBe('True/Usable');
+    expect(condition(object, 'Ready')).toBe('True/Ready');
+  });
+
+  test.each<{
+    name: string;
+    spoil: () => unknown;
+    reason: string;
+    mend: () => unknown;
+    refusal: RegExp;
+  }>([
+    {
+      name: 'decimals that are not those of the chain',
+      spoil: () => replace('/spec/decimals', 18),
+      reason: 'DecimalsMismatch',
+      mend: () => replace('/spec/decimals', whole.decimals),
+      refusal: /has 6 decimals, its FeeToken says 18/,
+    },
+    {
+      name: 'another symbol',
+      spoil: () => replace('/spec/symbol', 'USDC'),
+      reason: 'SymbolMismatch',
+      mend: () => replace('/spec/symbol', whole.symbol),
+      refusal: /calls itself "DUSD", its FeeToken says "USDC"/,
+    },
+    {
+      name: 'a feed that is no contract',
+      spoil: () => price({ chainlink: { nativeFeed: wordless, maxAgeSeconds: 60 } }),
+      reason: 'Malformed',
+      mend: () => price(whole.price),
+      refusal: new RegExp(`chainlink ${wordless}`),
+    },
+    {
+      name: 'sources that are further apart than allowed',
+      spoil: () => price(feedAndFixed()),
+      reason: 'Deviation',
+      mend: () => price(whole.price),
+      refusal: /more than 1 % apart/,
+    },
+  ])('with $name says what is wrong, is not ready, and is not quoted', async ({ spoil, reason, mend, refusal }) => {
+    spoil();
+    await until(
+      `PriceUsable is ${reason}`,
+      () => condition(object, 'PriceUsable') === `False/${reason}`,
+      patienceMs,
+    );
+    expect(condition(object, 'Ready')).toBe('False/PriceNotUsable');
+    for (const url of rpcUrls)
+      await until(
+        'it is not quoted',
+        async () => refusal.test((await unsupportedReasons(url)).join()),
+        patienceMs,
+      );
+    mend();
+    await until('it is usable again', () => condition(object, 'Ready') === 'True/Ready', patienceMs);
+    await everyReplica('takes token payments', undefined);
+  });
+
+  async function unsupportedReasons(url: string): Promise<readonly string[]> {
+    const op = {
+      sender: honest.address,
+      nonce: '0x0',
+      initCode: '0x',
+      callData: '0x',
+      callGasLimit: '100000',
+      verificationGasLimit: '500000',
+      preVerificationGas: '60000',
+      maxFeePerGas: '0x77359400',
+      maxPriorityFeePerGas: '0x3b9aca00',
+    };
+    const { result } = await rpc(url, 'pm_getFeeQuoteOrData', [op, { mode: 'ERC20' }]);
+    return Object.values((result?.['unsupportedReasons'] ?? {}) as Record<string, string>);
+  }
+});
+
+describe('losses on token payments', () => {
+  const object = ['chain', 'dev'];
+  const budget = (value: string) => {
+    const { spec } = JSON.parse(kubectl('get', ...object, '-o', 'json')) as {
+      spec: { profiles: { version: string }[] };
+    };
+    const index = spec.profiles.findIndex((profile) => profile.version === version);
+    patch(object, [{ op: 'add', path: `/spec/profiles/${index}/tokenLossBudget`, value }]);
+  };
+  const reasonOfChain = () => condition(object, 'TokenLoss');
+
+  test('are shown as within the budget as soon as a follower has looked', async () => {
+    await until('TokenLoss is False', () => reasonOfChain() === 'False/WithinBudget', patienceMs);
+  });
+
+  test('above the budget stop token payments on every replica, with condition and event; sponsorships go on', async () => {
+    budget('0');
+    const thief = await payers.newAccount();
+    await payers.pay(thief);
+    await payers.cheat(thief);
+    kubectl('wait', '--for=condition=TokenLoss', '--timeout=90s', ...object);
+    expect(reasonOfChain()).toBe('True/BudgetExceeded');
+    await everyReplica('refuses token payments', 'TOKEN_LOSS');
+    expect(condition(object, 'Ready')).toBe('True/Ready');
+    await until(
+      'an event says so',
+      () => kubectl('get', 'events.events.k8s.io', '-A', '-o', 'json').includes('"BudgetExceeded"'),
+      patienceMs,
+    );
+  });
+
+  test('below a budget that was raised are none: payments are taken, and the condition turns back', async () => {
+    budget('1');
+    await until('TokenLoss is False', () => reasonOfChain() === 'False/WithinBudget', patienceMs);
+    await everyReplica('takes token payments', undefined);
+  });
+
+  test('took no right that the chart does not grant, and the operator reads the report and no other ConfigMap', () => {
+    const lines = installation.cluster.plane.auditLog().split('\n');
+    const audited = lines
+      .filter((line) => line.includes('system:serviceaccount:paymaster-system:paymaster-'))
+      .map(
+        (line) =>
+          JSON.parse(line) as {
+            verb: string;
+            user: { username: string };
+            objectRef?: { resource: string; name?: string };
+            responseStatus?: { code?: number };
+          },
+      );
+    expect(audited.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([]);
+    const configMaps = new Set(
+      audited
+        .filter(
+          ({ user, objectRef }) => user.username.endsWith('operator') && objectRef?.resource === 'configmaps',
+        )
+        .map(({ verb, objectRef }) => `${verb} ${objectRef?.name}`),
+    );
+    expect([...configMaps]).toEqual(['get paymaster-token-losses']);
+  });
+});
