@@ -138,6 +138,16 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
         },
       },
       {
+        name: 'usage-data',
+        action:
+          'Restore the usage store (for the embedded one: usage.sqlite from a backup, then restart), or wait: the metric paymaster_usage_store_lost names the chains whose usage is lost; they are signed for again when every earlier promise has expired.',
+        isAdvice: true,
+        isReady: async () => {
+          const opened = [...view.chains()].map(({ chainId }) => openChain(deps.usage, chainId));
+          return (await Promise.all(opened)).every((state) => state === 'open');
+        },
+      },
+      {
         name: 'signers',
         action: 'Mount the signing key of at least one profile; the log names the files that are missing.',
         isReady: () => hasSigner(view),
@@ -214,11 +224,13 @@ function followChains(
 }
 
 /** A chain whose usage was lost refuses its own requests, and is no reason to take the others from this replica. */
-async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Promise<void> {
+async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Promise<'open' | 'lost'> {
   try {
     await usage.cursor(chainId);
+    return 'open';
   } catch (error) {
-    if (!(isDomainError(error) && error.details.reason === 'USAGE_STORE_LOST')) throw error;
+    if (isDomainError(error) && error.details.reason === 'USAGE_STORE_LOST') return 'lost';
+    throw error;
   }
 }
 

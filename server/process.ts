@@ -13,7 +13,7 @@ import { keepFresh } from '../core/adapters/signer/keep-fresh.js';
 import { loadSigners } from '../core/adapters/signer/signers.js';
 import { createKubeConfigStore } from '../core/adapters/store/kubernetes/configs.js';
 import { createKubeResourceStore } from '../core/adapters/store/kubernetes/resources.js';
-import { createFileEpochMirror } from '../core/adapters/store/redis/file-epoch-mirror.js';
+import { createFileEpochMirror } from '../core/adapters/store/file-epoch-mirror.js';
 import { withSnapshot } from '../core/adapters/store/snapshot/with-snapshot.js';
 import { createWebhookCaller } from '../core/adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';

@@ -24,7 +24,7 @@ import { createDataPlane } from './data-plane.js';
 import { createHttpServer } from './http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
-import { runChecks, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
+import { isReadyFor, runChecks, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
 import { createOpenRpc } from './rpc/openrpc.js';
 import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
@@ -141,7 +141,7 @@ export function createServer(deps: ServerDeps): Server {
     },
     async ready() {
       const reports = await runChecks(checks, log);
-      return { ready: reports.every((report) => report.ready), checks: reports };
+      return { ready: isReadyFor(reports), checks: reports };
     },
     stop() {
       stopped ??= stop();

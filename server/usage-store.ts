@@ -8,7 +8,7 @@ import type { UsageStore } from '../core/policy/usage-store.js';
 import type { Clock } from '../core/units/time.js';
 import type { UsageSettings } from './usage-settings.js';
 
-/** A usage store with what the follower needs of it; an embedded one has one follower and is never lost by itself. */
+/** A usage store with what the follower needs of it; an embedded one has one follower. */
 export type OpenedUsage = {
   readonly usage: UsageStore;
   readonly lease?: FollowerLease;
@@ -28,8 +28,10 @@ export type UsageStoreDeps = {
 /** The store that the settings name. Redis is connected in the background; until then every call is UNAVAILABLE. */
 export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps): OpenedUsage {
   switch (settings.kind) {
-    case 'embedded':
-      return { usage: createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' }) };
+    case 'embedded': {
+      const usage = createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' });
+      return { usage, recovery: usage.recovery };
+    }
     case 'redis': {
       const { url, keyPrefix, durability, credentials, tls, replicaAcks } = settings;
       const usage = createRedisUsageStore({

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../core/log.js';
 import { createEventLoopLag, type EventLoopLag } from './event-loop-lag.js';
 import type { Instruments } from './instruments.js';
-import { runChecks, type ReadinessCheck } from './readiness.js';
+import { isReadyFor, runChecks, type ReadinessCheck } from './readiness.js';
 
 export type OpsDeps = {
   readonly checks: readonly ReadinessCheck[];
@@ -52,7 +52,7 @@ export function createOps(deps: OpsDeps): Ops {
     },
     '/readyz': async () => {
       const checks = await checkAll();
-      const ready = checks.every((check) => check.ready);
+      const ready = isReadyFor(checks);
       return json(ready ? 200 : 503, { ready, checks });
     },
     '/metrics': async () => {

@@ -8,11 +8,24 @@ export type ReadinessCheck = {
   readonly action: string;
   /** Throwing, or taking longer than {@link checkTimeoutMs}, is a failure. */
   readonly isReady: () => boolean | Promise<boolean>;
+  /** It is told, but the replica takes traffic all the same: another one would answer no better. */
+  readonly isAdvice?: true;
 };
 
-export type CheckReport =
-  | { readonly name: string; readonly ready: true }
-  | { readonly name: string; readonly ready: false; readonly reason: string; readonly action: string };
+export type CheckReport = { readonly name: string; readonly ready: true } | FailedCheck;
+
+type FailedCheck = {
+  readonly name: string;
+  readonly ready: false;
+  readonly reason: string;
+  readonly action: string;
+  readonly isAdvice?: true;
+};
+
+/** True when nothing fails but what is advice only. */
+export function isReadyFor(reports: readonly CheckReport[]): boolean {
+  return reports.every((report) => report.ready || report.isAdvice === true);
+}
 
 export const checkTimeoutMs = 2000;
 
@@ -23,6 +36,12 @@ export function runChecks(checks: readonly ReadinessCheck[], log: Logger): Promi
 
 async function runCheck(check: ReadinessCheck, log: Logger): Promise<CheckReport> {
   const { name, action } = check;
+  const failure: Omit<FailedCheck, 'reason'> = {
+    name,
+    ready: false,
+    action,
+    ...(check.isAdvice && { isAdvice: true }),
+  };
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<'timeout'>((resolve) => {
     timer = setTimeout(resolve, checkTimeoutMs, 'timeout');
@@ -31,11 +50,11 @@ async function runCheck(check: ReadinessCheck, log: Logger): Promise<CheckReport
     const result = await Promise.race([Promise.resolve(check.isReady()), timeout]);
     if (result === true) return { name, ready: true };
     const reason = result === 'timeout' ? `did not answer within ${checkTimeoutMs} ms` : 'not yet';
-    return { name, ready: false, reason, action };
+    return { ...failure, reason };
   } catch (error) {
     // The cause goes to the log: this route is open to anyone who can reach the port.
     log.warn('readiness check failed', { check: name, error });
-    return { name, ready: false, reason: 'failed, see the log', action };
+    return { ...failure, reason: 'failed, see the log' };
   } finally {
     clearTimeout(timer);
   }

@@ -18,6 +18,8 @@ export type RunningChain = {
   readonly chainId: number;
   /** True when anvil was started here, false for CHAIN_RPC_URL. */
   readonly isLocal: boolean;
+  /** True for a chain that was started here and continues no earlier one. */
+  readonly isFresh: boolean;
   /** Resolves with what happened when a local chain ended by itself. */
   readonly failed: Promise<string>;
   stop(): Promise<void>;
@@ -88,6 +90,7 @@ async function startLocal({
   return {
     url: anvil.url,
     isLocal: true,
+    isFresh: anvil.isFresh,
     failed,
     stop() {
       isStopping = true;
@@ -100,7 +103,13 @@ async function startLocal({
 type FoundChain = Omit<RunningChain, 'chainId'>;
 
 function reachRemote(url: string): FoundChain {
-  return { url, isLocal: false, failed: new Promise(() => {}), stop: () => Promise.resolve() };
+  return {
+    url,
+    isLocal: false,
+    isFresh: false,
+    failed: new Promise(() => {}),
+    stop: () => Promise.resolve(),
+  };
 }
 
 /** Throws UNAVAILABLE that names the setting, where the chain is the user's. */

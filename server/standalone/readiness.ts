@@ -30,16 +30,16 @@ export async function watchReadiness(
   }
 }
 
-/** Waits until the server says that it is ready, 15 seconds at most; resolves with what to do about each check that fails. */
+/** Waits until the server is ready for traffic, 15 seconds at most; resolves with what to do about each check that fails. */
 export async function waitUntilReady(
   server: Pick<Server, 'ready'>,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    const { checks } = await server.ready();
+    const { ready, checks } = await server.ready();
     const failing = checks.flatMap((check) => (check.ready ? [] : [`${check.name}: ${check.action}`]));
-    if (failing.length === 0 || Date.now() > deadline) return failing;
+    if (ready || Date.now() > deadline) return failing;
     signal.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }

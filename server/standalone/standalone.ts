@@ -9,6 +9,7 @@ import { createFileConnectionSecrets } from '../../core/adapters/secrets/file-se
 import { loadSigners, type LoadedSigners } from '../../core/adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
 import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
+import { createSqliteEpochMirror } from '../../core/adapters/store/sqlite/epoch-mirror.js';
 import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
 import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
@@ -87,8 +88,12 @@ async function startParts(
   const metrics = createMetrics({ process: true });
   const resources = createSqliteResourceStore({ db, clock });
   const configs = createSqliteConfigStore({ db, clock });
+  const epochMirror = createSqliteEpochMirror({ db });
+  // What was promised on a chain that is gone cannot be mined on this one.
+  if (devChain.isFresh) epochMirror.forget(devChain.chainId);
   const usage = createSqliteUsageStore({
     path: directory.usageFile,
+    epochMirror,
     durability: config.durability,
     clock,
     log: log.child({ part: 'usage' }),
@@ -141,6 +146,7 @@ async function startParts(
     roles: ['rpc', 'dashboard'],
     configs,
     usage,
+    recovery: usage.recovery,
     chains,
     signers,
     webhooks,

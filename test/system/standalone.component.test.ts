@@ -130,6 +130,35 @@ test('after a kill -9 the chain is fresh: contracts come back at the same addres
   expect(await sponsors(second)).toBe('sponsored');
 }, 60_000);
 
+test('usage that is lost is told, and nothing is signed on it; a fresh chain begins anew', async () => {
+  const dataDirectory = newDataDirectory();
+  const first = await start({ dataDirectory });
+  expect(await sponsors(first)).toBe('sponsored');
+  expect(await stopStandalone(first)).toBe(0);
+  const remove = (...names: string[]): void => {
+    for (const name of names) rmSync(join(dataDirectory, name), { force: true });
+  };
+  remove('usage.sqlite', 'usage.sqlite-wal');
+
+  const second = await start({ dataDirectory });
+  const connection = second.connection();
+  const answer = await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
+    freshUserOp(connection),
+    { mode: 'SPONSORED' },
+  ]);
+  expect(answer.error).toMatchObject({ code: -32003, data: { reason: 'USAGE_STORE_LOST' } });
+  expect(answer.error?.message).toContain('is lost with the usage store');
+  const readiness = await fetch(new URL('/readyz', connection.rpcUrl));
+  expect(readiness.status).toBe(200);
+  expect(JSON.stringify(await readiness.json())).toContain('usage.sqlite from a backup');
+  expect(second.output()).toContain('usage-data: Restore the usage store');
+  expect(await stopStandalone(second)).toBe(0);
+
+  remove('usage.sqlite', 'usage.sqlite-wal', 'chain-state.json');
+  const third = await start({ dataDirectory });
+  expect(await sponsors(third)).toBe('sponsored');
+}, 120_000);
+
 test('two instances run side by side', async () => {
   const [one, other] = [await start(), await start()];
   expect(one.connection().chainRpcUrl).not.toBe(other.connection().chainRpcUrl);

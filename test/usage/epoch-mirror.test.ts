@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { createFileEpochMirror } from '../../core/adapters/store/redis/file-epoch-mirror.js';
+import { createFileEpochMirror } from '../../core/adapters/store/file-epoch-mirror.js';
+import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
+import { createSqliteEpochMirror } from '../../core/adapters/store/sqlite/epoch-mirror.js';
 import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
 import { epochMirrorConformance } from '../conformance/epoch-mirror.js';
 import { startMs } from '../conformance/usage-requests.js';
@@ -26,6 +28,28 @@ epochMirrorConformance('in memory', async () => {
 epochMirrorConformance('in files', async () => {
   const path = aPath();
   return { mirror: createFileEpochMirror(path), reopen: async () => createFileEpochMirror(path) };
+});
+
+epochMirrorConformance('in SQLite', async () => {
+  const path = aPath();
+  const open = () => {
+    const db = openDatabase(path, { durability: 'process' });
+    cleanUps.unshift(() => db.close());
+    return createSqliteEpochMirror({ db });
+  };
+  return { mirror: open(), reopen: async () => open() };
+});
+
+test('a chain that began anew is forgotten, and no other', async () => {
+  const db = openDatabase(':memory:', { durability: 'process' });
+  const mirror = createSqliteEpochMirror({ db });
+  const epoch = { id: 'first', since: startMs, longestExpiryMs: 1 };
+  await mirror.put(1, epoch, undefined);
+  await mirror.put(2, epoch, undefined);
+  mirror.forget(1);
+  expect(await mirror.get(1)).toBeUndefined();
+  expect(await mirror.get(2)).toEqual(epoch);
+  db.close();
 });
 
 test('a file that holds no epoch is an outage, not an absence', async () => {

@@ -356,37 +356,6 @@ test('after its data are wiped nothing is promised until every promise has expir
   expect(await other.reserve(request(4n))).toEqual(reserved);
 });
 
-test('a promise for longer than any before is noted outside of Redis first, and a loss waits for it', async () => {
-  const clock = aClock();
-  const epochMirror = createMemoryEpochMirror();
-  const store = await open({ clock, epochMirror });
-  expect(await store.reserve(one(1n))).toEqual(reserved);
-  expect((await epochMirror.get(chainId))?.longestExpiryMs).toBe(2 * hourMs);
-  expect(await store.reserve({ ...one(2n), validUntil: seconds(5 * 3600) })).toEqual(reserved);
-  expect((await epochMirror.get(chainId))?.longestExpiryMs).toBe(6 * hourMs);
-  await server.command(['FLUSHALL']);
-  expect(await store.recovery.recover(chainId)).toBe('waiting');
-  clock.advance(6 * hourMs);
-  expect(await store.recovery.recover(chainId)).toBe('waiting');
-  clock.advance(2 * 60_000);
-  expect(await store.recovery.recover(chainId)).toBe('recovered');
-});
-
-test('data that come back after they were missed are taken up again', async () => {
-  const epochMirror = createMemoryEpochMirror();
-  const clock = aClock();
-  const store = await open({ clock, epochMirror });
-  expect(await store.reserve(one(1n))).toEqual(reserved);
-  // As when a name leads to another, empty Redis for a while.
-  const empty = await serve([]);
-  const astray = await open({ clock, epochMirror }, empty.url);
-  await expect(astray.reserve(one(2n))).rejects.toMatchObject(lost);
-  expect(await astray.recovery.recover(chainId)).toBe('waiting');
-  expect(await store.recovery.recover(chainId)).toBe('intact');
-  expect((await epochMirror.get(chainId))?.lostAt).toBeUndefined();
-  expect(await store.reserve(one(2n))).toEqual(reserved);
-});
-
 test('a clock that was set back by more than counters are kept for is an outage', async () => {
   const clock = aClock();
   const store = await open({ clock });

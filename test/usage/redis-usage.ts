@@ -1,5 +1,6 @@
 import { createRedisUsageStore, type RedisUsageOptions } from '../../core/adapters/store/redis/usage.js';
 import { silentLogger } from '../../core/log.js';
+import type { EpochHarness, LosableUsage } from '../conformance/usage-epoch.js';
 import type { UsageHarness } from '../conformance/usage-store.js';
 import type { RedisServer } from '../support/redis.js';
 import { aClock } from './sqlite-usage.js';
@@ -41,5 +42,22 @@ export async function createRedisHarness(
       return current;
     },
     stop: () => current.stop(),
+  };
+}
+
+/** Two key prefixes of one server: the one that is kept, and one in which there was nothing. */
+export async function createRedisEpochHarness(server: RedisServer, keyPrefix: string): Promise<EpochHarness> {
+  const clock = aClock();
+  let current: LosableUsage | undefined;
+  return {
+    clock,
+    open: async (data, epochMirror) => {
+      await current?.stop();
+      current = await openStore(server.url, { keyPrefix: `${keyPrefix}${data}:`, clock, epochMirror });
+      return current;
+    },
+    stop: async () => {
+      await current?.stop();
+    },
   };
 }

@@ -1,4 +1,6 @@
+import { usageEpochConformance } from '../conformance/usage-epoch.js';
 import { usageStoreConformance } from '../conformance/usage-store.js';
-import { createSqliteHarness } from './sqlite-usage.js';
+import { createSqliteEpochHarness, createSqliteHarness } from './sqlite-usage.js';
 
 usageStoreConformance('SQLite', createSqliteHarness);
+usageEpochConformance('SQLite', createSqliteEpochHarness);

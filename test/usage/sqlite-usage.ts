@@ -1,15 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createJournalledUsageStore,
-  createSqliteUsageStore,
-} from '../../core/adapters/store/sqlite/usage.js';
+import { JournalledUsageStore } from '../../core/adapters/store/sqlite/journalled-usage.js';
+import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { openUsageJournal, type UsageJournal } from '../../core/adapters/store/sqlite/usage-journal.js';
 import { silentLogger } from '../../core/log.js';
 import type { UsageStore } from '../../core/policy/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { startMs } from '../conformance/usage-requests.js';
+import type { EpochHarness, LosableUsage } from '../conformance/usage-epoch.js';
 import type { UsageHarness } from '../conformance/usage-store.js';
 
 /** A clock that moves by hand. */
@@ -56,6 +55,32 @@ export async function createSqliteHarness(): Promise<UsageHarness> {
   };
 }
 
+/** Two files: the one that is kept, and one in a place where there was none. */
+export async function createSqliteEpochHarness(): Promise<EpochHarness> {
+  const directory = aDirectory();
+  const clock = aClock();
+  let current: LosableUsage | undefined;
+  return {
+    clock,
+    open: async (data, epochMirror) => {
+      await current?.stop();
+      current = createSqliteUsageStore({
+        path: join(directory.path, `${data}.db`),
+        clock,
+        log: silentLogger,
+        durability: 'process',
+        epochMirror,
+        compactAtBytes: 1,
+      });
+      return current;
+    },
+    stop: async () => {
+      await current?.stop();
+      directory.remove();
+    },
+  };
+}
+
 /** A store whose journal can be made to fail: before the row is written, or after it. */
 export function createFaultyStore(path: string, clock: ReturnType<typeof aClock>, compactAtBytes = 1 << 22) {
   const journal = openUsageJournal(path, 'process');
@@ -74,7 +99,7 @@ export function createFaultyStore(path: string, clock: ReturnType<typeof aClock>
     ping: () => journal.ping(),
     close: () => journal.close(),
   };
-  const store = createJournalledUsageStore({ journal: faulty, clock, log: silentLogger, compactAtBytes });
+  const store = new JournalledUsageStore({ journal: faulty, clock, log: silentLogger, compactAtBytes });
   return {
     store,
     journal,

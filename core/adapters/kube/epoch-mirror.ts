@@ -1,7 +1,7 @@
 import { isDomainError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { isSameEpoch, type EpochMirror, type UsageEpoch } from '../../policy/usage-epoch.js';
-import { parseEpoch } from '../store/redis/file-epoch-mirror.js';
+import { parseEpoch } from '../store/epoch-text.js';
 import { createNamedConfigMap, type ConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
 

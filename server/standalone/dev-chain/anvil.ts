@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -16,6 +17,8 @@ export type AnvilOptions = {
 export type Anvil = {
   readonly url: string;
   readonly pid: number;
+  /** True when it continues no earlier chain. */
+  readonly isFresh: boolean;
   /** Resolves when the process is gone, by `stop` or by accident. */
   readonly exited: Promise<void>;
   /** Lets anvil write its state, then waits for its end; kills it after five seconds. Safe to call twice. */
@@ -84,6 +87,7 @@ async function launch({
   startTimeoutMs = 20_000,
 }: AnvilOptions): Promise<Anvil> {
   const binary = findAnvil();
+  const isFresh = stateFile === undefined || !existsSync(stateFile);
   const args = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--balance', '1000000'];
   if (stateFile !== undefined) args.push('--state', stateFile);
   // Its own process group: a Ctrl-C in the terminal reaches us, and we stop anvil after what uses it.
@@ -98,7 +102,7 @@ async function launch({
     const port = await listeningPort(child, startTimeoutMs);
     const url = `http://127.0.0.1:${port}`;
     log.info('dev chain listening', { url, pid: child.pid ?? 0, stateFile: stateFile ?? 'none' });
-    return { url, pid: child.pid ?? 0, exited, stop };
+    return { url, pid: child.pid ?? 0, isFresh, exited, stop };
   } catch (error) {
     await stop();
     throw error;

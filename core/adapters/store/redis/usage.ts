@@ -22,14 +22,15 @@ import type {
 } from '../../../policy/usage-store.js';
 import type { Hex } from '../../../units/hex.js';
 import type { Clock, EpochMs } from '../../../units/time.js';
+import { UsageEpochs, type KnownEpoch } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
 import { parseRedisAddress } from './address.js';
 import { advance } from './advance.js';
 import type { RedisCredentials, RedisTls } from './client.js';
 import type { RedisDurability } from './durability.js';
-import { UsageEpochs, type KnownEpoch } from './epochs.js';
 import { createFundingMessages } from './funding-messages.js';
 import { accountName, chainKeys, kinds, parseAccountName, type ChainKeys } from './keys.js';
+import { createKeptEpochs } from './kept-epochs.js';
 import { createRedisLease } from './lease.js';
 import { RedisLink } from './link.js';
 import { listReservations } from './listing.js';
@@ -70,6 +71,8 @@ export type RedisUsageStore = UsageStore & {
 };
 
 const defaultTimeoutMs = 1_000;
+/** The default bound of a paymaster: nearly no promise is noted in the copy. */
+const expiryStepMs = 7_200_000;
 /** Windows turn while a request is on its way; more than this and the clocks are at odds. */
 const mostPlans = 3;
 
@@ -117,12 +120,15 @@ class RedisStore implements RedisUsageStore {
       metrics,
     });
     this.#epochs = new UsageEpochs({
-      link: this.#link,
+      store: createKeptEpochs({
+        link: this.#link,
+        prefix: this.#prefix,
+        imposedNow: () => this.#imposedNow(),
+      }),
       mirror: options.epochMirror ?? createMemoryEpochMirror(),
-      prefix: this.#prefix,
+      expiryStepMs,
       log,
       metrics,
-      imposedNow: () => this.#imposedNow(),
     });
     this.recovery = this.#epochs;
     this.lease = createRedisLease({

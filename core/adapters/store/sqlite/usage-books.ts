@@ -1,3 +1,4 @@
+import type { UsageEpoch } from '../../../policy/usage-epoch.js';
 import type { Cursor } from '../../../policy/usage-store.js';
 import type { AddressKey } from '../../../units/address.js';
 import type { EpochMs, EpochSeconds } from '../../../units/time.js';
@@ -104,6 +105,8 @@ export class ChainBook {
   readonly chainId: number;
   readonly accounts = new Map<AddressKey, Map<AddressKey | '', Account>>();
   cursor: Cursor | undefined;
+  /** Identity of these data; undefined until one was given. */
+  epoch: Pick<UsageEpoch, 'id' | 'since'> | undefined;
   #size = 0;
   /** The first of each operation's reservations; others hang on it as rivals. */
   readonly #slots = new Map<string, Entry>();

@@ -47,6 +47,7 @@ export function* image(state: UsageState): IterableIterator<string> {
       if (counter.used > 0) yield json(['c', id, counter.subject, counter.used]);
   }
   for (const chain of state.chains.values()) {
+    if (chain.epoch !== undefined) yield json(['e', chain.chainId, chain.epoch.id, chain.epoch.since]);
     if (chain.cursor !== undefined) yield json(cursorOp(chain.chainId, chain.cursor));
     for (const accounts of chain.accounts.values())
       for (const account of accounts.values())
@@ -132,6 +133,9 @@ export function applyOp(state: UsageState, op: Op): void {
       return;
     case 'p':
       state.forgottenUntil = Math.max(state.forgottenUntil, op[1]);
+      return;
+    case 'e':
+      state.chain(op[1]).epoch = { id: op[2], since: op[3] as EpochMs };
       return;
     default:
       return unknown('operation', op);

@@ -28,7 +28,9 @@ export type Op =
   /** Funding message: paymaster id, message or null when used up, expiry. */
   | readonly ['f', string, string | null, number]
   /** Windows that ended before this moment may be forgotten. */
-  | readonly ['p', number];
+  | readonly ['p', number]
+  /** Epoch: chain, id, since. */
+  | readonly ['e', number, string, number];
 
 /**
  * chain, paymaster, EntryPoint, sender, nonce in hex, contract, mode (0 SPONSORED, 1 ERC20), funding, validUntil,
@@ -63,6 +65,7 @@ const shapes: Readonly<Record<Op[0], string>> = {
   h: 'number,number,string,number',
   f: 'string,string,number',
   p: 'number',
+  e: 'number,string,number',
 };
 
 /** Parses one row of the journal or an image; throws RangeError when it was not written by this module. */

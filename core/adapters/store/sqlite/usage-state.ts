@@ -1,8 +1,5 @@
-import { DomainError } from '../../../errors.js';
 import { windowAt, windowEnd } from '../../../policy/spending-limit/cycle.js';
 import type {
-  AccountId,
-  AccountShare,
   LimitShare,
   PeekResult,
   ReservationKey,
@@ -25,24 +22,22 @@ import {
   CounterBook,
   findCounter,
   hold,
-  isWindow,
   newCounter,
   unhold,
   type Counter,
   type Window,
 } from './usage-counters.js';
-import { heldCost, heldNeed, raised } from './usage-holdings.js';
+import { reserved, UsageJudge } from './usage-judge.js';
+import { heldCost, raised } from './usage-holdings.js';
 import type { Op } from './usage-ops.js';
 import { balanceOf, findAccount } from './usage-views.js';
 
 /** A decision that was carried out in memory; `undo` it unless its commit succeeds. */
 export type Change = { readonly chain: ChainBook; readonly entry: Entry; readonly former: Entry | undefined };
 
-export const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
 /** How the journal writes a unit and a mode: by its place. */
 export const unitCodes = ['COUNT', 'NATIVE_ASSET'] as const;
 export const modeCodes = ['SPONSORED', 'ERC20'] as const;
-const stale: ReserveResult = Object.freeze({ outcome: 'stale' });
 
 /**
  * All usage in memory, and the decisions over it: no I/O and no clock of its own. Amounts are gwei or counts.
@@ -65,10 +60,7 @@ export class UsageState {
   readonly ids = new Names<string>((name) => this.definitions.push(['n', name.id, name.text]));
   readonly addresses = new Names<AddressKey>((name) => this.definitions.push(['a', name.id, name.text]));
 
-  // What the judgement of one request found, for carrying it out in the same synchronous stretch.
-  readonly #windows: (Window | undefined)[] = [];
-  readonly #counters: (Counter | undefined)[] = [];
-  readonly #accounts: Account[] = [];
+  readonly #judge = new UsageJudge(this);
 
   /**
    * Decides a request and carries it out in memory. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) when a balance is not known
@@ -85,14 +77,14 @@ export class UsageState {
     const slot = slotOf(entryPoint, request.key.sender, request.key.nonce);
     const rivals = chain.rivals(slot);
     const former = ofPaymaster(rivals, request.key.paymasterId);
-    const verdict = this.#judge(request, paymaster, chain, former, now);
+    const verdict = this.#judge.decide(request, paymaster, chain, former, now);
     if (verdict !== reserved) return verdict;
 
     const counters: Counter[] = [];
     const costs: number[] = [];
     for (let i = 0; i < request.limits.length; i++) {
       const limit = request.limits[i]!;
-      counters.push(this.#counterFor(limit, this.#windows[i], this.#counters[i], now));
+      counters.push(this.#counterFor(limit, this.#judge.windows[i], this.#judge.counters[i], now));
       costs.push(limit.cost);
     }
     const entry: Entry = {
@@ -107,7 +99,7 @@ export class UsageState {
       validUntil: request.validUntil,
       counters,
       costs,
-      accounts: this.#accounts.slice(),
+      accounts: this.#judge.accounts.slice(),
       needs: request.accounts.map(({ need }) => need),
       userOpHash: undefined,
       rival: undefined,
@@ -123,7 +115,7 @@ export class UsageState {
     const { key } = request;
     const chain = this.chains.get(key.chainId) ?? new ChainBook(key.chainId);
     const former = this.find(key);
-    const result = this.#judge(request, this.paymasters.get(key.paymasterId), chain, former, now);
+    const result = this.#judge.decide(request, this.paymasters.get(key.paymasterId), chain, former, now);
     return {
       result,
       limits: request.limits.map((limit) => {
@@ -205,110 +197,11 @@ export class UsageState {
     return account;
   }
 
-  #judge(
-    request: ReserveRequest,
-    paymaster: PaymasterBook | undefined,
-    chain: ChainBook,
-    former: Entry | undefined,
-    now: EpochMs,
-  ): ReserveResult {
-    if (paymaster !== undefined && request.configGeneration < paymaster.generation) return stale;
-    return (
-      this.#judgeLimits(request, paymaster, former, now) ??
-      this.#judgeAccounts(request, paymaster, chain, former, now) ??
-      reserved
-    );
-  }
-
-  #judgeLimits(
-    request: ReserveRequest,
-    paymaster: PaymasterBook | undefined,
-    former: Entry | undefined,
-    now: EpochMs,
-  ): ReserveResult | undefined {
-    for (let index = 0; index < request.limits.length; index++) {
-      const limit = request.limits[index]!;
-      // Two shares of one counter would each be judged without the other.
-      for (let earlier = 0; earlier < index; earlier++)
-        if (isSameCounter(limit, request.limits[earlier]!)) throw listedTwice(`limit ${limit.policyId}`);
-      const window = windowAt(limit, now);
-      const resetsAt = windowEnd(limit, window);
-      // Only a clock that was set back leads here. What was used is unknown, and unknown is not zero.
-      if (resetsAt <= this.forgottenUntil && limit.startsOverWhenLost !== true)
-        return { outcome: 'usage-lost', index, resetsAt };
-      const open = this.#findWindow(paymaster, index, limit, window);
-      const counter = open === undefined ? undefined : findCounter(open, limit.subject);
-      this.#windows[index] = open;
-      this.#counters[index] = counter;
-      const held = counter === undefined ? 0 : heldCost(former, counter);
-      const taken = counter === undefined ? 0 : counter.used + counter.reserved - held;
-      if (taken + Math.max(held, limit.cost) > limit.threshold)
-        return { outcome: 'limit', index, used: taken, resetsAt };
-    }
-    return undefined;
-  }
-
-  #judgeAccounts(
-    request: ReserveRequest,
-    paymaster: PaymasterBook | undefined,
-    chain: ChainBook,
-    former: Entry | undefined,
-    now: EpochMs,
-  ): ReserveResult | undefined {
-    this.#accounts.length = 0;
-    for (let index = 0; index < request.accounts.length; index++) {
-      const share = request.accounts[index]!;
-      const account = this.#findAccount(paymaster, index, chain, share);
-      if (account?.balance === undefined || account.readAt === undefined)
-        throw depositUnknown(share, 'was never read');
-      if (now - account.readAt > request.depositMaxAgeMs)
-        throw depositUnknown(share, 'was read too long ago');
-      if (this.#accounts.includes(account)) throw listedTwice(`account ${share.contract}`);
-      const held = heldNeed(former, account);
-      const others = account.reserved - held;
-      if (others + Math.max(held, share.need) > account.balance)
-        return { outcome: 'deposit', index, balance: account.balance, reserved: others };
-      this.#accounts.push(account);
-    }
-    return undefined;
-  }
-
   /** Nearly always an account of the request has the name already, which spares a look-up among all addresses. */
   #nameOfFunding(funding: AddressKey | undefined): Name<AddressKey> | undefined {
     if (funding === undefined) return undefined;
-    for (const account of this.#accounts) if (account.funding?.text === funding) return account.funding;
+    for (const account of this.#judge.accounts) if (account.funding?.text === funding) return account.funding;
     return this.addresses.of(funding);
-  }
-
-  #findWindow(
-    paymaster: PaymasterBook | undefined,
-    place: number,
-    { policyId, startMs, unit }: LimitShare,
-    index: number,
-  ): Window | undefined {
-    const last = paymaster?.windows[place];
-    if (last?.listed === true && isWindow(last, policyId, startMs, index, unit)) return last;
-    const found = this.counters.find(policyId, startMs, index, unit);
-    // Places are filled in their order, so that the list has no holes.
-    if (found !== undefined && paymaster !== undefined && place <= paymaster.windows.length)
-      paymaster.windows[place] = found;
-    return found;
-  }
-
-  #findAccount(
-    paymaster: PaymasterBook | undefined,
-    place: number,
-    chain: ChainBook,
-    share: AccountShare,
-  ): Account | undefined {
-    const last = paymaster?.accountsOf === chain ? paymaster.accounts[place] : undefined;
-    if (last?.contract.text === share.contract && last.funding?.text === share.fundingAddress) return last;
-    const found = findAccount(chain, share);
-    if (found === undefined || paymaster === undefined) return found;
-    if (paymaster.accountsOf !== chain) paymaster.accounts.length = 0;
-    paymaster.accountsOf = chain;
-    if (place <= paymaster.accounts.length) paymaster.accounts[place] = found;
-    return found;
   }
 
   /** The counter of a limit, in a window that is known to last as long as this limit says. */
@@ -334,20 +227,4 @@ export class UsageState {
   define({ id, policyId, startMs, durationMs, index, unit }: Window): void {
     this.definitions.push(['w', id, policyId, startMs, durationMs, index, unitCodes.indexOf(unit)]);
   }
-}
-
-function isSameCounter(a: LimitShare, b: LimitShare): boolean {
-  return a.policyId === b.policyId && a.subject === b.subject && a.startMs === b.startMs && a.unit === b.unit;
-}
-
-function listedTwice(what: string): DomainError {
-  return new DomainError('INTERNAL', `a reservation names ${what} twice`);
-}
-
-function depositUnknown(share: AccountId, why: string): DomainError {
-  const account = share.fundingAddress === undefined ? 'deposit' : `balance of ${share.fundingAddress}`;
-  return new DomainError('UNAVAILABLE', `the ${account} in contract ${share.contract} ${why}`, {
-    reason: 'DEPOSIT_UNKNOWN',
-    retryAfterSeconds: 1,
-  });
 }

@@ -1,8 +1,8 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DomainError } from '../../../errors.js';
-import { isSameEpoch, type EpochMirror, type UsageEpoch } from '../../../policy/usage-epoch.js';
-import type { EpochMs } from '../../../units/time.js';
+import { DomainError } from '../../errors.js';
+import { isSameEpoch, type EpochMirror, type UsageEpoch } from '../../policy/usage-epoch.js';
+import { parseEpoch } from './epoch-text.js';
 
 /**
  * Copies of epochs in a directory that the processes of one machine share, for Redis without Kubernetes. Each write is a
@@ -44,23 +44,6 @@ function newest(
   if (numbers.length === 0) return undefined;
   const number = Math.max(...numbers);
   return { number, epoch: parseEpoch(readFileSync(fileOf(directory, chainId, number), 'utf8')) };
-}
-
-/** Throws RangeError for JSON that is no epoch. */
-export function parseEpoch(text: string): UsageEpoch {
-  const value: unknown = JSON.parse(text);
-  const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(value ?? {}));
-  const [id, since, longestExpiryMs, lostAt] = ['id', 'since', 'longestExpiryMs', 'lostAt'].map((name) =>
-    fields.get(name),
-  );
-  if (typeof id !== 'string' || typeof since !== 'number' || typeof longestExpiryMs !== 'number')
-    throw new RangeError('it holds no epoch');
-  return {
-    id,
-    since: since as EpochMs,
-    longestExpiryMs,
-    ...(typeof lostAt === 'number' ? { lostAt: lostAt as EpochMs } : {}),
-  };
 }
 
 function filesOf(directory: string): readonly string[] {

@@ -1,15 +1,23 @@
-import { randomUUID } from 'node:crypto';
-import { DomainError } from '../../../errors.js';
-import type { Logger } from '../../../log.js';
-import type { Metrics } from '../../../metrics.js';
-import type { EpochMirror, UsageEpoch, UsageRecovery } from '../../../policy/usage-epoch.js';
-import type { EpochMs } from '../../../units/time.js';
-import { chainKeys } from './keys.js';
-import type { RedisLink } from './link.js';
-import { listOf, textOf } from './reply.js';
-import { writeEpochScript } from './scripts.js';
+import { DomainError } from '../../errors.js';
+import type { Logger } from '../../log.js';
+import type { Metrics } from '../../metrics.js';
+import type { EpochMirror, UsageEpoch, UsageRecovery } from '../../policy/usage-epoch.js';
+import type { EpochMs } from '../../units/time.js';
 
-/** The epoch of a chain as scripts compare it: "id:since". */
+/** The epochs that a usage store keeps beside the data themselves, as text "id:since", or "" where there is none. */
+export type KeptEpochs = {
+  /** Throws UNAVAILABLE while the store cannot be relied on. */
+  assertUsable(): void;
+  /** Throws UNAVAILABLE. */
+  read(chainId: number): Promise<{ readonly kept: string; readonly now: EpochMs }>;
+  /**
+   * Begins a new epoch if `expected` is what is kept, and answers what is kept then. The first epoch is that of all usage
+   * (since 0), another one begins now. Throws UNAVAILABLE.
+   */
+  begin(chainId: number, expected: string, isFirst: boolean): Promise<string>;
+};
+
+/** The epoch of a chain as stores compare it: "id:since". */
 export type KnownEpoch = {
   readonly text: string;
   readonly since: EpochMs;
@@ -17,43 +25,39 @@ export type KnownEpoch = {
 };
 
 const rememberMs = 500;
-/** What the bound of a new chain starts with and is raised in steps of: the default bound of a paymaster. */
-const expiryStepMs = 7_200_000;
-/** The clocks of Redis and of the chain may differ by this. */
+/** The clocks of the store and of the chain may differ by this. */
 const skewMs = 120_000;
 const mostRaises = 5;
 
 /**
- * Tells a Redis that has lost the data of a chain from one that has them: the epoch's id stands in Redis and in a copy
- * outside of it, and every script compares them.
+ * Tells a store that has lost the data of a chain from one that has them: the epoch's id stands in the store and in a
+ * copy outside of it.
  *
- * - Neither there: the first epoch begins, in Redis first. Nothing was signed before both were written.
- * - Only in Redis: the copy is made. Only in the copy, or two different ones: the data are lost (USAGE_STORE_LOST)
- *   until {@link UsageEpochs.recover} has begun a new epoch, also in Redis first; until the copy follows it is a loss still.
+ * - Neither there: the first epoch begins, in the store first. Nothing was signed before both were written.
+ * - Only in the store: the copy is made. Only in the copy, or two different ones: the data are lost (USAGE_STORE_LOST)
+ *   until {@link UsageEpochs.recover} has begun a new epoch, also in the store first; until the copy follows it is a loss still.
  */
 export class UsageEpochs implements UsageRecovery {
-  readonly #link: RedisLink;
+  readonly #store: KeptEpochs;
   readonly #mirror: EpochMirror;
-  readonly #prefix: string;
+  readonly #expiryStepMs: number;
   readonly #log: Logger;
-  readonly #imposedNow: () => EpochMs | 0;
   readonly #lost: { with(labels: { readonly chain: string }): { set(value: number): void } };
   readonly #asked = new Map<number, Promise<KnownEpoch>>();
   readonly #known = new Map<number, KnownEpoch>();
 
   constructor(deps: {
-    readonly link: RedisLink;
+    readonly store: KeptEpochs;
     readonly mirror: EpochMirror;
-    readonly prefix: string;
+    /** What the longest expiry of a new chain starts with, and is raised in steps of. */
+    readonly expiryStepMs: number;
     readonly log: Logger;
     readonly metrics: Metrics;
-    readonly imposedNow: () => EpochMs | 0;
   }) {
-    this.#link = deps.link;
+    this.#store = deps.store;
     this.#mirror = deps.mirror;
-    this.#prefix = deps.prefix;
+    this.#expiryStepMs = deps.expiryStepMs;
     this.#log = deps.log;
-    this.#imposedNow = deps.imposedNow;
     this.#lost = deps.metrics.gauge({
       name: 'paymaster_usage_store_lost',
       help: '1 while the usage data of a chain are lost, so that nothing is signed for it',
@@ -61,16 +65,16 @@ export class UsageEpochs implements UsageRecovery {
     });
   }
 
-  /** The epoch that scripts must find, if it was established before. */
+  /** The epoch that the store must hold, if it was established before. */
   known(chainId: number): KnownEpoch | undefined {
     return this.#known.get(chainId);
   }
 
-  /** The epoch that scripts must find. Throws UNAVAILABLE; while the data are lost with reason USAGE_STORE_LOST. */
+  /** The epoch that the store must hold. Throws UNAVAILABLE; while the data are lost with reason USAGE_STORE_LOST. */
   async of(chainId: number): Promise<KnownEpoch> {
     const known = this.#known.get(chainId);
     if (known !== undefined) return known;
-    this.#link.assertUsable();
+    this.#store.assertUsable();
     const asked = this.#asked.get(chainId);
     if (asked !== undefined) return asked;
     const found = this.#establish(chainId);
@@ -78,12 +82,12 @@ export class UsageEpochs implements UsageRecovery {
     const forget = (): void => {
       if (this.#asked.get(chainId) === found) this.#asked.delete(chainId);
     };
-    // A failure is remembered for a moment: neither Redis nor the copy is asked once per request.
+    // A failure is remembered for a moment: neither the store nor the copy is asked once per request.
     found.then(forget, () => setTimeout(forget, rememberMs).unref());
     return found;
   }
 
-  /** A script has found another epoch: it is established anew, which tells a new epoch from a loss. */
+  /** The store has answered with another epoch: it is established anew, which tells a new epoch from a loss. */
   async mismatch(chainId: number, seen: KnownEpoch): Promise<KnownEpoch> {
     if (this.#known.get(chainId)?.text === seen.text) this.#known.delete(chainId);
     const epoch = await this.of(chainId);
@@ -96,7 +100,7 @@ export class UsageEpochs implements UsageRecovery {
 
   /** Notes that a promise is about to be made for longer than any before. Throws UNAVAILABLE. */
   async raise(chainId: number, expiryMs: number): Promise<KnownEpoch> {
-    const longestExpiryMs = Math.ceil(expiryMs / expiryStepMs) * expiryStepMs;
+    const longestExpiryMs = Math.ceil(expiryMs / this.#expiryStepMs) * this.#expiryStepMs;
     for (let attempt = 0; attempt < mostRaises; attempt++) {
       const mirrored = await this.#mirror.get(chainId);
       const isNoted = mirrored === undefined || mirrored.longestExpiryMs >= longestExpiryMs;
@@ -113,8 +117,8 @@ export class UsageEpochs implements UsageRecovery {
 
   async recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'> {
     const mirrored = await this.#mirror.get(chainId);
-    const { kept, now } = await this.#read(chainId);
-    if (mirrored === undefined || kept === formatEpoch(mirrored)) {
+    const { kept, now } = await this.#store.read(chainId);
+    if (mirrored === undefined || kept === epochText(mirrored)) {
       if (mirrored?.lostAt !== undefined) await this.#mirror.put(chainId, intact(mirrored), mirrored);
       return 'intact';
     }
@@ -128,9 +132,8 @@ export class UsageEpochs implements UsageRecovery {
       return 'waiting';
     }
     if (now < mirrored.lostAt + waitMs) return 'waiting';
-    const written = await this.#write(chainId, kept, false);
-    const next = { ...written, longestExpiryMs: mirrored.longestExpiryMs };
-    if (!(await this.#mirror.put(chainId, next, mirrored))) return 'waiting';
+    const begun = parseEpoch(await this.#store.begin(chainId, kept, false), mirrored.longestExpiryMs);
+    if (!(await this.#mirror.put(chainId, begun, mirrored))) return 'waiting';
     this.#known.delete(chainId);
     this.#asked.delete(chainId);
     this.#log.warn('a new epoch of usage has begun; limits refuse until their windows turn', { chainId });
@@ -139,19 +142,20 @@ export class UsageEpochs implements UsageRecovery {
 
   async #establish(chainId: number): Promise<KnownEpoch> {
     const mirrored = await this.#mirror.get(chainId);
-    let { kept } = await this.#read(chainId);
+    let { kept } = await this.#store.read(chainId);
     if (mirrored === undefined) {
-      const epoch = kept === '' ? await this.#write(chainId, '', true) : parseEpoch(kept);
+      const text = kept === '' ? await this.#store.begin(chainId, '', true) : kept;
+      const epoch = parseEpoch(text, this.#expiryStepMs);
       // Two replicas may do this at once: one of them writes the copy, and both must see the same.
       if (!(await this.#mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
-      kept = formatEpoch(epoch);
+      kept = epochText(epoch);
       return this.#found(chainId, epoch);
     }
-    if (kept === formatEpoch(mirrored)) return this.#found(chainId, mirrored);
+    if (kept === epochText(mirrored)) return this.#found(chainId, mirrored);
     this.#lost.with({ chain: String(chainId) }).set(1);
     throw new DomainError(
       'UNAVAILABLE',
-      `usage of chain ${chainId} is lost with the usage store: nothing is signed until every earlier promise has expired`,
+      `usage of chain ${chainId} is lost with the usage store: nothing is signed until every earlier promise has expired, or the data are restored`,
       { reason: 'USAGE_STORE_LOST', retryAfterSeconds: 60 },
     );
   }
@@ -159,43 +163,20 @@ export class UsageEpochs implements UsageRecovery {
   #found(chainId: number, epoch: UsageEpoch): KnownEpoch {
     this.#lost.with({ chain: String(chainId) }).set(0);
     const { since, longestExpiryMs } = epoch;
-    const known = { text: formatEpoch(epoch), since, longestExpiryMs };
+    const known = { text: epochText(epoch), since, longestExpiryMs };
     this.#known.set(chainId, known);
     return known;
   }
-
-  async #read(chainId: number): Promise<{ readonly kept: string; readonly now: EpochMs }> {
-    // What is kept can never be this text, so nothing is written.
-    const reply = await this.#call(chainId, 'read', '', false, false);
-    return { kept: reply.kept, now: reply.now };
-  }
-
-  async #write(chainId: number, expected: string, isFirst: boolean): Promise<UsageEpoch> {
-    return parseEpoch((await this.#call(chainId, expected, randomUUID(), isFirst, true)).kept);
-  }
-
-  async #call(
-    chainId: number,
-    expected: string,
-    id: string,
-    isFirst: boolean,
-    isWrite: boolean,
-  ): Promise<{ readonly kept: string; readonly now: EpochMs }> {
-    const { epoch } = chainKeys(this.#prefix, chainId);
-    const args = [this.#imposedNow(), expected, id, isFirst ? 1 : 0];
-    const reply = await this.#link.run(writeEpochScript, [epoch], args, isWrite);
-    const [kept, now] = listOf(reply);
-    return { kept: textOf(kept) ?? '', now: Number(now) as EpochMs };
-  }
 }
 
-function formatEpoch({ id, since }: UsageEpoch): string {
+/** How a store keeps an epoch. */
+export function epochText({ id, since }: Pick<UsageEpoch, 'id' | 'since'>): string {
   return `${id}:${since}`;
 }
 
-function parseEpoch(text: string): UsageEpoch {
+function parseEpoch(text: string, longestExpiryMs: number): UsageEpoch {
   const [id = '', since = ''] = text.split(':');
-  return { id, since: Number(since) as EpochMs, longestExpiryMs: expiryStepMs };
+  return { id, since: Number(since) as EpochMs, longestExpiryMs };
 }
 
 function intact({ id, since, longestExpiryMs }: UsageEpoch): UsageEpoch {

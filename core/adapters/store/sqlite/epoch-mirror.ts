@@ -1,0 +1,48 @@
+import { DomainError } from '../../../errors.js';
+import { isSameEpoch, type EpochMirror, type UsageEpoch } from '../../../policy/usage-epoch.js';
+import { parseEpoch } from '../epoch-text.js';
+import type { Database } from './database.js';
+import { migrate } from './migrate.js';
+
+/** Copies of epochs in the database of the resources, which is another file than that of the usage. */
+export type SqliteEpochMirror = EpochMirror & {
+  /** For a chain that began anew: what was promised on the former one binds nobody. */
+  forget(chainId: number): void;
+};
+
+const schema = `
+  CREATE TABLE usage_epochs (chain_id INTEGER PRIMARY KEY, epoch TEXT NOT NULL) STRICT;
+`;
+
+export function createSqliteEpochMirror({ db }: { readonly db: Database }): SqliteEpochMirror {
+  migrate(db, 'usage-epochs', [schema]);
+  const select = db.sql.prepare('SELECT epoch FROM usage_epochs WHERE chain_id = ?');
+  const write = db.sql.prepare(
+    'INSERT INTO usage_epochs VALUES (?, ?) ON CONFLICT (chain_id) DO UPDATE SET epoch = excluded.epoch',
+  );
+  const remove = db.sql.prepare('DELETE FROM usage_epochs WHERE chain_id = ?');
+
+  function read(chainId: number): UsageEpoch | undefined {
+    const row = select.get(chainId);
+    if (row === undefined) return undefined;
+    try {
+      return parseEpoch(String(row['epoch']));
+    } catch (cause) {
+      throw new DomainError('UNAVAILABLE', `the epoch of chain ${chainId} in ${db.path} cannot be read`, {
+        reason: 'USAGE_STORE_DOWN',
+        cause,
+      });
+    }
+  }
+
+  return {
+    get: async (chainId) => db.run(() => read(chainId)),
+    put: async (chainId, next, expected) =>
+      db.transaction(() => {
+        if (!isSameEpoch(read(chainId), expected)) return false;
+        write.run(chainId, JSON.stringify(next));
+        return true;
+      }),
+    forget: (chainId) => db.run(() => void remove.run(chainId)),
+  };
+}
