@@ -43,6 +43,21 @@ export function createCollection(options: CollectionOptions): KubeCollection {
     ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
   };
 
+  /** Follows `continue` from the first query on, in pages that are small enough not to hold up the event loop. */
+  async function pages(
+    first: Readonly<Record<string, string>>,
+    onPage: (items: readonly KubeObject[]) => void,
+    accept?: string,
+  ): Promise<string> {
+    let position = first;
+    for (;;) {
+      const { items, metadata } = await page({ limit: pageSize, ...position }, accept);
+      onPage(items);
+      if (!metadata.continue) return metadata.resourceVersion;
+      position = { continue: metadata.continue };
+    }
+  }
+
   async function page(
     query: Readonly<Record<string, string>>,
     accept?: string,
@@ -61,20 +76,19 @@ export function createCollection(options: CollectionOptions): KubeCollection {
       return (await page({ limit: '1' })).metadata.resourceVersion;
     },
 
-    async list(minimum, onPage) {
-      let position: Readonly<Record<string, string>> =
-        minimum === undefined ? {} : { resourceVersion: minimum, resourceVersionMatch: 'NotOlderThan' };
-      for (;;) {
-        const { items, metadata } = await page({ limit: pageSize, ...position });
-        onPage(items);
-        if (!metadata.continue) return metadata.resourceVersion;
-        position = { continue: metadata.continue };
-      }
-    },
+    list: (minimum, onPage) =>
+      pages(
+        minimum === undefined ? {} : { resourceVersion: minimum, resourceVersionMatch: 'NotOlderThan' },
+        onPage,
+      ),
 
     async revisionsAt(version) {
-      const { items } = await page({ resourceVersion: version, resourceVersionMatch: 'Exact' }, metadataOnly);
-      return new Map(items.map((item) => [formatKey(keyOf(item)), revisionOf(item)]));
+      const revisions = new Map<string, string>();
+      const note = (items: readonly KubeObject[]): void => {
+        for (const item of items) revisions.set(formatKey(keyOf(item)), revisionOf(item));
+      };
+      await pages({ resourceVersion: version, resourceVersionMatch: 'Exact' }, note, metadataOnly);
+      return revisions;
     },
 
     watch: (version, own) =>

@@ -14,6 +14,7 @@ import { createReflector, type ReflectorTiming } from '../../kube/reflector.js';
 import type { KubeList, KubeObject } from '../../kube/objects.js';
 import type { KubeTransport } from '../../kube/transport.js';
 import { toDomainError } from './errors.js';
+import { createObjectSlimmer } from './slim-object.js';
 
 export type KubeResourceStoreDeps = {
   readonly transport: KubeTransport;
@@ -38,6 +39,7 @@ export function createKubeResourceStore(
 ): ResourceStore & { stop(): Promise<void> } {
   const { transport } = deps;
   const watches = new Set<{ stop(): Promise<void> }>();
+  const slim = createObjectSlimmer();
 
   async function call<T>(what: string, run: () => Promise<unknown>): Promise<T> {
     try {
@@ -185,7 +187,7 @@ export function createKubeResourceStore(
         transport,
         path: collectionPath(kind, namespace),
         kind,
-        transform: (object) => stripped(object) as Resources[K] & KubeObject,
+        transform: (object) => slim(object) as Resources[K] & KubeObject,
         onEvent: handler,
         log: deps.log,
         metrics: deps.metrics,
@@ -223,19 +225,6 @@ function checkNamespace(kind: Kind, { namespace }: ObjectKey): void {
     ? 'given, since the kind is namespaced'
     : 'left out, since the kind is cluster-scoped';
   throw invalidInput([{ field: 'metadata.namespace', expected }]);
-}
-
-const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
-
-/**
- * Ownership records are two thirds of a small object, and what kubectl notes is a second copy of all of it; whoever needs
- * them reads the object itself.
- */
-function stripped(object: KubeObject): KubeObject {
-  const { managedFields: _managedFields, annotations, ...metadata } = object.metadata;
-  const kept = Object.entries(annotations ?? {}).filter(([name]) => name !== lastApplied);
-  const rest = kept.length === 0 ? {} : { annotations: Object.fromEntries(kept) };
-  return Object.freeze({ ...object, metadata: { ...metadata, ...rest } });
 }
 
 function collectionPath(kind: Kind, namespace: string | undefined): string {

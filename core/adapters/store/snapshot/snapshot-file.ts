@@ -35,7 +35,7 @@ export function createSnapshotFile(directory: string): SnapshotFile {
 
   async function read(): Promise<SnapshotState | undefined> {
     try {
-      return readSnapshot(await readFile(path, 'utf8'));
+      return await readSnapshot(await readFile(path, 'utf8'));
     } catch (error) {
       if (isMissingFile(error)) return undefined;
       throw error;
