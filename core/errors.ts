@@ -85,6 +85,23 @@ export function invalidInput(problems: readonly Problem[]): DomainError {
   return new DomainError('INVALID_INPUT', problems.map(formatProblem).join('; '), { problems });
 }
 
+/** A field that somebody else owns, and its field manager. */
+export type OwnedField = { readonly field: string; readonly manager: string };
+
+/** FIELD_OWNED in the same words whatever store refused the write; `what` names the object, e.g. `Paymaster acme/shop`. */
+export function fieldOwned(what: string, conflicts: readonly OwnedField[], cause?: unknown): DomainError {
+  const owners = [...new Set(conflicts.map(({ manager }) => manager))];
+  const fields = conflicts.map(({ field, manager }) => `${field} is owned by "${manager}"`).join('; ');
+  return new DomainError('FIELD_OWNED', `${what}: ${fields}`, {
+    owner: owners.join(', '),
+    problems: conflicts.map(({ field, manager }) => ({
+      field,
+      expected: `changed by its owner "${manager}"`,
+    })),
+    cause,
+  });
+}
+
 export function formatProblem({ field, expected, value }: Problem): string {
   return `${field} must be ${expected}${value === undefined ? '' : `, got ${value}`}`;
 }

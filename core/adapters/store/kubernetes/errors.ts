@@ -1,4 +1,4 @@
-import { DomainError, invalidInput, type Problem } from '../../../errors.js';
+import { DomainError, fieldOwned, invalidInput, type Problem } from '../../../errors.js';
 import { KubeApiError } from '../../kube/api-error.js';
 
 /**
@@ -40,22 +40,11 @@ function conflict(error: KubeApiError, what: string): DomainError {
   const owned = error.causes.filter((cause) => cause.reason === 'FieldManagerConflict');
   if (owned.length === 0)
     return new DomainError('WRITE_CONFLICT', `${what} was changed meanwhile`, { cause: error });
-  const owners = [
-    ...new Set(owned.map((cause) => /conflict with "([^"]+)"/.exec(cause.message)?.[1] ?? 'another manager')),
-  ];
-  const fields = owned.map((cause) => cause.field.replace(/^\./, '')).join(', ');
-  return new DomainError(
-    'FIELD_OWNED',
-    `${fields} of ${what} is owned by ${owners.join(', ')}: change it there`,
-    {
-      owner: owners.join(', '),
-      problems: owned.map((cause) => ({
-        field: cause.field.replace(/^\./, ''),
-        expected: `left to ${/conflict with "([^"]+)"/.exec(cause.message)?.[1] ?? 'its manager'}`,
-      })),
-      cause: error,
-    },
-  );
+  const conflicts = owned.map(({ field, message }) => ({
+    field: field.replace(/^\./, ''),
+    manager: /conflict with "([^"]+)"/.exec(message)?.[1] ?? 'another manager',
+  }));
+  return fieldOwned(what, conflicts, error);
 }
 
 function invalid(error: KubeApiError, what: string): DomainError {

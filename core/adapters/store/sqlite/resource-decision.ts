@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError, invalidInput, type Problem } from '../../../errors.js';
+import { fieldOwned, invalidInput, type Problem } from '../../../errors.js';
 import { isSameJson, isTree, type Tree } from '../../../resources/field-tree.js';
 import type { Kind } from '../../../resources/kinds.js';
 import { apiVersion, formatKey, type ManagedFields, type ObjectKey } from '../../../resources/meta.js';
 import type { ApplyRequest } from '../../../resources/resource-store.js';
-import { applyFields, type Conflict } from '../../../resources/server-side-apply.js';
+import { applyFields } from '../../../resources/server-side-apply.js';
 import { validateMetadata, validateResource } from '../../../resources/validate.js';
 import type { StoredObject } from './resource-rows.js';
 
@@ -23,7 +23,7 @@ export function decideApply<K extends Kind>(
     force,
     time,
   });
-  if (outcome.conflicts.length > 0) throw fieldOwned(kind, key, outcome.conflicts);
+  if (outcome.conflicts.length > 0) throw fieldOwned(`${kind} ${formatKey(key)}`, outcome.conflicts);
   const next = objectOf(kind, key, stored, outcome.live, outcome.managedFields, time);
   if (stored && isSameJson(stored, next)) return undefined;
   throwIfAny([
@@ -85,18 +85,6 @@ function objectOf(
     spec,
     ...(stored?.status && { status: stored.status }),
   };
-}
-
-function fieldOwned(kind: Kind, key: ObjectKey, conflicts: readonly Conflict[]): DomainError {
-  const owners = [...new Set(conflicts.map(({ manager }) => manager))];
-  const fields = conflicts.map(({ field, manager }) => `${field} is owned by "${manager}"`).join('; ');
-  return new DomainError('FIELD_OWNED', `${kind} ${formatKey(key)}: ${fields}`, {
-    owner: owners.join(', '),
-    problems: conflicts.map(({ field, manager }) => ({
-      field,
-      expected: `changed by its owner "${manager}"`,
-    })),
-  });
 }
 
 export function throwIfAny(problems: readonly Problem[]): void {
