@@ -18,6 +18,7 @@ import { createCache } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts } from './facts/loss-facts.js';
 import { createPriceFacts } from './facts/price-facts.js';
+import { createAnnouncer } from './reconcilers/announcer.js';
 import { createChainReconciler } from './reconcilers/chain.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
 import { createConnectionSecretWriter } from './reconcilers/connection-secret.js';
@@ -46,7 +47,7 @@ export type OperatorDeps = {
   readonly metrics: Metrics;
   /** What webhook URLs may name beyond public https hosts. Default: nothing. */
   readonly webhookRules?: WebhookUrlRules;
-  /** Told of every condition that moves. Default: nobody. */
+  /** Told of the conditions that move. Default: nobody. */
   readonly events?: EventRecorder;
   /** What the dashboard is granted in each organisation's namespace. Default: it needs no grants. */
   readonly tenantAccess?: TenantAccess;
@@ -88,7 +89,8 @@ export function createOperator(deps: OperatorDeps): Operator {
   const tenantAccess = deps.tenantAccess && whileLeading(leader, deps.tenantAccess);
 
   const cache = createCache({ resources: deps.resources, log });
-  const statuses = createStatusWriter({ resources, cache, events: deps.events ?? noEvents, clock });
+  const announcer = createAnnouncer({ events: deps.events ?? noEvents, cache, timers });
+  const statuses = createStatusWriter({ resources, cache, announcer, clock });
   const readAbi = createAbiReader();
   const offeredChains = createOfferedChains({ cache, layouts });
   const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets: deps.connectionSecrets });
@@ -217,6 +219,7 @@ export function createOperator(deps: OperatorDeps): Operator {
       cancelSweep?.();
       cache.stop();
       await Promise.all([facts.stop(), prices.stop(), losses?.stop(), roots.stop(), sweeping]);
+      announcer.stop();
       await leader.stop();
     })();
     return stopped;

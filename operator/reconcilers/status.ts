@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDomainError } from '../../core/errors.js';
-import type { EventRecorder } from '../../core/kubernetes-events.js';
 import { setConditions } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
 import { keyOf } from '../../core/resources/meta.js';
@@ -9,7 +8,7 @@ import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
-import { eventsOf } from './transitions.js';
+import type { Announcer } from './announcer.js';
 
 type Status<K extends Kind> = NonNullable<Resources[K]['status']>;
 
@@ -27,7 +26,7 @@ export type StatusWriter = {
 export function createStatusWriter(deps: {
   readonly resources: Pick<ResourceStore, 'applyStatus'>;
   readonly cache: Pick<Cache, 'note'>;
-  readonly events: EventRecorder;
+  readonly announcer: Pick<Announcer, 'announce'>;
   readonly clock: Clock;
 }): StatusWriter {
   return {
@@ -41,7 +40,7 @@ export function createStatusWriter(deps: {
         // The version that was read: what an older look at the object found must not overwrite a newer finding.
         const options = { version: resourceVersion };
         deps.cache.note(kind, await deps.resources.applyStatus(kind, keyOf(object), status, options));
-        for (const event of eventsOf(object, present, conditions)) deps.events.record(event);
+        deps.announcer.announce(object, present, conditions);
       } catch (error) {
         // Gone meanwhile; its deletion is an event of its own.
         if (!isDomainError(error, 'NOT_FOUND')) throw error;

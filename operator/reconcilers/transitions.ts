@@ -1,6 +1,15 @@
 import type { ResourceEvent } from '../../core/kubernetes-events.js';
 import type { Condition } from '../../core/resources/meta.js';
 
+/** What is to be told of a condition that moved. */
+export type Transition = {
+  /** Of the condition. */
+  readonly type: string;
+  readonly event: ResourceEvent;
+  /** Something that the object refers to is missing: of objects applied together, parents may arrive after children. */
+  readonly mayArrive: boolean;
+};
+
 /** Conditions whose `True` is what somebody should know of. */
 const warnsWhenTrue: ReadonlySet<string> = new Set([
   'OpenSponsorship',
@@ -11,16 +20,23 @@ const warnsWhenTrue: ReadonlySet<string> = new Set([
 /** Summaries and details of others: their cause has an event of its own. */
 const toldOnlyByStatus: ReadonlySet<string> = new Set(['Programmed']);
 
+/** Reasons that end by themselves when the rest of a folder has been applied. */
+const missing: Readonly<Record<string, ReadonlySet<string>>> = {
+  Accepted: new Set(['NoOrganisation']),
+  ResolvedRefs: new Set(['ChainNotFound', 'VersionNotFound', 'PaymasterNotFound']),
+};
+
 /**
- * The events of a status change: one for each condition that moved. What is good from the beginning is not news, except
- * that the object as a whole is ready.
+ * What a status change is worth telling: one for each condition that moved. What is good from the beginning is not news,
+ * except that the object as a whole is ready.
  */
-export function eventsOf(
+export function transitionsOf(
   object: ResourceEvent['object'],
   before: readonly Condition[],
   after: readonly Condition[],
-): readonly ResourceEvent[] {
+): readonly Transition[] {
   const known = new Map(before.map((condition) => [condition.type, condition]));
+  const isIncomplete = after.some(isMissing);
   return after.flatMap((condition) => {
     const previous = known.get(condition.type);
     if (condition.status === 'Unknown' || toldOnlyByStatus.has(condition.type)) return [];
@@ -29,10 +45,22 @@ export function eventsOf(
     const isNews = isWarning || condition.type === 'Ready' || hasMended(previous);
     if (isSame || !isNews) return [];
     const type = isWarning ? 'Warning' : 'Normal';
-    return [{ object, type, reason: condition.reason, note: `${condition.type}: ${condition.message}` }];
+    const note = `${condition.type}: ${condition.message}`;
+    const isSummary = condition.type === 'Ready' && condition.status === 'False';
+    return [
+      {
+        type: condition.type,
+        event: { object, type, reason: condition.reason, note },
+        mayArrive: isMissing(condition) || (isSummary && isIncomplete),
+      },
+    ];
   });
 }
 
 function hasMended(previous: Condition | undefined): boolean {
   return previous !== undefined && previous.status !== 'Unknown';
+}
+
+function isMissing({ type, reason }: Condition): boolean {
+  return missing[type]?.has(reason) === true;
 }

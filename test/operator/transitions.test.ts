@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Condition, ConditionStatus } from '../../core/resources/meta.js';
-import { eventsOf } from '../../operator/reconcilers/transitions.js';
+import { transitionsOf } from '../../operator/reconcilers/transitions.js';
 import { aPaymaster } from '../build/resources.js';
 
 const condition = (type: string, status: ConditionStatus, reason: string): Condition => ({
@@ -52,6 +52,6 @@ test.each([
     want: [],
   },
 ])('$name', ({ before, after, want }) => {
-  const events = eventsOf(aPaymaster(), before, after);
-  expect(events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(want);
+  const told = transitionsOf(aPaymaster(), before, after);
+  expect(told.map(({ event }) => `${event.type} ${event.reason}`)).toEqual(want);
 });

@@ -1,0 +1,72 @@
+import type { EventRecorder } from '../../core/kubernetes-events.js';
+import type { AnyResource } from '../../core/resources/kinds.js';
+import { keyOf } from '../../core/resources/meta.js';
+import type { Condition } from '../../core/resources/meta.js';
+import type { Cache } from '../cache.js';
+import type { Timers } from '../runtime/timers.js';
+import { transitionsOf, type Transition } from './transitions.js';
+
+/** Tells people of what moved; a status shows it at once, an event may wait. */
+export type Announcer = {
+  announce(object: AnyResource, before: readonly Condition[], after: readonly Condition[]): void;
+  /** Forgets what waits: this operator may not lead any more. May be called twice. */
+  stop(): void;
+};
+
+/** `kubectl apply` of a large folder takes seconds; somebody who waits for an answer reads the status. */
+const graceMs = 5_000;
+
+/**
+ * A reference to something missing is a warning only if it is still missing after the grace: whoever applies a folder
+ * sends objects in the order of file names, and would be warned of what arrives a moment later.
+ */
+export function createAnnouncer({
+  events,
+  cache,
+  timers,
+}: {
+  readonly events: EventRecorder;
+  readonly cache: Pick<Cache, 'get'>;
+  readonly timers: Timers;
+}): Announcer {
+  /** Cancels by uid and condition. */
+  const waiting = new Map<string, () => void>();
+
+  function wait(id: string, object: AnyResource, transition: Transition): void {
+    waiting.get(id)?.();
+    const cancel = timers.after(graceMs, () => {
+      waiting.delete(id);
+      if (isStanding(object, transition)) events.record(transition.event);
+    });
+    waiting.set(id, cancel);
+  }
+
+  function isStanding({ kind, ...object }: AnyResource, { type, event }: Transition): boolean {
+    const present = cache.get(kind, keyOf(object));
+    return (
+      present?.metadata.uid === object.metadata.uid &&
+      present.status?.conditions?.some((each) => each.type === type && each.reason === event.reason) === true
+    );
+  }
+
+  return {
+    announce(object, before, after) {
+      for (const transition of transitionsOf(object, before, after)) {
+        const id = `${object.metadata.uid} ${transition.type}`;
+        if (transition.mayArrive) {
+          wait(id, object, transition);
+          continue;
+        }
+        const cancel = waiting.get(id);
+        cancel?.();
+        // Nobody was told that it was broken, so that it was mended is no news either.
+        const isUnheard = waiting.delete(id) && transition.event.type === 'Normal';
+        if (!isUnheard || transition.type === 'Ready') events.record(transition.event);
+      }
+    },
+    stop() {
+      for (const cancel of waiting.values()) cancel();
+      waiting.clear();
+    },
+  };
+}

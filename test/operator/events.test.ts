@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { ResourceEvent } from '../../core/kubernetes-events.js';
+import type { AnyResource } from '../../core/resources/kinds.js';
+import { aChain, aPaymaster, aPolicy, aSmartContract, anOrganisation } from '../build/resources.js';
+import { conditionOf, startWorld, type World } from './world.js';
+
+// What `kubectl events` shows of objects whose parents arrive after them, as with `kubectl apply -f` of a folder.
+
+let world: World;
+let told: ResourceEvent[];
+afterEach(() => world.close());
+
+async function start(): Promise<void> {
+  told = [];
+  world = await startWorld({ isEmpty: true, deps: { events: { record: (event) => void told.push(event) } } });
+}
+
+const of = (kind: AnyResource['kind']): string[] =>
+  told
+    .filter(({ object }) => object.kind === kind)
+    .map(({ type, reason }) => `${type} ${reason}`)
+    .toSorted();
+const conditions = async (): Promise<string> =>
+  conditionOf(await world.get('SmartContract', 'shop-nft'), 'ResolvedRefs');
+
+describe('a reference to what is not there', () => {
+  test('is a condition at once and no event while its target may be on its way', async () => {
+    await start();
+    await world.apply(aSmartContract(), aPolicy());
+    await world.until(
+      'the condition says so',
+      async () => (await conditions()) === 'False/PaymasterNotFound',
+    );
+    expect(told).toEqual([]);
+  });
+
+  test('is never warned of when everything arrives in the order of the file names', async () => {
+    await start();
+    for (const object of [aSmartContract(), aPolicy(), aPaymaster(), aChain(), anOrganisation()]) {
+      await world.apply(object);
+      world.time.advance(500);
+    }
+    await world.until('the contract is ready', async () => of('SmartContract').includes('Normal Ready'));
+    await world.settle();
+    for (const kind of ['SmartContract', 'PaymasterPolicy'] as const)
+      expect({ kind, told: of(kind) }).toEqual({ kind, told: ['Normal Ready'] });
+    expect(
+      of('Paymaster').filter((each) => /NotResolved|NotFound|NoOrganisation|NotAccepted/.test(each)),
+    ).toEqual([]);
+  });
+
+  test('is a warning when it still stands after the grace, once', async () => {
+    await start();
+    await world.apply(aSmartContract());
+    await world.until('it is told', () => told.length > 0);
+    await world.settle();
+    expect(of('SmartContract')).toEqual(['Warning NotResolved', 'Warning PaymasterNotFound']);
+  });
+
+  test('that was warned of is told when it is mended', async () => {
+    await start();
+    await world.apply(anOrganisation(), aChain(), aSmartContract());
+    await world.until('it is told', () => of('SmartContract').length === 2);
+    await world.apply(aPaymaster());
+    await world.settle();
+    expect(of('SmartContract')).toEqual([
+      'Normal Ready',
+      'Normal ResolvedRefs',
+      'Warning NotResolved',
+      'Warning PaymasterNotFound',
+    ]);
+  });
+
+  test('is not told of an object that is gone by then', async () => {
+    await start();
+    await world.apply(aSmartContract());
+    await world.until('the condition is set', async () => (await conditions()) === 'False/PaymasterNotFound');
+    await world.remove('SmartContract', 'shop-nft');
+    await world.settle();
+    expect(told).toEqual([]);
+  });
+
+  test('is not told by an operator that has stopped', async () => {
+    await start();
+    await world.apply(aSmartContract());
+    await world.until('the condition is set', async () => (await conditions()) === 'False/PaymasterNotFound');
+    await world.operator.stop();
+    await world.settle();
+    expect(told).toEqual([]);
+  });
+});
+
+test('what is wrong in itself is a warning at once', async () => {
+  await start();
+  await world.apply(anOrganisation(), aChain(), aPaymaster());
+  await world.apply(aSmartContract({ whitelistedMethods: ['noSuchMethod'] }));
+  const before = world.time.clock.now();
+  await world.until('it is told', () => of('SmartContract').includes('Warning Invalid'));
+  expect(world.time.clock.now() - before).toBeLessThan(5_000);
+});
