@@ -7,4 +7,6 @@ export type TenantAccess = {
   grant(namespace: string): Promise<'granted' | 'unchanged' | 'no-namespace' | 'not-ours'>;
   /** Takes back what `grant` gave; nothing else is touched. */
   revoke(namespace: string): Promise<void>;
+  /** Namespaces in which something that `grant` gave still stands. */
+  granted(): Promise<readonly string[]>;
 };

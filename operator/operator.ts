@@ -31,7 +31,7 @@ import { alwaysLeader } from './runtime/leader.js';
 import type { Leader } from './runtime/leader.js';
 import { systemTimers } from './runtime/timers.js';
 import type { Timers } from './runtime/timers.js';
-import { sweep } from './sweep.js';
+import { sweep, sweepGrants } from './sweep.js';
 
 export type OperatorDeps = {
   readonly resources: Pick<ResourceStore, 'watch' | 'applyStatus'>;
@@ -71,7 +71,7 @@ export type Operator = {
   readonly ready: () => boolean;
 };
 
-/** Compiled objects whose source went while nobody looked are found this often. */
+/** Compiled objects and grants whose source went while nobody looked are found this often. */
 const sweepMs = 10 * 60 * 1000;
 
 /**
@@ -194,15 +194,22 @@ export function createOperator(deps: OperatorDeps): Operator {
 
   function sweepAgain(ms: number): void {
     cancelSweep = timers.after(ms, () => {
-      sweeping = sweep(cache, configs)
-        .then((keys) => roots.add(keys))
-        .catch((error: unknown) =>
-          log.warn('compiled objects could not be compared with their sources', { error }),
-        )
-        .finally(() => {
-          if (stopped === undefined) sweepAgain(sweepMs);
-        });
+      sweeping = sweepOnce().finally(() => {
+        if (stopped === undefined) sweepAgain(sweepMs);
+      });
     });
+  }
+
+  async function sweepOnce(): Promise<void> {
+    const sweeps = [
+      () => sweep(cache, configs),
+      ...(tenantAccess === undefined ? [] : [() => sweepGrants(cache, tenantAccess)]),
+    ];
+    for (const each of sweeps)
+      await each().then(
+        (keys) => roots.add(keys),
+        (error: unknown) => log.warn('what was made could not be compared with its sources', { error }),
+      );
   }
 
   function abdicate(): void {

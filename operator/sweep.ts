@@ -1,6 +1,7 @@
 import type { ConfigStore } from '../core/config/config-store.js';
 import { paymasterIdOf } from '../core/config/ids.js';
 import { formatKey, keyOf } from '../core/resources/meta.js';
+import type { TenantAccess } from '../core/tenant-access.js';
 import type { Cache } from './cache.js';
 import type { Keys } from './reconcilers/mapping.js';
 
@@ -32,4 +33,14 @@ export async function sweep(
     chains: lostChains.map(({ spec }) => String(spec.chainId)),
     organisations: [],
   };
+}
+
+/** Namespaces whose access was granted and whose Organisation is gone: it may have been deleted while no operator ran. */
+export async function sweepGrants(
+  cache: Pick<Cache, 'organisationsOf'>,
+  tenantAccess: Pick<TenantAccess, 'granted'>,
+): Promise<Keys> {
+  const granted = await tenantAccess.granted();
+  const organisations = granted.filter((namespace) => cache.organisationsOf(namespace).length === 0);
+  return { paymasters: [], chains: [], organisations };
 }

@@ -78,7 +78,7 @@ const accounts: readonly Account[] = [
       ['create', 'events.events.k8s.io', tenant],
       ['patch', 'events.events.k8s.io', tenant],
       ['create', 'rolebindings.rbac.authorization.k8s.io', tenant],
-      ...['get', 'update', 'delete'].map(
+      ...['get', 'list', 'update', 'delete'].map(
         (verb): Question => [verb, 'rolebindings.rbac.authorization.k8s.io', tenant, 'paymaster-dashboard'],
       ),
       ['bind', 'clusterroles.rbac.authorization.k8s.io', '', 'gas-system-gas-paymaster-tenant'],
@@ -98,6 +98,8 @@ const accounts: readonly Account[] = [
       ['escalate', 'clusterroles.rbac.authorization.k8s.io', '', 'gas-system-gas-paymaster-tenant'],
       ['create', 'clusterrolebindings.rbac.authorization.k8s.io'],
       ['delete', 'rolebindings.rbac.authorization.k8s.io', tenant, 'somebody-elses'],
+      ['list', 'rolebindings.rbac.authorization.k8s.io', tenant],
+      ['list', 'rolebindings.rbac.authorization.k8s.io'],
       ['list', 'pods', system],
       ['get', 'configmaps', system],
       ['get', 'configmaps', system, 'paymaster-usage-epochs'],

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TenantAccess } from '../../tenant-access.js';
 import { toDomainError } from '../store/kubernetes/errors.js';
 import { isStatus } from './api-error.js';
+import type { KubeList } from './objects.js';
 import type { KubeTransport } from './transport.js';
 
 export type KubeTenantAccessDeps = {
@@ -13,6 +14,7 @@ export type KubeTenantAccessDeps = {
 
 type RoleBinding = {
   readonly metadata: {
+    readonly namespace: string;
     readonly uid: string;
     readonly resourceVersion: string;
     readonly labels?: Readonly<Record<string, string>>;
@@ -97,18 +99,46 @@ export function createKubeTenantAccess(deps: KubeTenantAccessDeps): TenantAccess
     if (present !== undefined && isOurs(present)) await remove(namespace, present);
   }
 
+  async function granted(): Promise<readonly string[]> {
+    const found: string[] = [];
+    let next: string | undefined;
+    do {
+      const page = (await transport.request({
+        method: 'GET',
+        path: allBindings,
+        query: {
+          // By name, because that is what the operator may list: not everybody's bindings.
+          fieldSelector: `metadata.name=${bindingName}`,
+          labelSelector: `${managedBy}=${operator}`,
+          limit: '500',
+          ...(next === undefined ? {} : { continue: next }),
+        },
+      })) as KubeList<RoleBinding>;
+      // One that binds another role is of another installation.
+      for (const { metadata, roleRef: bound } of page.items)
+        if (isDeepStrictEqual(bound, roleRef)) found.push(metadata.namespace);
+      next = page.metadata.continue || undefined;
+    } while (next !== undefined);
+    return found;
+  }
+
   return {
-    grant: (namespace) => mapped(namespace, () => grant(namespace)),
-    revoke: (namespace) => mapped(namespace, () => revoke(namespace)),
+    grant: (namespace) => mapped(bindingIn(namespace), () => grant(namespace)),
+    revoke: (namespace) => mapped(bindingIn(namespace), () => revoke(namespace)),
+    granted: () => mapped(`RoleBindings ${bindingName}`, granted),
   };
 }
 
-async function mapped<T>(namespace: string, run: () => Promise<T>): Promise<T> {
+async function mapped<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw toDomainError(error, `RoleBinding ${namespace}/${bindingName}`);
+    throw toDomainError(error, what);
   }
+}
+
+function bindingIn(namespace: string): string {
+  return `RoleBinding ${namespace}/${bindingName}`;
 }
 
 function isOurs({ metadata }: RoleBinding): boolean {
@@ -119,6 +149,8 @@ function isOurs({ metadata }: RoleBinding): boolean {
 function withoutGroup(subjects: RoleBinding['subjects'] = []) {
   return subjects.map(({ apiGroup: _apiGroup, ...subject }) => subject);
 }
+
+const allBindings = '/apis/rbac.authorization.k8s.io/v1/rolebindings';
 
 function collectionOf(namespace: string): string {
   return `/apis/rbac.authorization.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/rolebindings`;
