@@ -1,16 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
-import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
-import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
-import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { hashToken } from '../../core/config/api-key.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
-import type { Logger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { UsageStore } from '../../core/policy/usage-store.js';
 import type { OrganisationSpec } from '../../core/resources/organisation.js';
@@ -20,7 +12,9 @@ import type { EpochMs } from '../../core/units/time.js';
 import { createDashboard } from '../../server/dashboard/dashboard.js';
 import type { DashboardDeps } from '../../server/dashboard/deps.js';
 import { createInstruments } from '../../server/ops/instruments.js';
+import { masterKeys } from './operator.js';
 import { aChain, aProfile, anAbi } from './resources.js';
+import { worldsOfThisRun, type DashboardWorldOptions } from './world.js';
 
 /** A clock that ticks by itself as real ones do and can be moved. */
 export type MovableClock = { now(): EpochMs; advance(ms: number): void };
@@ -47,8 +41,13 @@ export type CallOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** The dashboard on a real port over the embedded stores in a directory of its own. */
+export type DashboardOverrides = Partial<DashboardDeps>;
+/** `operator`: whether one runs beside; see {@link DashboardWorldOptions}. */
+export type DashboardOptions = DashboardOverrides & Pick<DashboardWorldOptions, 'operator'>;
+
+/** The dashboard on real ports over the stores of this run's mode, which nobody else uses. */
 export type DashboardHost = {
+  /** Of one replica: of the next one at each look. */
   readonly origin: string;
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
@@ -59,6 +58,8 @@ export type DashboardHost = {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Any path of the server. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** One more replica over the same stores; it is stopped before this host. */
+  beside(overrides?: DashboardOverrides): Promise<DashboardHost>;
   stop(): Promise<void>;
 };
 
@@ -68,58 +69,83 @@ export const otherToken = 'other-token-0123456789';
 export const chainId = 31337;
 export const sponsorshipAddress = aProfile.addresses.sponsorship;
 
-export const masterKeys: MasterKeys = {
-  current: Buffer.alloc(32, 1),
-  webhook: Buffer.alloc(32, 2),
-};
-
-/** Two organisations, `acme` and `other`, and one chain that offers versions 1.0.0, 1.1.0 and 2.0.0. */
-export async function startDashboard(
-  overrides: Partial<DashboardDeps> & { readonly log?: Logger } = {},
-): Promise<DashboardHost> {
-  const directory = mkdtempSync(join(tmpdir(), 'dashboard-'));
+/**
+ * Two organisations, `acme` and `other`, and one chain that offers versions 1.0.0, 1.1.0 and 2.0.0. Calls go to each
+ * replica in turn where the mode of this run has several.
+ */
+export async function startDashboard({
+  operator,
+  ...overrides
+}: DashboardOptions = {}): Promise<DashboardHost> {
   const clock = movableClock();
-  const db = openDatabase(join(directory, 'store.db'), { durability: 'process', exclusive: true });
-  const resources = createSqliteResourceStore({ db, clock });
-  const configs = createSqliteConfigStore({ db, clock });
-  const usage = createSqliteUsageStore({
-    path: join(directory, 'usage.db'),
+  const world = await worldsOfThisRun().openDashboardWorld({
     clock,
-    log: silentLogger,
-    durability: 'process',
+    ...(operator === undefined ? {} : { operator }),
   });
-  await seed(resources);
-  const dashboard = createDashboard({
-    resources,
-    configs,
-    fundingMessages: usage,
-    masterKeys,
-    clock,
-    log: silentLogger,
-    instruments: createInstruments(noMetrics),
-    // No operator runs beside most of these tests: a write asks once whether it has been programmed.
-    programmedTimeoutMs: 0,
-    ...overrides,
-  });
-  const server = createServer(dashboard).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const origin = `http://127.0.0.1:${portOf(server.address())}`;
+  const listening: Listening[] = [];
+  const listenBeside = async (more: DashboardOverrides): Promise<Listening> => {
+    const stores = await world.openReplica();
+    return listen({
+      ...stores,
+      masterKeys,
+      clock,
+      log: silentLogger,
+      instruments: createInstruments(noMetrics),
+      // No operator runs beside most of these tests: a write asks once whether it has been programmed.
+      programmedTimeoutMs: 0,
+      ...more,
+    });
+  };
+  const hostOf = (replicas: readonly Listening[], stop: () => Promise<void>): DashboardHost => {
+    let calls = 0;
+    const next = (): string => {
+      calls += 1;
+      const replica = replicas[calls % replicas.length];
+      if (replica === undefined) throw new Error('there is no replica');
+      return replica.origin;
+    };
+    return {
+      get origin() {
+        return next();
+      },
+      resources: world.resources,
+      configs: world.configs,
+      usage: world.usage,
+      clock,
+      masterKeys,
+      call: (method, path, options) => call(`${next()}${prefix}${path}`, method, options),
+      fetch: (path, init) => fetch(`${next()}${path}`, init),
+      beside: async (more = {}) => {
+        const replica = await listenBeside(more);
+        return hostOf([replica], () => replica.stop());
+      },
+      stop,
+    };
+  };
+  const stop = async (): Promise<void> => {
+    for (const replica of listening) await replica.stop();
+    await world.stop();
+  };
+  try {
+    await seed(world.resources);
+    while (listening.length < world.replicas) listening.push(await listenBeside(overrides));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return hostOf(listening, stop);
+}
 
+type Listening = { readonly origin: string; stop(): Promise<void> };
+
+async function listen(deps: DashboardDeps): Promise<Listening> {
+  const server = createServer(createDashboard(deps)).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
   return {
-    origin,
-    resources,
-    configs,
-    usage,
-    clock,
-    masterKeys,
-    call: (method, path, options) => call(`${origin}${prefix}${path}`, method, options),
-    fetch: (path, init) => fetch(`${origin}${path}`, init),
+    origin: `http://127.0.0.1:${portOf(server.address())}`,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      await usage.stop();
-      db.close();
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

@@ -1,12 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { SigningKey, computeAddress, getBytes, hashMessage, recoverAddress } from 'ethers';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { loadSigners } from '../../core/adapters/signer/signers.js';
-import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
-import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
-import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import type { KeptPrices } from '../../core/adapters/price/prices.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
@@ -42,6 +36,7 @@ import {
 } from './configs.js';
 import { aPrice, aTokenProfile, someTokenAccount, someTreasury } from './fee-tokens.js';
 import type { WireOperation } from './operations.js';
+import { worldsOfThisRun } from './world.js';
 
 export const signerKey = `0x${'5d'.repeat(32)}`;
 export const signerAddress = computeAddress(new SigningKey(signerKey).publicKey);
@@ -69,7 +64,7 @@ export type RpcOptions = {
   readonly id?: unknown;
 };
 
-/** The rpc role on a real port over the embedded stores in a directory of its own; chain and webhook hosts are stood in for. */
+/** The rpc role on a real port over stores of its own in this run's mode; chain and webhook hosts are stood in for. */
 export type RpcHost = {
   readonly origin: string;
   readonly server: Server;
@@ -109,7 +104,6 @@ export type RpcHostOptions = {
 };
 
 export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
-  const directory = mkdtempSync(join(tmpdir(), 'rpc-'));
   let now = someNow;
   const clock = {
     now: () => now,
@@ -117,15 +111,8 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       now = (now + ms) as EpochMs;
     },
   };
-  const db = openDatabase(join(directory, 'store.db'), { durability: 'process', exclusive: true });
-  const configs = createSqliteConfigStore({ db, clock });
+  const { configs, served, usage, stop } = await worldsOfThisRun().openRpcWorld({ clock });
   const log = options.log ?? silentLogger;
-  const usage = createSqliteUsageStore({
-    path: join(directory, 'usage.db'),
-    clock,
-    log: silentLogger,
-    durability: 'process',
-  });
   const world: World = {
     head: {
       number: 100,
@@ -142,7 +129,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
   const metrics = createMetrics({ process: false });
   const server = createServer({
     roles: ['rpc'],
-    configs,
+    configs: served,
     usage,
     chains: { get: () => tokenAccountChain, stop: () => Promise.resolve() },
     prices: options.prices ?? pricesOf(world),
@@ -195,9 +182,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       post(JSON.stringify({ jsonrpc: '2.0', id: rest.id ?? 1, method, params }), rest),
     stop: async () => {
       await server.stop();
-      await usage.stop();
-      db.close();
-      rmSync(directory, { recursive: true, force: true });
+      await stop();
     },
   };
 }

@@ -9,13 +9,13 @@ import {
   applyOrganisation,
   chainId,
   createPaymaster,
-  masterKeys,
   otherToken,
   recordOf,
   recordsOf,
   startDashboard,
 } from '../build/dashboard.js';
 import type { Answer, DashboardHost } from '../build/dashboard.js';
+import { masterKeys } from '../build/operator.js';
 
 // Service document, "Authentication", and tenancy: what a header gives access to, and what it never does.
 
@@ -301,8 +301,7 @@ describe('apiKeys', () => {
 
   test('keys of the previous master key work while the master key is rotated', async () => {
     const before = await createPaymaster(host, { name: 'Master' });
-    const rotating = await startDashboard({
-      resources: host.resources,
+    const rotating = await host.beside({
       masterKeys: { ...masterKeys, current: Buffer.alloc(32, 9), previous: masterKeys.current },
     });
     const answer = await rotating.call('GET', '/smart-contract', before);

@@ -24,11 +24,7 @@ let paymasterId: string;
 let round = 0;
 beforeAll(async () => {
   host = await startDashboard();
-  replica = await startDashboard({
-    resources: host.resources,
-    configs: host.configs,
-    fundingMessages: host.usage,
-  });
+  replica = await host.beside();
 });
 afterAll(async () => {
   await replica.stop();
@@ -103,7 +99,7 @@ test('a quota is not exceeded by concurrent creates on one replica', async () =>
   });
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
-      host.call('POST', '/paymaster', {
+      replica.call('POST', '/paymaster', {
         token,
         body: { name: `Q${index}`, type: 'HYBRID', chainId, version: '1.1.0' },
       }),
@@ -116,13 +112,17 @@ test('of concurrent renames to one name on one replica exactly one succeeds', as
   const ids = await Promise.all(
     Array.from({ length: 8 }, async (_, index) => {
       const body = { ...aLimitBody, name: `Limit ${index}` };
-      const { body: answer } = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body });
+      const { body: answer } = await replica.call('POST', '/paymaster-policy', {
+        token: acmeToken,
+        key,
+        body,
+      });
       return String(recordOf(answer.data)['_id']);
     }),
   );
   const answers = await Promise.all(
     ids.map((id) =>
-      host.call('PATCH', `/paymaster-policy/limit/${id}`, {
+      replica.call('PATCH', `/paymaster-policy/limit/${id}`, {
         token: acmeToken,
         key,
         body: { name: 'The one' },

@@ -132,8 +132,7 @@ describe('a signature is invalid', () => {
   });
 
   test('a second time, also when the used message could not be removed', async () => {
-    const stubborn = await startDashboard({
-      resources: host.resources,
+    const stubborn = await host.beside({
       fundingMessages: {
         putFundingMessage: (...args) => host.usage.putFundingMessage(...args),
         getFundingMessage: (...args) => host.usage.getFundingMessage(...args),

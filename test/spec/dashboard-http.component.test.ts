@@ -12,7 +12,7 @@ import {
   recordOf,
   startDashboard,
 } from '../build/dashboard.js';
-import type { DashboardHost } from '../build/dashboard.js';
+import type { DashboardHost, DashboardOverrides } from '../build/dashboard.js';
 
 // What the service document leaves to HTTP: envelope, bodies, browsers, overload, outage, logs.
 
@@ -230,9 +230,7 @@ describe('paths', () => {
 
 describe('overload and outage', () => {
   test('a token over its rate is 429 with Retry-After, and passes again when the time is over', async () => {
-    const limited = await startDashboard({
-      resources: host.resources,
-      clock: host.clock,
+    const limited = await host.beside({
       rateLimit: { requests: 3, perSeconds: 60 },
     });
     const statuses: number[] = [];
@@ -255,7 +253,7 @@ describe('overload and outage', () => {
 
   type Outage = {
     name: string;
-    overrides: () => Parameters<typeof startDashboard>[0];
+    overrides: () => DashboardOverrides;
     method: string;
     path: (paymasterId: string) => string;
     body?: object;
@@ -278,13 +276,13 @@ describe('overload and outage', () => {
     },
     {
       name: 'funding messages cannot be stored',
-      overrides: () => ({ resources: host.resources, fundingMessages: noMessages }),
+      overrides: () => ({ fundingMessages: noMessages }),
       method: 'GET',
       path: (paymasterId) => `/funding-message/${paymasterId}`,
     },
   ])('when $name, the answer is 503 with Retry-After and tells nothing of the store', async (outage) => {
     const { key: apiKey, paymasterId } = await createPaymaster(host, { name: outage.name });
-    const cut = await startDashboard(outage.overrides());
+    const cut = await host.beside(outage.overrides());
     const { status, headers, body } = await cut.call(outage.method, outage.path(paymasterId), {
       token: acmeToken,
       key: apiKey,
@@ -300,7 +298,7 @@ describe('overload and outage', () => {
 
   test('a fault of ours is a plain 500 outside and a full log line inside', async () => {
     const lines: LogFields[] = [];
-    const faulty = await startDashboard({
+    const faulty = await host.beside({
       resources: { ...host.resources, list: broken },
       log: recordingLogger(lines),
     });
@@ -319,7 +317,7 @@ describe('overload and outage', () => {
 describe('logs', () => {
   test('a write is logged with who and what, and never a key, token or signature', async () => {
     const lines: LogFields[] = [];
-    const logged = await startDashboard({ resources: host.resources, log: recordingLogger(lines) });
+    const logged = await host.beside({ log: recordingLogger(lines) });
     const created = await createPaymaster(logged, { name: 'Logged' });
     await logged.call('POST', '/smart-contract', { ...created, body: aContractBody });
     await logged.call('POST', '/smart-contract', { ...created, body: aContractBody });

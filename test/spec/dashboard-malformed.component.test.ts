@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { AnyResource } from '../../core/resources/kinds.js';
 import {
   aContractBody,
   aDeploymentBody,
@@ -43,12 +44,18 @@ function exposedGc(): () => void {
   return () => void gc();
 }
 
+/** What users have written; status follows it in its own time. */
 async function everything(): Promise<unknown> {
-  return [
-    await host.resources.list('Paymaster'),
-    await host.resources.list('SmartContract'),
-    await host.resources.list('PaymasterPolicy'),
+  const objects: readonly AnyResource[] = [
+    ...(await host.resources.list('Paymaster')),
+    ...(await host.resources.list('SmartContract')),
+    ...(await host.resources.list('PaymasterPolicy')),
   ];
+  return objects.map(({ kind, metadata: { uid, generation, labels, annotations }, spec }) => ({
+    kind,
+    metadata: { uid, generation, labels, annotations },
+    spec,
+  }));
 }
 
 const aPaymasterBody = { name: 'New', type: 'HYBRID', chainId, version: '1.1.0' };

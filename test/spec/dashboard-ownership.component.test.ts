@@ -7,12 +7,12 @@ import {
   acmeToken,
   chainId,
   createPaymaster,
-  masterKeys,
   recordOf,
   recordsOf,
   startDashboard,
 } from '../build/dashboard.js';
 import type { Answer, DashboardHost } from '../build/dashboard.js';
+import { masterKeys } from '../build/operator.js';
 
 // Resources that a manifest declares: the dashboard shows them, changes what the manifest leaves out, and answers 409
 // naming the owner for what it says.

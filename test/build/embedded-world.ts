@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
+import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
+import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
+import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { silentLogger } from '../../core/log.js';
+import type { Clock } from '../../core/units/time.js';
+import { startTestOperator } from './operator.js';
+import type { DashboardWorld, DashboardWorldOptions, RpcWorld } from './world.js';
+
+/** Standalone has one replica; what more are opened work on the same stores. */
+export async function openEmbeddedDashboardWorld({
+  clock,
+  operator: hasOperator = false,
+}: DashboardWorldOptions): Promise<DashboardWorld> {
+  const { db, configs, usage, stop } = openStores(clock);
+  const resources = createSqliteResourceStore({ db, clock });
+  const operator = hasOperator ? await startTestOperator({ resources, configs, clock }) : undefined;
+  const stores = { resources, configs, fundingMessages: usage };
+  return {
+    resources,
+    configs,
+    usage,
+    replicas: 1,
+    openReplica: async () => stores,
+    stop: async () => {
+      await operator?.stop();
+      await stop();
+    },
+  };
+}
+
+export async function openEmbeddedRpcWorld({ clock }: { readonly clock: Clock }): Promise<RpcWorld> {
+  const { configs, usage, stop } = openStores(clock);
+  return { configs, served: configs, usage, stop };
+}
+
+function openStores(clock: Clock) {
+  const directory = mkdtempSync(join(tmpdir(), 'world-'));
+  const db = openDatabase(join(directory, 'store.db'), { durability: 'process', exclusive: true });
+  const configs = createSqliteConfigStore({ db, clock });
+  const usage = createSqliteUsageStore({
+    path: join(directory, 'usage.db'),
+    clock,
+    log: silentLogger,
+    durability: 'process',
+  });
+  return {
+    db,
+    configs,
+    usage,
+    stop: async () => {
+      await usage.stop();
+      db.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { createChains } from '../../core/adapters/chain/chains.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import type { MasterKeys } from '../../core/secrets.js';
+import { createOperator, type OperatorDeps } from '../../operator/operator.js';
+
+/** What API keys of the tests are derived from. */
+export const masterKeys: MasterKeys = {
+  current: Buffer.alloc(32, 1),
+  webhook: Buffer.alloc(32, 2),
+};
+
+/**
+ * The real operator over a chain that does not answer: what is served does not wait for it. It resolves when everything
+ * present is known.
+ */
+export async function startTestOperator(
+  deps: Pick<OperatorDeps, 'resources' | 'configs' | 'clock'> & Partial<OperatorDeps>,
+): Promise<{ stop(): Promise<void> }> {
+  const chains = createChains({
+    clock: deps.clock,
+    log: silentLogger,
+    metrics: noMetrics,
+    timeoutMs: 1000,
+  });
+  const operator = createOperator({
+    chains,
+    signers: { get: () => undefined },
+    masterKeys,
+    connectionSecrets: { write: async () => 'unchanged' },
+    rpcUrlOf: ({ chainId }, apiKey) => `http://127.0.0.1/api/v2/${chainId}/${apiKey}`,
+    log: silentLogger,
+    metrics: noMetrics,
+    ...deps,
+  });
+  await operator.start();
+  return {
+    stop: async () => {
+      await operator.stop();
+      await chains.stop();
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { createKubeEventRecorder } from '../../../core/adapters/kube/event-recorder.js';
+import { createKubeTenantAccess } from '../../../core/adapters/kube/tenant-access.js';
+import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
+import { createKubeConnectionSecrets } from '../../../core/adapters/secrets/kube-secrets.js';
+import { createKubeResourceStore } from '../../../core/adapters/store/kubernetes/resources.js';
+import { silentLogger } from '../../../core/log.js';
+import { noMetrics } from '../../../core/metrics.js';
+import type { Kind, Resources } from '../../../core/resources/kinds.js';
+import type { Organisation } from '../../../core/resources/organisation.js';
+import type { ApplyRequest, ResourceStore } from '../../../core/resources/resource-store.js';
+import { systemClock } from '../../../core/units/time.js';
+import { systemNamespace } from '../../../server/standalone/cluster/component.js';
+import { startTestOperator } from '../../build/operator.js';
+import type { DashboardStores, DashboardWorld, DashboardWorldOptions } from '../../build/world.js';
+import { until } from '../../support/until.js';
+import type { KubeParts } from './kube-worlds.js';
+import { ensureNamespace } from './system-namespace.js';
+
+/**
+ * Replicas of the dashboard under its role, and beside them the operator under its own, which gives them their access to
+ * each organisation's namespace.
+ */
+export async function openKubeDashboardWorld(
+  parts: KubeParts,
+  { clock, operator: hasOperator = true }: DashboardWorldOptions,
+): Promise<Omit<DashboardWorld, 'stop'>> {
+  const admin = parts.transport('admin');
+  const resources = openResources(parts, admin);
+  if (hasOperator) await startKubeOperator(parts, clock);
+  const usage = await parts.usage(clock);
+  return {
+    resources: { ...resources, apply: applyAndWait },
+    configs: parts.configs(admin, clock),
+    usage,
+    replicas: 2,
+    openReplica,
+  };
+
+  async function openReplica(): Promise<DashboardStores> {
+    const transport = parts.transport('dashboard');
+    return {
+      resources: openResources(parts, transport),
+      configs: parts.configs(transport, clock),
+      fundingMessages: await parts.usage(clock),
+    };
+  }
+
+  /** An organisation is of use when the dashboard has its access, which takes the operator a moment. */
+  async function applyAndWait<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
+    const applied = await resources.apply(request);
+    if (applied.kind !== 'Organisation') return applied;
+    await ensureNamespace(admin, applied.spec.namespace);
+    if (!hasOperator) await tenantAccess(admin).grant(applied.spec.namespace);
+    else
+      await until(
+        `the dashboard has access to ${applied.spec.namespace}`,
+        async () => hasAccess(await resources.get('Organisation', request.key), applied.metadata.generation),
+        30_000,
+      );
+    return applied;
+  }
+}
+
+/** The operator under its role; one of several that follow each other, since none is elected. */
+export async function startKubeOperator(
+  parts: KubeParts,
+  clock: DashboardWorldOptions['clock'],
+): Promise<{ stop(): Promise<void> }> {
+  const transport = parts.transport('operator');
+  const common = { transport, clock: systemClock, log: silentLogger, metrics: noMetrics };
+  const events = createKubeEventRecorder({ ...common, instance: 'operator-of-the-tests' });
+  parts.onStop(() => events.stop());
+  const operator = await startTestOperator({
+    resources: openResources(parts, transport),
+    configs: parts.configs(transport, clock),
+    clock,
+    events,
+    tenantAccess: tenantAccess(transport),
+    connectionSecrets: createKubeConnectionSecrets({ transport }),
+  });
+  parts.onStop(() => operator.stop());
+  return operator;
+}
+
+/** As the caller whose transport it is. */
+export function openResources(parts: KubeParts, transport: KubeTransport): ResourceStore {
+  const store = createKubeResourceStore({
+    transport,
+    statusManager: 'paymaster-operator',
+    log: silentLogger,
+    metrics: noMetrics,
+    now: () => systemClock.now(),
+    random: Math.random,
+  });
+  parts.onStop(() => store.stop());
+  return store;
+}
+
+function tenantAccess(transport: KubeTransport) {
+  return createKubeTenantAccess({
+    transport,
+    clusterRole: `${systemNamespace}-paymaster-tenant`,
+    serviceAccount: { namespace: systemNamespace, name: 'paymaster-dashboard' },
+  });
+}
+
+function hasAccess(organisation: Organisation | undefined, generation: number): boolean {
+  const access = organisation?.status?.conditions?.find(({ type }) => type === 'DashboardAccess');
+  return access?.status === 'True' && access.observedGeneration >= generation;
+}

@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { createKubeTransport, type KubeTransport } from '../../../core/adapters/kube/transport.js';
+import { silentLogger } from '../../../core/log.js';
+import { noMetrics } from '../../../core/metrics.js';
+import { systemNamespace } from '../../../server/standalone/cluster/component.js';
+import { serviceAccountUser, startControlPlane } from '../../../server/standalone/cluster/control-plane.js';
+import { repositoryRoot } from '../../support/repository-root.js';
+
+/** Who calls the API server: the administrator, or a component under the rights that the chart gives it. */
+export type Caller = 'admin' | 'operator' | 'dashboard' | 'rpc';
+const components = ['operator', 'dashboard', 'rpc'] as const;
+
+/** How to reach a control plane in which the chart is installed; plain data, so that another realm can use it. */
+export type PlaneAddress = {
+  readonly server: string;
+  readonly ca: string;
+  readonly tokens: Readonly<Record<Caller, string>>;
+};
+
+/** A kube-apiserver and an etcd of their own, with the definitions, roles and policies that the chart renders. */
+export async function startInstalledPlane(): Promise<{
+  readonly address: PlaneAddress;
+  stop(): Promise<void>;
+}> {
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${systemNamespace}`];
+  const plane = await startControlPlane({
+    users: Object.fromEntries(components.map((name) => [userOf(name), groups])),
+  });
+  try {
+    plane.kubectl(['apply', '--server-side', '-f', join(repositoryRoot, 'charts/install.yaml')]);
+    plane.kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+  const tokens = {
+    admin: plane.token('admin'),
+    operator: plane.token(userOf('operator')),
+    dashboard: plane.token(userOf('dashboard')),
+    rpc: plane.token(userOf('rpc')),
+  };
+  return { address: { server: plane.url, ca: plane.ca(), tokens }, stop: () => plane.stop() };
+}
+
+export function transportOf({ server, ca, tokens }: PlaneAddress, caller: Caller): KubeTransport {
+  return createKubeTransport({
+    credentials: { load: async () => ({ server, ca, authorization: `Bearer ${tokens[caller]}` }) },
+    userAgent: `test/${caller}`,
+    log: silentLogger,
+    metrics: noMetrics,
+  });
+}
+
+function userOf(component: Exclude<Caller, 'admin'>): string {
+  return serviceAccountUser(systemNamespace, `paymaster-${component}`);
+}

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { isStatus } from '../../../core/adapters/kube/api-error.js';
+import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
+import { createStops } from '../../../core/adapters/process/stops.js';
+import { createKubeConfigStore } from '../../../core/adapters/store/kubernetes/configs.js';
+import { silentLogger } from '../../../core/log.js';
+import { noMetrics } from '../../../core/metrics.js';
+import { systemClock, type Clock } from '../../../core/units/time.js';
+import type { RpcWorld, Worlds } from '../../build/world.js';
+import { openStore } from '../../usage/redis-usage.js';
+import type { KubeConnection } from './connection.js';
+import { openKubeDashboardWorld } from './dashboard-world.js';
+import { startInstalledPlane, transportOf, type Caller, type PlaneAddress } from './installed-plane.js';
+import { createSystemNamespace, deleteUserResources } from './system-namespace.js';
+import { tellWhenServed } from './told-configs.js';
+
+/** Parts of one world, stopped together. */
+export type KubeParts = {
+  /** Where this world's compiled objects are. */
+  readonly namespace: string;
+  /** A pool of connections of its own at each call, as a process has. */
+  transport(caller: Caller): KubeTransport;
+  configs(transport: KubeTransport, clock: Clock): ReturnType<typeof createKubeConfigStore>;
+  /** A client of this world's part of Redis. */
+  usage(clock: Clock): ReturnType<typeof openStore>;
+  onStop(stop: () => Promise<void>): void;
+};
+
+/** Worlds on the API server and the Redis of this run. */
+export function kubeWorlds(connection: KubeConnection): Worlds {
+  return {
+    async openDashboardWorld(options) {
+      const { parts, stop } = await openUserParts(connection);
+      try {
+        return { ...(await openKubeDashboardWorld(parts, options)), stop };
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+    },
+    async openRpcWorld({ clock }) {
+      const stops = createStops();
+      try {
+        return { ...(await openRpcStores(await openParts(connection, stops.add), clock)), stop: stops.run };
+      } catch (error) {
+        await stops.run();
+        throw error;
+      }
+    },
+  };
+}
+
+/** A system namespace, and an API server on which nobody else has resources until the stop. */
+export async function openUserParts(
+  connection: KubeConnection,
+): Promise<{ readonly parts: KubeParts; stop(): Promise<void> }> {
+  const stops = createStops();
+  try {
+    // Organisations and chains are cluster-scoped, so two dashboard worlds cannot share an API server.
+    const plane = (await claim(connection.plane, stops.add)) ?? (await startAnother(stops.add));
+    const parts = await openParts({ ...connection, plane }, stops.add);
+    await deleteUserResources(parts.transport('admin'));
+    return { parts, stop: stops.run };
+  } catch (error) {
+    await stops.run();
+    throw error;
+  }
+}
+
+async function openRpcStores(parts: KubeParts, clock: Clock): Promise<Omit<RpcWorld, 'stop'>> {
+  return {
+    ...tellWhenServed({
+      // Nobody but the operator may write compiled objects.
+      written: parts.configs(parts.transport('operator'), clock),
+      served: parts.configs(parts.transport('rpc'), systemClock),
+      clock,
+    }),
+    usage: await parts.usage(clock),
+  };
+}
+
+async function openParts(
+  { plane, redisUrl }: KubeConnection,
+  onStop: (stop: () => Promise<void>) => void,
+): Promise<KubeParts> {
+  const namespace = `world-${randomBytes(4).toString('hex')}`;
+  const transport = (caller: Caller): KubeTransport => {
+    const opened = transportOf(plane, caller);
+    onStop(() => opened.stop());
+    return opened;
+  };
+  await createSystemNamespace(transport('admin'), namespace);
+  return {
+    namespace,
+    transport,
+    configs(of, clock) {
+      const store = createKubeConfigStore({
+        transport: of,
+        namespace,
+        clock,
+        log: silentLogger,
+        metrics: noMetrics,
+        random: Math.random,
+      });
+      onStop(() => store.stop());
+      return store;
+    },
+    async usage(clock) {
+      const identity = randomBytes(4).toString('hex');
+      const store = await openStore(redisUrl, { keyPrefix: `${namespace}:`, clock, identity });
+      onStop(() => store.stop());
+      return store;
+    },
+    onStop,
+  };
+}
+
+const claimPath = '/api/v1/namespaces/default/configmaps';
+const claimName = 'dashboard-world';
+
+/** Takes the shared API server, until the stop; undefined while another world of the same test file has it. */
+async function claim(
+  plane: PlaneAddress,
+  onStop: (stop: () => Promise<void>) => void,
+): Promise<PlaneAddress | undefined> {
+  const admin = transportOf(plane, 'admin');
+  onStop(() => admin.stop());
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: claimName } };
+  try {
+    await admin.request({ method: 'POST', path: claimPath, body });
+  } catch (error) {
+    if (isStatus(error, 409)) return undefined;
+    throw error;
+  }
+  onStop(async () => {
+    await admin.request({ method: 'DELETE', path: `${claimPath}/${claimName}` });
+  });
+  return plane;
+}
+
+async function startAnother(onStop: (stop: () => Promise<void>) => void): Promise<PlaneAddress> {
+  const another = await startInstalledPlane();
+  onStop(() => another.stop());
+  return another.address;
+}

@@ -1,0 +1,51 @@
+import { isStatus } from '../../../core/adapters/kube/api-error.js';
+import type { KubeList, KubeObject } from '../../../core/adapters/kube/objects.js';
+import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
+import { kindNames, kinds } from '../../../core/resources/kinds.js';
+import { group, version } from '../../../core/resources/meta.js';
+import { systemNamespace } from '../../../server/standalone/cluster/component.js';
+
+const rbac = 'rbac.authorization.k8s.io/v1';
+
+/** Creates the namespace where it is missing. */
+export async function ensureNamespace(admin: KubeTransport, name: string): Promise<void> {
+  const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  await admin.request({ method: 'POST', path: '/api/v1/namespaces', body }).catch((error: unknown) => {
+    if (!isStatus(error, 409)) throw error;
+  });
+}
+
+/**
+ * A namespace in which the components have the rights that the chart gives them in theirs, and no others: what one test
+ * file compiles is not seen by the next.
+ */
+export async function createSystemNamespace(admin: KubeTransport, name: string): Promise<void> {
+  await ensureNamespace(admin, name);
+  for (const plural of ['roles', 'rolebindings']) {
+    const rendered = (await admin.request({
+      method: 'GET',
+      path: `/apis/${rbac}/namespaces/${systemNamespace}/${plural}`,
+    })) as KubeList<KubeObject>;
+    if (rendered.items.length === 0) throw new Error(`the chart renders no ${plural}`);
+    for (const { metadata, ...rest } of rendered.items)
+      await admin.request({
+        method: 'POST',
+        path: `/apis/${rbac}/namespaces/${name}/${plural}`,
+        body: { ...rest, metadata: { name: metadata.name, namespace: name } },
+      });
+  }
+}
+
+/** Deletes every resource of every user. */
+export async function deleteUserResources(admin: KubeTransport): Promise<void> {
+  const { items } = (await admin.request({
+    method: 'GET',
+    path: '/api/v1/namespaces',
+  })) as KubeList<KubeObject>;
+  for (const kind of kinds) {
+    const { plural, scope } = kindNames[kind];
+    const places = scope === 'Cluster' ? [''] : items.map(({ metadata }) => `namespaces/${metadata.name}/`);
+    for (const place of places)
+      await admin.request({ method: 'DELETE', path: `/apis/${group}/${version}/${place}${plural}` });
+  }
+}
