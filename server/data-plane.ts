@@ -32,6 +32,7 @@ import { withNewAccounts } from './sponsorship/new-accounts.js';
 import { createSponsorStub } from './sponsorship/stub.js';
 import { timeDependencies } from './sponsorship/timing.js';
 import { warmUp } from './sponsorship/warm-up.js';
+import { createExplainTokenPayment } from './token-payment/explain.js';
 import { createPayInTokens } from './token-payment/pay.js';
 import { createQuote } from './token-payment/quote.js';
 import { createTokenPaymentStub } from './token-payment/stub.js';
@@ -105,6 +106,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     sponsor: createSponsor(shared),
     sponsorStub: createSponsorStub(shared),
     explain: createExplain(shared),
+    explainTokenPayment: createExplainTokenPayment(shared),
     quoteFees: createQuote(shared),
     payInTokens: createPayInTokens(shared),
     tokenStub: createTokenPaymentStub(shared),

@@ -96,7 +96,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
     },
     async stop() {
       isStopped = true;
-      await Promise.all([...chains.values()].map(({ flight }) => flight));
+      for (const { flight } of chains.values()) await flight;
     },
   };
 }

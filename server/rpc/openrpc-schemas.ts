@@ -179,31 +179,75 @@ export const openRpcSchemas = {
     },
   },
   Explanation: {
+    description: 'Of mode SPONSORED.',
     type: 'object',
-    required: ['sponsored', 'paymaster', 'steps', 'account', 'calls', 'limits', 'deposits', 'webhooks'],
+    required: [
+      'mode',
+      'sponsored',
+      'paymaster',
+      'steps',
+      'account',
+      'calls',
+      'limits',
+      'deposits',
+      'webhooks',
+    ],
     properties: {
-      sponsored: { type: 'boolean' },
-      reason: ref('RefusalReason'),
-      paymaster: { type: 'object' },
-      steps: {
+      mode: { const: 'SPONSORED' },
+      ...outcomeProperties(),
+      account: { type: 'string' },
+      calls: { type: 'array', items: { type: 'object' } },
+      limits: { type: 'array', items: { type: 'object' } },
+      webhooks: { type: 'array', items: { type: 'object' } },
+    },
+  },
+  TokenExplanation: {
+    description: 'Of mode ERC20.',
+    type: 'object',
+    additionalProperties: false,
+    required: ['mode', 'sponsored', 'paymaster', 'steps', 'tokens', 'losses', 'deposits'],
+    properties: {
+      mode: { const: 'ERC20' },
+      ...outcomeProperties(),
+      tokens: {
         type: 'array',
+        description: 'Those that would be quoted, in their order, each with its price or why it has none.',
         items: {
           type: 'object',
+          required: ['address'],
           properties: {
-            step: { type: 'string' },
-            verdict: { enum: ['pass', 'refuse', 'skipped', 'error'] },
-            reason: ref('RefusalReason'),
-            detail: { type: 'string' },
-            remedy: { type: 'string' },
+            symbol: { type: 'string' },
+            address: ref('Address'),
+            decimals: { type: 'integer' },
+            premiumPercentage: { type: 'string' },
+            price: {
+              type: 'object',
+              required: ['source', 'exchangeRate', 'tokensPerCoin', 'observedAt', 'ageSeconds'],
+            },
+            refusal: { type: 'object', required: ['reason', 'detail'] },
           },
         },
       },
-      account: { type: 'string' },
-      calls: { type: 'array', items: { type: 'object' } },
-      gas: { type: 'object' },
-      limits: { type: 'array', items: { type: 'object' } },
-      deposits: { type: 'array', items: { type: 'object' } },
-      webhooks: { type: 'array', items: { type: 'object' } },
+      fee: {
+        type: 'object',
+        description:
+          'maxCharge: the most tokens that the contract can take for this operation. maxGasFee: what is quoted, with the gas of an approve on top.',
+        required: [
+          'symbol',
+          'exchangeRate',
+          'premiumPercentage',
+          'maxCharge',
+          'maxChargeBaseUnits',
+          'gasForApproval',
+          'maxGasFee',
+        ],
+      },
+      losses: {
+        type: 'array',
+        description:
+          'Coins that operations cost which paid nothing, of the account and of the contract, against the budget above which they are refused.',
+        items: { type: 'object', required: ['of', 'lost', 'budget', 'resetsAt'] },
+      },
     },
   },
   ErrorData: {
@@ -219,6 +263,35 @@ export const openRpcSchemas = {
   },
 } as const;
 
+/** What explanations of both modes say. */
+function outcomeProperties() {
+  return {
+    sponsored: { type: 'boolean', description: 'Whether a request would be answered with signed data now.' },
+    reason: { type: 'string', description: 'Of the first step that does not pass.' },
+    paymaster: { type: 'object' },
+    steps: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['step', 'verdict'],
+        properties: {
+          step: { type: 'string' },
+          verdict: { enum: ['pass', 'refuse', 'skipped', 'error'] },
+          reason: {
+            type: 'string',
+            description:
+              'One of RefusalReason; of an error the data.reason that a request would be answered with.',
+          },
+          detail: { type: 'string' },
+          remedy: { type: 'string' },
+        },
+      },
+    },
+    gas: { type: 'object' },
+    deposits: { type: 'array', items: { type: 'object' } },
+  } as const;
+}
+
 function modeProperties() {
   return {
     mode: { type: 'string', description: 'SPONSORED (or SPONSORSHIP) or ERC20, in any case.' },
@@ -229,7 +302,7 @@ function modeProperties() {
     expiryDuration: { type: 'integer', minimum: 1, default: 300, description: 'Seconds.' },
     tokenInfo: {
       type: 'object',
-      description: 'Mode ERC20; a quote reads the first two, a payment the last.',
+      description: 'Mode ERC20; a quote reads the first two, a payment the last, an explanation all.',
       properties: {
         preferredToken: { type: 'string' },
         tokenList: { type: 'array', items: { type: 'string' } },

@@ -63,9 +63,13 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   },
   pm_explainSponsorship: {
     summary:
-      'Every rule, call, counter and deposit that decides about an operation, and what would make it pass. Needs the header authToken.',
+      'Every rule, call, counter and deposit that decides about an operation, in mode ERC20 the tokens, their prices, the fee and whether ' +
+      'it would be paid, and what would make it pass. Reserves nothing. Needs the header authToken.',
     params: [operation, parameter('mode', 'ExplainMode')],
-    result: result('Explanation'),
+    result: {
+      name: 'result',
+      schema: { oneOf: [reference('Explanation'), reference('TokenExplanation')] },
+    },
   },
 };
 

@@ -1,39 +1,63 @@
-import { DomainError, invalidInput, quote } from '../../core/errors.js';
+import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
+import type { AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import { requireProfile } from '../sponsorship/case.js';
 import type { Explain } from '../sponsorship/explain.js';
+import type { ExplainTokenPayment } from '../token-payment/explain.js';
 import { hashCredential, type ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod } from './method.js';
-import { parseSponsorParams } from './params.js';
+import { parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js';
 
 export type ExplainMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
   readonly explain: Explain;
+  readonly explainTokenPayment: ExplainTokenPayment;
   readonly clock: Clock;
 };
 
 /**
- * Same `params` as `pm_sponsorUserOperation`, and `callWebhook: true` in the mode object where webhooks shall be asked.
+ * Same `params` as `pm_sponsorUserOperation`, and `callWebhook: true` in the mode object where webhooks shall be asked. In mode
+ * ERC20 `tokenInfo` may also hold what a quote asks for: those tokens are shown.
  * Needs the header `authToken` of the paymaster's organisation: an apiKey ships in every wallet, and what the rules
  * are and how much is left of them is nobody's business but the owner's.
  */
-export function pm_explainSponsorship({ view, explain, clock }: ExplainMethodDeps): RpcMethod {
+export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
+  const { view, explain, explainTokenPayment, clock } = deps;
   return {
     async handle(params, { paymaster, requestId, authToken }) {
       requireOwner(paymaster, authToken, clock.now());
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, paymaster, requestId);
-      if (mode === 'ERC20') throw sponsoredOnly();
-      const { callWebhook = false } = members;
-      if (typeof callWebhook !== 'boolean')
-        throw invalidInput([
-          { field: 'params[1].callWebhook', expected: 'true or false', value: quote(callWebhook) },
-        ]);
-      const explanation = await explain(paymaster, request, { callWebhook });
+      const callWebhook = readCallWebhook(members);
+      const explanation =
+        mode === 'ERC20'
+          ? await explainTokenPayment(paymaster, {
+              ...request,
+              feeToken: feeTokenOf(members),
+              choice: parseTokenChoice(members),
+            })
+          : await explain(paymaster, request, { callWebhook });
       return { json: JSON.stringify(explanation, bigintAsText), outcome: 'answered' };
     },
   };
+}
+
+function readCallWebhook({ callWebhook = false }: Readonly<Record<string, unknown>>): boolean {
+  if (typeof callWebhook === 'boolean') return callWebhook;
+  throw invalidInput([
+    { field: 'params[1].callWebhook', expected: 'true or false', value: quote(callWebhook) },
+  ]);
+}
+
+/** Undefined when none is named, which is explained. Throws INVALID_INPUT for what is no address. */
+function feeTokenOf(members: Readonly<Record<string, unknown>>): AddressKey | undefined {
+  try {
+    return parseFeeToken(members);
+  } catch (error) {
+    if (isDomainError(error, 'FEE_TOKEN_REQUIRED')) return undefined;
+    throw error;
+  }
 }
 
 function requireOwner(paymaster: ServedPaymaster, authToken: string | undefined, now: number): void {
@@ -50,13 +74,6 @@ function requireOwner(paymaster: ServedPaymaster, authToken: string | undefined,
     "pm_explainSponsorship needs the header authToken with a token of the paymaster's organisation.",
     { reason: 'AUTH_TOKEN_REQUIRED' },
   );
-}
-
-/** In mode ERC20 the error of `pm_sponsorUserOperation` says all there is to say: no rules of the owner apply. */
-function sponsoredOnly(): DomainError {
-  return new DomainError('MODE_NOT_AVAILABLE', 'pm_explainSponsorship explains mode SPONSORED only.', {
-    reason: 'MODE_NOT_AVAILABLE',
-  });
 }
 
 function bigintAsText(_key: string, value: unknown): unknown {

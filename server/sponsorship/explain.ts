@@ -2,7 +2,6 @@ import { isDomainError } from '../../core/errors.js';
 import { traceCalls, type CallTrace } from '../../core/policy/allow-list/decide.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
 import type { PeekResult } from '../../core/policy/usage-store.js';
-import { formatDecimal } from '../../core/units/wei.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -11,6 +10,7 @@ import { withFreshConfig } from './fresh-config.js';
 import type { SponsorRequest } from './request.js';
 import { reservationOf } from './reservation.js';
 import { rulesAtOnce } from './rules.js';
+import { showAccounts, showGas } from './show.js';
 import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
 import { createTrace, type Trace, type TraceStep } from './trace.js';
 
@@ -24,6 +24,7 @@ export type Explain = (
 
 /** Everything that decides about an operation. Amounts of ether and gwei are decimal text in ether. */
 export type Explanation = {
+  readonly mode: 'SPONSORED';
   /** What a sponsorship request would come to now. */
   readonly sponsored: boolean;
   readonly reason?: string;
@@ -66,13 +67,14 @@ async function explainOnce(
 
   const stopped = trace.stoppedBy();
   return {
+    mode: 'SPONSORED',
     sponsored: stopped === undefined,
     ...(stopped?.reason === undefined ? {} : { reason: stopped.reason }),
     paymaster: showPaymaster(facts),
     steps: trace.steps,
     account: facts.calls.outcome === 'calls' ? facts.calls.signature : '',
     calls: traceCalls(facts.paymaster.allowList, facts.calls),
-    ...(op === undefined ? {} : { gas: showGas(facts, op) }),
+    ...(op === undefined ? {} : { gas: showGas(facts.estimating, op, maxCostOf(facts, op)) }),
     ...showUsage(deps, facts, op, usage.peeked),
     webhooks,
   };
@@ -94,7 +96,7 @@ async function explainGas(
     return op;
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    trace.failed('gas', error.message);
+    trace.failed('gas', error.message, error.details.reason ?? error.code);
     return undefined;
   }
 }
@@ -133,17 +135,8 @@ function showPaymaster({ paymaster, profile, funding }: SponsorCase): object {
   };
 }
 
-function showGas({ estimating, profile }: SponsorCase, op: FinalUserOperation): object {
-  const { entryPoint } = profile.layout.sponsorship.need(op, profile.options);
-  return {
-    estimated: estimating,
-    callGasLimit: op.callGasLimit.toString(),
-    verificationGasLimit: op.verificationGasLimit.toString(),
-    preVerificationGas: op.preVerificationGas.toString(),
-    maxFeePerGas: op.maxFeePerGas.toString(),
-    maxPriorityFeePerGas: op.maxPriorityFeePerGas.toString(),
-    maxCost: formatDecimal(entryPoint, 18),
-  };
+function maxCostOf({ profile }: SponsorCase, op: FinalUserOperation): bigint {
+  return profile.layout.sponsorship.need(op, profile.options).entryPoint;
 }
 
 function showUsage(
@@ -169,17 +162,9 @@ function showUsage(
       ...(counter === undefined ? {} : { resetsAt: new Date(counter.resetsAt).toISOString() }),
     };
   });
-  const deposits = peeked.accounts.map((account, index) => ({
-    contract: account.contract,
-    ...(account.fundingAddress === undefined ? {} : { fundingAddress: account.fundingAddress }),
-    ...(account.balance === undefined ? {} : { balance: ether(account.balance) }),
-    promised: ether(account.reserved),
-    ...(request === undefined ? {} : { needed: ether(request.accounts[index]?.need ?? 0) }),
-    ...(account.readAt === undefined ? {} : { readAt: new Date(account.readAt).toISOString() }),
-  }));
+  const deposits = showAccounts(
+    peeked.accounts,
+    request?.accounts.map(({ need }) => need),
+  );
   return { limits, deposits };
-}
-
-function ether(gwei: number): string {
-  return formatDecimal(BigInt(gwei), 9);
 }

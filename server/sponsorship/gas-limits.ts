@@ -49,6 +49,13 @@ export function withLimits(op: UserOperation, limits: GivenLimits): FinalUserOpe
   };
 }
 
+/** None given: with it an operation costs the least that it can, so nothing is refused that could still pass. */
+export const noLimits: GivenLimits = {
+  callGasLimit: undefined,
+  verificationGasLimit: undefined,
+  preVerificationGas: undefined,
+};
+
 /** Paymaster data of the right shape with a signature by nobody. */
 export function stubData(profile: ServedProfile, op: UserOperation, terms: SponsorshipTerms): Hex {
   return profile.layout.sponsorship.encode(withLimits(op, op), terms, stubSignature());

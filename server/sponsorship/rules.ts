@@ -12,10 +12,10 @@ import { stubData } from './gas-limits.js';
 import { termsOf } from './terms.js';
 
 /** A rule that is decided from what is at hand. Its name is what `pm_explainSponsorship` shows. */
-export type Rule = { readonly name: string; readonly decide: (facts: SponsorCase) => Verdict };
+export type Rule<Facts> = { readonly name: string; readonly decide: (facts: Facts) => Verdict };
 
 /** In the order in which they are asked; the first refusal wins. */
-export const rulesAtOnce: readonly Rule[] = [
+export const rulesAtOnce: readonly Rule<SponsorCase>[] = [
   { name: 'suspended', decide: decideSuspended },
   { name: 'funding', decide: decideFunding },
   { name: 'policies', decide: decidePolicies },
@@ -33,18 +33,22 @@ export const rulesAtOnce: readonly Rule[] = [
 ];
 
 /** Rules that hold whoever pays; in mode ERC20 there are no others, since the user pays. */
-const rulesOfAnyMode = [decideSuspended, decideDelegation, decidePrices];
+export const rulesOfAnyMode: readonly Rule<RequestFacts>[] = [
+  { name: 'suspended', decide: decideSuspended },
+  { name: 'delegate', decide: decideDelegation },
+  { name: 'fees', decide: decidePrices },
+];
 
 export function decideInAnyMode(facts: RequestFacts): Verdict {
-  for (const decide of rulesOfAnyMode) {
-    const verdict = decide(facts);
-    if (!verdict.pass) return verdict;
-  }
-  return pass;
+  return firstRefusal(rulesOfAnyMode, facts);
 }
 
 export function decideAtOnce(facts: SponsorCase): Verdict {
-  for (const rule of rulesAtOnce) {
+  return firstRefusal(rulesAtOnce, facts);
+}
+
+function firstRefusal<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Verdict {
+  for (const rule of rules) {
     const verdict = rule.decide(facts);
     if (!verdict.pass) return verdict;
   }

@@ -7,7 +7,7 @@ import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import type { SponsorCase } from './case.js';
-import { estimateSponsored, withLimits } from './gas-limits.js';
+import { estimateSponsored, withLimits, noLimits } from './gas-limits.js';
 import { describeRefusal, reservationOf } from './reservation.js';
 import { decideGas } from './rules.js';
 import { termsOf } from './terms.js';
@@ -79,9 +79,3 @@ export async function askWebhooks(
   });
   return { verdict: decideWebhooks(paymaster.webhooks, outcomes), outcomes };
 }
-
-const noLimits = {
-  callGasLimit: undefined,
-  verificationGasLimit: undefined,
-  preVerificationGas: undefined,
-} as const;

@@ -4,7 +4,8 @@ import type { RefusalReason, Verdict } from '../../core/policy/verdict.js';
 export type TraceStep = {
   readonly step: string;
   readonly verdict: 'pass' | 'refuse' | 'skipped' | 'error';
-  readonly reason?: RefusalReason;
+  /** Of a refusal; of an error its `data.reason`. */
+  readonly reason?: string;
   /** What exactly: which address, limit, figure. */
   readonly detail?: string;
   /** What would make it pass. */
@@ -16,7 +17,7 @@ export type Trace = {
   judged(step: string, verdict: Verdict): void;
   skipped(step: string, why: string): void;
   /** A step that could not be decided: a sponsorship request would be answered with an error. */
-  failed(step: string, message: string): void;
+  failed(step: string, message: string, reason: string): void;
   readonly steps: readonly TraceStep[];
   /** The first step that did not pass. */
   stoppedBy(): TraceStep | undefined;
@@ -34,10 +35,23 @@ export function createTrace(): Trace {
       }
     },
     skipped: (step, detail) => void steps.push({ step, verdict: 'skipped', detail }),
-    failed: (step, detail) => void steps.push({ step, verdict: 'error', detail }),
+    failed(step, detail, reason) {
+      const remedy = errorRemedies.get(reason);
+      steps.push({ step, verdict: 'error', reason, detail, ...(remedy === undefined ? {} : { remedy }) });
+    },
     stoppedBy: () => steps.find(({ verdict }) => verdict === 'refuse' || verdict === 'error'),
   };
 }
+
+/** What would end an error that is no passing outage. */
+const errorRemedies: ReadonlyMap<string, string> = new Map([
+  ['FEE_TOKEN_REQUIRED', 'Name one of the tokens shown in tokenInfo.feeTokenAddress.'],
+  ['FEE_TOKEN_UNSUPPORTED', 'Name a token that is shown with a price, or mend the price source of this one.'],
+  [
+    'TOKEN_LOSS',
+    'Wait for the next day (UTC), or find out why operations did not pay and raise tokenLossBudget of the profile.',
+  ],
+]);
 
 /** What would make an operation pass that was refused for this reason. */
 const remedies = {

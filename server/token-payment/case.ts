@@ -54,7 +54,7 @@ export function requireTokenMode(profile: ServedProfile, { chainId }: ServedPaym
 /** What would be signed besides the operation, at this price. */
 export function tokenTermsOf(
   facts: TokenCase,
-  token: FeeTokenSpec,
+  token: Pick<FeeTokenSpec, 'address' | 'premiumPercentage'>,
   { rate }: Pick<Price, 'rate'>,
   now: EpochSeconds,
 ): TokenTerms {

@@ -4,7 +4,7 @@ import type { UsageStore } from '../../core/policy/usage-store.js';
 import type { Hex } from '../../core/units/hex.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { CaseDeps } from '../sponsorship/case.js';
-import { withLimits } from '../sponsorship/gas-limits.js';
+import { noLimits, withLimits } from '../sponsorship/gas-limits.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherTokenCase, tokenStubData, tokenTermsOf } from './case.js';
@@ -44,7 +44,7 @@ export function createTokenPaymentStub(deps: TokenStubDeps): TokenPaymentStub {
     const token = requireFeeToken(facts, request.feeToken);
     const [answer, payer] = await Promise.all([prices.get(token), tokenAccounts.payer(facts.chain, mode)]);
     const price = requirePrice(token, answer);
-    const least = withLimits(request.op, { ...noLimits });
+    const least = withLimits(request.op, noLimits);
     const reservation = tokenReservationOf(facts, least, payer, clock.now());
     const { result } = await usage.peek(reservation);
     if (result.outcome !== 'reserved' && result.outcome !== 'stale')
@@ -57,10 +57,3 @@ export function createTokenPaymentStub(deps: TokenStubDeps): TokenPaymentStub {
     };
   };
 }
-
-/** The least that the operation can cost: nothing is refused that could still pass. */
-const noLimits = {
-  callGasLimit: undefined,
-  verificationGasLimit: undefined,
-  preVerificationGas: undefined,
-} as const;

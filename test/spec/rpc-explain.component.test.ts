@@ -143,7 +143,12 @@ describe('pm_explainSponsorship shows why', () => {
     expect(body.result).toMatchObject({
       sponsored: false,
       steps: expect.arrayContaining([
-        { step: 'gas', verdict: 'error', detail: 'AA13 initCode failed or OOG' },
+        {
+          step: 'gas',
+          verdict: 'error',
+          reason: 'ESTIMATION_FAILED',
+          detail: 'AA13 initCode failed or OOG',
+        },
       ]),
     });
   });

@@ -91,6 +91,16 @@ const results: readonly Call[] = [
     },
   ]),
   { name: 'an explanation', method: 'pm_explainSponsorship', params: [refusedOp, { mode: 'SPONSORED' }] },
+  {
+    name: 'an explanation of a payment in tokens',
+    method: 'pm_explainSponsorship',
+    params: [op, { mode: 'ERC20', ...feeToken }],
+  },
+  {
+    name: 'an explanation of one in no token, and of tokens without a price',
+    method: 'pm_explainSponsorship',
+    params: [op, { mode: 'ERC20', tokenInfo: { tokenList: [addressOf(1), oldx.address] } }],
+  },
 ];
 
 describe('the OpenRPC document', () => {

@@ -1,0 +1,267 @@
+import { DomainError, isDomainError } from '../../core/errors.js';
+import type { TokenTerms } from '../../core/paymaster/layout.js';
+import { withApproval } from '../../core/paymaster/token-payment.js';
+import type { PeekResult, ReserveRequest } from '../../core/policy/usage-store.js';
+import type { Verdict } from '../../core/policy/verdict.js';
+import type { TokenChoice } from '../../core/pricing/token-list.js';
+import { chooseTokens } from '../../core/pricing/token-list.js';
+import { requirePrice, type Price } from '../../core/pricing/price-source.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import { zeroAddress, type AddressKey } from '../../core/units/address.js';
+import { toSeconds } from '../../core/units/time.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { gatherFacts } from '../sponsorship/case.js';
+import { withFreshConfig } from '../sponsorship/fresh-config.js';
+import { noLimits, withLimits } from '../sponsorship/gas-limits.js';
+import type { SponsorRequest } from '../sponsorship/request.js';
+import { rulesOfAnyMode } from '../sponsorship/rules.js';
+import { showAccounts, showGas } from '../sponsorship/show.js';
+import { signHash } from '../sponsorship/sign-hash.js';
+import { createTrace, type Trace, type TraceStep } from '../sponsorship/trace.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import {
+  decideTokenLimits,
+  estimateIfAsked,
+  maxChargeOf,
+  requireTokenMode,
+  tokenTermsOf,
+  type TokenCase,
+} from './case.js';
+import { requireFeeToken, type PayDeps } from './pay.js';
+import { describeTokenRefusal, tokenReservationOf } from './reservation.js';
+import { showFee, showLosses, showPrice, showToken } from './show.js';
+
+/** A request to be explained. The token to pay in may be missing, which is then what is shown. */
+export type ExplainedPayment = SponsorRequest & {
+  readonly feeToken: AddressKey | undefined;
+  /** Tokens that a quote would be asked for. */
+  readonly choice: TokenChoice;
+};
+
+export type ExplainTokenPayment = (
+  paymaster: ServedPaymaster,
+  request: ExplainedPayment,
+) => Promise<TokenExplanation>;
+
+/** Everything that decides about a payment in tokens. Amounts of coins are decimal text, of tokens as they are named. */
+export type TokenExplanation = {
+  readonly mode: 'ERC20';
+  /** Whether a request would be answered with signed data now. */
+  readonly sponsored: boolean;
+  readonly reason?: string;
+  readonly paymaster: object;
+  readonly steps: readonly TraceStep[];
+  /** The tokens of the choice with their prices, in the order in which they would be quoted. */
+  readonly tokens: readonly object[];
+  readonly gas?: object;
+  /** From the price to what is quoted, and what the contract can take of this operation. */
+  readonly fee?: object;
+  /** What the account and the contract have lost on operations that paid nothing, against what is let go. */
+  readonly losses: readonly object[];
+  readonly deposits: readonly object[];
+};
+
+/**
+ * Decides as a request in mode ERC20 would, but goes on after a refusal, so that every obstacle is shown at once. Reserves
+ * nothing, and signs nothing that could be used: the simulation takes data whose window closed in 1970, as for a request,
+ * and they stay in the process. Throws what a request throws before any rule is looked at.
+ */
+export function createExplainTokenPayment(deps: PayDeps): ExplainTokenPayment {
+  return (paymaster, request) =>
+    withFreshConfig(deps.view, paymaster, (current) => explainOnce(deps, current, request));
+}
+
+async function explainOnce(
+  deps: PayDeps,
+  paymaster: ServedPaymaster,
+  request: ExplainedPayment,
+): Promise<TokenExplanation | 'stale'> {
+  const gathered = gatherFacts(deps, paymaster, request);
+  const facts: TokenCase = { ...gathered, mode: requireTokenMode(gathered.profile, paymaster) };
+  const trace = createTrace();
+  for (const { name, decide } of rulesOfAnyMode) trace.judged(name, decide(facts));
+
+  const token = await attempt(trace, 'token', () => tokenOf(facts, request.feeToken));
+  const price = await explainPrice(deps, token, trace);
+  const terms = draftTerms(deps, facts, token, price);
+  const op = await explainGas(deps, facts, terms, trace);
+  const charge =
+    op === undefined || price === undefined
+      ? undefined
+      : await attempt(trace, 'charge', () => ({
+          most: maxChargeOf(facts, op, terms),
+          withApproval: maxChargeOf(facts, withApproval(op), terms),
+        }));
+
+  const payer = await deps.tokenAccounts.payer(facts.chain, facts.mode);
+  const peeked = tokenReservationOf(facts, op ?? withLimits(request.op, noLimits), payer, deps.clock.now());
+  const usage = await deps.usage.peek(peeked);
+  if (usage.result.outcome === 'stale') return 'stale';
+  await explainUsage(peeked, usage, trace);
+  await explainPayment(deps, facts, { op, terms, isPriced: charge !== undefined }, trace);
+
+  const stopped = trace.stoppedBy();
+  return {
+    mode: 'ERC20',
+    sponsored: stopped === undefined,
+    ...(stopped?.reason === undefined ? {} : { reason: stopped.reason }),
+    paymaster: showPaymaster(facts),
+    steps: trace.steps,
+    tokens: await showTokens(deps, facts, request.choice),
+    ...(op === undefined
+      ? {}
+      : { gas: showGas(facts.estimating, op, facts.mode.codec.need(op, facts.mode.options).entryPoint) }),
+    ...(token === undefined || price === undefined || charge === undefined
+      ? {}
+      : { fee: showFee({ token, price, charge, usdPerNative: usdOf(deps, facts, price) }) }),
+    losses: showLosses(peeked.limits, usage.limits),
+    deposits: showAccounts(
+      usage.accounts,
+      op === undefined ? undefined : peeked.accounts.map(({ need }) => need),
+    ),
+  };
+}
+
+/** Runs a step that fails by an error: a request would be answered with it. */
+async function attempt<T>(
+  trace: Trace,
+  step: string,
+  run: () => T | Promise<T>,
+  verdictOf: (value: T) => Verdict = () => ({ pass: true }),
+): Promise<T | undefined> {
+  try {
+    const value = await run();
+    trace.judged(step, verdictOf(value));
+    return value;
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    trace.failed(step, error.message, error.details.reason ?? error.code);
+    return undefined;
+  }
+}
+
+/** Throws FEE_TOKEN_REQUIRED, FEE_TOKEN_UNSUPPORTED. */
+function tokenOf(facts: TokenCase, feeToken: AddressKey | undefined): FeeTokenSpec {
+  if (feeToken !== undefined) return requireFeeToken(facts, feeToken);
+  throw new DomainError('FEE_TOKEN_REQUIRED', 'No tokenInfo.feeTokenAddress is given: the token to pay in.', {
+    reason: 'FEE_TOKEN_REQUIRED',
+  });
+}
+
+async function explainPrice(
+  { prices }: PayDeps,
+  token: FeeTokenSpec | undefined,
+  trace: Trace,
+): Promise<Price | undefined> {
+  if (token !== undefined)
+    return attempt(trace, 'price', async () => requirePrice(token, await prices.get(token)));
+  trace.skipped('price', 'There is no token to price.');
+  return undefined;
+}
+
+/** Without a token and its price those of the same length stand in: limits depend on the length of the data. */
+function draftTerms(
+  { clock }: PayDeps,
+  facts: TokenCase,
+  token: FeeTokenSpec | undefined,
+  price: Price | undefined,
+): TokenTerms {
+  const now = toSeconds(clock.now());
+  if (token !== undefined && price !== undefined) return tokenTermsOf(facts, token, price, now);
+  return tokenTermsOf(facts, { address: zeroAddress }, { rate: 1n }, now);
+}
+
+async function explainGas(
+  { estimator }: PayDeps,
+  facts: TokenCase,
+  terms: TokenTerms,
+  trace: Trace,
+): Promise<FinalUserOperation | undefined> {
+  const found = await attempt(
+    trace,
+    'gas',
+    async () => decideTokenLimits(facts, terms, await estimateIfAsked(estimator, facts)),
+    ({ verdict }) => verdict,
+  );
+  return found?.op;
+}
+
+async function explainUsage(request: ReserveRequest, { result }: PeekResult, trace: Trace): Promise<void> {
+  await attempt(
+    trace,
+    'lossesAndDeposit',
+    () =>
+      result.outcome === 'reserved' || result.outcome === 'stale'
+        ? ({ pass: true } as const)
+        : describeTokenRefusal(request, result),
+    (verdict) => verdict,
+  );
+}
+
+type Priced = {
+  readonly op: FinalUserOperation | undefined;
+  readonly terms: TokenTerms;
+  readonly isPriced: boolean;
+};
+
+/** Would exactly this operation pay? */
+async function explainPayment(
+  { payments, signing }: PayDeps,
+  { paymaster, profile, mode, signer }: TokenCase,
+  { op, terms, isPriced }: Priced,
+  trace: Trace,
+): Promise<void> {
+  if (op === undefined) return trace.skipped('payment', 'The gas limits are not known.');
+  if (!isPriced) return trace.skipped('payment', 'There is no price to charge.');
+  const { entryPoint, entryPointVersion } = profile;
+  await attempt(
+    trace,
+    'payment',
+    () =>
+      payments.check({
+        chainId: paymaster.chainId,
+        entryPoint,
+        entryPointVersion,
+        codec: mode.codec,
+        op,
+        terms,
+        sign: (hash) => signHash(signing, signer, hash),
+      }),
+    (verdict) => verdict,
+  );
+}
+
+async function showTokens(
+  { prices, clock }: PayDeps,
+  { chain }: TokenCase,
+  choice: TokenChoice,
+): Promise<readonly object[]> {
+  const { tokens, unsupported } = chooseTokens(choice, chain.feeTokens);
+  const answers = await Promise.all(tokens.map((token) => prices.get(token)));
+  return [
+    ...tokens.map((token, index) => ({
+      ...showToken(token),
+      ...showPrice(token, answers[index], clock.now()),
+    })),
+    ...unsupported.map((address) => ({
+      address,
+      refusal: { reason: 'FEE_TOKEN_UNSUPPORTED', detail: 'not served on this chain' },
+    })),
+  ];
+}
+
+function usdOf({ prices }: PayDeps, { chain }: TokenCase, price: Price): bigint | undefined {
+  return price.usdPerNative ?? prices.usdPerNative(chain.chainId);
+}
+
+function showPaymaster({ paymaster, profile, mode }: TokenCase): object {
+  return {
+    paymasterId: paymaster.paymasterId,
+    chainId: paymaster.chainId,
+    version: paymaster.version,
+    configGeneration: paymaster.configGeneration,
+    layout: profile.layout.id,
+    entryPoint: profile.entryPoint,
+    contract: mode.contract,
+  };
+}
