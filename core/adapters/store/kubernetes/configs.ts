@@ -36,8 +36,11 @@ type CompiledObject = KubeObject & {
   readonly spec: Omit<CompiledPaymasterSpec, 'keyHashes'> & Partial<CompiledPaymasterSpec>;
 };
 
-/** What a watch keeps of an object. The config itself is handed to the handler once and then dropped. */
-type Slim = KubeObject & { readonly payload: { config: Compiled | undefined } };
+/**
+ * What a watch keeps of an object: its revision. The config itself is handed to the handler once and then dropped. A
+ * replica holds one of these per paymaster, so what is never asked for is not kept.
+ */
+type Slim = KubeObject & { config: Compiled | undefined };
 
 /** What a write needs to know of the object that it replaces. */
 type Revision = {
@@ -193,10 +196,10 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
       transport,
       path: pathOf(kind),
       kind,
-      transform: (object) => slimOf(object, log),
+      transform: (object) => slimOf(object, namespace, log),
       onEvent: ({ type, object }) => {
         onEvent(type === 'DELETED' ? 'delete' : 'put', object);
-        object.payload.config = undefined;
+        object.config = undefined;
       },
       log,
       metrics: deps.metrics,
@@ -214,14 +217,14 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
   }
 
   function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
-    const chains = follow('ChainConfig', (type, { metadata, payload }) => {
+    const chains = follow('ChainConfig', (type, { metadata, config }) => {
       const chainId = Number(metadata.name.slice(chainPrefix.length));
       if (type === 'delete') handler({ type: 'delete-chain', chainId });
-      else if (payload.config) handler({ type: 'put-chain', config: payload.config as ChainConfig });
+      else if (config) handler({ type: 'put-chain', config: config as ChainConfig });
     });
-    const paymasters = follow('PaymasterConfig', (type, { metadata, payload }) => {
+    const paymasters = follow('PaymasterConfig', (type, { metadata, config }) => {
       if (type === 'delete') handler({ type: 'delete-paymaster', paymasterId: metadata.name });
-      else if (payload.config) handler({ type: 'put-paymaster', config: payload.config as PaymasterConfig });
+      else if (config) handler({ type: 'put-paymaster', config: config as PaymasterConfig });
     });
     // Chains first: a paymaster is served by what its chain offers.
     chains.start();
@@ -290,16 +293,10 @@ function revisionOf(object: CompiledObject): Revision {
   return { uid, resourceVersion, hash: object.spec.hash, configGeneration };
 }
 
-function slimOf(object: KubeObject, log: Logger): Slim {
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = object.metadata;
-  const metadata = {
-    name,
-    uid,
-    resourceVersion,
-    generation,
-    creationTimestamp,
-    ...(namespace === undefined ? {} : { namespace }),
-  };
+/** `namespace` is the one string that all share; a time and a generation would be kept for nobody. */
+function slimOf(object: KubeObject, namespace: string, log: Logger): Slim {
+  const { name, uid, resourceVersion } = object.metadata;
+  const metadata = { name, namespace, uid, resourceVersion, generation: 0, creationTimestamp: '' };
   let config: Compiled | undefined;
   try {
     config = parse<Compiled>(object as CompiledObject);
@@ -307,7 +304,7 @@ function slimOf(object: KubeObject, log: Logger): Slim {
     // Somebody edited it by hand: what was served before stays.
     log.error('a compiled object does not parse and is left out', { name, error: String(error) });
   }
-  return { metadata, payload: { config } };
+  return { metadata, config };
 }
 
 function checkContracts({ paymasterId, contracts }: PaymasterConfig): void {
