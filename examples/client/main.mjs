@@ -5,7 +5,8 @@ import { openWallet } from './wallet.mjs';
 
 // Against `make run`: a new wallet without any coin has one operation sponsored, and pays for the next one in tokens.
 
-const file = process.argv[2] ?? '.paymaster/connection.json';
+const { PAYMASTER_DATA_DIR: directory = '.paymaster' } = process.env;
+const file = process.argv[2] ?? `${directory}/connection.json`;
 const facts = JSON.parse(readFileSync(file, 'utf8'));
 const { rpcUrl, feeToken, sponsoredContract } = facts;
 const wallet = await openWallet(facts);

@@ -78,9 +78,21 @@ const anyPurchase: fc.Arbitrary<Purchase> = fc.record({
   isDeployed: fc.boolean(),
 });
 
-describe.each(tokenProfiles)('profile %s', (version) => {
-  const purchases = fc.sample(anyPurchase, { seed, numRuns: rounds });
+const purchases = fc.sample(anyPurchase, { seed, numRuns: rounds });
 
+test('the series has what it is for: both ends of decimals, premium and gas, accounts that exist and that do not', () => {
+  const has = (holds: (purchase: Purchase) => boolean) => purchases.some(holds);
+  expect(has(({ decimals }) => decimals === 0) && has(({ decimals }) => decimals === 24)).toBe(true);
+  expect(has(({ priceMarkup }) => priceMarkup === 1_000_000)).toBe(true);
+  expect(has(({ priceMarkup }) => priceMarkup === 2_000_000)).toBe(true);
+  expect(has(({ isDeployed }) => isDeployed) && has(({ isDeployed }) => !isDeployed)).toBe(true);
+  expect(has(({ slots }) => slots === 0) && has(({ slots }) => slots > 9)).toBe(true);
+  // From tokens that are worth thousands of coins to dust.
+  expect(has(({ tokensPerMillionCoins }) => tokensPerMillionCoins < 1_000n)).toBe(true);
+  expect(has(({ tokensPerMillionCoins }) => tokensPerMillionCoins > 10n ** 13n)).toBe(true);
+});
+
+describe.each(tokenProfiles)('profile %s', (version) => {
   test('whoever holds and approves what the quote says is accepted, and pays the true cost or more, the quote or less', async () => {
     const profile = devChain.profile(version);
     for (const purchase of purchases) {

@@ -15,13 +15,13 @@ export type TokenFacts = {
 
 type Deps = { readonly chain: (chainId: number) => Chain; readonly clock: Clock };
 
-/** A proxy may be upgraded to another token; a mistake in the decimals would be off by powers of ten. */
-const recheckMs = 600_000;
+/** A proxy may be upgraded to another token; a mistake in the decimals would be off by powers of ten. Half a quote's life. */
+const recheckMs = 60_000;
 const decimalsCall: Hex = '0x313ce567';
 const symbolCall: Hex = '0x95d89b41';
 
 /**
- * Asks each token when it is first seen and every 10 minutes. A token that was right stays right while its chain does
+ * Asks each token when it is first seen and every minute. A token that was right stays right while its chain does
  * not answer; one that was never seen is refused until it was.
  */
 export function createTokenFacts({ chain, clock }: Deps): TokenFacts {
