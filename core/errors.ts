@@ -3,7 +3,7 @@
  * table that `satisfies Record<ErrorCode, …>`, so a new code does not compile until all edges have decided.
  * A refusal to sponsor is not an error: see `policy/verdict.ts`.
  */
-export const errorCodes = [
+const errorCodes = [
   // Any edge.
   'INVALID_INPUT',
   'NOT_FOUND',

@@ -12,7 +12,7 @@ import { type KindDefinition, toCrd } from '../core/schema/crd.js';
  */
 const header = '# Generated from core/resources. Do not edit: change the schema and run `make generate`.\n';
 
-export function generatedFiles(): ReadonlyMap<string, string> {
+function generatedFiles(): ReadonlyMap<string, string> {
   const all: readonly KindDefinition[] = [
     ...Object.values(definitions),
     ...Object.values(compiledDefinitions),

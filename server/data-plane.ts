@@ -46,7 +46,7 @@ export type DataPlaneDeps = {
   readonly lease?: FollowerLease;
   /** What the follower does when the usage store has lost its data. Default: nothing, it cannot. */
   readonly recovery?: UsageRecovery;
-  /** Where it is told which token modes have stopped. Default: nowhere. */
+  /** Where the follower tells which token modes have stopped, for the operator. Default: nowhere. */
   readonly tokenLosses?: TokenLossReports;
   readonly chains: Chains;
   readonly signers: Signers;

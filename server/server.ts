@@ -1,26 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { KeptPrices } from '../core/adapters/price/prices.js';
-import type { Chains } from '../core/chain/chains.js';
-import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
-import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
-import type { Signers } from '../core/paymaster/signer.js';
-import type { FollowerLease } from '../core/policy/follower-lease.js';
-import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
-import type { UsageRecovery } from '../core/policy/usage-epoch.js';
-import type { UsageStore } from '../core/policy/usage-store.js';
-import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../core/resources/paymaster.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { MasterKeys } from '../core/secrets.js';
-import type { Clock } from '../core/units/time.js';
-import type { GasEstimator } from '../core/userop/estimator.js';
-import type { TokenPaymentChecker } from '../core/userop/token-payment-checker.js';
 import { createDashboard } from './dashboard/dashboard.js';
-import { createDataPlane } from './data-plane.js';
+import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { createHttpServer } from './http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
@@ -29,33 +16,10 @@ import { createOpenRpc } from './rpc/openrpc.js';
 import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
 
-export type ServerDeps = {
+/** What the rpc role needs serves the dashboard role too, as far as that needs it. */
+export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments'> & {
   readonly roles: readonly Role[];
   readonly configs: ConfigStore;
-  readonly usage: UsageStore;
-  /** Which replica of those that share the usage store follows a chain. Default: this one. */
-  readonly lease?: FollowerLease;
-  /** What the follower does when the usage store has lost its data. Default: nothing, it cannot. */
-  readonly recovery?: UsageRecovery;
-  /** Where the follower tells which token modes have stopped, for the operator. Default: nowhere. */
-  readonly tokenLosses?: TokenLossReports;
-  readonly chains: Chains;
-  readonly signers: Signers;
-  readonly webhooks: WebhookCaller;
-  /** Newest blocks and fees. Default: a follower of every served chain, which also settles what was reserved. */
-  readonly heads?: Heads;
-  /** Default: simulation on the chain's node, its bundler where that cannot. */
-  readonly estimator?: GasEstimator;
-  /** Prices of fee tokens. Default: read from their sources, and kept warm. */
-  readonly prices?: KeptPrices;
-  /** Directory of the header files that HTTP price sources name. */
-  readonly priceHeadersDirectory?: string;
-  /** Default: simulation on the chain's node. */
-  readonly payments?: TokenPaymentChecker;
-  /** Proxies in front that each append to X-Forwarded-For. Default 0. */
-  readonly trustedProxies?: number;
-  /** Configs that were not confirmed for this long are not signed on. Default 6 h. */
-  readonly maxStalenessMs?: number;
   /** What the dashboard role needs besides; it is refused without. */
   readonly dashboard?: {
     readonly resources: ResourceStore;
@@ -67,8 +31,6 @@ export type ServerDeps = {
   };
   /** How long clients with kept connections are told to leave before a stop closes them. Default 0. */
   readonly goodbyeMs?: number;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly metrics: Metrics & { render(): Promise<{ readonly contentType: string; readonly body: string }> };
 };
 

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ChainConfig } from './chain-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 
-/** The content of a config: all but `configGeneration`, which counts the changes of the rest. */
-export type ConfigContent<C> = Omit<C, 'configGeneration'>;
-
-/** The content as canonical JSON (members sorted by name) and its SHA-256: equal content has equal text in every store. */
+/** The content (all but `configGeneration`, which counts its changes) as canonical JSON (members sorted by name) and its SHA-256: equal content has equal text in every store. */
 export function contentOf(config: PaymasterConfig | ChainConfig): {
   readonly text: string;
   readonly hash: string;

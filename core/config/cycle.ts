@@ -38,7 +38,7 @@ export function decideCycle(
 }
 
 /** Length of a cycle in milliseconds. */
-export function durationOf({ cycleDuration }: Pick<SpendingLimitSpec, 'cycleDuration'>): number {
+function durationOf({ cycleDuration }: Pick<SpendingLimitSpec, 'cycleDuration'>): number {
   return cycleDuration.value * cycleUnits[cycleDuration.unit];
 }
 

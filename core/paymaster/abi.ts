@@ -5,7 +5,14 @@ import type { Hex } from '../units/hex.js';
 import { bytesToHex } from '../units/hex.js';
 import type { FinalUserOperation } from '../userop/user-operation.js';
 import { wordOf } from './reader.js';
-import { writeAccountGasLimits, writeGasFees, zeroed } from './words.js';
+import type { PaymasterGas } from './layout.js';
+import {
+  paymasterHeadSize,
+  writeAccountGasLimits,
+  writeGasFees,
+  writePaymasterHead,
+  zeroed,
+} from './words.js';
 
 // Calls for activation checks, made with ethers: seldom, and so independent of the encoders that they check.
 
@@ -55,6 +62,17 @@ export function userOperation07Values(op: FinalUserOperation, paymasterAndData: 
     paymasterAndData,
     op.signature,
   ];
+}
+
+/** The same with a `paymasterAndData` that ends after its head: what views hash before there is a signature. */
+export function unsignedOperation07Values(
+  op: FinalUserOperation,
+  paymaster: Hex,
+  gas: PaymasterGas,
+): readonly unknown[] {
+  const head = zeroed(paymasterHeadSize);
+  writePaymasterHead(head, paymaster, gas);
+  return userOperation07Values(op, bytesToHex(head));
 }
 
 /** `getBalance(id)`: what a funding wallet holds inside a contract with a deposit per sponsor. */

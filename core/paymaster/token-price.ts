@@ -4,7 +4,7 @@ import type { TokenTerms } from './layout.js';
 /** A markup of 1,000,000 is none. */
 export const markupUnit = 1_000_000;
 /** The premium can at most double the price: no contract accepts more, or it should not. */
-export const maxMarkup = 2_000_000;
+const maxMarkup = 2_000_000;
 
 const weiPerCoin = 10n ** 18n;
 const wordLimit = 1n << 256n;

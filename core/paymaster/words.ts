@@ -100,6 +100,36 @@ export function writePaymasterHead(buffer: Buffer, paymaster: Hex, gas: Paymaste
   writePaymasterGas(buffer, gas, 20);
 }
 
+/** What an operation is signed for. */
+type Scope = { readonly chainId: number; readonly paymaster: Hex };
+
+/** Eleven words @0 that begin hashes for EntryPoint 0.6: identity, gas fields, chainId, paymaster. 352 bytes. */
+export function writeScoped06(buffer: Buffer, op: FinalUserOperation, { chainId, paymaster }: Scope): void {
+  writeIdentity(buffer, op, 0);
+  writeGasFields(buffer, op, 128);
+  writeUint256(buffer, BigInt(chainId), 288);
+  writeAddressWord(buffer, paymaster, 320);
+}
+
+/**
+ * Ten words @0 that begin hashes for EntryPoint 0.7: identity, accountGasLimits, the paymaster's limits, preVerificationGas,
+ * gasFees, chainId, paymaster. 320 bytes.
+ */
+export function writeScoped07(
+  buffer: Buffer,
+  op: FinalUserOperation,
+  { chainId, paymaster }: Scope,
+  gas: PaymasterGas,
+): void {
+  writeIdentity(buffer, op, 0);
+  writeAccountGasLimits(buffer, op, 128);
+  writePaymasterGas(buffer, gas, 160);
+  writeUint256(buffer, op.preVerificationGas, 192);
+  writeGasFees(buffer, op, 224);
+  writeUint256(buffer, BigInt(chainId), 256);
+  writeAddressWord(buffer, paymaster, 288);
+}
+
 /** Size of {@link writePaymasterHead}; what the layout adds begins here. */
 export const paymasterHeadSize = 52;
 

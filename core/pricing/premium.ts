@@ -1,7 +1,7 @@
 import { parseDecimal } from '../units/wei.js';
 
 /** Parts per million that stand for "no premium": a markup of 1,130,000 is a premium of 13 %. */
-export const markupBase = 1_000_000n;
+const markupBase = 1_000_000n;
 
 /**
  * Premium as the markup that contracts multiply by: `"13"` → 1130000n, `"7.5"` → 1075000n. Exact, since a premium has at

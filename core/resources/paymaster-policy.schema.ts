@@ -19,6 +19,7 @@ import type {
 } from './paymaster-policy.js';
 import type { SpendingLimitSpec, WebhookSpec } from './paymaster-policy.js';
 import {
+  activeColumn,
   ageColumn,
   categories,
   conditions,
@@ -28,6 +29,7 @@ import {
   instant,
   observedGeneration,
   paymasterRef,
+  paymasterColumn,
   readyColumn,
   reasonColumn,
 } from './schema-parts.js';
@@ -174,10 +176,10 @@ export const paymasterPolicyDefinition = {
   printerColumns: [
     readyColumn,
     reasonColumn,
-    { name: 'Paymaster', type: 'string', jsonPath: '.spec.paymasterRef.name', description: 'Its Paymaster.' },
+    paymasterColumn,
     { name: 'Type', type: 'string', jsonPath: '.spec.policyType', description: 'Kind of policy.' },
     { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the policy.' },
-    { name: 'Active', type: 'boolean', jsonPath: '.spec.active', description: 'False is paused.' },
+    activeColumn,
     {
       name: 'Threshold',
       type: 'string',

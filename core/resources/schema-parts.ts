@@ -183,6 +183,20 @@ export const reasonColumn = {
   priority: 1,
 } as const;
 
+/** Of kinds that belong to a Paymaster. */
+export const paymasterColumn = {
+  name: 'Paymaster',
+  type: 'string',
+  jsonPath: '.spec.paymasterRef.name',
+  description: 'Its Paymaster.',
+} as const;
+export const activeColumn = {
+  name: 'Active',
+  type: 'boolean',
+  jsonPath: '.spec.active',
+  description: 'False is paused.',
+} as const;
+
 export const ageColumn = {
   name: 'Age',
   type: 'date',

@@ -4,12 +4,14 @@ import { kindNames } from './kinds.js';
 import type { SmartContractSpec, SmartContractStatus } from './smart-contract.js';
 import {
   address,
+  activeColumn,
   ageColumn,
   categories,
   conditions,
   displayName,
   observedGeneration,
   paymasterRef,
+  paymasterColumn,
   readyColumn,
   reasonColumn,
 } from './schema-parts.js';
@@ -77,16 +79,10 @@ export const smartContractDefinition = {
   printerColumns: [
     readyColumn,
     reasonColumn,
-    { name: 'Paymaster', type: 'string', jsonPath: '.spec.paymasterRef.name', description: 'Its Paymaster.' },
+    paymasterColumn,
     { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the contract.' },
     { name: 'Address', type: 'string', jsonPath: '.spec.address', description: 'Address of the contract.' },
-    {
-      name: 'Active',
-      type: 'boolean',
-      jsonPath: '.spec.active',
-      description: 'False is paused.',
-      priority: 1,
-    },
+    { ...activeColumn, priority: 1 },
     ageColumn,
   ],
   selectableFields: ['spec.name', 'spec.address', 'spec.paymasterRef.name'],

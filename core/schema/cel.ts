@@ -83,7 +83,7 @@ export function createRuleChecker(): CheckRules {
 
 type Program = (context: Record<string, unknown>) => unknown;
 
-export function isTransition(rule: CelRule): boolean {
+function isTransition(rule: CelRule): boolean {
   return /\boldSelf\b/.test(rule.rule);
 }
 

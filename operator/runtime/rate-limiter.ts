@@ -18,7 +18,7 @@ export type RateLimits = {
   readonly burst: number;
 };
 
-export const clientGoLimits: RateLimits = { firstMs: 5, longestMs: 1_000_000, perSecond: 10, burst: 100 };
+const clientGoLimits: RateLimits = { firstMs: 5, longestMs: 1_000_000, perSecond: 10, burst: 100 };
 
 /**
  * The longer of two waits: per key doubling from 5 ms to 1000 s, so that a poison key grows quiet; over all keys a

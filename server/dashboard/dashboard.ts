@@ -58,12 +58,6 @@ export function createDashboard(deps: DashboardDeps): Express {
   return app;
 }
 
-/** Whether a request target is the dashboard's: everything else may be dispatched without express. */
-export function isDashboardPath(target: string): boolean {
-  const path = collapseSlashes(target);
-  return path === prefix || path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}?`);
-}
-
 /** Any web page may call: what protects the API are its two headers, which a browser never adds by itself. */
 const corsOptions: cors.CorsOptions = {
   origin: '*',

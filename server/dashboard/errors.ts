@@ -22,7 +22,7 @@ type Row = {
 const internal: Row = { status: 500, message: 'Internal error' };
 
 /** The only place where error codes become HTTP; messages and odd statuses are the service document's. */
-export const errorRows = {
+const errorRows = {
   INVALID_INPUT: { status: 400 },
   NOT_FOUND: { status: 404 },
   ALREADY_EXISTS: { status: 400 },

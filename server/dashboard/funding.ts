@@ -14,7 +14,7 @@ import type { UpdatePaymaster } from './schemas.js';
 import { paymasterIdOfObject, renderPaymaster } from './views.js';
 
 /** How long a funding message can be answered. */
-export const fundingMessageMs = 15 * 60_000;
+const fundingMessageMs = 15 * 60_000;
 
 /** Endpoint 7. A newer message replaces the one before: a signature is valid only for the latest. */
 export async function sendFundingMessage(tools: Tools, { paymaster, params }: PaymasterCall): Promise<Reply> {

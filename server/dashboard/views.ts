@@ -76,7 +76,7 @@ export function contractIdOfObject({ metadata }: SmartContract): string {
 }
 
 /** When the cycle in force began, in milliseconds: what the policy says, unless the operator has since restarted it. */
-export function cycleStartMs({ metadata, spec, status }: PaymasterPolicy): number {
+function cycleStartMs({ metadata, spec, status }: PaymasterPolicy): number {
   const stated = spec.spendingLimit?.startTime;
   const observed = status?.cycle;
   if (stated !== undefined && observed?.specStartTime !== stated) return Date.parse(stated);

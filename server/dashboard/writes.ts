@@ -10,7 +10,7 @@ import type { Clock } from '../../core/units/time.js';
 import { createdAtAnnotation } from './views.js';
 
 /** Field manager of everything that the dashboard API writes. */
-export const dashboardManager = 'paymaster-dashboard';
+const dashboardManager = 'paymaster-dashboard';
 
 export type Spec<K extends Kind> = DeepPartial<Resources[K]['spec']>;
 

@@ -28,7 +28,7 @@ const modes: Readonly<Record<string, Mode>> = {
 const maxWebhookDataDepth = 32;
 
 /** Reads `params[1]`. `maxExpirySeconds` is the paymaster's own bound. Throws INVALID_INPUT with every problem. */
-export function parseModeParams(value: unknown, maxExpirySeconds: number, path = 'params[1]'): ModeParams {
+function parseModeParams(value: unknown, maxExpirySeconds: number, path = 'params[1]'): ModeParams {
   if (!isRecord(value))
     throw invalidInput([
       { field: path, expected: 'an object such as {"mode": "SPONSORED"}', value: quote(value) },

@@ -107,7 +107,7 @@ export function requireProfile(view: Pick<ConfigView, 'chain'>, paymaster: Serve
   );
 }
 
-export function requireChain(view: Pick<ConfigView, 'chain'>, { chainId }: ServedPaymaster): ServedChain {
+function requireChain(view: Pick<ConfigView, 'chain'>, { chainId }: ServedPaymaster): ServedChain {
   const chain = view.chain(chainId);
   if (chain !== undefined) return chain;
   throw notReady('CHAIN_UNKNOWN', `Chain ${chainId} is not configured here.`);

@@ -30,6 +30,23 @@ export function printBanner(deps: {
     ]),
   );
 
+  printStates(console, states);
+
+  const example = sponsorExample(connection);
+  if (example !== undefined) {
+    console.line();
+    console.line(
+      'Sponsor an operation (the answer holds paymasterAndData and the gas limits that were signed)',
+    );
+    console.line(example);
+  }
+  printListing(console, connection);
+  console.line();
+  console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
+}
+
+/** The state of each resource, one a line. */
+export function printStates(console: Console, states: readonly ResourceState[]): void {
   console.line();
   console.line('Resources');
   console.line(
@@ -42,25 +59,14 @@ export function printBanner(deps: {
       ]),
     ),
   );
+}
 
-  const { authToken } = connection;
-  const example = sponsorExample(connection);
-  if (example !== undefined) {
-    console.line();
-    console.line(
-      'Sponsor an operation (the answer holds paymasterAndData and the gas limits that were signed)',
-    );
-    console.line(example);
-  }
-  if (authToken !== undefined) {
-    console.line();
-    console.line('List your paymasters');
-    console.line(
-      `curl -s ${connection.dashboardUrl}/api/v2/public/sdk/paymaster -H 'authToken: ${authToken}'`,
-    );
-  }
+/** A curl that lists paymasters, where there is a token for it. */
+export function printListing(console: Console, { dashboardUrl, authToken }: Connection): void {
+  if (authToken === undefined) return;
   console.line();
-  console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
+  console.line('List your paymasters');
+  console.line(`curl -s ${dashboardUrl}/api/v2/public/sdk/paymaster -H 'authToken: ${authToken}'`);
 }
 
 /** Tells the problems of the manifests, by file, line, field and expectation. */

@@ -6,7 +6,8 @@ import { formatManifestProblem } from '../../core/adapters/manifests/manifest-pr
 import { createManifestSource, type ManifestSource } from '../../core/adapters/manifests/manifest-source.js';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createFileConnectionSecrets } from '../../core/adapters/secrets/file-secrets.js';
-import { loadSigners, type LoadedSigners } from '../../core/adapters/signer/signers.js';
+import { keepFresh } from '../../core/adapters/signer/keep-fresh.js';
+import { loadSigners } from '../../core/adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
 import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
 import { createSqliteEpochMirror } from '../../core/adapters/store/sqlite/epoch-mirror.js';
@@ -29,6 +30,9 @@ import { printBanner, printProblems } from './banner.js';
 import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
 import { waitUntilReady, watchReadiness } from './readiness.js';
+
+/** Somebody who puts a key into the directory waits for it. */
+const signerReloadMs = 5_000;
 
 /** Something that a person can mend: told in one line, without a stack. */
 export class StartError extends Error {
@@ -113,7 +117,7 @@ async function startParts(
     environment: config.signerKeys,
     log,
   });
-  onStop(reloadSigners(signers, log));
+  onStop(keepFresh(signers, log, signerReloadMs));
   const masterKeys = loadMasterKeys(directory);
   const webhookRules = { allowLoopback: true, allowHttp: true };
   const webhooks = createWebhookCaller({
@@ -255,14 +259,6 @@ function openLog(
   const destination = openLogFile(logFile);
   onStop(() => destination.close());
   return createLogger({ level: config.logLevel, destination });
-}
-
-/** Picks up keys that are added or replaced while it runs; a bad one is reported and changes nothing. */
-function reloadSigners(signers: LoadedSigners, log: Logger): () => void {
-  const timer = setInterval(() => {
-    signers.reload().catch((error: unknown) => log.error('signing keys could not be read again', { error }));
-  }, 5_000);
-  return () => clearInterval(timer);
 }
 
 /** Prints a problem of the manifests once when it appears and once when it is mended. */

@@ -27,7 +27,7 @@ export function walletOf(index: number, wallets: Wallets): string {
   return wallets === 'shared' ? fundingAddress : `0x${(index + 1).toString(16).padStart(40, '5')}`;
 }
 
-export const walletKinds = ['own', 'shared'] as const;
+const walletKinds = ['own', 'shared'] as const;
 export type Wallets = (typeof walletKinds)[number];
 
 /** How the requests of a window are made. */

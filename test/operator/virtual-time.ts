@@ -11,7 +11,7 @@ export type VirtualTime = {
   pending(): number;
 };
 
-export const virtualStart = Date.parse('2026-02-01T00:00:00.000Z');
+const virtualStart = Date.parse('2026-02-01T00:00:00.000Z');
 
 export function createVirtualTime(start: number = virtualStart): VirtualTime {
   let now = start;

@@ -2,7 +2,6 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import type { LogFields, Logger } from '../../core/log.js';
-import { isDashboardPath } from '../../server/dashboard/dashboard.js';
 import {
   aContractBody,
   aLimitBody,
@@ -214,17 +213,6 @@ describe('paths', () => {
     const { status, body } = await host.call('PATCH', path, { token: acmeToken, key });
     expect([400, 404]).toContain(status);
     expect(body.statusCode).toBe(status);
-  });
-
-  test.each([
-    { target: '/api/v2/public/sdk', is: true },
-    { target: '/api/v2/public/sdk?x=1', is: true },
-    { target: '//api//v2/public/sdk/paymaster', is: true },
-    { target: '/api/v2/public/sdkx', is: false },
-    { target: '/api/v2/31337/key', is: false },
-    { target: '/x?next=/api/v2/public/sdk/', is: false },
-  ])('$target belongs to the dashboard: $is', ({ target, is }) => {
-    expect(isDashboardPath(target)).toBe(is);
   });
 });
 

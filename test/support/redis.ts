@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { freePort } from './free-port.js';
+import { freePort } from '../../server/standalone/cluster/free-port.js';
 import { until } from './until.js';
 
 /** A redis-server of its own on a free loopback port, with its files in a directory of its own. */
@@ -24,7 +24,7 @@ export type RedisServer = {
   stop(): Promise<void>;
 };
 
-export const durableSettings = ['--appendonly', 'yes', '--appendfsync', 'always'] as const;
+const durableSettings = ['--appendonly', 'yes', '--appendfsync', 'always'] as const;
 
 /**
  * Starts redis-server with the settings that the usage store demands, and `settings` after them. Throws an error that

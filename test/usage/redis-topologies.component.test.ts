@@ -8,7 +8,7 @@ import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js'
 import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
 import { usageStoreConformance } from '../conformance/usage-store.js';
 import { aLimit, aRequest, chainId } from '../conformance/usage-requests.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../../server/standalone/cluster/free-port.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { until } from '../support/until.js';
 import { createRedisHarness, openStore, storeOptions } from './redis-usage.js';

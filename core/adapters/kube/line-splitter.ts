@@ -6,7 +6,7 @@ export class CorruptStreamError extends Error {
   }
 }
 
-export const maxLineBytes = 16 * 1024 * 1024;
+const maxLineBytes = 16 * 1024 * 1024;
 const newline = 0x0a;
 
 /**

@@ -9,7 +9,7 @@ import {
 import { createNamedConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
 
-export const tokenLossConfigMap = 'paymaster-token-losses';
+const tokenLossConfigMap = 'paymaster-token-losses';
 
 const mostAttempts = 5;
 

@@ -7,7 +7,7 @@ import type { SourceDeps } from './source-deps.js';
 import { openStatic } from './static/source.js';
 
 /** Every kind of price source, by its member of `spec.price`. */
-export const priceSources = {
+const priceSources = {
   static: openStatic,
   chainlink: openChainlink,
   http: openHttp,

@@ -71,7 +71,7 @@ export function createResolver(): { resolve: ResolveHost; stop(): void } {
 }
 
 /** The address, or one of the addresses, may not be called. Says no address: it would tell about the inner network. */
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 
   constructor() {

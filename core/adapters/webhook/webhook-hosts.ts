@@ -92,7 +92,7 @@ export class WebhookHosts {
   }
 }
 
-export class HostBusy extends Error {
+class HostBusy extends Error {
   readonly code = 'HOST_BUSY';
 }
 

@@ -13,15 +13,7 @@ import {
   userOperation06Values,
   verifyingSignerCall,
 } from '../abi.js';
-import {
-  writeAddressWord,
-  writeGasFields,
-  writeHex,
-  writeIdentity,
-  writeUint256,
-  writeUint48,
-  zeroed,
-} from '../words.js';
+import { writeAddressWord, writeHex, writeScoped06, writeUint48, zeroed } from '../words.js';
 
 /**
  * Vendor sponsorship paymaster 1.1.0, EntryPoint 0.6. `paymasterAndData`, 276 bytes:
@@ -62,10 +54,7 @@ const size = 276;
 
 function hash(op: FinalUserOperation, terms: SponsorshipTerms): Uint8Array {
   const words = zeroed(14 * 32);
-  writeIdentity(words, op, 0);
-  writeGasFields(words, op, 128);
-  writeUint256(words, BigInt(terms.chainId), 288);
-  writeAddressWord(words, terms.paymaster, 320);
+  writeScoped06(words, op, terms);
   writeAddressWord(words, terms.fundingAddress, 352);
   writeUint48(words, terms.validUntil, 384 + 26);
   writeUint48(words, terms.validAfter, 416 + 26);

@@ -24,15 +24,7 @@ import {
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
 import { assertTokenTerms, tokensFor } from '../token-price.js';
-import {
-  writeAddressWord,
-  writeGasFields,
-  writeHex,
-  writeIdentity,
-  writeUint256,
-  writeUint48,
-  zeroed,
-} from '../words.js';
+import { writeAddressWord, writeHex, writeScoped06, writeUint256, writeUint48, zeroed } from '../words.js';
 
 /**
  * Vendor token paymaster 1.x, EntryPoint 0.6. `paymasterAndData`, 278 bytes:
@@ -105,10 +97,7 @@ function maxTokenCharge(op: FinalUserOperation, terms: TokenTerms): bigint {
 
 function hash(op: FinalUserOperation, terms: TokenTerms, oracleAggregator: Hex): Uint8Array {
   const words = zeroed(18 * 32);
-  writeIdentity(words, op, 0);
-  writeGasFields(words, op, 128);
-  writeUint256(words, BigInt(terms.chainId), 288);
-  writeAddressWord(words, terms.paymaster, 320);
+  writeScoped06(words, op, terms);
   // Word 11 is priceSource 0.
   writeTerms(words, terms, oracleAggregator, 384);
   return keccak256(words);

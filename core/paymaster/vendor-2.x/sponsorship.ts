@@ -7,7 +7,7 @@ import {
   encodeCall,
   getBalanceCall,
   userOperation07,
-  userOperation07Values,
+  unsignedOperation07Values,
   verifyingSignerCall,
 } from '../abi.js';
 import type { DepositNeed, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
@@ -16,14 +16,10 @@ import { readAddress, readExactly, readPaymasterGas, readUint48 } from '../reade
 import { assertSignature, signatureSize } from '../signature.js';
 import {
   paymasterHeadSize,
-  writeAccountGasLimits,
   writeAddressWord,
-  writeGasFees,
   writeHex,
-  writeIdentity,
-  writePaymasterGas,
   writePaymasterHead,
-  writeUint256,
+  writeScoped07,
   writeUint48,
   zeroed,
 } from '../words.js';
@@ -84,13 +80,7 @@ function need(op: FinalUserOperation, options: Options, gas: PaymasterGas): Depo
 
 function hash(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Uint8Array {
   const words = zeroed(14 * 32);
-  writeIdentity(words, op, 0);
-  writeAccountGasLimits(words, op, 128);
-  writePaymasterGas(words, gas, 160);
-  writeUint256(words, op.preVerificationGas, 192);
-  writeGasFees(words, op, 224);
-  writeUint256(words, BigInt(terms.chainId), 256);
-  writeAddressWord(words, terms.paymaster, 288);
+  writeScoped07(words, op, terms, gas);
   writeAddressWord(words, terms.fundingAddress, 320);
   writeUint48(words, terms.validUntil, 352 + 26);
   writeUint48(words, terms.validAfter, 384 + 26);
@@ -124,12 +114,10 @@ function decode(paymasterAndData: Hex) {
 }
 
 function getHashCall(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Hex {
-  const head = zeroed(paymasterHeadSize);
-  writePaymasterHead(head, terms.paymaster, gas);
   return encodeCall(
     `function getHash(${userOperation07} userOp, address paymasterId, uint48 validUntil, uint48 validAfter, uint32 priceMarkup)`,
     [
-      userOperation07Values(op, bytesToHex(head)),
+      unsignedOperation07Values(op, terms.paymaster, gas),
       terms.fundingAddress,
       terms.validUntil,
       terms.validAfter,

@@ -9,7 +9,7 @@ import {
   encodeCall,
   tokenAccountCall,
   userOperation07,
-  userOperation07Values,
+  unsignedOperation07Values,
   verifyingSignerCall,
 } from '../abi.js';
 import type { DecodedTokenPayment, DepositNeed, PaymasterGas, TokenCodec, TokenTerms } from '../layout.js';
@@ -19,13 +19,10 @@ import { chargeReader, paidGasInTokens } from '../token-charge.js';
 import { assertTokenTerms, tokensFor } from '../token-price.js';
 import {
   paymasterHeadSize,
-  writeAccountGasLimits,
   writeAddressWord,
-  writeGasFees,
   writeHex,
-  writeIdentity,
-  writePaymasterGas,
   writePaymasterHead,
+  writeScoped07,
   writeUint256,
   writeUint48,
   zeroed,
@@ -109,13 +106,7 @@ function maxTokenCharge(op: FinalUserOperation, terms: TokenTerms, gas: Paymaste
 function hash(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): Uint8Array {
   assertTokenTerms(terms);
   const words = zeroed(15 * 32);
-  writeIdentity(words, op, 0);
-  writeAccountGasLimits(words, op, 128);
-  writePaymasterGas(words, gas, 160);
-  writeUint256(words, op.preVerificationGas, 192);
-  writeGasFees(words, op, 224);
-  writeUint256(words, BigInt(terms.chainId), 256);
-  writeAddressWord(words, terms.paymaster, 288);
+  writeScoped07(words, op, terms, gas);
   writeUint48(words, terms.validUntil, 320 + 26);
   writeUint48(words, terms.validAfter, 352 + 26);
   writeAddressWord(words, terms.token, 384);
@@ -155,12 +146,10 @@ function decode(paymasterAndData: Hex): DecodedTokenPayment {
 }
 
 function getHashCall(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): Hex {
-  const head = zeroed(paymasterHeadSize);
-  writePaymasterHead(head, terms.paymaster, gas);
   return encodeCall(
     `function getHash(${userOperation07} userOp, uint48 validUntil, uint48 validAfter, address tokenAddress, uint256 tokenPrice, uint32 priceMarkup)`,
     [
-      userOperation07Values(op, bytesToHex(head)),
+      unsignedOperation07Values(op, terms.paymaster, gas),
       terms.validUntil,
       terms.validAfter,
       terms.token,

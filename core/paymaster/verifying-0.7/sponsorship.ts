@@ -2,23 +2,12 @@ import { keccak256 } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
-import { encodeCall, userOperation07, userOperation07Values, verifyingSignerCall } from '../abi.js';
+import { encodeCall, unsignedOperation07Values, userOperation07, verifyingSignerCall } from '../abi.js';
 import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
 import { maxCost } from '../../userop/gas.js';
 import { readAddress, readExactly, readPaymasterGas, readUint48Word } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
-import {
-  paymasterHeadSize,
-  writeAccountGasLimits,
-  writeAddressWord,
-  writeGasFees,
-  writeIdentity,
-  writePaymasterGas,
-  writePaymasterHead,
-  writeUint256,
-  writeUint48,
-  zeroed,
-} from '../words.js';
+import { writePaymasterHead, writeScoped07, writeUint48, zeroed } from '../words.js';
 
 /**
  * The EntryPoint authors' VerifyingPaymaster for EntryPoint 0.7. `paymasterAndData`, 181 bytes:
@@ -59,13 +48,7 @@ const size = 181;
 
 function hash(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Uint8Array {
   const words = zeroed(12 * 32);
-  writeIdentity(words, op, 0);
-  writeAccountGasLimits(words, op, 128);
-  writePaymasterGas(words, gas, 160);
-  writeUint256(words, op.preVerificationGas, 192);
-  writeGasFees(words, op, 224);
-  writeUint256(words, BigInt(terms.chainId), 256);
-  writeAddressWord(words, terms.paymaster, 288);
+  writeScoped07(words, op, terms, gas);
   writeUint48(words, terms.validUntil, 320 + 26);
   writeUint48(words, terms.validAfter, 352 + 26);
   return keccak256(words);
@@ -93,10 +76,8 @@ function decode(paymasterAndData: Hex): DecodedSponsorship {
 }
 
 function getHashCall(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Hex {
-  const head = zeroed(paymasterHeadSize);
-  writePaymasterHead(head, terms.paymaster, gas);
   return encodeCall(`function getHash(${userOperation07} userOp, uint48 validUntil, uint48 validAfter)`, [
-    userOperation07Values(op, bytesToHex(head)),
+    unsignedOperation07Values(op, terms.paymaster, gas),
     terms.validUntil,
     terms.validAfter,
   ]);

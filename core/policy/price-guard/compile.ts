@@ -12,7 +12,7 @@ export type PriceGuard = {
   readonly maxPreVerificationGas: bigint | undefined;
 };
 
-export const defaultGasLimitCaps = { callGasLimit: 10_000_000n, verificationGasLimit: 5_000_000n } as const;
+const defaultGasLimitCaps = { callGasLimit: 10_000_000n, verificationGasLimit: 5_000_000n } as const;
 
 /** Each cap is the paymaster's, else the chain's, else the default. */
 export function compilePriceGuard(paymaster: GasCaps, chain: GasCaps): PriceGuard {

@@ -43,7 +43,7 @@ export function renderWebhook(input: RenderInput): RenderedWebhook {
 }
 
 /** HMAC-SHA256 over `timestamp.payload`, as 64 lowercase hex digits. */
-export function signWebhook(signingKey: string, timestamp: EpochSeconds, payload: string): string {
+function signWebhook(signingKey: string, timestamp: EpochSeconds, payload: string): string {
   return createHmac('sha256', signingKey).update(`${timestamp}.${payload}`).digest('hex');
 }
 

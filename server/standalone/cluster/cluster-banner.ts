@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { sponsorExample } from '../banner.js';
+import { printListing, printStates, sponsorExample } from '../banner.js';
 import type { Connection } from '../connection.js';
 import { table, type Console } from '../console.js';
 import type { ResourceState } from '../readiness.js';
@@ -29,18 +29,7 @@ export function printClusterBanner(
       ['logs (JSON lines)', join(cluster.directory, '*/log.jsonl'), ''],
     ]),
   );
-  console.line();
-  console.line('Resources');
-  console.line(
-    table(
-      states.map(({ kind, key, ready, reason, message }) => [
-        ready ? '✓' : '✗',
-        kind,
-        key,
-        ready ? 'Ready' : `${reason}: ${message}`,
-      ]),
-    ),
-  );
+  printStates(console, states);
   const kubectl = join(cluster.plane.assets, 'kubectl');
   console.line();
   console.line('Look at it from another terminal');
@@ -53,13 +42,7 @@ export function printClusterBanner(
     for (const { origin } of replicas)
       console.line(example.replace(new URL(connection.rpcUrl ?? origin).origin, origin));
   }
-  if (connection.authToken !== undefined) {
-    console.line();
-    console.line('List your paymasters');
-    console.line(
-      `curl -s ${connection.dashboardUrl}/api/v2/public/sdk/paymaster -H 'authToken: ${connection.authToken}'`,
-    );
-  }
+  printListing(console, connection);
   console.line();
   console.line('Ctrl-C stops everything and forgets it.');
 }

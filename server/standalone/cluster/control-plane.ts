@@ -39,7 +39,7 @@ export type ControlPlaneOptions = {
 };
 
 /** Folder with the binaries: built once into the user's cache, minutes when cold. Throws with what to install. */
-export function findAssets(): string {
+function findAssets(): string {
   return execFileSync('sh', [join(findRoot(import.meta.url), 'hack/envtest/build.sh')], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -15,7 +15,7 @@ import { signByAccount, type SignedUserOp } from './user-op.js';
 export const tokenProfiles = ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const;
 
 /** 3,000 tokens of 6 decimals per native coin. */
-export const devRate = 3_000_000_000n;
+const devRate = 3_000_000_000n;
 
 const abi = new Interface([
   'function mint(address to, uint256 amount)',
