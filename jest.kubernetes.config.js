@@ -9,4 +9,6 @@ export default {
   testMatch: ['**/spec/*.component.test.js', '**/kube/mode/*.component.test.js'],
   globalSetup: '<rootDir>/kube/mode/global-setup.js',
   globalTeardown: '<rootDir>/kube/mode/global-teardown.js',
+  // A test that fails leaves connections to Redis and the API server open, which must not keep the run from ending.
+  forceExit: true,
 };

@@ -111,7 +111,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       now = (now + ms) as EpochMs;
     },
   };
-  const { configs, served, usage, stop } = await worldsOfThisRun().openRpcWorld({ clock });
+  const { configs, served, usage, stop: closeWorld } = await worldsOfThisRun().openRpcWorld({ clock });
   const log = options.log ?? silentLogger;
   const world: World = {
     head: {
@@ -151,11 +151,21 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
   const putChain = async (overrides: Partial<ChainConfig> = {}): Promise<void> => {
     await configs.putChain(aChainConfig({ ...options.chain, ...overrides }));
   };
-  await putChain();
-  await put();
-  const profiles = aChainConfig(options.chain).profiles;
-  await fund(usage, profiles, now, 'deposit' in options ? options.deposit : '100');
-  const { port } = await server.listen(0, '127.0.0.1');
+  const open = async (): Promise<{ readonly port: number }> => {
+    await putChain();
+    await put();
+    const profiles = aChainConfig(options.chain).profiles;
+    await fund(usage, profiles, now, 'deposit' in options ? options.deposit : '100');
+    return server.listen(0, '127.0.0.1');
+  };
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    await closeWorld();
+  };
+  const { port } = await open().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   const origin = `http://127.0.0.1:${port}`;
   const post: RpcHost['post'] = async (body, { path, headers } = {}) => {
     const response = await fetch(`${origin}${path ?? rpcPath()}`, {
@@ -180,10 +190,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     post,
     call: (method, params, rest = {}) =>
       post(JSON.stringify({ jsonrpc: '2.0', id: rest.id ?? 1, method, params }), rest),
-    stop: async () => {
-      await server.stop();
-      await stop();
-    },
+    stop,
   };
 }
 

@@ -18,6 +18,7 @@ describe('Starting', () => {
         'serving',
         'configs-synced',
         'usage-store',
+        'usage-data',
         'signers',
         'chains-followed',
         'warm-up',

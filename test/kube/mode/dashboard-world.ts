@@ -14,7 +14,7 @@ import { startTestOperator } from '../../build/operator.js';
 import type { DashboardStores, DashboardWorld, DashboardWorldOptions } from '../../build/world.js';
 import { until } from '../../support/until.js';
 import type { KubeParts } from './kube-worlds.js';
-import { ensureNamespace } from './system-namespace.js';
+import { ensureNamespace, untilAllowed } from './system-namespace.js';
 
 /**
  * Replicas of the dashboard under its role, and beside them the operator under its own, which gives them their access to
@@ -25,6 +25,7 @@ export async function openKubeDashboardWorld(
   { clock, operator: hasOperator = true }: DashboardWorldOptions,
 ): Promise<Omit<DashboardWorld, 'stop'>> {
   const admin = parts.transport('admin');
+  const dashboard = parts.transport('dashboard');
   const resources = openResources(parts, admin);
   if (hasOperator) await startKubeOperator(parts, clock);
   const usage = await parts.usage(clock);
@@ -52,11 +53,10 @@ export async function openKubeDashboardWorld(
     await ensureNamespace(admin, applied.spec.namespace);
     if (!hasOperator) await tenantAccess(admin).grant(applied.spec.namespace);
     else
-      await until(
-        `the dashboard has access to ${applied.spec.namespace}`,
-        async () => hasAccess(await resources.get('Organisation', request.key), applied.metadata.generation),
-        30_000,
+      await until(`the operator has granted access to ${applied.spec.namespace}`, async () =>
+        hasAccess(await resources.get('Organisation', request.key), applied.metadata.generation),
       );
+    await untilAllowed(dashboard, applied.spec.namespace, 'paymasters');
     return applied;
   }
 }

@@ -11,7 +11,7 @@ import { openStore } from '../../usage/redis-usage.js';
 import type { KubeConnection } from './connection.js';
 import { openKubeDashboardWorld } from './dashboard-world.js';
 import { startInstalledPlane, transportOf, type Caller, type PlaneAddress } from './installed-plane.js';
-import { createSystemNamespace, deleteUserResources } from './system-namespace.js';
+import { createSystemNamespace, deleteUserResources, untilAllowed } from './system-namespace.js';
 import { tellWhenServed } from './told-configs.js';
 
 /** Parts of one world, stopped together. */
@@ -90,6 +90,8 @@ async function openParts(
     return opened;
   };
   await createSystemNamespace(transport('admin'), namespace);
+  for (const caller of ['operator', 'dashboard', 'rpc'] as const)
+    await untilAllowed(transport(caller), namespace, 'paymasterconfigs');
   return {
     namespace,
     transport,

@@ -3,6 +3,7 @@ import type { KubeList, KubeObject } from '../../../core/adapters/kube/objects.j
 import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
 import { kindNames, kinds } from '../../../core/resources/kinds.js';
 import { group, version } from '../../../core/resources/meta.js';
+import { until } from '../../support/until.js';
 import { systemNamespace } from '../../../server/standalone/cluster/component.js';
 
 const rbac = 'rbac.authorization.k8s.io/v1';
@@ -34,6 +35,23 @@ export async function createSystemNamespace(admin: KubeTransport, name: string):
         body: { ...rest, metadata: { name: metadata.name, namespace: name } },
       });
   }
+}
+
+/** Waits until the authorizer, which follows changes of roles like any other watcher, lets the caller list this. */
+export async function untilAllowed(caller: KubeTransport, namespace: string, plural: string): Promise<void> {
+  await until(`${plural} of ${namespace} may be listed`, async () => {
+    try {
+      await caller.request({
+        method: 'GET',
+        path: `/apis/${group}/${version}/namespaces/${namespace}/${plural}`,
+        query: { limit: '1' },
+      });
+      return true;
+    } catch (error) {
+      if (isStatus(error, 403)) return false;
+      throw error;
+    }
+  });
 }
 
 /** Deletes every resource of every user. */
