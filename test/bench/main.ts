@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { BenchProcess } from './child-process.js';
+import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
 import { measureKubernetes } from './kubernetes-part.js';
 import { parseOptions, type BenchOptions } from './options.js';
@@ -72,5 +73,10 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const kubernetes = await measureKubernetes(options);
     results['kube'] = kubernetes;
     goals.push(...kubernetes.goals);
+  }
+  if (parts.has('failover')) {
+    const failover = await measureFailover(options);
+    results['failover'] = failover;
+    goals.push(...failover.goals);
   }
 }
