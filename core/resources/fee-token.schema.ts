@@ -41,7 +41,7 @@ const fixed = object<NonNullable<PriceSpec['static']>>('A price that never moves
   },
   optional: {
     usdPerNative: text(
-      'US dollars per native coin as decimal text, e.g. "3123.45"; quotes then show dollars too.',
+      'US dollars per native coin as decimal text, e.g. "3123.45"; quotes then show maxGasFeeUSD. Without any source on the chain that knows dollars quotes leave it out.',
       {
         minLength: 1,
         maxLength: 31,
@@ -96,7 +96,7 @@ const http = object<NonNullable<PriceSpec['http']>>(
       tokenPath: documentPath("Where the token's price stands, in the same currency as the one of path."),
       inverse: boolean('True when path is native coins per token.'),
       usdPath: documentPath(
-        "Where the native coin's price in US dollars stands; quotes then show dollars too.",
+        "Where the native coin's price in US dollars stands; quotes then show maxGasFeeUSD. Without any source on the chain that knows dollars quotes leave it out.",
       ),
       timePath: documentPath(
         'Where the time of the price stands, in Unix seconds or milliseconds or as RFC 3339. Absent: the time of the answer.',

@@ -99,7 +99,10 @@ const webhook = object<WebhookSpec>('A check by a host of yours, for policyType 
       'POST',
       'GET',
     ]),
-    onError: choice('What a webhook that fails to answer means. Default Deny.', ['Deny', 'Allow']),
+    onError: choice(
+      'What a webhook that fails to answer means. Default Deny: nothing is sponsored then. Allow: whatever the other policies pass is sponsored unasked, for as long as the host is away, slower than 3 s, or answers anything but HTTP 200 with a boolean arePoliciesVerified, also when one user makes it fail. Then only spending limits bound what that costs: have one.',
+      ['Deny', 'Allow'],
+    ),
   },
 });
 

@@ -22,7 +22,14 @@ const limitData = record({
   startTimeInEpoch: { type: 'integer', description: 'Epoch milliseconds.' },
   durationInMs: { type: 'integer', minimum: 3_600_000 },
 });
-const webhookOptions = { method: { enum: ['POST', 'GET'] }, onError: { enum: ['Deny', 'Allow'] } };
+const webhookOptions = {
+  method: { enum: ['POST', 'GET'] },
+  onError: {
+    enum: ['Deny', 'Allow'],
+    description:
+      'What a failing webhook means. With Allow operations are sponsored unasked while it fails: only spending limits bound what that costs.',
+  },
+};
 const webhookData = record({ url: text }, webhookOptions);
 const newWebhookData = record({ url: text, signingKey: text }, webhookOptions);
 const deploymentData = record({ operator: { const: 'walletDeployment' } });

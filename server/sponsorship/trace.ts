@@ -77,7 +77,8 @@ const remedies = {
   USAGE_LOST: 'Wait for the next cycle, or update the limit, which starts a new cycle.',
   DEPOSIT_TOO_LOW: 'Deposit more for the account named, or wait until what is promised is settled.',
   WEBHOOK_REFUSED: 'Meet the conditions of the webhook that refused.',
-  WEBHOOK_FAILED: 'Mend the webhook host, or set onError: Allow on its policy.',
+  WEBHOOK_FAILED:
+    'Mend the webhook host. With onError: Allow on its policy a host that fails lets everything through that other policies pass.',
   EXECUTION_REVERTS: 'Send an operation that succeeds when it is simulated.',
   TOKEN_BALANCE: 'Send the account as many tokens as the quote says, or lower the gas limits or fees.',
   TOKEN_ALLOWANCE: 'Approve the token paymaster for the amount of the quote, in this operation or before.',
