@@ -131,6 +131,21 @@ describe('contracts and methods', () => {
     expect(decideCalls(allowList, decodeCalls(upper), { initCode: '0x' })).toEqual(pass);
   });
 
+  describe.each([1, 8, 9, 1000])('of a contract with %i whitelisted methods', (count) => {
+    const selectors = Array.from({ length: count }, (_, n) => `0x${(n + 1).toString(16).padStart(8, 'A')}`);
+    const allowList = compileAllowList(aConfig({ contracts: [{ name: 'Game', address: game, selectors }] }));
+    const decide = (data: string) =>
+      decideCalls(allowList, decodeCalls(call(game, data)), { initCode: '0x' }).pass;
+
+    test('each passes', () => {
+      expect(selectors.filter((selector) => !decide(selector))).toEqual([]);
+    });
+
+    test.each(['0x', '0xaa', '0xaaaaaa', '0x00000001', '0xbbbbbbbb'])('%s does not', (data) => {
+      expect(decide(data)).toBe(false);
+    });
+  });
+
   test('a refusal names the call, its target and its selector', () => {
     const verdict = decideCalls(compileAllowList(aConfig()), decodeCalls(batch([game, mint], [shop, mint])), {
       initCode: '0x',

@@ -12,9 +12,16 @@ export type AllowList =
 
 export type AllowedContract = {
   readonly name: string;
-  /** 4 bytes each, lowercase hex with 0x. */
-  readonly selectors: ReadonlySet<string>;
+  /** 4 bytes each, lowercase hex with 0x. A list where they are few, which most are: a Set takes 100 bytes more. */
+  readonly selectors: readonly string[] | ReadonlySet<string>;
 };
+
+const few = 8;
+
+/** Whether the method is whitelisted; the whole selector counts, never a part of one. */
+export function hasSelector({ selectors }: AllowedContract, selector: string): boolean {
+  return 'has' in selectors ? selectors.has(selector) : selectors.includes(selector);
+}
 
 export function compileAllowList(
   config: Pick<PaymasterConfig, 'defaultContractAction' | 'contractsRegistered' | 'contracts'>,
@@ -25,7 +32,12 @@ export function compileAllowList(
   for (const { name, address, selectors } of config.contracts)
     contracts.set(toAddressKey(address), {
       name,
-      selectors: new Set(selectors.map((selector) => selector.toLowerCase())),
+      selectors: compileSelectors(selectors),
     });
   return { kind: 'registered', contracts };
+}
+
+function compileSelectors(selectors: readonly string[]): AllowedContract['selectors'] {
+  const lowercase = selectors.map((selector) => selector.toLowerCase());
+  return lowercase.length > few ? new Set(lowercase) : lowercase;
 }

@@ -5,7 +5,7 @@ import type { Call } from '../../userop/call.js';
 import type { DecodedCalls } from '../../userop/call-data.js';
 import { pass, refuse } from '../verdict.js';
 import type { Verdict } from '../verdict.js';
-import type { AllowList, AllowedContract } from './compile.js';
+import { hasSelector, type AllowList, type AllowedContract } from './compile.js';
 
 /** The part of an operation that this policy reads. */
 export type AllowListOperation = { readonly initCode: Hex };
@@ -77,7 +77,7 @@ function judgeAlone(allowList: AllowList, call: Call, index: number): Verdict {
 
 function judgeCall(contracts: ReadonlyMap<AddressKey, AllowedContract>, call: Call, index: number): Verdict {
   const contract = contracts.get(call.target);
-  if (contract?.selectors.has(call.selector) === true) return pass;
+  if (contract !== undefined && hasSelector(contract, call.selector)) return pass;
   const what = `call ${index} to ${call.target}`;
   if (call.selector === '0x') return refuse('VALUE_TRANSFER', `${what} carries no data`);
   if (contract === undefined)

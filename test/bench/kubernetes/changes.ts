@@ -8,6 +8,8 @@ export type Propagation = {
   readonly sinceAnswer: readonly number[];
   /** Since the change was sent. */
   readonly sinceSending: readonly number[];
+  /** The part of the latter until the compiled object has been written and reached a watcher. */
+  readonly untilCompiled: readonly number[];
 };
 
 /**
@@ -15,14 +17,16 @@ export type Propagation = {
  * a whitelist is emptied of the method that is called, or a limit set to zero; then it is taken back.
  */
 export async function measureChanges(
-  { fleet, replicas }: BenchInstallation,
+  { fleet, replicas, compiled }: BenchInstallation,
   paymasters: number,
   changes: number,
 ): Promise<Propagation> {
   const sinceAnswer: number[] = [];
   const sinceSending: number[] = [];
+  const untilCompiled: number[] = [];
   const draw = randomIndexes(paymasters);
   async function measure(index: number, change: Change): Promise<void> {
+    const compiling = compiled.next(fleet.nameOf(index));
     const sentAt = performance.now();
     await fleet.change(index, change);
     const answeredAt = performance.now();
@@ -32,6 +36,7 @@ export async function measureChanges(
     const last = Math.max(...moments);
     sinceAnswer.push(last - answeredAt);
     sinceSending.push(last - sentAt);
+    untilCompiled.push((await compiling) - sentAt);
   }
   for (let pair = 0; pair < changes / 2; pair += 1) {
     const index = draw();
@@ -39,7 +44,7 @@ export async function measureChanges(
     await measure(index, { of, isOpen: false });
     await measure(index, { of, isOpen: true });
   }
-  return { sinceAnswer, sinceSending };
+  return { sinceAnswer, sinceSending, untilCompiled };
 }
 
 /** The same sequence in every run (a linear congruential generator), so that runs differ by what is measured alone. */

@@ -5,6 +5,8 @@ import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 export type CompiledWatch = {
   /** Paymasters whose compiled form has their contract and both limits. */
   count(): number;
+  /** Resolves with the moment (of `performance.now`) at which the next compiled form of this paymaster arrives here. */
+  next(name: string): Promise<number>;
   /** Names of the paymasters that were completed last, the newest last. */
   newest(count: number): readonly string[];
   stop(): void;
@@ -12,13 +14,18 @@ export type CompiledWatch = {
 
 export function watchCompiled(configs: Pick<ConfigStore, 'watch'>): CompiledWatch {
   const complete = new Map<string, string>();
+  const waiting = new Map<string, (moment: number) => void>();
   const watch = configs.watch((event) => {
-    if (event.type !== 'put-paymaster' || !isComplete(event.config)) return;
+    if (event.type !== 'put-paymaster') return;
+    waiting.get(event.config.objectName)?.(performance.now());
+    waiting.delete(event.config.objectName);
+    if (!isComplete(event.config)) return;
     complete.delete(event.config.paymasterId);
     complete.set(event.config.paymasterId, event.config.objectName);
   });
   return {
     count: () => complete.size,
+    next: (name) => new Promise((resolve) => waiting.set(name, resolve)),
     newest: (count) => [...complete.values()].slice(-count),
     stop: () => watch.stop(),
   };

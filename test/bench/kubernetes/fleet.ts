@@ -16,6 +16,7 @@ export type Fleet = {
   create(from: number, to: number): Promise<void>;
   change(index: number, change: Change): Promise<void>;
   apiKey(index: number): string;
+  nameOf(index: number): string;
   /** Of the paymaster with this object name. */
   indexOf(name: string): number;
   readonly chainId: number;
@@ -131,6 +132,7 @@ export function createFleet(cluster: Cluster, chainId: number, template: SmartCo
         body: { spec },
       });
     },
+    nameOf,
     indexOf: (name) => Number(name.slice(prefix.length)),
     apiKey: (index) =>
       deriveApiKey(masterKeys.current, {
