@@ -15,7 +15,7 @@ export type PaymasterConfig = {
   readonly chainId: number;
   /** Profile of the chain. */
   readonly version: string;
-  /** Rises with every change of the content; usage stores refuse an older one than they have seen (DESIGN 6.7). */
+  /** Rises with every change of the content; usage stores refuse an older one than they have seen. */
   readonly configGeneration: number;
   readonly suspended: boolean;
   /** Set when nothing may be signed although the paymaster exists, e.g. FundingNotProven; shown with -32006. */
@@ -27,7 +27,7 @@ export type PaymasterConfig = {
   /** The proven funding wallet = on-chain paymasterId. Absent: the profile's default, if it serves this namespace. */
   readonly fundingAddress?: Address;
   readonly defaultContractAction: ContractAction;
-  /** True when any SmartContract exists that is active, accepted or not: then every call must match (DESIGN 6.1). */
+  /** True when any SmartContract exists that is active, accepted or not: then every call must match. */
   readonly contractsRegistered: boolean;
   /** Accepted, active contracts. */
   readonly contracts: readonly {

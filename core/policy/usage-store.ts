@@ -13,7 +13,7 @@ import type { Hex } from '../units/hex.js';
  *   reserved never exceeds a threshold and needs never exceed a balance. It resolves after the decision is durable.
  * - A reservation is keyed by (paymasterId, entryPoint, sender, nonce). Reserving the same key again keeps what it
  *   holds: a counter that it does not hold yet is reserved in full, one that it holds is raised to the larger cost, the
- *   later `validUntil` counts; on refusal the earlier reservation stands untouched (DESIGN 6.5).
+ *   later `validUntil` counts; on refusal the earlier reservation stands untouched.
  * - A counter is (policyId, cycle start, window, subject); window = max(0, floor((now - startMs) / durationMs)), by the
  *   store's clock. Another cycle start is another counter, so a reset deletes nothing.
  * - `configGeneration` older than the newest seen for the paymaster is answered `stale`, and nothing is reserved.

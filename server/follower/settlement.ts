@@ -25,7 +25,7 @@ export type Payer = (operation: MinedOperation) => AddressKey | undefined;
 export type TokenPaid = (operation: MinedOperation) => boolean | undefined;
 
 /**
- * What the mined operations mean for the live reservations (DESIGN 6.6).
+ * What the mined operations mean for the live reservations.
  *
  * An operation is matched by EntryPoint, sender, nonce and contract: its userOpHash can be changed by padding, so a
  * different hash proves nothing. Where several paymasters of one contract have promised the same operation, a hash that
