@@ -7,6 +7,7 @@ import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
+import type { EpochCopies } from '../core/policy/usage-epoch.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
@@ -17,6 +18,7 @@ import { createAbiReader } from './abi-reader.js';
 import { createCache } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts } from './facts/loss-facts.js';
+import { createUsageFacts } from './facts/usage-facts.js';
 import { createPriceFacts } from './facts/price-facts.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
 import { createChainReconciler } from './reconcilers/chain.js';
@@ -55,6 +57,8 @@ export type OperatorDeps = {
   readonly priceHeadersDirectory?: string;
   /** Where the followers tell which token modes have stopped. Default: no condition says so. */
   readonly tokenLosses?: Pick<TokenLossReports, 'all'>;
+  /** Copies of the usage store's epochs, which tell that it has lost its data. Default: no condition says so. */
+  readonly usageEpochs?: EpochCopies;
   /** Default: this process is alone. */
   readonly leader?: Leader;
   /** Told once when leadership is lost: writing has stopped, and the process should end. */
@@ -94,6 +98,8 @@ export function createOperator(deps: OperatorDeps): Operator {
   const readAbi = createAbiReader();
   const offeredChains = createOfferedChains({ cache, layouts });
   const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets: deps.connectionSecrets });
+  const addChain = (chainId: number): void =>
+    roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] });
   const facts = createChainFacts({
     chains: deps.chains,
     layouts,
@@ -111,7 +117,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     clock,
     timers,
     log,
-    onChange: (chainId) => roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] }),
+    onChange: addChain,
   });
   const losses =
     deps.tokenLosses &&
@@ -120,8 +126,10 @@ export function createOperator(deps: OperatorDeps): Operator {
       clock,
       timers,
       log,
-      onChange: (chainId) => roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] }),
+      onChange: addChain,
     });
+  const usage =
+    deps.usageEpochs && createUsageFacts({ epochs: deps.usageEpochs, timers, log, onChange: addChain });
   const roots = createRoots({
     reconcilers: {
       paymasters: createPaymasterReconciler({
@@ -145,6 +153,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         facts,
         prices,
         losses,
+        usage,
         signers,
         layouts,
         clock,
@@ -189,6 +198,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     log.info('operator works');
     roots.start(allKeys(cache));
     losses?.start();
+    usage?.start();
     sweepAgain(0);
   }
 
@@ -225,7 +235,7 @@ export function createOperator(deps: OperatorDeps): Operator {
       stopping.resolve();
       cancelSweep?.();
       cache.stop();
-      await Promise.all([facts.stop(), prices.stop(), losses?.stop(), roots.stop(), sweeping]);
+      await Promise.all([facts.stop(), prices.stop(), losses?.stop(), usage?.stop(), roots.stop(), sweeping]);
       announcer.stop();
       await leader.stop();
     })();

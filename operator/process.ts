@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createChains } from '../core/adapters/chain/chains.js';
 import { createCredentialSource } from '../core/adapters/kube/credentials.js';
+import { createKubeEpochMirror } from '../core/adapters/kube/epoch-mirror.js';
 import { createKubeEventRecorder } from '../core/adapters/kube/event-recorder.js';
 import { createLeaderElection } from '../core/adapters/kube/leader-election.js';
 import { createKubeTenantAccess } from '../core/adapters/kube/tenant-access.js';
@@ -112,6 +113,7 @@ async function startParts(
           }),
         }),
     tokenLosses: createKubeTokenLossReports({ transport, namespace, log }),
+    usageEpochs: createKubeEpochMirror({ transport, namespace }),
     leader,
     onLost: () => lost.resolve('another operator leads'),
   });

@@ -24,6 +24,9 @@ export type EpochMirror = {
   put(chainId: number, next: UsageEpoch, expected: UsageEpoch | undefined): Promise<boolean>;
 };
 
+/** The copies of all chains, for who only shows whether a chain's data are lost. Throws UNAVAILABLE. */
+export type EpochCopies = { all(): Promise<ReadonlyMap<number, UsageEpoch>> };
+
 /** What the follower does about a usage store that has lost its data. */
 export type UsageRecovery = {
   /**
@@ -43,10 +46,11 @@ export function isSameEpoch(a: UsageEpoch | undefined, b: UsageEpoch | undefined
 }
 
 /** A copy that lives as long as the process: tells a loss that happens meanwhile, and no other. */
-export function createMemoryEpochMirror(): EpochMirror {
+export function createMemoryEpochMirror(): EpochMirror & EpochCopies {
   const copies = new Map<number, UsageEpoch>();
   return {
     get: async (chainId) => copies.get(chainId),
+    all: async () => new Map(copies),
     put: async (chainId, next, expected) => {
       if (!isSameEpoch(copies.get(chainId), expected)) return false;
       copies.set(chainId, next);

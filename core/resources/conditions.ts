@@ -58,6 +58,8 @@ export const conditionReasons = {
     SignerNotAuthorized: { status: 'False', text: 'The contract does not accept the signer.' },
     ChainNotReady: { status: 'False', text: 'The profile of the chain is not usable; see the Chain.' },
     PriceNotUsable: { status: 'False', text: 'The fee token has no price; see PriceUsable.' },
+    ClockSkew: { status: 'False', text: 'The chain is too far ahead of our clock; see ClockSkew.' },
+    UsageStoreLost: { status: 'False', text: 'The usage store has lost its data; see UsageStoreLost.' },
     Suspended: { status: 'False', text: 'Suspended by spec.suspended of the Paymaster or its Chain.' },
     Paused: { status: 'False', text: 'Its field active is false.' },
     Pending: { status: 'Unknown', text: 'Not checked against the chain yet.' },
@@ -126,6 +128,14 @@ export const conditionReasons = {
     HashMatches: { status: 'True', text: 'The contract hashes an operation as this service does.' },
     OtherHash: { status: 'False', text: 'The contract hashes differently: the layout is wrong for it.' },
     Unknown: { status: 'Unknown', text: 'The contract was not asked yet, or does not answer.' },
+  },
+  UsageStoreLost: {
+    Kept: { status: 'False', text: 'The usage store holds what was promised and used.' },
+    Lost: {
+      status: 'True',
+      text: 'The usage store has lost its data, so nothing is signed until every promise made before has expired. Then limits refuse with USAGE_LOST until their window turns or they are updated. Find out what emptied the store.',
+    },
+    Unknown: { status: 'Unknown', text: 'No server has opened the usage of this chain yet.' },
   },
   TokenLoss: {
     WithinBudget: { status: 'False', text: 'Every version takes token payments, as far as losses go.' },

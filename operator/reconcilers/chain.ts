@@ -15,6 +15,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import type { LossFacts } from '../facts/loss-facts.js';
+import type { UsageFacts } from '../facts/usage-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
@@ -31,7 +32,9 @@ export type ChainReconcilerDeps = {
   readonly facts: ChainFacts;
   readonly prices: PriceFacts;
   /** Undefined where nobody reports losses. */
-  readonly losses: Pick<LossFacts, 'stopped'> | undefined;
+  readonly losses: Pick<LossFacts, 'of'> | undefined;
+  /** Undefined where nobody tells of the usage store. */
+  readonly usage: Pick<UsageFacts, 'of'> | undefined;
   readonly signers: Signers;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly clock: Clock;
@@ -86,16 +89,11 @@ async function writeChain(
   programmed: Finding,
 ): Promise<void> {
   const { chainId } = compiled.config;
-  const reachable = recall(
-    reachabilityFinding(deps.facts.reachability(chainId), chainId),
-    chain.status?.conditions,
-    chain.metadata.generation,
-  );
-  const clock = recall(
-    finding('ClockSkew', deps.facts.clock(chainId)),
-    chain.status?.conditions,
-    chain.metadata.generation,
-  );
+  const told = (found: Finding): Finding =>
+    recall(found, chain.status?.conditions, chain.metadata.generation);
+  const reachable = told(reachabilityFinding(deps.facts.reachability(chainId), chainId));
+  const clock = told(finding('ClockSkew', deps.facts.clock(chainId)));
+  const usage = deps.usage && told(finding('UsageStoreLost', deps.usage.of(chainId) ?? 'Unknown'));
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
   const profiles = compiled.profiles.map((profile) => ({
     version: profile.version,
@@ -106,14 +104,20 @@ async function writeChain(
   }));
   // A profile that is wrong on the chain is shown where it stands, and makes the whole not ready: it is offered.
   const wrong = profiles.flatMap(({ findings }) => findings).filter(({ type }) => type !== 'Ready');
-  const hold =
-    chain.spec.suspended === true ? finding('Ready', 'Suspended', 'Suspended by spec.suspended.') : undefined;
-  const ready = summarise([...own, reachable, ...wrong], hold);
+  const ready = summarise([...own, reachable, ...wrong], holdOf(chain, clock, usage));
   // A loss is told apart: sponsorships go on, and paymasters of the version stay ready.
   const losses = lossesOf(deps, chain, compiled.config.profiles);
-  await deps.statuses.write('Chain', chain, [...own, reachable, clock, ...losses, ready], {
+  const shown = [...own, reachable, clock, ...(usage === undefined ? [] : [usage]), ...losses, ready];
+  await deps.statuses.write('Chain', chain, shown, {
     profiles: profiles.map(({ version, findings }) => profileStatus(deps, chain, version, findings)),
   });
+}
+
+/** Why nothing is signed on a chain that is otherwise as it should be. */
+function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Finding | undefined {
+  if (chain.spec.suspended === true) return finding('Ready', 'Suspended', 'Suspended by spec.suspended.');
+  if (usage?.reason === 'Lost') return finding('Ready', 'UsageStoreLost', usage.message);
+  return clock.reason === 'FarAhead' ? finding('Ready', 'ClockSkew', clock.message) : undefined;
 }
 
 /** Only for a chain that has a token mode, and where losses are reported. */
@@ -124,7 +128,7 @@ function lossesOf(
 ): readonly Finding[] {
   const inTokens = profiles.filter(({ token }) => token !== undefined);
   if (losses === undefined || inTokens.length === 0) return [];
-  const found = tokenLossFinding(losses.stopped(chain.spec.chainId), inTokens);
+  const found = tokenLossFinding(losses.of(chain.spec.chainId), inTokens);
   return [recall(found, chain.status?.conditions, chain.metadata.generation)];
 }
 

@@ -141,6 +141,7 @@ async function startParts(
     connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
     webhookRules,
     tokenLosses,
+    usageEpochs: epochMirror,
     rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
     clock,
     log: log.child({ part: 'operator' }),

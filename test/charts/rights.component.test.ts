@@ -83,7 +83,9 @@ const accounts: readonly Account[] = [
       ),
       ['bind', 'clusterroles.rbac.authorization.k8s.io', '', 'gas-system-gas-paymaster-tenant'],
       ['get', 'secrets', tenant, 'connection'],
-      ['get', 'configmaps', system, 'paymaster-token-losses'],
+      ...['paymaster-token-losses', 'paymaster-usage-epochs'].map(
+        (name): Question => ['get', 'configmaps', system, name],
+      ),
     ],
     mayNot: [
       // What users write stays theirs.
@@ -102,9 +104,9 @@ const accounts: readonly Account[] = [
       ['list', 'rolebindings.rbac.authorization.k8s.io'],
       ['list', 'pods', system],
       ['get', 'configmaps', system],
-      ['get', 'configmaps', system, 'paymaster-usage-epochs'],
       ...product([...changes, 'list', 'watch'], ['configmaps'], system),
       ['update', 'configmaps', system, 'paymaster-token-losses'],
+      ['update', 'configmaps', system, 'paymaster-usage-epochs'],
       ['list', 'namespaces'],
     ],
   },

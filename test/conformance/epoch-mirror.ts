@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { EpochMirror, UsageEpoch } from '../../core/policy/usage-epoch.js';
+import type { EpochCopies, EpochMirror, UsageEpoch } from '../../core/policy/usage-epoch.js';
 import { startMs } from './usage-requests.js';
 
 function anEpoch(change: Partial<UsageEpoch> = {}): UsageEpoch {
@@ -9,7 +9,10 @@ function anEpoch(change: Partial<UsageEpoch> = {}): UsageEpoch {
 /** What every place for the copies of epochs guarantees; `create` gives an empty one, `reopen` the same copies again. */
 export function epochMirrorConformance(
   implementation: string,
-  create: () => Promise<{ readonly mirror: EpochMirror; reopen(): Promise<EpochMirror> }>,
+  create: () => Promise<{
+    readonly mirror: EpochMirror & Partial<EpochCopies>;
+    reopen(): Promise<EpochMirror>;
+  }>,
 ): void {
   describe(`epoch mirror: ${implementation}`, () => {
     test('a copy is written only over the one that is expected', async () => {
@@ -32,6 +35,21 @@ export function epochMirrorConformance(
       expect(await mirror.get(11)).toBeUndefined();
       expect(await mirror.put(11, anEpoch({ id: 'other' }), undefined)).toBe(true);
       expect(await mirror.get(1)).toEqual(anEpoch());
+    });
+
+    test('where the copies of all chains can be read, each is under its chain id', async () => {
+      const { mirror } = await create();
+      if (mirror.all === undefined) return;
+      expect(await mirror.all()).toEqual(new Map());
+      const lost = anEpoch({ id: 'other', lostAt: startMs });
+      await mirror.put(1, anEpoch(), undefined);
+      await mirror.put(11, lost, undefined);
+      expect(await mirror.all()).toEqual(
+        new Map([
+          [1, anEpoch()],
+          [11, lost],
+        ]),
+      );
     });
 
     test('of those that write at once one succeeds, and all see what it wrote', async () => {

@@ -2,13 +2,18 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { kindNames, kinds } from '../../core/resources/kinds.js';
 import { group, version } from '../../core/resources/meta.js';
 import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
-import { createKubeTokenLossReports } from '../../core/adapters/kube/token-loss-reports.js';
+import { createKubeEpochMirror, epochConfigMap } from '../../core/adapters/kube/epoch-mirror.js';
+import {
+  createKubeTokenLossReports,
+  tokenLossConfigMap,
+} from '../../core/adapters/kube/token-loss-reports.js';
 import { createKubeResourceStore } from '../../core/adapters/store/kubernetes/resources.js';
 import type { KubeTransport } from '../../core/adapters/kube/transport.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';
 import { configStoreConformance } from '../conformance/config-store.js';
+import { epochMirrorConformance } from '../conformance/epoch-mirror.js';
 import { tokenLossReportsConformance } from '../conformance/token-loss-reports.js';
 import { resourceStoreConformance } from '../conformance/resource-store.js';
 import { installCrds } from './support/crds.js';
@@ -78,15 +83,17 @@ configStoreConformance('the Kubernetes API', async () => {
   };
 });
 
+const withoutConfigMap = (name: string) =>
+  plane.kubectl(['delete', 'configmap', name, '-n', 'paymaster-system', '--ignore-not-found']);
+
+epochMirrorConformance('the Kubernetes API', async () => {
+  withoutConfigMap(epochConfigMap);
+  const open = () => createKubeEpochMirror({ transport, namespace: 'paymaster-system' });
+  return { mirror: open(), reopen: async () => open() };
+});
+
 tokenLossReportsConformance('the Kubernetes API', async () => {
-  plane.kubectl([
-    'delete',
-    'configmap',
-    'paymaster-token-losses',
-    '-n',
-    'paymaster-system',
-    '--ignore-not-found',
-  ]);
+  withoutConfigMap(tokenLossConfigMap);
   const open = () =>
     createKubeTokenLossReports({ transport, namespace: 'paymaster-system', log: silentLogger });
   return { reports: open(), reopen: open };

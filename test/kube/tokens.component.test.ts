@@ -4,10 +4,12 @@ import type { DevChain } from '../chain/support/dev-chain.js';
 import { dashboard, rpc } from '../system/support/client.js';
 import { attachDevChain } from '../system/support/dev-chain.js';
 import { tokenPayers, type TokenPayers } from '../system/support/token-payer.js';
+import { redisCommand } from '../support/redis.js';
 import { until } from '../support/until.js';
 import { startInstallation, type Installation } from './support/installation.js';
 
-// Token payments of an installation: what operator and replicas find about them, under the rights of the chart.
+// What operator and replicas of an installation find about token payments, and about a usage store that is lost, under the
+// rights of the chart.
 
 const version = 'singleton-0.7';
 const feeToken = 'dev-dusd';
@@ -115,24 +117,27 @@ describe('a FeeToken', () => {
       mend: () => price(whole.price),
       refusal: /more than 1 % apart/,
     },
-  ])('with $name says what is wrong, is not ready, and is not quoted', async ({ spoil, reason, mend, refusal }) => {
-    spoil();
-    await until(
-      `PriceUsable is ${reason}`,
-      () => condition(object, 'PriceUsable') === `False/${reason}`,
-      patienceMs,
-    );
-    expect(condition(object, 'Ready')).toBe('False/PriceNotUsable');
-    for (const url of rpcUrls)
+  ])(
+    'with $name says what is wrong, is not ready, and is not quoted',
+    async ({ spoil, reason, mend, refusal }) => {
+      spoil();
       await until(
-        'it is not quoted',
-        async () => refusal.test((await unsupportedReasons(url)).join()),
+        `PriceUsable is ${reason}`,
+        () => condition(object, 'PriceUsable') === `False/${reason}`,
         patienceMs,
       );
-    mend();
-    await until('it is usable again', () => condition(object, 'Ready') === 'True/Ready', patienceMs);
-    await everyReplica('takes token payments', undefined);
-  });
+      expect(condition(object, 'Ready')).toBe('False/PriceNotUsable');
+      for (const url of rpcUrls)
+        await until(
+          'it is not quoted',
+          async () => refusal.test((await unsupportedReasons(url)).join()),
+          patienceMs,
+        );
+      mend();
+      await until('it is usable again', () => condition(object, 'Ready') === 'True/Ready', patienceMs);
+      await everyReplica('takes token payments', undefined);
+    },
+  );
 
   async function unsupportedReasons(url: string): Promise<readonly string[]> {
     const op = {
@@ -187,8 +192,27 @@ describe('losses on token payments', () => {
     await until('TokenLoss is False', () => reasonOfChain() === 'False/WithinBudget', patienceMs);
     await everyReplica('takes token payments', undefined);
   });
+});
 
-  test('took no right that the chart does not grant, and the operator reads the report and no other ConfigMap', () => {
+describe('a usage store that was emptied', () => {
+  test('is a condition of the Chain, which is not ready, and an event; nothing is signed meanwhile', async () => {
+    const object = ['chain', 'dev'];
+    expect(condition(object, 'UsageStoreLost')).toBe('False/Kept');
+    await redisCommand(Number(new URL(installation.cluster.redis.url).port), ['FLUSHALL']);
+    kubectl('wait', '--for=condition=UsageStoreLost', '--timeout=90s', ...object);
+    expect(condition(object, 'UsageStoreLost')).toBe('True/Lost');
+    expect(condition(object, 'Ready')).toBe('False/UsageStoreLost');
+    await everyReplica('refuses', 'USAGE_STORE_LOST');
+    await until(
+      'an event says so',
+      () => kubectl('get', 'events.events.k8s.io', '-A', '-o', 'json').includes('"UsageStoreLost"'),
+      patienceMs,
+    );
+  });
+});
+
+describe('the rights of what was done here', () => {
+  test('are those that the chart grants, and the operator reads two ConfigMaps by name', () => {
     const lines = installation.cluster.plane.auditLog().split('\n');
     const audited = lines
       .filter((line) => line.includes('system:serviceaccount:paymaster-system:paymaster-'))
@@ -209,6 +233,6 @@ describe('losses on token payments', () => {
         )
         .map(({ verb, objectRef }) => `${verb} ${objectRef?.name}`),
     );
-    expect([...configMaps]).toEqual(['get paymaster-token-losses']);
+    expect([...configMaps].sort()).toEqual(['get paymaster-token-losses', 'get paymaster-usage-epochs']);
   });
 });

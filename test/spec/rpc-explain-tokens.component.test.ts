@@ -77,7 +77,10 @@ test('the fee is the one that is quoted, and covers what the contract can take',
   const quoted = await ask('pm_getFeeQuoteOrData', anOperation(), {
     tokenInfo: { preferredToken: usdx.address },
   });
-  const [quote] = (quoted.body.result?.['feeQuotes'] ?? []) as readonly { maxGasFee: number; maxGasFeeUSD: number }[];
+  const [quote] = (quoted.body.result?.['feeQuotes'] ?? []) as readonly {
+    maxGasFee: number;
+    maxGasFeeUSD: number;
+  }[];
   const fee = body.result?.['fee'] as { maxGasFee: number; maxGasFeeUSD: number; maxCharge: string };
   expect(fee.maxGasFee).toBe(quote?.maxGasFee);
   expect(fee.maxGasFeeUSD).toBe(quote?.maxGasFeeUSD);

@@ -57,7 +57,7 @@ export async function startRedis(
       async () => {
         if (child.exitCode !== null)
           throw new Error(`redis-server ${args.join(' ')} ended with code ${child.exitCode}`);
-        const reply = await send(port, ['PING']).catch(() => '');
+        const reply = await redisCommand(port, ['PING']).catch(() => '');
         return /^(\+PONG|-NOAUTH)/.test(reply);
       },
       10_000,
@@ -84,7 +84,7 @@ export async function startRedis(
     port,
     url: `redis://127.0.0.1:${port}`,
     directory,
-    command: (words) => send(port, words),
+    command: (words) => redisCommand(port, words),
     signal: (signal) => {
       running?.kill(signal);
     },
@@ -111,7 +111,7 @@ function redisBinary(): string {
 }
 
 /** One command on a connection of its own; independent of the client library that is tested. */
-function send(port: number, words: readonly string[]): Promise<string> {
+export function redisCommand(port: number, words: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     let reply = '';

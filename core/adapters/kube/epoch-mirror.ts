@@ -1,6 +1,11 @@
 import { isDomainError } from '../../errors.js';
 import type { Logger } from '../../log.js';
-import { isSameEpoch, type EpochMirror, type UsageEpoch } from '../../policy/usage-epoch.js';
+import {
+  isSameEpoch,
+  type EpochCopies,
+  type EpochMirror,
+  type UsageEpoch,
+} from '../../policy/usage-epoch.js';
 import { parseEpoch } from '../store/epoch-text.js';
 import { createNamedConfigMap, type ConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
@@ -14,11 +19,20 @@ const epochConfigMap = 'paymaster-usage-epochs';
 export function createKubeEpochMirror(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
   readonly namespace: string;
-}): EpochMirror {
+}): EpochMirror & EpochCopies {
   const map = createNamedConfigMap({ ...deps, name: epochConfigMap });
   return {
     async get(chainId) {
       return epochIn(await map.read(), chainId);
+    },
+    async all() {
+      const present = await map.read();
+      const epochs = new Map<number, UsageEpoch>();
+      for (const name of Object.keys(present?.data ?? {})) {
+        const epoch = epochIn(present, Number(name));
+        if (epoch !== undefined) epochs.set(Number(name), epoch);
+      }
+      return epochs;
     },
     async put(chainId, next, expected) {
       const present = await map.read();

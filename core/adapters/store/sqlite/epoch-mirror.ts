@@ -1,14 +1,20 @@
 import { DomainError } from '../../../errors.js';
-import { isSameEpoch, type EpochMirror, type UsageEpoch } from '../../../policy/usage-epoch.js';
+import {
+  isSameEpoch,
+  type EpochCopies,
+  type EpochMirror,
+  type UsageEpoch,
+} from '../../../policy/usage-epoch.js';
 import { parseEpoch } from '../epoch-text.js';
 import type { Database } from './database.js';
 import { migrate } from './migrate.js';
 
 /** Copies of epochs in the database of the resources, which is another file than that of the usage. */
-export type SqliteEpochMirror = EpochMirror & {
-  /** For a chain that began anew: what was promised on the former one binds nobody. */
-  forget(chainId: number): void;
-};
+export type SqliteEpochMirror = EpochMirror &
+  EpochCopies & {
+    /** For a chain that began anew: what was promised on the former one binds nobody. */
+    forget(chainId: number): void;
+  };
 
 const schema = `
   CREATE TABLE usage_epochs (chain_id INTEGER PRIMARY KEY, epoch TEXT NOT NULL) STRICT;
@@ -17,6 +23,7 @@ const schema = `
 export function createSqliteEpochMirror({ db }: { readonly db: Database }): SqliteEpochMirror {
   migrate(db, 'usage-epochs', [schema]);
   const select = db.sql.prepare('SELECT epoch FROM usage_epochs WHERE chain_id = ?');
+  const selectChains = db.sql.prepare('SELECT chain_id FROM usage_epochs');
   const write = db.sql.prepare(
     'INSERT INTO usage_epochs VALUES (?, ?) ON CONFLICT (chain_id) DO UPDATE SET epoch = excluded.epoch',
   );
@@ -42,6 +49,15 @@ export function createSqliteEpochMirror({ db }: { readonly db: Database }): Sqli
         if (!isSameEpoch(read(chainId), expected)) return false;
         write.run(chainId, JSON.stringify(next));
         return true;
+      }),
+    all: async () =>
+      db.run(() => {
+        const epochs = new Map<number, UsageEpoch>();
+        for (const { chain_id } of selectChains.all()) {
+          const epoch = read(Number(chain_id));
+          if (epoch !== undefined) epochs.set(Number(chain_id), epoch);
+        }
+        return epochs;
       }),
     forget: (chainId) => db.run(() => void remove.run(chainId)),
   };
