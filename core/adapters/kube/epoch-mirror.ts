@@ -10,7 +10,7 @@ import { parseEpoch } from '../store/epoch-text.js';
 import { createNamedConfigMap, type ConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
 
-const epochConfigMap = 'paymaster-usage-epochs';
+export const epochConfigMap = 'paymaster-usage-epochs';
 
 /**
  * Copies of epochs in one ConfigMap of the system namespace, by chain id; changed by PUT with the version that was read,

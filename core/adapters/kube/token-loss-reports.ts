@@ -9,7 +9,7 @@ import {
 import { createNamedConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
 
-const tokenLossConfigMap = 'paymaster-token-losses';
+export const tokenLossConfigMap = 'paymaster-token-losses';
 
 const mostAttempts = 5;
 
