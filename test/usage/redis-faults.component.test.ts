@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage.js';
+import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage-options.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import type { LogFields, Logger } from '../../core/log.js';
 import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';

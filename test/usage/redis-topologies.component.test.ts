@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage.js';
+import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage-options.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
 import { usageStoreConformance } from '../conformance/usage-store.js';

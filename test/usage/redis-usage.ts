@@ -1,4 +1,5 @@
-import { createRedisUsageStore, type RedisUsageOptions } from '../../core/adapters/store/redis/usage.js';
+import type { RedisUsageOptions } from '../../core/adapters/store/redis/usage-options.js';
+import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import { silentLogger } from '../../core/log.js';
 import type { EpochHarness, LosableUsage } from '../conformance/usage-epoch.js';
 import type { UsageHarness } from '../conformance/usage-store.js';

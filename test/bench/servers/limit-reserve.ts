@@ -1,8 +1,10 @@
-import { Command, Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { chainKeys } from '../../../core/adapters/store/redis/keys.js';
 import { reserveCall } from '../../../core/adapters/store/redis/reserve-call.js';
 import { replies, reserveScript } from '../../../core/adapters/store/redis/reserve-script.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
+import { ScriptCommand } from '../../../core/adapters/store/redis/script-command.js';
+import { TurnWrites } from '../../../core/adapters/store/redis/turn-writes.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import type { ReserveRequest } from '../../../core/policy/usage-store.js';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
@@ -23,9 +25,13 @@ const marks = { sender: 'bbbbbbbbbbb2', nonce: 'ccccccccccc3' } as const;
 /** An argument that is sent as it is, or one that marks are filled in. */
 type Part = string | { readonly pieces: readonly string[]; readonly fills: readonly (keyof typeof marks)[] };
 
+type CallParts = { readonly keys: readonly Part[]; readonly args: readonly Part[] };
+const none: CallParts = { keys: [], args: [] };
+
 /**
- * The reserve script as our store calls it, over one connection of the same client, with all that can be known beforehand
- * put together beforehand: per request only the digits of sender and nonce are filled in. Rejects unless it reserves.
+ * The reserve script as our store calls it, over one connection of the same client, sent together with the others of the turn,
+ * with all that can be known beforehand put together beforehand: per request only the digits of sender and nonce are filled
+ * in. No deadline, no check of the server, no epoch, no windows that turn. Rejects unless it reserves.
  */
 export async function openLimitReserve(
   redis: BenchRedis,
@@ -39,14 +45,22 @@ export async function openLimitReserve(
     partsOf(redis.keyPrefix, index, shape.limits, epoch),
   );
 
+  const writes = new TurnWrites();
+
   return async (path, op) => {
-    const parts = calls[Number.parseInt(path.slice(-12), 16)] ?? [];
+    const { keys, args } = calls[Number.parseInt(path.slice(-12), 16)] ?? none;
     const digits = {
       sender: (op['sender'] ?? '').slice(-12),
       nonce: (op['nonce'] ?? '').replace(/^0x0*/, ''),
     };
-    const args = parts.map((part) => fill(part, digits));
-    const reply = await client.sendCommand(new Command('evalsha', args, { replyEncoding: 'utf8' }));
+    const command = new ScriptCommand(
+      'evalsha',
+      reserveScript.sha,
+      keys.map((part) => fill(part, digits)),
+      args.map((part) => fill(part, digits)),
+    );
+    writes.hold(client.stream);
+    const reply = await client.sendCommand(command);
     if (!Array.isArray(reply) || reply[0] !== replies.reserved)
       throw new Error(`the limit was not given a reservation: ${String(reply)}`);
   };
@@ -63,7 +77,7 @@ async function prepare(redis: BenchRedis, paymasters: number): Promise<string> {
   return epoch ?? '';
 }
 
-function partsOf(keyPrefix: string, index: number, limits: number, epoch: string): readonly Part[] {
+function partsOf(keyPrefix: string, index: number, limits: number, epoch: string): CallParts {
   const now = systemClock.now();
   const request = requestOf(index, limits, now);
   const context = {
@@ -74,7 +88,7 @@ function partsOf(keyPrefix: string, index: number, limits: number, epoch: string
     imposedNow: 0,
   } as const;
   const { keys, args } = reserveCall(request, context, true);
-  return [reserveScript.sha, keys.length, ...keys, ...args].map((value) => partOf(String(value)));
+  return { keys: keys.map(partOf), args: args.map((value) => partOf(String(value))) };
 }
 
 /** What our server reserves for a request of the bench, of a sender and a nonce that are marks. */

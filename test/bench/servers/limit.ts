@@ -82,8 +82,13 @@ function accept(path: string, op: WireOperation, response: ServerResponse): void
   else
     reserve(path, op).then(
       () => sign(waiting),
-      (error: unknown) => response.writeHead(500, ['Content-Length', 0]).end(void console.error(error)),
+      (error: unknown) => fail(error, response),
     );
+}
+
+function fail(error: unknown, response: ServerResponse): void {
+  console.error(error);
+  response.writeHead(500, ['Content-Length', 0]).end();
 }
 
 function sign(waiting: Waiting): void {

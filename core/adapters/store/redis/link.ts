@@ -3,8 +3,11 @@ import { DomainError } from '../../../errors.js';
 import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import { createClient, refreshCredentials, type ClientOptions } from './client.js';
+import { Deadlines } from './deadlines.js';
 import { checkServer, type RedisDurability } from './durability.js';
+import { ScriptCommand } from './script-command.js';
 import type { Script } from './script.js';
+import { TurnWrites } from './turn-writes.js';
 
 export type LinkOptions = Omit<ClientOptions, 'stopped'> & {
   readonly durability: RedisDurability;
@@ -30,6 +33,8 @@ export class RedisLink {
   readonly #client: Redis | Cluster;
   readonly #connected: { set(value: number): void };
   readonly #failures: Readonly<Record<'down' | 'refused' | 'unconfirmed', { inc(): void }>>;
+  readonly #deadlines: Deadlines;
+  readonly #writes = new TurnWrites();
   readonly #firstSafe = Promise.withResolvers<void>();
   /** Undefined while the servers are known to be safe. */
   #problem: DomainError | undefined = down('the usage store is not connected yet');
@@ -42,6 +47,7 @@ export class RedisLink {
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    this.#deadlines = new Deadlines(options.timeoutMs);
     this.#client = createClient({ ...options, stopped: this.#stopped.signal });
     this.#connected = options.metrics
       .gauge({
@@ -119,6 +125,7 @@ export class RedisLink {
     this.#problem = down('the usage store is stopped');
     this.#firstSafe.reject(this.#problem);
     this.#connected.set(0);
+    this.#deadlines.stop();
     // A TLS handshake that is broken off ends in an error that nobody listens to.
     if (['connecting', 'connect'].includes(this.#client.status)) await this.#next(['ready', 'close', 'end']);
     // Between two connections the client has nothing to close, and does not say that it has ended.
@@ -150,17 +157,26 @@ export class RedisLink {
     args: readonly Argument[],
     isWrite: boolean,
   ): Promise<unknown> {
-    const all = [source, keys.length, ...keys, ...args];
     const { replicas } = this.#options.acks;
     const isConfirmed = isWrite && replicas > 0;
-    if (isConfirmed && this.#client instanceof Cluster) return this.#sendConfirmed(this.#client, name, all);
-    const command = new Command(name, all, { replyEncoding: 'utf8' });
-    if (!isConfirmed || this.#client instanceof Cluster)
-      return Promise.resolve(this.#client.sendCommand(command));
-    const answer = Promise.resolve(this.#client.sendCommand(command));
+    if (isConfirmed && this.#client instanceof Cluster)
+      return this.#sendConfirmed(this.#client, name, [source, keys.length, ...keys, ...args]);
+    const answer = this.#answer(new ScriptCommand(name, source, keys, args));
+    if (!isConfirmed || this.#client instanceof Cluster) return answer;
     const confirmation = (this.#confirmation ??= this.#confirm(this.#client));
     // Whichever fails first decides; the other must not be an unhandled rejection.
     return Promise.all([answer, confirmation]).then(([reply]) => reply);
+  }
+
+  async #answer(command: ScriptCommand): Promise<unknown> {
+    const client = this.#client;
+    if (!(client instanceof Cluster) && client.status === 'ready') this.#writes.hold(client.stream);
+    const place = this.#deadlines.begin(command);
+    try {
+      return await client.sendCommand(command);
+    } finally {
+      this.#deadlines.end(place);
+    }
   }
 
   /** One WAIT for everything that this turn of the event loop has sent, right behind it on the same connection. */

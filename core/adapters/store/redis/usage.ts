@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from '../../../errors.js';
-import type { Logger } from '../../../log.js';
-import { noMetrics, type Metrics } from '../../../metrics.js';
+import { noMetrics } from '../../../metrics.js';
 import type { FollowerLease } from '../../../policy/follower-lease.js';
-import {
-  createMemoryEpochMirror,
-  type EpochMirror,
-  type UsageRecovery,
-} from '../../../policy/usage-epoch.js';
+import { createMemoryEpochMirror, type UsageRecovery } from '../../../policy/usage-epoch.js';
 import type {
   AccountBalance,
   Cursor,
@@ -18,7 +13,6 @@ import type {
   ReservationQuery,
   ReserveRequest,
   ReserveResult,
-  UsageStore,
 } from '../../../policy/usage-store.js';
 import type { Hex } from '../../../units/hex.js';
 import type { Clock, EpochMs } from '../../../units/time.js';
@@ -26,8 +20,7 @@ import { UsageEpochs, type KnownEpoch } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
 import { parseRedisAddress } from './address.js';
 import { advance } from './advance.js';
-import type { RedisCredentials, RedisTls } from './client.js';
-import type { RedisDurability } from './durability.js';
+import { cursorText, parseCursor } from './cursor.js';
 import { createFundingMessages } from './funding-messages.js';
 import { accountName, chainKeys, kinds, parseAccountName, type ChainKeys } from './keys.js';
 import { createKeptEpochs } from './kept-epochs.js';
@@ -39,36 +32,7 @@ import { replies, reserveScript } from './reserve-script.js';
 import { listOf, textOf, textsOf } from './reply.js';
 import { addBalanceScript } from './scripts.js';
 import { SignedHashes } from './signed-hashes.js';
-
-export type RedisUsageOptions = {
-  /** See {@link parseRedisAddress} for the forms. */
-  readonly url: string;
-  readonly tls?: RedisTls;
-  readonly credentials?: RedisCredentials;
-  /** What all keys start with. Default `paymaster:`. */
-  readonly keyPrefix?: string;
-  /** Longest wait for an answer. Default 1000. */
-  readonly timeoutMs?: number;
-  /** Replicas that must have a write before it is relied on. Default 1 with Sentinel and Cluster, else 0. */
-  readonly replicaAcks?: number;
-  /** Default `always`. */
-  readonly durability?: RedisDurability;
-  /** Decides instead of the time of Redis: for tests. */
-  readonly clock?: Clock;
-  /** Where the epoch's copy is. Default: this process, which does not notice a loss across its own restart. */
-  readonly epochMirror?: EpochMirror;
-  /** Unique per process, for the follower's lease. */
-  readonly identity: string;
-  readonly log: Logger;
-  readonly metrics?: Metrics;
-};
-
-export type RedisUsageStore = UsageStore & {
-  readonly lease: FollowerLease;
-  readonly recovery: UsageRecovery;
-  /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
-  opened(): Promise<void>;
-};
+import type { RedisUsageOptions, RedisUsageStore } from './usage-options.js';
 
 const defaultTimeoutMs = 1_000;
 /** The default bound of a paymaster: nearly no promise is noted in the copy. */
@@ -348,18 +312,4 @@ function understood<T>(value: T | undefined): T {
     reason: 'USAGE_STORE_DOWN',
     retryAfterSeconds: 1,
   });
-}
-
-function cursorText(cursor: Cursor | undefined): string {
-  return cursor === undefined ? '' : `${cursor.blockNumber}:${cursor.blockHash}:${cursor.timestamp}`;
-}
-
-function parseCursor(text: string): Cursor | undefined {
-  const [blockNumber, blockHash, timestamp] = text.split(':');
-  if (blockNumber === undefined || blockHash === undefined || timestamp === undefined) return undefined;
-  return {
-    blockNumber: Number(blockNumber),
-    blockHash: blockHash as Hex,
-    timestamp: Number(timestamp) as Cursor['timestamp'],
-  };
 }

@@ -1,0 +1,38 @@
+import type { Logger } from '../../../log.js';
+import type { Metrics } from '../../../metrics.js';
+import type { FollowerLease } from '../../../policy/follower-lease.js';
+import type { EpochMirror, UsageRecovery } from '../../../policy/usage-epoch.js';
+import type { UsageStore } from '../../../policy/usage-store.js';
+import type { Clock } from '../../../units/time.js';
+import type { RedisCredentials, RedisTls } from './client.js';
+import type { RedisDurability } from './durability.js';
+
+export type RedisUsageOptions = {
+  /** See {@link parseRedisAddress} for the forms. */
+  readonly url: string;
+  readonly tls?: RedisTls;
+  readonly credentials?: RedisCredentials;
+  /** What all keys start with. Default `paymaster:`. */
+  readonly keyPrefix?: string;
+  /** Longest wait for an answer. Default 1000. */
+  readonly timeoutMs?: number;
+  /** Replicas that must have a write before it is relied on. Default 1 with Sentinel and Cluster, else 0. */
+  readonly replicaAcks?: number;
+  /** Default `always`. */
+  readonly durability?: RedisDurability;
+  /** Decides instead of the time of Redis: for tests. */
+  readonly clock?: Clock;
+  /** Where the epoch's copy is. Default: this process, which does not notice a loss across its own restart. */
+  readonly epochMirror?: EpochMirror;
+  /** Unique per process, for the follower's lease. */
+  readonly identity: string;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+};
+
+export type RedisUsageStore = UsageStore & {
+  readonly lease: FollowerLease;
+  readonly recovery: UsageRecovery;
+  /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
+  opened(): Promise<void>;
+};
