@@ -16,12 +16,13 @@ export type ResourceState = {
 const patienceMs = 15_000;
 const pollMs = 100;
 
-/** The state of every resource, as soon as all are ready or after 15 seconds, whichever comes first. */
+/** The state of every resource, as soon as all are ready or after `waitMs` (15 seconds), whichever comes first. */
 export async function watchReadiness(
   resources: ResourceStore,
   signal: AbortSignal,
+  waitMs = patienceMs,
 ): Promise<readonly ResourceState[]> {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + waitMs;
   for (;;) {
     const states = await readStates(resources);
     if (states.every(({ ready }) => ready) || Date.now() > deadline) return states;

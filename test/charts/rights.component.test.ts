@@ -67,12 +67,12 @@ const accounts: readonly Account[] = [
     name: 'the operator',
     user: operator,
     may: [
-      ...product(['get', 'list', 'watch'], users),
+      ...product(['list', 'watch'], users),
       ...product(
         ['patch'],
         users.map((resource) => `${resource}/status`),
       ),
-      ...product(['get', 'list', 'watch', 'create', 'update', 'delete'], compiled, system),
+      ...product(['get', 'list', 'create', 'update', 'delete'], compiled, system),
       ['create', 'leases.coordination.k8s.io', system],
       ['update', 'leases.coordination.k8s.io', system, 'gas-paymaster-operator'],
       ['create', 'events.events.k8s.io', tenant],
@@ -88,6 +88,8 @@ const accounts: readonly Account[] = [
       ),
     ],
     mayNot: [
+      ...product(['get'], users, tenant),
+      ...product(['watch'], compiled, system),
       // What users write stays theirs.
       ...product(changes, users, tenant),
       ...product(changes, compiled, tenant),
@@ -116,10 +118,12 @@ const accounts: readonly Account[] = [
     may: [
       ...product(['get', 'list'], ['organisations']),
       ['list', 'chains'],
-      ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, tenant),
+      ...product(['get', 'list', 'create', 'patch'], tenants, tenant),
+      ['delete', 'smartcontracts', tenant],
       ...product(['get', 'list'], ['paymasterconfigs'], system),
     ],
     mayNot: [
+      ...product(['delete'], ['paymasters', 'paymasterpolicies'], tenant),
       // Only where the operator has bound it.
       ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, elsewhere),
       ...product(['get', 'list', 'create', 'patch', 'delete'], tenants, system),
@@ -140,12 +144,14 @@ const accounts: readonly Account[] = [
     name: 'the rpc role',
     user: rpc,
     may: [
-      ...product(['get', 'list', 'watch'], compiled, system),
+      ...product(['list', 'watch'], compiled, system),
+      ['get', 'paymasterconfigs', system],
       ...['paymaster-usage-epochs', 'paymaster-token-losses'].flatMap((name) =>
         ['get', 'update'].map((verb): Question => [verb, 'configmaps', system, name]),
       ),
     ],
     mayNot: [
+      ['get', 'chainconfigs', system],
       ['update', 'configmaps', system, 'another'],
       ['delete', 'configmaps', system, 'paymaster-token-losses'],
       ...product(changes, compiled, system),

@@ -19,7 +19,7 @@ beforeAll(async () => {
   installation = await startInstallation();
   const { chainRpcUrl, chainId } = installation.connection;
   devChain = attachDevChain(chainRpcUrl, chainId);
-}, 180_000);
+}, 300_000);
 afterAll(async () => {
   await devChain?.stop();
   await installation?.cluster.stop();
@@ -288,78 +288,9 @@ test('connection details go into a Secret that the Paymaster controls, and never
   ).toBe('shop');
 });
 
-describe('rights', () => {
-  test('no request of any component was denied', () => {
-    expect(requestsOf('paymaster-').filter(({ code }) => code === 403)).toEqual([]);
-  });
-
-  test('the rpc role reads compiled objects of its namespace, keeps the identity of the usage data, and nothing else', () => {
-    const used = new Set(
-      requestsOf('paymaster-rpc').map(({ verb, resource, namespace }) => `${verb} ${resource} ${namespace}`),
-    );
-    const allowed = [
-      ...['get', 'create', 'update'].map((verb) => `${verb} configmaps paymaster-system`),
-      ...['get', 'list', 'watch'].flatMap((verb) =>
-        ['chainconfigs', 'paymasterconfigs'].map((resource) => `${verb} ${resource} paymaster-system`),
-      ),
-    ];
-    expect([...used].filter((entry) => !allowed.includes(entry))).toEqual([]);
-    expect(used).toContain('watch paymasterconfigs paymaster-system');
-    expect(used).toContain('create configmaps paymaster-system');
-  });
-
-  test('the operator changes nothing of users but status, Secrets that were asked for, and its role binding', () => {
-    const changes = new Set(
-      requestsOf('paymaster-operator')
-        .filter(
-          ({ verb, namespace }) => !['get', 'list', 'watch'].includes(verb) && namespace === 'quickstart',
-        )
-        .map(({ verb, resource }) => `${verb} ${resource}`),
-    );
-    expect([...changes].filter((change) => !/^patch \w+\/status$/.test(change)).toSorted()).toEqual([
-      'create events',
-      'create rolebindings',
-      'create secrets',
-    ]);
-  });
-});
-
 /** A policy as a Git repository would declare it. */
 function declared(name: string): object {
   const text = kubectl('get', 'pmpol', name, '-n', 'quickstart', '-o', 'json');
   const { apiVersion, kind, spec } = JSON.parse(text) as Record<string, unknown>;
   return { apiVersion, kind, metadata: { name, namespace: 'quickstart' }, spec };
-}
-
-type AuditedRequest = {
-  readonly verb: string;
-  readonly resource: string;
-  readonly namespace: string;
-  readonly code: number;
-  readonly user: string;
-};
-
-/** What the API server's audit log says that a component asked for. */
-function requestsOf(account: string): readonly AuditedRequest[] {
-  const prefix = `system:serviceaccount:paymaster-system:${account}`;
-  return installation.cluster.plane
-    .auditLog()
-    .split('\n')
-    .filter((line) => line.includes(prefix))
-    .map(
-      (line) =>
-        JSON.parse(line) as {
-          verb: string;
-          user: { username: string };
-          objectRef?: { resource: string; subresource?: string; namespace?: string };
-          responseStatus?: { code?: number };
-        },
-    )
-    .map(({ verb, user, objectRef, responseStatus }) => ({
-      verb,
-      user: user.username,
-      resource: [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/'),
-      namespace: objectRef?.namespace ?? '',
-      code: responseStatus?.code ?? 0,
-    }));
 }

@@ -1,23 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freshUserOp, rpc } from '../system/support/client.js';
+import { isSoak, soakSeconds } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
 import type { Component } from '../../server/standalone/cluster/component.js';
-import { startInstallation, type Installation } from './support/installation.js';
+import { startInstallation, supervise, type Installation } from './support/installation.js';
+import { auditEvents } from './support/audit.js';
 import { startLoad } from './support/load.js';
+import { readSuccession, type Succession } from './support/succession.js';
 
 // What is served outlives the control plane. `make soak` sets the longer outage.
 
-const outageMs = Number(process.env['PAYMASTER_TEST_OUTAGE_SECONDS'] ?? 15) * 1000;
+const outageMs = soakSeconds * 1000;
+/** Bounds a hang; on a busy machine components that have backed off take minutes to be served again. */
+const patienceMs = 240_000;
 
 let installation: Installation;
-let isOver = false;
+let stopSupervising: (() => void) | undefined;
 beforeAll(async () => {
   installation = await startInstallation();
-  for (const operator of installation.operators) void supervise(operator);
-}, 180_000);
+  stopSupervising = supervise(installation);
+}, 300_000);
 afterAll(async () => {
-  isOver = true;
+  stopSupervising?.();
   await installation?.cluster.stop();
 }, 60_000);
 
@@ -42,14 +47,6 @@ function ask(replica: Component) {
   ]);
 }
 
-/** As a kubelet does: a leader that cannot renew its lease ends, and is started again. */
-async function supervise(component: Component): Promise<void> {
-  while (!isOver) {
-    await component.ended();
-    if (!isOver) await component.restart();
-  }
-}
-
 /** A change made by kubectl reaches every replica, and is taken back. */
 async function expectConvergence(): Promise<number> {
   const started = performance.now();
@@ -58,7 +55,7 @@ async function expectConvergence(): Promise<number> {
     'every replica refuses',
     async () =>
       (await Promise.all(installation.replicas.map(ask))).every(({ reason }) => reason === 'SUSPENDED'),
-    60_000,
+    patienceMs,
   );
   const took = performance.now() - started;
   suspend(false);
@@ -68,7 +65,7 @@ async function expectConvergence(): Promise<number> {
       (await Promise.all(installation.replicas.map(ask))).every(
         ({ status, reason }) => status === 200 && reason === undefined,
       ),
-    60_000,
+    patienceMs,
   );
   return took;
 }
@@ -86,7 +83,7 @@ test(
     expect(sent).toBeGreaterThan(100);
     await expectConvergence();
   },
-  outageMs + 150_000,
+  outageMs + 2 * patienceMs,
 );
 
 test(
@@ -113,8 +110,10 @@ test(
     expect(sent).toBeGreaterThan(100);
     await expectConvergence();
   },
-  outageMs + 180_000,
+  outageMs + 3 * patienceMs,
 );
+
+const longestMs = 4 * patienceMs;
 
 const holder = (): string =>
   kubectl(
@@ -134,57 +133,89 @@ async function presentLeader(): Promise<{ readonly leader: Component; readonly i
   await until(
     'both run and one leads',
     () => operators.every((each) => each.isRunning()) && leading() !== undefined,
-    60_000,
+    patienceMs,
   );
   const leader = leading();
   if (leader === undefined) throw new Error('nobody leads');
   return { leader, identity: holder() };
 }
 
-/** Milliseconds until somebody else holds the lease. */
-async function successionAfter(identity: string): Promise<number> {
-  const startedAt = performance.now();
-  await until('another leads', () => !['', identity].includes(holder()), 40_000);
-  return performance.now() - startedAt;
+/** Waits until somebody else holds the lease, and answers how it came to that. */
+async function successionAfter(leader: Component, identity: string): Promise<Succession> {
+  await until('another leads', () => !['', identity].includes(holder()), patienceMs);
+  const [successor = ''] = holder().split('_');
+  return readSuccession(installation.cluster.plane, {
+    predecessor: leader.name,
+    successor,
+    leaseSeconds: 15,
+  });
 }
 
-test('a leader that is killed is replaced within 24 s, and the new one works', async () => {
-  const { leader, identity } = await presentLeader();
-  leader.signal('SIGKILL');
-  expect(await successionAfter(identity)).toBeLessThan(24_000);
-  await expectConvergence();
-}, 200_000);
+/** At most the time of a lease and two looks, 24 s, however late a busy machine lets the standby look. */
+function expectInTime({ seconds, lateSeconds, looksAfterExpiry }: Succession): void {
+  expect(looksAfterExpiry).toBeLessThanOrEqual(2);
+  expect(seconds - lateSeconds).toBeLessThan(24);
+}
 
-test('a leader that hangs loses the lease, ends when it wakes, and writes nothing', async () => {
-  const { leader, identity } = await presentLeader();
-  leader.signal('SIGSTOP');
-  const succession = await successionAfter(identity);
-  const before = writesOf(leader.name);
-  const ended = leader.ended();
-  leader.signal('SIGCONT');
-  expect(await ended).toBe(1);
-  // The pod that is started again in its place begins as a standby, which writes nothing either.
-  expect(writesOf(leader.name)).toBe(before);
-  expect(before).toBeGreaterThan(0);
-  expect(succession).toBeLessThan(24_000);
-  await expectConvergence();
-}, 200_000);
+/** Enough for a median where there is time for it. */
+const kills = isSoak ? 5 : 1;
 
-test('a leader that is stopped hands over at once', async () => {
-  const { leader, identity } = await presentLeader();
-  const ended = leader.ended();
-  leader.signal('SIGTERM');
-  expect(await ended).toBe(0);
-  expect(await successionAfter(identity)).toBeLessThan(8_000);
-  await expectConvergence();
-}, 200_000);
+test(
+  'a leader that is killed is replaced within 24 s, and the new one works',
+  async () => {
+    const successions: Succession[] = [];
+    for (let kill = 0; kill < kills; kill++) {
+      const { leader, identity } = await presentLeader();
+      leader.signal('SIGKILL');
+      successions.push(await successionAfter(leader, identity));
+    }
+    const seconds = successions.map((one) => one.seconds).toSorted((a, b) => a - b);
+    console.info(`successions of ${kills}: p50 ${seconds[kills >> 1]} s, longest ${seconds.at(-1)} s`);
+    for (const succession of successions) expectInTime(succession);
+    await expectConvergence();
+  },
+  kills * longestMs,
+);
+
+test(
+  'a leader that hangs loses the lease, ends when it wakes, and writes nothing',
+  async () => {
+    const { leader, identity } = await presentLeader();
+    leader.signal('SIGSTOP');
+    const succession = await successionAfter(leader, identity);
+    const before = writesOf(leader.name);
+    const ended = leader.ended();
+    leader.signal('SIGCONT');
+    expect(await ended).toBe(1);
+    // The pod that is started again in its place begins as a standby, which writes nothing either.
+    expect(writesOf(leader.name)).toBe(before);
+    expect(before).toBeGreaterThan(0);
+    expectInTime(succession);
+    await expectConvergence();
+  },
+  longestMs,
+);
+
+test(
+  'a leader that is stopped hands over at once',
+  async () => {
+    const { leader, identity } = await presentLeader();
+    const ended = leader.ended();
+    leader.signal('SIGTERM');
+    expect(await ended).toBe(0);
+    // It is the next look of the standby that takes the lease, and not one after the lease would have expired.
+    const { looks, looksAfterExpiry } = await successionAfter(leader, identity);
+    expect(looks).toBeLessThanOrEqual(2);
+    expect(looksAfterExpiry).toBe(0);
+    await expectConvergence();
+  },
+  longestMs,
+);
 
 /** Changes that the API server accepted from one pod, by the user agent that it names itself with. */
 function writesOf(pod: string): number {
-  return installation.cluster.plane
-    .auditLog()
-    .split('\n')
-    .filter((line) => line.includes(`paymaster-operator (${pod})`))
-    .filter((line) => /"verb":"(create|update|patch|delete)"/.test(line) && /"code":20[01]/.test(line))
-    .length;
+  return auditEvents(installation.cluster.plane, `paymaster-operator (${pod})`).filter(
+    ({ verb, responseStatus }) =>
+      ['create', 'update', 'patch', 'delete'].includes(verb) && (responseStatus?.code ?? 0) < 300,
+  ).length;
 }

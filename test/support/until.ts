@@ -3,10 +3,11 @@ export async function until(
   what: string,
   check: () => boolean | Promise<boolean>,
   timeoutMs = 30_000,
+  pauseMs = 5,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await check())) {
     if (performance.now() > deadline) throw new Error(`after ${timeoutMs} ms still waiting until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

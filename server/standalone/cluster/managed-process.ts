@@ -29,6 +29,8 @@ export type Program = {
 };
 
 const stopGraceMs = 10_000;
+/** Bounds a hang: a program that ends is noticed at once, and one that waits for others may back off for minutes. */
+const longestStartMs = 180_000;
 
 /** Starts a program and waits until it is ready; throws the end of its log when it ends before. */
 export async function startProcess(program: Program): Promise<ManagedProcess> {
@@ -49,7 +51,7 @@ export async function startProcess(program: Program): Promise<ManagedProcess> {
       child.once('error', reject);
     });
     end.catch(() => {});
-    const deadline = performance.now() + (program.startTimeoutMs ?? 60_000);
+    const deadline = performance.now() + (program.startTimeoutMs ?? longestStartMs);
     while (!(await program.isReady())) {
       if (hasEnded() || performance.now() > deadline) throw notReady();
       await pause(50);

@@ -12,15 +12,16 @@ export function applyQuickstart({ plane }: Cluster): void {
   plane.kubectl(['apply', '-f', folder]);
 }
 
-/** Waits until the resources are ready (15 s at most), gives the organisation a token, and says how to call it all. */
+/** Waits until the resources are ready (`waitMs` at most, default 15 s), gives the organisation a token, and says how to call it all. */
 export async function describeQuickstart(
   cluster: Cluster,
   origins: { readonly dashboard: string; readonly rpc: string },
   signal: AbortSignal,
+  waitMs?: number,
 ): Promise<{ readonly states: readonly ResourceState[]; readonly connection: Connection }> {
   const { resources, configs, masterKeys, directory, chainRpcUrl } = cluster;
   const authToken = await ensureAuthToken({ config: {}, directory: { path: directory }, resources });
-  const states = await watchReadiness(resources, signal);
+  const states = await watchReadiness(resources, signal, waitMs);
   const connection = await describeConnection({
     origin: origins.rpc,
     chainRpcUrl,

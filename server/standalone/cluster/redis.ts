@@ -15,7 +15,7 @@ export async function startRedisProcess(directory: string): Promise<RedisProcess
     args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, ...durable],
     logFile: join(directory, 'redis.log'),
     isReady: () => answersPing(port),
-    startTimeoutMs: 10_000,
+    startTimeoutMs: 60_000,
   }).catch((cause: unknown) => {
     throw new Error(
       'redis-server could not be started: install it (apt-get install redis-server) and try again',

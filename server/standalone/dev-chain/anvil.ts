@@ -84,7 +84,7 @@ async function launch({
   log,
   stateFile,
   chainId = 31337,
-  startTimeoutMs = 20_000,
+  startTimeoutMs = 60_000,
 }: AnvilOptions): Promise<Anvil> {
   const binary = findAnvil();
   const isFresh = stateFile === undefined || !existsSync(stateFile);

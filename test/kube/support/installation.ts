@@ -29,7 +29,8 @@ export async function startInstallation(): Promise<Installation> {
     const { states, connection } = await describeQuickstart(
       cluster,
       { dashboard: dashboard.origin, rpc: replicas[0]?.origin ?? '' },
-      AbortSignal.timeout(60_000),
+      AbortSignal.timeout(120_000),
+      90_000,
     );
     const complete = connection as Required<Connection>;
     return {
@@ -45,4 +46,25 @@ export async function startInstallation(): Promise<Installation> {
     await cluster.stop();
     throw error;
   }
+}
+
+/** As a kubelet does, starts operators again that end, e.g. since they could not renew their lease. Answers how to stop that. */
+export function supervise({ operators }: Installation): () => void {
+  let isOver = false;
+  async function keepRunning(component: Component): Promise<void> {
+    for (;;) {
+      await component.ended();
+      if (isOver) return;
+      try {
+        await component.restart();
+      } catch (error) {
+        // The end of the tests is no failure to start.
+        if (!isOver) throw error;
+      }
+    }
+  }
+  for (const operator of operators) void keepRunning(operator);
+  return () => {
+    isOver = true;
+  };
 }

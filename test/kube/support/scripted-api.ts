@@ -48,6 +48,8 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
   const calls: Call[] = [];
   const faults = new Map<Call['kind'], Fault[]>();
   const watches = new Set<ServerResponse>();
+  /** What watches are told, by version: whoever resumes is told what came after its version. */
+  const history = new Map<number, string>();
   let version = 10;
 
   const server = createServer((request, response) => {
@@ -59,7 +61,12 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
     response.writeHead(200, { 'content-type': 'application/json' });
     watches.add(response);
     response.once('close', () => watches.delete(response));
-    if (call.kind === 'watch') return response.flushHeaders();
+    if (call.kind === 'watch') {
+      response.flushHeaders();
+      const from = Number(call.query.get('resourceVersion'));
+      for (const [at, text] of history) if (at > from) response.write(text);
+      return;
+    }
     for (const thing of things.values()) response.write(line('ADDED', thing));
     response.write(endOfList(version));
   });
@@ -74,6 +81,11 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
 
   function tell(text: string): void {
     for (const watch of watches) watch.write(text);
+  }
+
+  function record(text: string): void {
+    history.set(version, text);
+    tell(text);
   }
 
   const transport = createKubeTransport({
@@ -103,7 +115,7 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
         },
       };
       things.set(name, thing);
-      tell(line(before === undefined ? 'ADDED' : 'MODIFIED', thing));
+      record(line(before === undefined ? 'ADDED' : 'MODIFIED', thing));
       return thing;
     },
     remove(name) {
@@ -111,9 +123,15 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
       if (thing === undefined) return;
       version += 1;
       things.delete(name);
-      tell(line('DELETED', { ...thing, metadata: { ...thing.metadata, resourceVersion: String(version) } }));
+      record(
+        line('DELETED', { ...thing, metadata: { ...thing.metadata, resourceVersion: String(version) } }),
+      );
     },
-    setVersion: (next) => void (version = next),
+    setVersion(next) {
+      version = next;
+      // A server that was set back knows nothing of what is then its future.
+      for (const at of history.keys()) if (at > next) history.delete(at);
+    },
     version: () => version,
     bookmark: () =>
       tell(

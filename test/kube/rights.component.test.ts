@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { policyIdOf } from '../../core/config/ids.js';
+import { systemNamespace, type Component } from '../../server/standalone/cluster/component.js';
+import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
+import { until } from '../support/until.js';
+import { startInstallation, supervise, type Installation } from './support/installation.js';
+import {
+  describeRight,
+  grantsOf,
+  permits,
+  requestsOf,
+  rightsNeeded,
+  type AuditedRequest,
+  type Right,
+} from './support/rights.js';
+
+// Everything that a component ever does with the API server is done once; then the verbs that the audit log shows are
+// compared with the verbs that the chart grants: no right is missing, and none is there that nothing needs.
+
+const accounts = ['operator', 'dashboard', 'rpc'] as const;
+const tenantRole = 'paymaster-system-paymaster-tenant';
+
+let installation: Installation;
+let stopSupervising: (() => void) | undefined;
+const outages: { readonly from: number; to: number }[] = [];
+let granted: Readonly<Record<Account, readonly Right[]>>;
+beforeAll(async () => {
+  installation = await startInstallation();
+  stopSupervising = supervise(installation);
+  const of = (name: string) => grantsOf(installation.cluster.plane, systemNamespace, `paymaster-${name}`);
+  granted = { operator: of('operator'), dashboard: of('dashboard'), rpc: of('rpc') };
+}, 300_000);
+afterAll(async () => {
+  stopSupervising?.();
+  await installation?.cluster.stop();
+}, 60_000);
+
+/** Bounds a hang; on a busy machine those that have backed off take minutes to be back. */
+const patienceMs = 240_000;
+const longestMs = 3 * patienceMs;
+
+const kubectl = (...args: string[]): string => installation.cluster.plane.kubectl(args);
+const tenant = ['-n', 'quickstart'];
+const patch = (kind: string, name: string, change: object, ...where: string[]): string =>
+  kubectl('patch', kind, name, ...where, '--type=merge', '-p', JSON.stringify(change));
+type Account = (typeof accounts)[number];
+const requests = (account: Account): readonly AuditedRequest[] =>
+  requestsOf(installation.cluster.plane, systemNamespace, `paymaster-${account}`);
+const used = (account: Account): readonly Right[] =>
+  requests(account)
+    .filter(({ code }) => code !== 403)
+    .flatMap((request) => rightsNeeded(request, tenantRole));
+const isUsed = (account: Account, verb: string, resource: string, name?: string): boolean =>
+  used(account).some(
+    (right) =>
+      right.verb === verb && right.resource === resource && (name === undefined || right.name === name),
+  );
+/** Waits until a component has asked for what `verb resource` says. */
+const seen = (account: Account, verb: string, resource: string, name?: string): Promise<void> =>
+  until(
+    `the ${account} has asked for ${verb} ${resource}`,
+    () => isUsed(account, verb, resource, name),
+    patienceMs,
+    250,
+  );
+const ask = (replica: Component, options: object = {}) =>
+  rpc(installation.rpcUrl(replica), 'pm_sponsorUserOperation', [
+    freshUserOp(installation.connection),
+    { mode: 'SPONSORED', calculateGasLimits: false, ...options },
+  ]);
+/** Kills the API server and starts it again; meanwhile the replica starts on its snapshot and is asked all the time. */
+async function restartApiServer(late: Component): Promise<void> {
+  const { apiServer } = installation.cluster.plane;
+  apiServer.signal('SIGKILL');
+  await apiServer.ended();
+  const outage = { from: Date.now(), to: Number.POSITIVE_INFINITY };
+  outages.push(outage);
+  await late.restart();
+  let isBack = false;
+  const back = apiServer.restart().finally(() => {
+    outage.to = Date.now();
+    isBack = true;
+  });
+  while (!isBack) await ask(late);
+  await back;
+}
+
+/** An API server that starts denies everything until it has read the roles. */
+const wasStarting = ({ receivedAt }: AuditedRequest): boolean =>
+  outages.some(({ from, to }) => from <= receivedAt && receivedAt <= to);
+const condition = (kind: string, name: string, type: string): string =>
+  kubectl('get', kind, name, ...tenant, '-o', `jsonpath={.status.conditions[?(@.type=="${type}")].reason}`);
+
+describe('what is done with the API server', () => {
+  test(
+    'by the dashboard: each of its endpoints',
+    async () => {
+      const { connection } = installation;
+      const { chainId } = connection;
+      const call = async (method: string, path: string, apiKey?: string, body?: object) => {
+        const answer = await dashboard(connection, method, path, {
+          ...(apiKey === undefined ? {} : { apiKey }),
+          ...(body === undefined ? {} : { body }),
+        });
+        expect(answer).toMatchObject({ status: 200 });
+        return answer.body.data;
+      };
+      const made = await call('POST', '/paymaster', undefined, {
+        name: 'made by rest',
+        type: 'HYBRID',
+        chainId,
+        version: '1.1.0',
+      });
+      const { apiKey } = made as { apiKey: string };
+      await call('GET', '/paymaster');
+      const { address } = connection.sponsoredContract;
+      const abi = kubectl('get', 'pmsc', 'shop-counter', ...tenant, '-o', 'jsonpath={.spec.abi}');
+      await call('POST', '/smart-contract', apiKey, {
+        name: 'counter',
+        address,
+        abi,
+        whitelistedMethods: ['increment'],
+      });
+      await call('GET', '/smart-contract', apiKey);
+      await call('PATCH', '/smart-contract', apiKey, { address, whitelistedMethods: ['burn'] });
+      await call('DELETE', '/smart-contract', apiKey, { address });
+      await call('POST', '/paymaster-policy', apiKey, {
+        name: 'a limit',
+        policyType: 'PAYMASTER_SA_LIMIT',
+        policyData: {
+          type: 'PAYMASTER',
+          cycleDuration: { value: 1, unit: 'day' },
+          threshold: 50,
+          thresholdType: 'COUNT',
+        },
+      });
+      await call('GET', '/paymaster-policy', apiKey);
+      const name = kubectl(
+        'get',
+        'pmpol',
+        ...tenant,
+        '--field-selector=spec.name=a limit',
+        '-o',
+        'jsonpath={.items[0].metadata.name}',
+      );
+      const policyId = policyIdOf('quickstart', name);
+      await call('PATCH', `/paymaster-policy/limit/${policyId}`, apiKey, { threshold: 60 });
+      await call('PATCH', `/paymaster-policy/deactivate/${policyId}`, apiKey);
+      await call('PATCH', `/paymaster-policy/activate/${policyId}`, apiKey);
+    },
+    longestMs,
+  );
+
+  test(
+    'by the rpc role: a key that it has not heard of, a longer promise than any before',
+    async () => {
+      const [replica] = installation.replicas;
+      if (replica === undefined) throw new Error('no replica');
+      const stranger = `${replica.origin}/api/v1/${installation.connection.chainId}/unknown-key`;
+      expect((await rpc(stranger, 'pm_sponsorUserOperation', [{}])).error).toBeDefined();
+      patch('pm', 'shop', { spec: { maxExpirySeconds: 20_000 } }, ...tenant);
+      await until(
+        'it is promised for five hours',
+        async () => (await ask(replica, { expiryDuration: 18_000 })).result?.['mode'] === 'SPONSORED',
+      );
+      await seen('rpc', 'update', '/configmaps', 'paymaster-usage-epochs');
+    },
+    longestMs,
+  );
+
+  test(
+    'by the operator: secrets, status and events of what moves, a binding that was changed',
+    async () => {
+      patch('pm', 'shop', { spec: { writeConnectionSecretToRef: { name: 'shop-connection' } } }, ...tenant);
+      await until('it is written', () => condition('pm', 'shop', 'ConnectionSecret') === 'Written');
+      patch('secret', 'shop-connection', { data: { apiKey: 'b2xk' } }, ...tenant);
+      // The second time it is the same event, which is counted up.
+      for (const reason of ['Suspended', 'Ready', 'Suspended', 'Ready']) {
+        patch('pm', 'shop', { spec: { suspended: reason === 'Suspended' } }, ...tenant);
+        await until(`it is ${reason}`, () => condition('pm', 'shop', 'Ready') === reason);
+      }
+      await seen('operator', 'update', '/secrets');
+      await seen('operator', 'patch', 'events.k8s.io/events');
+
+      patch('rolebinding', 'paymaster-dashboard', { subjects: [] }, ...tenant);
+      patch('organisation', 'quickstart', { spec: { quotas: { paymasters: 999 } } });
+      await seen('operator', 'update', 'rbac.authorization.k8s.io/rolebindings');
+      patch('chain', 'dev', { spec: { confirmations: 1 } });
+      await seen('operator', 'update', 'paymasters.dev/chainconfigs');
+    },
+    longestMs,
+  );
+
+  test(
+    'by all: an API server that is away and comes back, and what changed is learnt from the usage store first',
+    async () => {
+      const [late, other] = installation.replicas;
+      if (late === undefined || other === undefined) throw new Error('too few replicas');
+      // A watch that is back before the replica is asked has brought the change already: then the next round shows it.
+      for (let round = 1; !isUsed('rpc', 'get', 'paymasters.dev/paymasterconfigs'); round++) {
+        expect(round).toBeLessThanOrEqual(5);
+        late.signal('SIGKILL');
+        await late.ended();
+        const expiryDuration = 18_000 + round;
+        patch('pm', 'shop', { spec: { maxExpirySeconds: expiryDuration } }, ...tenant);
+        await until(
+          'another replica has promised by the change',
+          async () => (await ask(other, { expiryDuration })).result?.['mode'] === 'SPONSORED',
+          patienceMs,
+        );
+        await restartApiServer(late);
+      }
+      for (const kind of [
+        'chains',
+        'feetokens',
+        'organisations',
+        'paymasters',
+        'smartcontracts',
+        'paymasterpolicies',
+      ])
+        await seen('operator', 'list', `paymasters.dev/${kind}`);
+      for (const kind of ['paymasterconfigs', 'chainconfigs'])
+        await seen('rpc', 'list', `paymasters.dev/${kind}`);
+    },
+    longestMs,
+  );
+
+  test(
+    'by the operator: what was deleted is not served any more',
+    async () => {
+      kubectl('delete', 'pm', 'shop', ...tenant);
+      kubectl('delete', 'chain', 'dev');
+      kubectl('delete', 'organisation', 'quickstart');
+      await seen('operator', 'delete', 'paymasters.dev/paymasterconfigs');
+      await seen('operator', 'delete', 'paymasters.dev/chainconfigs');
+      await seen('operator', 'delete', 'rbac.authorization.k8s.io/rolebindings');
+    },
+    longestMs,
+  );
+});
+
+describe.each(accounts)('the rights of the %s', (account) => {
+  test('are as many as it uses: none was missed', () => {
+    const denied = requests(account).filter((request) => request.code === 403 && !wasStarting(request));
+    expect(denied.map(describeRight)).toEqual([]);
+    const strange = used(account).filter((right) => !granted[account].some((grant) => permits(grant, right)));
+    expect([...new Set(strange.map(describeRight))]).toEqual([]);
+    expect(used(account).length).toBeGreaterThan(0);
+  });
+
+  test('are all used', () => {
+    const rights = used(account);
+    const idle = granted[account].filter((grant) => !rights.some((right) => permits(grant, right)));
+    expect(granted[account].length).toBeGreaterThan(0);
+    expect(idle.map(describeRight)).toEqual([]);
+  });
+});
