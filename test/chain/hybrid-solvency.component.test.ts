@@ -74,7 +74,7 @@ describe.each(['1.1.0', '2.0.0'] as const)('profile %s', (version) => {
       { numRuns: 60, seed: 20_261_121, interruptAfterTimeLimit: 45_000 },
     );
     expect(mined).toBeGreaterThan(40);
-  }, 90_000);
+  }, 240_000);
 });
 
 async function prepare(profile: DevProfile, account: TestAccount, chosen: Operation): Promise<SignedUserOp> {

@@ -92,7 +92,7 @@ describe('the release of the definitions', () => {
     expect(install.stderr).toBe('');
     expect(established().match(/condition met/g)).toHaveLength(names.length);
     mustKubectl(cluster, ['apply', '-f', '-'], JSON.stringify(paymaster));
-  }, 60_000);
+  }, 240_000);
 
   test('brings back what an older version of a definition lacks when it is upgraded', () => {
     const path = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/suspended';
@@ -113,7 +113,7 @@ describe('the release of the definitions', () => {
     expect(read()).toBe('');
     expect(release('upgrade', 'paymaster-crds', crdsChart, '--force-conflicts')).toMatchObject({ ok: true });
     expect(read()).toBe('boolean');
-  }, 60_000);
+  }, 240_000);
 
   test('leaves definitions and resources when it is uninstalled, and finds them when it is installed again', () => {
     expect(release('uninstall', 'paymaster-crds').ok).toBe(true);
@@ -122,7 +122,7 @@ describe('the release of the definitions', () => {
     expect(stored()).toBe('shop');
     expect(release('install', 'paymaster-crds', crdsChart)).toMatchObject({ ok: true });
     expect(stored()).toBe('shop');
-  }, 60_000);
+  }, 240_000);
 });
 
 type PodTemplate = { readonly metadata: object; readonly spec: { readonly serviceAccountName?: string } };

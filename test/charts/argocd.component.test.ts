@@ -14,7 +14,7 @@ const runner = `local obj = cjson.decode(ARGV[1])\nlocal judge = function() ${sc
 let redis: RedisServer;
 beforeAll(async () => {
   redis = await startRedis();
-}, 30_000);
+}, 240_000);
 afterAll(() => redis?.stop());
 
 type Condition = {

@@ -59,7 +59,7 @@ test('whatever is mined, taken back or left to expire, every live promise can be
       numRuns: 120,
     },
   );
-}, 60_000);
+}, 240_000);
 
 async function run(steps: readonly Step[], confirmations: number): Promise<void> {
   const it = await aFollowed(aChainConfig({ confirmations }));

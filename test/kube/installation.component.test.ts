@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await devChain?.stop();
   await installation?.cluster.stop();
-}, 60_000);
+}, 240_000);
 
 const counter = new Interface(['function increment()']);
 const kubectl = (...args: string[]): string => installation.cluster.plane.kubectl(args);

@@ -50,7 +50,7 @@ test('a leader stays leader by renewing, past the time that one renewal is good 
   );
   expect(leader.isLeader() && leader.mayWrite()).toBe(true);
   expect(standby.isLeader()).toBe(false);
-}, 20_000);
+}, 240_000);
 
 test('a leader that stops hands over before its lease would expire', async () => {
   const leader = candidate('released', 'one');
@@ -62,7 +62,7 @@ test('a leader that stops hands over before its lease would expire', async () =>
   await standby.elected;
   expect(performance.now() - releasedAt).toBeLessThan(leaseMs / 2);
   expect(lease('released')).toContain('two');
-}, 20_000);
+}, 240_000);
 
 function lease(name: string): string {
   return cluster.kubectl(['get', 'lease', '-n', 'system', name, '-o=jsonpath={.spec.holderIdentity}']);

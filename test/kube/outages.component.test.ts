@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   stopSupervising?.();
   await installation?.cluster.stop();
-}, 60_000);
+}, 240_000);
 
 const kubectl = (...args: string[]): string => installation.cluster.plane.kubectl(args);
 const lasts = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

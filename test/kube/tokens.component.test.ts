@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await devChain?.stop();
   await installation?.cluster.stop();
-}, 60_000);
+}, 240_000);
 
 const kubectl = (...args: string[]): string => installation.cluster.plane.kubectl(args);
 const patch = (object: readonly string[], changes: readonly object[]): string =>

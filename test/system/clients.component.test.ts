@@ -37,7 +37,7 @@ beforeAll(async () => {
   const { chainRpcUrl, chainId } = running.connection();
   devChain = attachDevChain(chainRpcUrl, chainId);
   for (const version of versions) urls.set(version, await newPaymaster(version));
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   await devChain.stop();
   expect(await stopStandalone(running)).toBe(0);

@@ -12,7 +12,7 @@ import {
 let running: RunningStandalone;
 beforeAll(async () => {
   running = await startStandalone();
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   expect(await stopStandalone(running)).toBe(0);
   removeDataDirectory(running.dataDirectory);

@@ -14,7 +14,7 @@ let apiKey: string;
 beforeAll(async () => {
   running = await startStandalone();
   apiKey = await createLimitedPaymaster();
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   running.signal('SIGKILL');
   await running.ended;

@@ -39,7 +39,7 @@ beforeAll(async () => {
   running = await startStandalone();
   const { chainRpcUrl, chainId } = running.connection();
   devChain = attachDevChain(chainRpcUrl, chainId);
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   await devChain.stop();
   expect(await stopStandalone(running)).toBe(0);

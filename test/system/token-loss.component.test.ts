@@ -26,9 +26,9 @@ beforeAll(async () => {
     body: { name: 'loss', type: 'HYBRID', chainId: connection.chainId, version },
   });
   url = rpcUrlFor(connection, (created.body.data as { apiKey: string }).apiKey);
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
-  await devChain.stop();
+  await devChain?.stop();
   expect(await stopStandalone(running)).toBe(0);
   removeDataDirectory(running.dataDirectory);
 });

@@ -61,7 +61,7 @@ test('whatever a process has acknowledged before kill -9 is there afterwards, an
   } finally {
     directory.remove();
   }
-}, 60_000);
+}, 240_000);
 
 /** Runs the child until it has written `bytes` of answers, kills it in the midst, and gives the whole lines it wrote. */
 async function runUntil(path: string, first: number, bytes: number): Promise<readonly string[]> {

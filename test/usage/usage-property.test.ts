@@ -13,7 +13,7 @@ test('no interleaving of requests, updates, pauses, clock steps, settlements, fa
     ),
     { numRuns: 150 },
   );
-}, 60_000);
+}, 240_000);
 
 function aSubject(compactAtBytes: number): Subject {
   const clock = aClock();

@@ -38,7 +38,7 @@ describe.each([
   afterAll(async () => {
     for (const replica of replicas ?? []) await replica.stop();
     await host?.stop();
-  }, 60_000);
+  }, 240_000);
 
   const replica = (index: number): DashboardHost => {
     const chosen = replicas[index % replicas.length];

@@ -29,11 +29,11 @@ beforeAll(async () => {
   admin = parts.transport('admin');
   resources = openResources(parts, admin);
   for (const name of namespaces) await ensureNamespace(admin, name);
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   for (const name of namespaces) await admin?.request({ method: 'DELETE', path: path(name) });
   await stop?.();
-}, 60_000);
+}, 240_000);
 
 async function declare(name: string, namespace = name): Promise<void> {
   await resources.apply({ manager: 'platform', kind: 'Organisation', key: { name }, spec: { namespace } });
