@@ -6,7 +6,8 @@ import type { LimitShare } from './usage-store.js';
 import { refuse, type Refusal } from './verdict.js';
 
 // What the platform loses on operations that were mined in mode ERC20 and paid no token, kept as counters of the usage store:
-// a reservation takes nothing of them, and a settlement adds what the operation has cost if it did not pay.
+// a reservation takes nothing of them, and a settlement adds what the operation has cost if it did not pay. And what it may
+// lose on those under way, by account: a reservation takes what the operation may cost, a settlement as above.
 //
 // They start over when the store has lost its data: a thief who is forgotten costs one more operation, and all of them
 // together one more budget for each loss. Refusing everybody until the windows turn would cost honest accounts two days.
@@ -51,6 +52,34 @@ export function contractLossShare(contract: AddressKey, budget: Gwei): LimitShar
   };
 }
 
+/**
+ * The counter of what an account is promised at once. Each promise is judged on the same tokens, of which only the first few
+ * to be mined may find any left; so those under way may together cost no more than the contract may lose in a day. One is
+ * always let through, whatever it costs.
+ */
+export function tokenPromiseShare(
+  contract: AddressKey,
+  sender: AddressKey,
+  { budget, cost }: { readonly budget: Gwei; readonly cost: Gwei },
+): LimitShare {
+  return {
+    ...counterOf(contract),
+    policyId: `${promisesOf}${contract}`,
+    startMs: 0 as EpochMs,
+    durationMs: dayMs,
+    subject: sender,
+    threshold: Math.max(budget, cost),
+    cost,
+  };
+}
+
+const promisesOf = 'token-promises:';
+
+/** Whether a counter is one of {@link tokenPromiseShare}. */
+export function countsPromises({ policyId }: Pick<LimitShare, 'policyId'>): boolean {
+  return policyId.startsWith(promisesOf);
+}
+
 function counterOf(contract: AddressKey) {
   return {
     policyId: `token-loss:${contract}`,
@@ -68,12 +97,21 @@ export function tokenReservationOwner(paymasterId: string): string {
   return `${paymasterId}+ERC20`;
 }
 
-/** The refusal for an account that is barred; throws PAYMASTER_NOT_READY (TOKEN_LOSS) when the contract has stopped. */
+/**
+ * The refusal for an account that is barred or has too much under way; throws PAYMASTER_NOT_READY (TOKEN_LOSS) when the
+ * contract has stopped.
+ */
 export function refuseForLoss(
-  { subject, threshold }: Pick<LimitShare, 'subject' | 'threshold'>,
+  share: Pick<LimitShare, 'policyId' | 'subject' | 'threshold'>,
   contract: AddressKey,
   resetsAt: EpochMs,
 ): Refusal {
+  const { subject, threshold } = share;
+  if (countsPromises(share))
+    return refuse(
+      'TOKEN_PAYMENTS_OPEN',
+      `operations of ${subject} that are not mined yet may cost ${formatDecimal(BigInt(threshold), 9)} coins together with this one at most`,
+    );
   const until = new Date(resetsAt).toISOString();
   if (subject !== '')
     return refuse('SENDER_BARRED', `an operation of ${subject} paid no token; ask again after ${until}`);

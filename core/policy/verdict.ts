@@ -29,6 +29,7 @@ export const refusals = {
   TOKEN_ALLOWANCE: 'The account would allow the paymaster too few tokens to pay for its gas.',
   TOKEN_PAYMENT_FAILS: 'The simulated operation does not pay for its gas in tokens.',
   SENDER_BARRED: 'An operation of the account was mined and paid no token: wait a day.',
+  TOKEN_PAYMENTS_OPEN: 'The account has token payments under way that may cost too much if they fail.',
   DELEGATE_NOT_ALLOWED: 'The EIP-7702 delegate is not on the allow-list of the chain.',
 } as const;
 export type RefusalReason = keyof typeof refusals;

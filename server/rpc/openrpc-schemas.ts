@@ -248,6 +248,12 @@ export const openRpcSchemas = {
           'Coins that operations cost which paid nothing, of the account and of the contract, against the budget above which they are refused.',
         items: { type: 'object', required: ['of', 'lost', 'budget', 'resetsAt'] },
       },
+      underWay: {
+        type: 'object',
+        description:
+          'Coins that operations of the account which are not mined yet may cost, against what may be promised at once.',
+        required: ['account', 'promised', 'budget'],
+      },
     },
   },
   ErrorData: {

@@ -84,5 +84,6 @@ const remedies = {
   TOKEN_ALLOWANCE: 'Approve the token paymaster for the amount of the quote, in this operation or before.',
   TOKEN_PAYMENT_FAILS: 'Send an operation whose simulation lets the paymaster take its tokens.',
   SENDER_BARRED: 'Wait a day: the account has had an operation mined that paid no token.',
+  TOKEN_PAYMENTS_OPEN: 'Wait until operations of the account are mined or expired, or raise tokenLossBudget.',
   DELEGATE_NOT_ALLOWED: 'Add the delegate to spec.delegates of the Chain.',
 } as const satisfies Record<RefusalReason, string>;

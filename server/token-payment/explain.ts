@@ -29,7 +29,7 @@ import {
 } from './case.js';
 import { requireFeeToken, type PayDeps } from './pay.js';
 import { describeTokenRefusal, tokenReservationOf } from './reservation.js';
-import { showFee, showLosses, showPrice, showToken } from './show.js';
+import { showFee, showLosses, showUnderWay, showPrice, showToken } from './show.js';
 
 /** A request to be explained. The token to pay in may be missing, which is then what is shown. */
 export type ExplainedPayment = SponsorRequest & {
@@ -58,6 +58,8 @@ export type TokenExplanation = {
   readonly fee?: object;
   /** What the account and the contract have lost on operations that paid nothing, against what is let go. */
   readonly losses: readonly object[];
+  /** What operations of the account that are not mined yet may cost, against what may be promised at once. */
+  readonly underWay?: object;
   readonly deposits: readonly object[];
 };
 
@@ -115,6 +117,7 @@ async function explainOnce(
       ? {}
       : { fee: showFee({ token, price, charge, usdPerNative: usdOf(deps, facts, price) }) }),
     losses: showLosses(peeked.limits, usage.limits),
+    ...showUnderWay(peeked.limits, usage.limits),
     deposits: showAccounts(
       usage.accounts,
       op === undefined ? undefined : peeked.accounts.map(({ need }) => need),

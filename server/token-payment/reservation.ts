@@ -1,5 +1,10 @@
 import { unreachable } from '../../core/errors.js';
-import { refuseForLoss, tokenLossShares, tokenReservationOwner } from '../../core/policy/token-loss.js';
+import {
+  refuseForLoss,
+  tokenLossShares,
+  tokenPromiseShare,
+  tokenReservationOwner,
+} from '../../core/policy/token-loss.js';
 import type { AccountShare, ReserveRefusal, ReserveRequest } from '../../core/policy/usage-store.js';
 import { refuse, type Refusal } from '../../core/policy/verdict.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -10,7 +15,7 @@ import type { TokenCase } from './case.js';
 
 /**
  * What an operation may cost the platform until its tokens arrive, if it is signed now: deposits, and nothing of a spending
- * limit, since the user pays. Its limits are the losses that former operations have caused. `payer` is the balance in the
+ * limit, since the user pays. Its limits are the losses that former operations have caused, and what the account has under way. `payer` is the balance in the
  * contract that is charged, where there is one.
  */
 export function tokenReservationOf(
@@ -22,7 +27,8 @@ export function tokenReservationOf(
   const { paymaster, profile, mode } = facts;
   const need = mode.codec.need(op, mode.options);
   const contract = mode.contractKey;
-  const accounts: AccountShare[] = [{ contract, need: countable(need.entryPoint) }];
+  const cost = countable(need.entryPoint);
+  const accounts: AccountShare[] = [{ contract, need: cost }];
   if (need.funding !== undefined && payer !== undefined)
     accounts.push({ contract, fundingAddress: payer, need: countable(need.funding) });
   return {
@@ -37,7 +43,10 @@ export function tokenReservationOf(
     contract,
     mode: 'ERC20',
     fundingAddress: payer,
-    limits: tokenLossShares(contract, op.sender, mode.lossBudget),
+    limits: [
+      ...tokenLossShares(contract, op.sender, mode.lossBudget),
+      tokenPromiseShare(contract, op.sender, { budget: mode.lossBudget, cost }),
+    ],
     accounts,
     validUntil: plusSeconds(toSeconds(now), facts.expirySeconds),
     depositMaxAgeMs,

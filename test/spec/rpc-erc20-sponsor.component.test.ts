@@ -238,8 +238,9 @@ describe('Deposits in mode ERC20', () => {
       const promised = await small.usage.reservations(31337);
       expect(promised).toHaveLength(signed);
       expect(promised[0]?.mode).toBe('ERC20');
-      // Counters of losses: nothing is taken of them.
-      expect(promised[0]?.limits.map(({ cost }) => cost)).toEqual([0, 0, 0]);
+      // Nothing is taken of the counters of losses, and the whole cost of what the account may have under way.
+      const cost = promised[0]?.accounts[0]?.need;
+      expect(promised[0]?.limits.map((limit) => limit.cost)).toEqual([0, 0, 0, cost]);
     } finally {
       await small.stop();
     }
@@ -295,6 +296,38 @@ describe('Operations that were mined and paid no token', () => {
       const next = await payAt(fresh, anOperation({ sender, nonce: 2 }));
       expect(next.body.error?.data.reason).toBe(answer(lossGwei));
       expect((await payAt(fresh, anOperation({ nonce: 2 }))).body.result).toBeDefined();
+    } finally {
+      await fresh.stop();
+    }
+  });
+
+  test('an account is not promised more at once than the budget, whatever it holds: each promise is judged on the same tokens', async () => {
+    const fresh = await startRpc({ chain: aTokenChain() });
+    try {
+      const sender = addressOf(0xbad);
+      // Some 0.04 coins at most each, of the 0.1 that the contract may lose in a day.
+      const ask = async (nonce: number, who = sender): Promise<string | undefined> => {
+        const op = anOperation({ sender: who, nonce, maxFeePerGas: '50000000000' });
+        return (await payAt(fresh, op)).body.error?.data.reason;
+      };
+      expect(await ask(1)).toBeUndefined();
+      expect(await ask(2)).toBeUndefined();
+      expect(await ask(3)).toBe('TOKEN_PAYMENTS_OPEN');
+      // Asking again for the same operation promises nothing more, and other accounts have nothing to do with it.
+      expect(await ask(2)).toBeUndefined();
+      expect(await ask(3, addressOf(0x600d))).toBeUndefined();
+      await mine(fresh, 1n, sender, 0);
+      expect(await ask(3)).toBeUndefined();
+    } finally {
+      await fresh.stop();
+    }
+  });
+
+  test('one operation is always promised, whatever it may cost', async () => {
+    const fresh = await startRpc({ chain: aTokenChain() });
+    try {
+      const op = anOperation({ callGasLimit: '3000000', maxFeePerGas: '50000000000' });
+      expect((await payAt(fresh, op)).body.error?.data.reason).toBeUndefined();
     } finally {
       await fresh.stop();
     }

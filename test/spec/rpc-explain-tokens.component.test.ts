@@ -56,6 +56,7 @@ test('an operation that would be signed passes every step, from the price to wha
       { of: 'account', lost: '0', budget: '0.000000001' },
       { of: 'contract', lost: '0', budget: '0.1' },
     ],
+    underWay: { promised: '0', budget: '0.1' },
   });
   expect(explained.body.result?.['reason']).toBeUndefined();
   expect(stepsOf(explained).map(({ step, verdict }) => `${step} ${verdict}`)).toEqual([
