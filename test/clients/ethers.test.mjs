@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
-import { JsonRpcProvider, concat, toQuantity } from 'ethers';
 import { encodeFunctionData, erc20Abi } from 'viem';
 import { startBundler, startService } from './processes.mjs';
 import { increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
 
 // ethers knows no user operations: a script builds them, and speaks to paymaster and bundler by a JsonRpcProvider each. The
 // account's encoding and signature are permissionless', as for the other clients.
+
+// The CommonJS build, as scripts of these years load it.
+const { JsonRpcProvider, concat, toQuantity } = createRequire(import.meta.url)('ethers');
 
 const plenty = 10n ** 12n;
 let service;
