@@ -7,6 +7,7 @@ import { createdByAnnotation, formatKey } from '../../core/resources/meta.js';
 import type { ObjectKey } from '../../core/resources/meta.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
+import { createTurns } from './turns.js';
 import { createdAtAnnotation } from './views.js';
 
 /** Field manager of everything that the dashboard API writes. */
@@ -28,8 +29,8 @@ export type Writes = {
   /** ALREADY_EXISTS when an object of that name exists. */
   create<K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string): Promise<Resources[K]>;
   /**
-   * Reads, plans and applies, again when somebody was faster (five times at most, then WRITE_CONFLICT). NOT_FOUND when
-   * the object is gone, FIELD_OWNED when another manager owns a field that would change.
+   * Reads, plans and applies, again when somebody was faster (for ten seconds, then WRITE_CONFLICT). NOT_FOUND when the
+   * object is gone, FIELD_OWNED when another manager owns a field that would change.
    */
   change<K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>): Promise<Resources[K]>;
   /** FIELD_OWNED when another manager declares fields of the object: it would come back, or be missed there. */
@@ -45,6 +46,11 @@ export function createWrites({
   readonly clock: Clock;
   readonly log: Logger;
 }): Writes {
+  // Changes of one object that come here at once would only make each other try again.
+  const turns = createTurns();
+  const inTurn = <T>(kind: Kind, key: ObjectKey, attempt: () => Promise<T>): Promise<T> =>
+    turns.run(`${kind} ${formatKey(key)}`, () => retryConflicts(attempt));
+
   return {
     create: <K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string) =>
       resources.apply<K>({
@@ -60,7 +66,7 @@ export function createWrites({
       }),
 
     change: <K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>) =>
-      retryConflicts(async () => {
+      inTurn(kind, key, async () => {
         const current = await present(kind, key);
         const owned = ownedFields<K>(current, dashboardManager);
         const spec = await plan(current, owned.spec);
@@ -70,7 +76,7 @@ export function createWrites({
       }),
 
     remove: (kind, key) =>
-      retryConflicts(async () => {
+      inTurn(kind, key, async () => {
         const current = await present(kind, key);
         const owner = otherManager(current);
         if (owner !== undefined)
@@ -96,17 +102,20 @@ export function createWrites({
   }
 }
 
-const attempts = 5;
+/** Other replicas and the operator write too, each of them briefly: who waits longer than this waits for a fault. */
+const retryMs = 10_000;
+const longestPauseMs = 200;
 
 async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
+  const deadline = performance.now() + retryMs;
+  for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isDomainError(error, 'WRITE_CONFLICT') || tries === attempts) throw error;
+      if (!isDomainError(error, 'WRITE_CONFLICT') || performance.now() > deadline) throw error;
     }
     // Jitter, so that those who collided do not meet again.
-    await delay(Math.random() * 10 * 2 ** tries);
+    await delay(Math.random() * pauseMs);
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { hashToken } from '../../core/config/api-key.js';
+import { DomainError } from '../../core/errors.js';
 import {
   aContractBody,
   aDeploymentBody,
@@ -152,6 +153,26 @@ test('concurrent updates of one policy on both replicas are all kept', async () 
     active: false,
     policyData: { threshold: 77, cycleDuration: { value: 9, unit: 'day' } },
   });
+});
+
+test('a change that others overtake ten times is made all the same', async () => {
+  const credentials = { token: acmeToken, key };
+  const created = await host.call('POST', '/paymaster-policy', { ...credentials, body: aLimitBody });
+  let overtaken = 0;
+  const slow = await host.beside({
+    resources: {
+      ...host.resources,
+      apply: (request) => {
+        if (overtaken === 10) return host.resources.apply(request);
+        overtaken += 1;
+        return Promise.reject(new DomainError('WRITE_CONFLICT', 'changed meanwhile'));
+      },
+    },
+  });
+  const path = `/paymaster-policy/limit/${String(recordOf(created.body.data)['_id'])}`;
+  const answer = await slow.call('PATCH', path, { ...credentials, body: { threshold: 77 } });
+  await slow.stop();
+  expect({ status: answer.status, overtaken }).toEqual({ status: 200, overtaken: 10 });
 });
 
 test('of twenty uses of one funding signature exactly one succeeds', async () => {
