@@ -87,8 +87,8 @@ function accept(path: string, op: WireOperation, response: ServerResponse): void
 }
 
 function fail(error: unknown, response: ServerResponse): void {
-  console.error(error);
-  response.writeHead(500, ['Content-Length', 0]).end();
+  const body = Buffer.from(String(error));
+  response.writeHead(500, ['Content-Length', body.length]).end(body);
 }
 
 function sign(waiting: Waiting): void {
