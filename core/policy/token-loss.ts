@@ -54,8 +54,8 @@ export function contractLossShare(contract: AddressKey, budget: Gwei): LimitShar
 
 /**
  * The counter of what an account is promised at once. Each promise is judged on the same tokens, of which only the first few
- * to be mined may find any left; so those under way may together cost no more than the contract may lose in a day. One is
- * always let through, whatever it costs.
+ * to be mined may find any left; so those under way may together cost no more than the contract may lose in a day. As many
+ * as bundlers keep of an account without stake (ERC-7562) are let through, whatever they cost.
  */
 export function tokenPromiseShare(
   contract: AddressKey,
@@ -68,12 +68,14 @@ export function tokenPromiseShare(
     startMs: 0 as EpochMs,
     durationMs: dayMs,
     subject: sender,
-    threshold: Math.max(budget, cost),
+    threshold: Math.max(budget, keptByBundlers * cost),
     cost,
   };
 }
 
 const promisesOf = 'token-promises:';
+/** SAME_SENDER_MEMPOOL_COUNT. */
+const keptByBundlers = 4;
 
 /** Whether a counter is one of {@link tokenPromiseShare}. */
 export function countsPromises({ policyId }: Pick<LimitShare, 'policyId'>): boolean {

@@ -301,33 +301,22 @@ describe('Operations that were mined and paid no token', () => {
     }
   });
 
-  test('an account is not promised more at once than the budget, whatever it holds: each promise is judged on the same tokens', async () => {
+  test('an account is not promised more at once than the budget: each promise is judged on the same tokens', async () => {
     const fresh = await startRpc({ chain: aTokenChain() });
     try {
       const sender = addressOf(0xbad);
-      // Some 0.04 coins at most each, of the 0.1 that the contract may lose in a day.
+      // Some 0.04 coins at most each, of the 0.1 that the contract may lose in a day: as many as bundlers take are let through.
       const ask = async (nonce: number, who = sender): Promise<string | undefined> => {
         const op = anOperation({ sender: who, nonce, maxFeePerGas: '50000000000' });
         return (await payAt(fresh, op)).body.error?.data.reason;
       };
-      expect(await ask(1)).toBeUndefined();
-      expect(await ask(2)).toBeUndefined();
-      expect(await ask(3)).toBe('TOKEN_PAYMENTS_OPEN');
+      for (const nonce of [1, 2, 3, 4]) expect(await ask(nonce)).toBeUndefined();
+      expect(await ask(5)).toBe('TOKEN_PAYMENTS_OPEN');
       // Asking again for the same operation promises nothing more, and other accounts have nothing to do with it.
       expect(await ask(2)).toBeUndefined();
-      expect(await ask(3, addressOf(0x600d))).toBeUndefined();
+      expect(await ask(5, addressOf(0x600d))).toBeUndefined();
       await mine(fresh, 1n, sender, 0);
-      expect(await ask(3)).toBeUndefined();
-    } finally {
-      await fresh.stop();
-    }
-  });
-
-  test('one operation is always promised, whatever it may cost', async () => {
-    const fresh = await startRpc({ chain: aTokenChain() });
-    try {
-      const op = anOperation({ callGasLimit: '3000000', maxFeePerGas: '50000000000' });
-      expect((await payAt(fresh, op)).body.error?.data.reason).toBeUndefined();
+      expect(await ask(5)).toBeUndefined();
     } finally {
       await fresh.stop();
     }
