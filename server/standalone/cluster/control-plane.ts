@@ -17,6 +17,8 @@ export const serviceAccountUser = (namespace: string, name: string): string =>
 /** A real kube-apiserver on a real etcd, on free loopback ports, with one bearer token per user. */
 export type ControlPlane = {
   readonly url: string;
+  /** Of etcd's client API, without TLS. */
+  readonly etcdUrl: string;
   readonly assets: string;
   readonly directory: string;
   readonly apiServer: ManagedProcess;
@@ -148,6 +150,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   };
   return {
     url,
+    etcdUrl: `http://127.0.0.1:${clientPort}`,
     assets,
     directory,
     apiServer,
