@@ -14,7 +14,7 @@ export type Announcer = {
 };
 
 /** `kubectl apply` of a large folder takes seconds; somebody who waits for an answer reads the status. */
-const graceMs = 5_000;
+export const graceMs = 5_000;
 
 /**
  * A reference to something missing is a warning only if it is still missing after the grace: whoever applies a folder

@@ -10,6 +10,7 @@ import type { Organisation } from '../../../core/resources/organisation.js';
 import type { ApplyRequest, ResourceStore } from '../../../core/resources/resource-store.js';
 import { systemClock } from '../../../core/units/time.js';
 import { systemNamespace } from '../../../server/standalone/cluster/component.js';
+import { systemTimers, type Timers } from '../../../operator/runtime/timers.js';
 import { startTestOperator } from '../../build/operator.js';
 import type { DashboardStores, DashboardWorld, DashboardWorldOptions } from '../../build/world.js';
 import { until } from '../../support/until.js';
@@ -65,6 +66,7 @@ export async function openKubeDashboardWorld(
 export async function startKubeOperator(
   parts: KubeParts,
   clock: DashboardWorldOptions['clock'],
+  timers: Timers = systemTimers,
 ): Promise<{ stop(): Promise<void> }> {
   const transport = parts.transport('operator');
   const common = { transport, clock: systemClock, log: silentLogger, metrics: noMetrics };
@@ -74,6 +76,7 @@ export async function startKubeOperator(
     resources: openResources(parts, transport),
     configs: parts.configs(transport, clock),
     clock,
+    timers,
     events,
     tenantAccess: tenantAccess(transport),
     connectionSecrets: createKubeConnectionSecrets({ transport }),
