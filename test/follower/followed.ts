@@ -3,8 +3,9 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
-import type { AccountId, ReserveRequest } from '../../core/policy/usage-store.js';
+import type { AccountId, ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
 import { parseAddress, type AddressKey } from '../../core/units/address.js';
+import type { Clock } from '../../core/units/time.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import {
   aLimit,
@@ -55,22 +56,17 @@ export function aChainConfig(
   };
 }
 
-/** A follower of a fake chain over a real store: one paymaster contract, one funding wallet, both with 1000 gwei. */
-export async function aFollowed(config: ChainConfig = aChainConfig()) {
+/** A follower of a fake chain over a real store, by default the embedded one: one paymaster contract, one funding wallet, both with 1000 gwei. */
+export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage = openSqlite) {
   const directory = aDirectory();
   const clock = aClock();
   const chain = new FakeChain({ chainId, time: seconds(0) });
-  const usage = createSqliteUsageStore({
-    path: `${directory.path}/usage.db`,
-    clock,
-    log: silentLogger,
-    durability: 'process',
-  });
+  const usage = await openUsage(clock, directory.path);
   let accounts: readonly AccountId[] = [{ contract, fundingAddress: funding }];
   let current = config;
-  const create = () =>
+  const create = (of: UsageStore = usage) =>
     new ChainFollower({
-      usage,
+      usage: of,
       chainId,
       current: () => ({ config: current, chain }),
       fundingAccounts: () => accounts,
@@ -109,6 +105,16 @@ export async function aFollowed(config: ChainConfig = aChainConfig()) {
     },
   };
 }
+
+async function openSqlite(clock: Clock, directory: string): Promise<UsageStore> {
+  return createSqliteUsageStore({
+    path: `${directory}/usage.db`,
+    clock,
+    log: silentLogger,
+    durability: 'process',
+  });
+}
+
 export type Followed = Awaited<ReturnType<typeof aFollowed>>;
 
 /** Sponsorship of an operation: counted once, spends and needs up to `cost` gwei, expires 1000 s after the start. */

@@ -105,7 +105,7 @@ describe('with replicas', () => {
     );
   });
 
-  test('Sentinel names the new master after a failover, and what was confirmed is there; without a replica nothing is signed', async () => {
+  test('Sentinel names the new master after a failover to a replica that was stopped: what was confirmed is there, and no limit is exceeded', async () => {
     const { master, replica } = await aPair();
     const directory = mkdtempSync(join(tmpdir(), 'sentinel-'));
     cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));
@@ -128,7 +128,13 @@ describe('with replicas', () => {
     const store = await open(`redis+sentinel://127.0.0.1:${sentinel.port}/usage`, options);
     for (const nonce of [1n, 2n, 3n]) expect(await store.reserve(one(nonce))).toEqual(reserved);
 
+    // What the replica does not have when its master dies was never promised.
+    replica.signal('SIGSTOP');
+    await expect(store.reserve(one(4n))).rejects.toMatchObject({
+      details: { reason: 'USAGE_STORE_UNCONFIRMED' },
+    });
     await master.kill();
+    replica.signal('SIGCONT');
     await expect(store.reserve(one(4n))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     // The promoted replica has none itself: it answers, and does not confirm.
     await until(
