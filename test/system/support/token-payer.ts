@@ -1,12 +1,14 @@
 import { Interface } from 'ethers';
 import type { UserOperationEvent } from '../../../core/paymaster/entry-point.js';
 import type { Hex } from '../../../core/units/hex.js';
+import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
 import { buildAccount, encodeWith, type TestAccount } from '../../chain/support/account.js';
 import { balanceOf } from '../../chain/support/balances.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { handleOp } from '../../chain/support/handle-ops.js';
 import { approval, mint, transfer } from '../../chain/support/tokens.js';
 import { buildUserOp, signByAccount } from '../../chain/support/user-op.js';
+import { until } from '../../support/until.js';
 import { rpc, toWire, type RpcAnswer } from './client.js';
 
 const counter = new Interface(['function increment()']);
@@ -16,7 +18,7 @@ const plenty = 10n ** 10n;
 export type TokenPayers = {
   /** A new account with plenty of tokens. */
   newAccount(): Promise<TestAccount>;
-  /** Asks for data for the account's next operation, an `approve` in it. */
+  /** Asks for data for the account's next operation, an `approve` in it; what was mined of it before may not be settled yet. */
   ask(account: TestAccount, url?: string): Promise<RpcAnswer>;
   /** Has an operation signed and mined, which pays. */
   pay(account: TestAccount): Promise<UserOperationEvent>;
@@ -36,9 +38,22 @@ export function tokenPayers(devChain: DevChain, version: string, rpcUrl: string)
   const draftOf = (account: TestAccount) =>
     buildUserOp(account, [approval(token, profile, plenty), increment]);
 
+  const ask = (draft: FinalUserOperation, url = rpcUrl) =>
+    rpc(url, 'pm_sponsorUserOperation', [toWire(draft), mode]);
+
   async function pay(account: TestAccount, meanwhile: () => Promise<void>): Promise<UserOperationEvent> {
     const draft = await draftOf(account);
-    const { error, result } = await rpc(rpcUrl, 'pm_sponsorUserOperation', [toWire(draft), mode]);
+    let answer = await ask(draft);
+    // Operations that were mined before count as under way until the follower has settled them.
+    await until(
+      'former operations are settled',
+      async () => {
+        if (answer.error?.data?.['reason'] === 'TOKEN_PAYMENTS_OPEN') answer = await ask(draft);
+        return answer.error?.data?.['reason'] !== 'TOKEN_PAYMENTS_OPEN';
+      },
+      60_000,
+    );
+    const { error, result } = answer;
     if (error !== undefined) throw new Error(`refused: ${error.message}`);
     const signed = await signByAccount(account, draft, result?.['paymasterAndData'] as Hex);
     await meanwhile();
@@ -51,8 +66,7 @@ export function tokenPayers(devChain: DevChain, version: string, rpcUrl: string)
       await mint(devChain, token, account.address, plenty);
       return account;
     },
-    ask: async (account, url = rpcUrl) =>
-      rpc(url, 'pm_sponsorUserOperation', [toWire(await draftOf(account)), mode]),
+    ask: async (account, url) => ask(await draftOf(account), url),
     pay: (account) => pay(account, () => Promise.resolve()),
     async cheat(account) {
       const event = await pay(account, async () => {
