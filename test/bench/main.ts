@@ -21,6 +21,8 @@ const options = parseOptions(process.argv.slice(2));
 const results: Record<string, unknown> = {};
 const goals: Goal[] = [];
 
+// What a part has started ends with this process, but only where the process exits by itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 const load = new Load();
 const signature = new BenchProcess('signature', 'servers/signature.js');
 await signature.receive();
