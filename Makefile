@@ -29,7 +29,7 @@ test-fast: build ## Run the tests that start no process (under two minutes)
 test-clients: build ## Published clients and a bundler against the running server (installs them in test/clients)
 	@$(NODE) test/clients/run.mjs
 
-bench: build ## Measure the sponsor path against its limit and a textbook server
+bench: build ## Measure sponsor path, Redis, propagation, cold starts and memory against their limits (half an hour)
 	@$(NODE) --no-warnings dist/test/bench/main.js
 
 format: install ## Format the sources
@@ -82,4 +82,5 @@ e2e: build ## Install the charts on the current cluster and drive them (IMAGE, L
 soak: build ## The fault tests at full length, then the end-to-end scenario with a minute of load around each fault
 	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --experimental-vm-modules --no-warnings \
 	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/(kube|usage)/.*component'
+	@$(NODE) --no-warnings dist/test/bench/main.js --only failover
 	@IMAGE=$(IMAGE) LOAD_SECONDS=$${LOAD_SECONDS:-60} sh hack/e2e.sh
