@@ -14,7 +14,7 @@ export type RedisUsageOptions = {
   readonly credentials?: RedisCredentials;
   /** What all keys start with. Default `paymaster:`. */
   readonly keyPrefix?: string;
-  /** Longest wait for an answer. Default 1000. */
+  /** Longest wait for an answer. Default 3000. */
   readonly timeoutMs?: number;
   /** Replicas that must have a write before it is relied on. Default 1 with Sentinel and Cluster, else 0. */
   readonly replicaAcks?: number;

@@ -34,7 +34,8 @@ import { addBalanceScript } from './scripts.js';
 import { SignedHashes } from './signed-hashes.js';
 import type { RedisUsageOptions, RedisUsageStore } from './usage-options.js';
 
-const defaultTimeoutMs = 1_000;
+/** As long as a webhook may take: a disk that stands still for a second makes an answer late, and late is better than refused. */
+const defaultTimeoutMs = 3_000;
 /** The default bound of a paymaster: nearly no promise is noted in the copy. */
 const expiryStepMs = 7_200_000;
 /** Windows turn while a request is on its way; more than this and the clocks are at odds. */
