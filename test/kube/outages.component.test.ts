@@ -144,11 +144,19 @@ async function presentLeader(): Promise<{ readonly leader: Component; readonly i
 async function successionAfter(leader: Component, identity: string): Promise<Succession> {
   await until('another leads', () => !['', identity].includes(holder()), patienceMs);
   const [successor = ''] = holder().split('_');
-  return readSuccession(installation.cluster.plane, {
-    predecessor: leader.name,
-    successor,
-    leaseSeconds: 15,
-  });
+  let succession: Succession | undefined;
+  await until(
+    'the audit log tells of it',
+    () => {
+      const names = { predecessor: leader.name, successor, leaseSeconds: 15 };
+      succession = readSuccession(installation.cluster.plane, names);
+      return succession !== undefined;
+    },
+    patienceMs,
+    250,
+  );
+  if (succession === undefined) throw new Error('nothing is told');
+  return succession;
 }
 
 /** At most the time of a lease and two looks, 24 s, however late a busy machine lets the standby look. */

@@ -38,12 +38,17 @@ export function costOf(n: number): number {
 /** Every fifth operation asks again for an earlier one, at another cost. */
 export function operationOf(race: Race, n: number): ReserveRequest {
   const original = n % 5 === 4 ? n - 4 : n;
-  const paymaster = original % paymasters;
-  const turn = Math.floor(original / paymasters);
+  // Replica r asks for each n with n % replicas = r: what all of them ask for at a time belongs to one paymaster.
+  const round = Math.floor(original / race.replicas);
+  const paymaster = round % paymasters;
+  const turn = Math.floor(round / paymasters);
   return aRequest({
     key: {
       paymasterId: `pm-${paymaster}`,
-      sender: senderOf(paymaster, turn % 3 === 0 ? turn % 2 : turn % sendersEach),
+      sender: senderOf(
+        paymaster,
+        turn % 3 === 0 ? turn % 2 : (turn + (original % race.replicas)) % sendersEach,
+      ),
       nonce: BigInt(original) << 128n,
     },
     accounts: [aNeed(costOf(n))],

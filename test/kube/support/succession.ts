@@ -16,14 +16,14 @@ export type Succession = {
 /** A standby looks every 2 s, and up to a fifth later. */
 const longestPauseMs = 2_400;
 
-/** Reads from the audit log how `successor` took the lease over from `predecessor`; throws while it has not. */
+/** Reads from the audit log how `successor` took the lease over from `predecessor`; undefined while it does not say so yet. */
 export function readSuccession(
   plane: ControlPlane,
   { predecessor, successor, leaseSeconds }: { predecessor: string; successor: string; leaseSeconds: number },
-): Succession {
+): Succession | undefined {
   const taken = leaseCalls(plane, successor).findLast(isWrite);
   const renewal = leaseCalls(plane, predecessor).findLast(isWrite);
-  if (taken === undefined || renewal === undefined) throw new Error(`${successor} has not taken the lease`);
+  if (taken === undefined || renewal === undefined) return undefined;
   const renewedAt = answeredAt(renewal);
   const calls = leaseCalls(plane, successor).filter((call) => answeredAt(call) > renewedAt);
   const first = calls.find(isWrite);
@@ -31,7 +31,7 @@ export function readSuccession(
     (call) => call.verb === 'get' && first !== undefined && askedAt(call) < askedAt(first),
   );
   const [sighting] = looks;
-  if (first === undefined || sighting === undefined) throw new Error(`${successor} has not taken the lease`);
+  if (first === undefined || sighting === undefined) return undefined;
   const expiresAt = answeredAt(sighting) + leaseSeconds * 1000;
   const times = [...looks.map(askedAt), answeredAt(first)];
   const late = times.slice(1).map((at, i) => Math.max(0, at - (times[i] ?? at) - longestPauseMs));
