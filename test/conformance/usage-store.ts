@@ -528,9 +528,9 @@ export function usageStoreConformance(implementation: string, create: () => Prom
       const at = (ms: number) => (harness.now() + ms) as EpochMs;
 
       test('the newest message of a paymaster is used up once', async () => {
-        await store.putFundingMessage('pm-1', 'first', at(1000));
-        await store.putFundingMessage('pm-1', 'second', at(1000));
-        await store.putFundingMessage('pm-2', 'other', at(1000));
+        await store.putFundingMessage('pm-1', 'first', at(900_000));
+        await store.putFundingMessage('pm-1', 'second', at(900_000));
+        await store.putFundingMessage('pm-2', 'other', at(900_000));
         expect(await store.getFundingMessage('pm-1')).toBe('second');
         expect(await store.consumeFundingMessage('pm-1', 'first')).toBe(false);
         const attempts = await Promise.all(
@@ -542,8 +542,8 @@ export function usageStoreConformance(implementation: string, create: () => Prom
       });
 
       test('a message ends with its time', async () => {
-        await store.putFundingMessage('pm-1', 'text', at(1000));
-        harness.advance(999);
+        await store.putFundingMessage('pm-1', 'text', at(900_000));
+        harness.advance(899_999);
         expect(await store.getFundingMessage('pm-1')).toBe('text');
         harness.advance(1);
         expect(await store.getFundingMessage('pm-1')).toBeUndefined();
@@ -565,7 +565,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
             aRequest({ key: { nonce }, limits, accounts, fundingAddress: funding, configGeneration: 4 }),
           );
         await advance({ settled: [{ key: aKey({ nonce: 1n }), actualCost: gwei(21) }] });
-        await store.putFundingMessage('pm-1', 'a "quoted"\nmessage', (harness.now() + 1000) as EpochMs);
+        await store.putFundingMessage('pm-1', 'a "quoted"\nmessage', (harness.now() + 900_000) as EpochMs);
         const seen = async () => ({
           peek: await store.peek(aRequest({ key: { nonce: 9n }, limits, accounts, configGeneration: 4 })),
           stale: await store.reserve(aRequest({ key: { nonce: 9n }, configGeneration: 3 })),

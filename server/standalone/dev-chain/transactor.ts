@@ -9,8 +9,8 @@ export type Call = { readonly to: Address; readonly data: Hex; readonly value?: 
 /** Sends transactions of one key, one after the other, each mined before the next. */
 export type Transactor = {
   readonly address: Address;
-  /** Mined and successful, else DomainError UNAVAILABLE naming `what`. */
-  send(what: string, call: Call): Promise<void>;
+  /** Its hash when it is mined and successful, else DomainError UNAVAILABLE naming `what`. */
+  send(what: string, call: Call): Promise<string>;
 };
 
 export const deterministicDeployer = parseAddress('0x4e59b44847b379578588920cA78FbF26c0B4956C');
@@ -24,7 +24,7 @@ const maxGas = 16_777_216n;
 export function createTransactor(chain: Chain, privateKey: string): Transactor {
   const wallet = new Wallet(privateKey);
   const address = parseAddress(wallet.address);
-  let last: Promise<void> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
 
   return {
     address,
@@ -36,7 +36,7 @@ export function createTransactor(chain: Chain, privateKey: string): Transactor {
     },
   };
 
-  async function sendOne(what: string, { to, data, value = 0n }: Call): Promise<void> {
+  async function sendOne(what: string, { to, data, value = 0n }: Call): Promise<string> {
     const [chainId, nonce, block, gas] = await Promise.all([
       chain.chainId(),
       chain.request('eth_getTransactionCount', [address, 'latest']),
@@ -56,7 +56,10 @@ export function createTransactor(chain: Chain, privateKey: string): Transactor {
       maxPriorityFeePerGas: tip,
       maxFeePerGas: (block?.baseFeePerGas ?? 0n) * 2n + tip,
     });
-    await mined(chain, what, await chain.request('eth_sendRawTransaction', [raw]));
+    await chain.request('eth_sendRawTransaction', [raw]);
+    const hash = keccak256(raw);
+    await mined(chain, what, hash);
+    return hash;
   }
 }
 
@@ -85,7 +88,7 @@ export async function deployOnce(
   return true;
 }
 
-async function mined(chain: Chain, what: string, hash: unknown): Promise<void> {
+async function mined(chain: Chain, what: string, hash: string): Promise<void> {
   const deadline = performance.now() + receiptTimeoutMs;
   while (performance.now() < deadline) {
     const receipt = await chain.request('eth_getTransactionReceipt', [hash]);

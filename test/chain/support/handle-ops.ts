@@ -40,18 +40,17 @@ export async function handleOps(
   ops: readonly SignedUserOp[],
 ): Promise<Mined> {
   const { chain, deployments } = devChain;
-  const before = await chain.block('latest');
-  await devChain.transactor.send('bundle', {
+  const hash = await devChain.transactor.send('bundle', {
     to: deployments.entryPoints[version],
     data: encodeHandleOps(version, ops),
   });
-  const block = (before?.number ?? 0) + 1;
-  const logs = await chain.logs({ fromBlock: block, toBlock: block });
-  const receipt: unknown = await chain.request('eth_getTransactionReceipt', [logs[0]?.transactionHash]);
-  const gasUsed =
-    typeof receipt === 'object' && receipt !== null && 'gasUsed' in receipt ? receipt.gasUsed : '0x0';
+  const receipt = await chain.request('eth_getTransactionReceipt', [hash]);
+  const { blockNumber, gasUsed } = receipt as { readonly blockNumber: Hex; readonly gasUsed: Hex };
+  const block = Number(blockNumber);
+  const inBlock = await chain.logs({ fromBlock: block, toBlock: block });
+  const logs = inBlock.filter(({ transactionHash }) => transactionHash === hash);
   const events = logs.flatMap((log) => decodeUserOperationEvent(log) ?? []);
-  return { events, logs, gasUsed: BigInt(String(gasUsed)) };
+  return { events, logs, gasUsed: BigInt(gasUsed) };
 }
 
 /** The single operation's event; throws unless exactly one was mined. */

@@ -83,6 +83,10 @@ export function tokenPayers(devChain: DevChain, version: string, rpcUrl: string)
 async function sendAs(devChain: DevChain, from: Hex, to: Hex, data: Hex): Promise<void> {
   await devChain.setBalance(from, 10n ** 18n);
   await devChain.chain.request('anvil_impersonateAccount', [from]);
-  await devChain.chain.request('eth_sendTransaction', [{ from, to, data }]);
+  const hash = await devChain.chain.request('eth_sendTransaction', [{ from, to, data }]);
+  await until(
+    'the transaction is mined',
+    async () => (await devChain.chain.request('eth_getTransactionReceipt', [hash])) !== null,
+  );
   await devChain.chain.request('anvil_stopImpersonatingAccount', [from]);
 }
