@@ -11,7 +11,7 @@ export type ColdStart = {
   readonly readyMs: number;
   /** The same with its snapshot on disk while the API server is down. */
   readonly snapshotReadyMs: number;
-  /** Heap in use, collected, of the replica that has just become ready. */
+  /** Heap in use, collected, of the replica that has become ready and has written its first snapshot. */
   readonly usedHeap: number;
 };
 
@@ -25,10 +25,10 @@ export async function measureColdStart(
   const readyMs = performance.now() - startedAt;
   const served = await readMetric(replica, 'paymaster_configs{kind="paymaster"}');
   if (served < size) throw new Error(`a replica is ready with ${served} of ${size} paymasters`);
-  const heap = await usedHeap(replica);
-
+  // What it has listed is held until it is on disk.
   const snapshot = join(dirname(replica.logFile), 'var/lib/paymaster/configs.snapshot');
   await until('the snapshot is written', () => existsSync(snapshot));
+  const heap = await usedHeap(replica);
   await replica.stop();
   const { apiServer } = cluster.plane;
   apiServer.signal('SIGKILL');
