@@ -13,14 +13,14 @@ export type AllowList =
 export type AllowedContract = {
   readonly name: string;
   /** 4 bytes each, lowercase hex with 0x. A list where they are few, which most are: a Set takes 100 bytes more. */
-  readonly selectors: readonly string[] | ReadonlySet<string>;
+  readonly selectors: readonly string[] | Set<string>;
 };
 
 const few = 8;
 
 /** Whether the method is whitelisted; the whole selector counts, never a part of one. */
 export function hasSelector({ selectors }: AllowedContract, selector: string): boolean {
-  return 'has' in selectors ? selectors.has(selector) : selectors.includes(selector);
+  return selectors instanceof Set ? selectors.has(selector) : selectors.includes(selector);
 }
 
 export function compileAllowList(
