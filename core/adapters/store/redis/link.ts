@@ -20,6 +20,8 @@ export type LinkOptions = Omit<ClientOptions, 'stopped'> & {
 /** How often the settings of a connected server are looked at again, and those of one that was refused. */
 const recheckMs = 15_000;
 const refusedRecheckMs = 1_000;
+/** How soon a client that has given up begins anew. */
+const revivalMs = 250;
 
 type Argument = string | number;
 
@@ -41,6 +43,7 @@ export class RedisLink {
   /** Counts connections: a confirmation counts only on the one that has written. */
   #connection = 0;
   #recheck: NodeJS.Timeout | undefined;
+  #revival: NodeJS.Timeout | undefined;
   #confirmation: Promise<void> | undefined;
   #isDownLogged = false;
   readonly #stopped = new AbortController();
@@ -121,6 +124,7 @@ export class RedisLink {
     if (this.#stopped.signal.aborted) return;
     this.#stopped.abort();
     clearTimeout(this.#recheck);
+    clearTimeout(this.#revival);
     await this.#confirmation?.catch(() => {});
     this.#problem = down('the usage store is stopped');
     this.#firstSafe.reject(this.#problem);
@@ -231,8 +235,22 @@ export class RedisLink {
       this.#lost(undefined);
       this.#refresh();
     });
+    client.on('end', () => this.#revive());
     client.on('node error', () => this.#refresh());
     client.on('+node', () => void this.#check());
+  }
+
+  /**
+   * The client gives up for good when Sentinel tells of a failover while it is being asked for the master: it takes its own
+   * attempt for one that somebody has broken off.
+   */
+  #revive(): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#lost(undefined);
+    clearTimeout(this.#revival);
+    this.#revival = setTimeout(() => {
+      if (this.#client.status === 'end') this.#client.connect().catch(() => {});
+    }, revivalMs);
   }
 
   #refresh(): void {
