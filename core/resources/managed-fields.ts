@@ -32,14 +32,6 @@ export function ownedFields<K extends Kind>(
   };
 }
 
-/** The partial spec that a manager owns now; see {@link ownedFields}, which also tells labels and annotations. */
-export function ownedSpec<K extends Kind>(
-  object: Resources[K],
-  manager: string,
-): DeepPartial<Resources[K]['spec']> {
-  return ownedFields<K>(object, manager).spec;
-}
-
 export type Owner = Pick<ManagedFields, 'manager' | 'operation'>;
 
 /** Who owns a field such as `spec.active`, or anything below it; `Update` owners wrote without apply, e.g. by hand. */

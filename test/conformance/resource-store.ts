@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { isDomainError, type DomainError } from '../../core/errors.js';
-import { ownedFields, ownedSpec, ownersOf } from '../../core/resources/managed-fields.js';
+import { ownedFields, ownersOf } from '../../core/resources/managed-fields.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ObjectMeta } from '../../core/resources/meta.js';
 import type { ApplyRequest, ResourceStore, WatchEvent } from '../../core/resources/resource-store.js';
@@ -180,7 +180,7 @@ export function resourceStoreConformance(
           },
         });
         expect(object.spec.walletDeployment).toEqual({});
-        expect(ownedSpec<'PaymasterPolicy'>(object, dashboard)).toEqual(object.spec);
+        expect(ownedFields<'PaymasterPolicy'>(object, dashboard).spec).toEqual(object.spec);
       });
     });
 
@@ -195,7 +195,7 @@ export function resourceStoreConformance(
         await created();
         const before = await apply(dashboard, { spec: { suspended: true, maxExpirySeconds: 60 } });
         const after = await apply(dashboard, {
-          spec: { ...ownedSpec<'Paymaster'>(before, dashboard), maxExpirySeconds: 90 },
+          spec: { ...ownedFields<'Paymaster'>(before, dashboard).spec, maxExpirySeconds: 90 },
           version: before.metadata.resourceVersion,
         });
         expect(after.spec).toEqual({ ...before.spec, maxExpirySeconds: 90 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ownedFields, ownedSpec, ownersOf } from '../../../core/resources/managed-fields.js';
+import { ownedFields, ownersOf } from '../../../core/resources/managed-fields.js';
 import { apiVersion, type FieldsV1, type ManagedFields } from '../../../core/resources/meta.js';
 import { aPaymaster } from '../../build/resources.js';
 
@@ -42,7 +42,7 @@ test('what a manager owns is what it has applied, with the values of now', () =>
 });
 
 test('an owned empty object stays empty whatever others put into it, and a field that is gone is not owned', () => {
-  expect(ownedSpec<'Paymaster'>(paymaster, 'ui')).toEqual({ gas: {} });
+  expect(ownedFields<'Paymaster'>(paymaster, 'ui').spec).toEqual({ gas: {} });
 });
 
 test('a manager without fields owns nothing', () => {
