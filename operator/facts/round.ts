@@ -80,9 +80,9 @@ export async function askRound(
   let isChainChanged = known.reachability !== before;
   if (known.reachability !== 'Reachable')
     return { isSettled: false, hasMore: false, isChainChanged, changed };
-  const clock = await probe.clock();
-  isChainChanged ||= clock !== 'Unknown' && clock !== known.clock;
-  if (clock !== 'Unknown') known.clock = clock;
+  const clock = await readClock(known, probe, log);
+  isChainChanged ||= clock !== known.clock;
+  known.clock = clock;
 
   const ask = <Q, F>(
     entries: readonly (readonly [string, Q])[],
@@ -128,6 +128,16 @@ export async function askRound(
   isChainChanged ||= [...changed].some((key) => questions.profiles.has(key));
   forget(known, questions);
   return { isSettled: clock === 'InStep' && good.every(Boolean), hasMore, isChainChanged, changed };
+}
+
+/** As it was while the chain does not say. */
+async function readClock({ clock }: Known, probe: Probe, log: Logger): Promise<ClockLevel> {
+  try {
+    return unlessUnknown(await probe.clock()) ?? clock;
+  } catch (error) {
+    log.warn('a fact could not be read', { fact: 'clock', error });
+    return clock;
+  }
 }
 
 /** Never answered first, then those answered longest ago; moves them to the end of the order. */

@@ -106,7 +106,7 @@ async function writeChain(
   const wrong = profiles.flatMap(({ findings }) => findings).filter(({ type }) => type !== 'Ready');
   const ready = summarise([...own, reachable, ...wrong], holdOf(chain, clock, usage));
   // A loss is told apart: sponsorships go on, and paymasters of the version stay ready.
-  const losses = lossesOf(deps, chain, compiled.config.profiles);
+  const losses = lossesOf(deps, compiled.config).map(told);
   const shown = [...own, reachable, clock, ...(usage === undefined ? [] : [usage]), ...losses, ready];
   await deps.statuses.write('Chain', chain, shown, {
     profiles: profiles.map(({ version, findings }) => profileStatus(deps, chain, version, findings)),
@@ -123,13 +123,11 @@ function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Findi
 /** Only for a chain that has a token mode, and where losses are reported. */
 function lossesOf(
   { losses }: ChainReconcilerDeps,
-  chain: Chain,
-  profiles: readonly ProfileConfig[],
+  { chainId, profiles }: CompiledChain['config'],
 ): readonly Finding[] {
   const inTokens = profiles.filter(({ token }) => token !== undefined);
   if (losses === undefined || inTokens.length === 0) return [];
-  const found = tokenLossFinding(losses.of(chain.spec.chainId), inTokens);
-  return [recall(found, chain.status?.conditions, chain.metadata.generation)];
+  return [tokenLossFinding(losses.of(chainId), inTokens)];
 }
 
 function factsOf(

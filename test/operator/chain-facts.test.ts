@@ -114,6 +114,22 @@ describe('facts of a chain', () => {
     expect(facts.profile(31337, profile).hash).toBe('HashMatches');
   });
 
+  test('are read although the node answers no proper block; only the clock stays as it was', async () => {
+    start();
+    state.hasBrokenBlocks = true;
+    facts.setChain(config);
+    facts.setPaymaster('acme/shop', questions([addressOf(1)]));
+    await pass(100);
+    expect(facts.clock(31337)).toBe('Unknown');
+    expect(facts.code(31337, addressOf(1))).toBe('CodePresent');
+    state.hasBrokenBlocks = false;
+    await pass(1_000);
+    expect(facts.clock(31337)).toBe('InStep');
+    state.hasBrokenBlocks = true;
+    await pass(60_000);
+    expect(facts.clock(31337)).toBe('InStep');
+  });
+
   test('that nobody asks for any more are forgotten', async () => {
     start();
     facts.setChain(config);

@@ -16,6 +16,8 @@ export type ChainState = {
   chainId: number;
   /** Unix seconds of the newest block. */
   timestamp: number;
+  /** Its node answers something that is no block. */
+  hasBrokenBlocks: boolean;
   /** Lowercase addresses without code. */
   readonly withoutCode: Set<string>;
   entryPoint: Address;
@@ -46,6 +48,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     isReachable: true,
     chainId: 31337,
     timestamp: 0,
+    hasBrokenBlocks: false,
     withoutCode: new Set(),
     entryPoint: profile.entryPoint,
     signer: signerAddress,
@@ -100,6 +103,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     },
     block: async () => {
       reached();
+      if (state.hasBrokenBlocks) throw new TypeError('a block without a timestamp');
       return { number: 1, hash: '0x01', parentHash: '0x00', timestamp: state.timestamp, baseFeePerGas: 1n };
     },
     balance: unasked,
