@@ -4,27 +4,22 @@ import { createPimlicoClient } from 'permissionless/clients/pimlico';
 import { encodeFunctionData, erc20Abi, http } from 'viem';
 import { createBundlerClient, createPaymasterClient } from 'viem/account-abstraction';
 import { foundry } from 'viem/chains';
-import { startBundler, startService } from './processes.mjs';
+import { startBundledService } from './processes.mjs';
 import { increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
 
 // viem and permissionless with the bundler alto, as all of them are published: accounts are created, operations sponsored and
 // paid in tokens with the approval in the same operation, on three EntryPoints.
 
 const plenty = 10n ** 12n;
-let service;
-let bundler;
+let running;
 let facts;
 let client;
 before(async () => {
-  service = await startService();
-  facts = service.connection;
-  bundler = await startBundler(facts);
+  running = await startBundledService();
+  facts = running.facts;
   client = openChain(facts);
 });
-after(async () => {
-  await bundler?.stop();
-  await service?.stop();
-});
+after(() => running?.stop());
 
 for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton-0.8'])
   describe(`alto, version ${version}`, () => {
@@ -41,7 +36,7 @@ for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'sing
         account,
         client,
         chain: foundry,
-        transport: http(bundler.url),
+        transport: http(running.bundlerUrl),
         pollingInterval: 100,
       };
       return createBundlerClient({ ...settings, userOperation: { estimateFeesPerGas }, ...options });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { encodeFunctionData, erc20Abi } from 'viem';
-import { startBundler, startService } from './processes.mjs';
+import { startBundledService } from './processes.mjs';
 import { increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
 
 // ethers knows no user operations: a script builds them, and speaks to paymaster and bundler by a JsonRpcProvider each. The
@@ -12,20 +12,15 @@ import { increment, mint, newAccount, newPaymaster, openChain } from './wallets.
 const { JsonRpcProvider, concat, toQuantity } = createRequire(import.meta.url)('ethers');
 
 const plenty = 10n ** 12n;
-let service;
-let bundler;
+let running;
 let facts;
 let client;
 before(async () => {
-  service = await startService();
-  facts = service.connection;
-  bundler = await startBundler(facts);
+  running = await startBundledService();
+  facts = running.facts;
   client = openChain(facts);
 });
-after(async () => {
-  await bundler?.stop();
-  await service?.stop();
-});
+after(() => running?.stop());
 
 for (const version of ['1.1.0', 'singleton-0.7', 'singleton-0.8'])
   describe(`ethers through alto, version ${version}`, () => {
@@ -33,7 +28,7 @@ for (const version of ['1.1.0', 'singleton-0.7', 'singleton-0.8'])
       const profile = facts.versions.find((candidate) => candidate.version === version);
       const token = facts.feeToken.address;
       const paymaster = providerOf(await newPaymaster(facts, version));
-      const alto = providerOf(bundler.url);
+      const alto = providerOf(running.bundlerUrl);
       try {
         const account = await newAccount(client, profile);
         await mint(client, facts, account.address, plenty);

@@ -31,8 +31,24 @@ export async function startService() {
   };
 }
 
+/** Service and bundler together, and what stops both; fails when one of them does not start. */
+export async function startBundledService() {
+  const service = await startService();
+  try {
+    const bundler = await startBundler(service.connection);
+    const stop = async () => {
+      await bundler.stop();
+      await service.stop();
+    };
+    return { facts: service.connection, bundlerUrl: bundler.url, stop };
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
+}
+
 /** Starts alto for all EntryPoints of the dev chain. Its safe mode needs a tracer that anvil lacks. */
-export async function startBundler({ chainRpcUrl, versions }) {
+async function startBundler({ chainRpcUrl, versions }) {
   const port = await freePort();
   const entryPoints = [...new Set(versions.map(({ entryPoint }) => entryPoint))];
   const options = {
