@@ -135,7 +135,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
           await deps.usage.ping();
           // Whatever a store looks up at the first use of a chain is looked up now: a replica that nobody has asked yet
           // must serve as well as the others when the control plane goes away.
-          await Promise.all([...view.chains()].map(({ chainId }) => openChain(deps.usage, chainId)));
+          await openChains(deps.usage, view);
           return true;
         },
       },
@@ -144,10 +144,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
         action:
           'Restore the usage store (for the embedded one: usage.sqlite from a backup, then restart), or wait: the metric paymaster_usage_store_lost names the chains whose usage is lost; they are signed for again when every earlier promise has expired.',
         isAdvice: true,
-        isReady: async () => {
-          const opened = [...view.chains()].map(({ chainId }) => openChain(deps.usage, chainId));
-          return (await Promise.all(opened)).every((state) => state === 'open');
-        },
+        isReady: async () => !(await openChains(deps.usage, view)).includes('lost'),
       },
       {
         name: 'signers',
@@ -226,6 +223,13 @@ function followChains(
 }
 
 /** A chain whose usage was lost refuses its own requests, and is no reason to take the others from this replica. */
+function openChains(
+  usage: Pick<UsageStore, 'cursor'>,
+  view: Pick<ConfigView, 'chains'>,
+): Promise<readonly ('open' | 'lost')[]> {
+  return Promise.all(Array.from(view.chains(), ({ chainId }) => openChain(usage, chainId)));
+}
+
 async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Promise<'open' | 'lost'> {
   try {
     await usage.cursor(chainId);

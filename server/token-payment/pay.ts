@@ -38,8 +38,8 @@ export type PayInTokens = (paymaster: ServedPaymaster, request: TokenPaymentRequ
 
 /**
  * Signs data with which the account pays for its gas in a token. Order: state, fees, delegate → token and price →
- * limits, estimated where missing, and their caps → a peek at the deposits → simulation of exactly this operation: does it pay? → reservation of the
- * deposits → signature over today's rate.
+ * limits, estimated where missing, and their caps → a peek at losses and deposits → simulation of exactly this operation:
+ * does it pay? → reservation of both → signature over today's rate.
  *
  * Every refusal is an error: SPONSORSHIP_REFUSED with the reason, FEE_TOKEN_UNSUPPORTED, MODE_NOT_AVAILABLE, and what a
  * sponsorship throws. Then nothing was signed that could be used.

@@ -15,8 +15,8 @@ import type { TokenCase } from './case.js';
 
 /**
  * What an operation may cost the platform until its tokens arrive, if it is signed now: deposits, and nothing of a spending
- * limit, since the user pays. Its limits are the losses that former operations have caused, and what the account has under way. `payer` is the balance in the
- * contract that is charged, where there is one.
+ * limit, since the user pays. Its limits are the losses that former operations have caused, and what the account has under
+ * way. `payer` is the balance in the contract that is charged, where there is one.
  */
 export function tokenReservationOf(
   facts: TokenCase,

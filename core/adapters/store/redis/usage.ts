@@ -34,7 +34,7 @@ import { addBalanceScript } from './scripts.js';
 import { SignedHashes } from './signed-hashes.js';
 import type { RedisUsageOptions, RedisUsageStore } from './usage-options.js';
 
-/** As long as a webhook may take: a disk that stands still for a second makes an answer late, and late is better than refused. */
+/** As for a webhook: a disk that stands still for a second makes an answer late, and late is better than refused. */
 const defaultTimeoutMs = 3_000;
 /** The default bound of a paymaster: nearly no promise is noted in the copy. */
 const expiryStepMs = 7_200_000;
