@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Deadlines } from '../../core/adapters/store/redis/deadlines.js';
 import { TurnWrites } from '../../core/adapters/store/redis/turn-writes.js';
 import { until } from '../support/until.js';
 
@@ -18,54 +17,6 @@ beforeAll(async () => {
 afterAll(() => {
   for (const socket of received) socket.destroy();
   server.close();
-});
-
-test('what is not answered in time is given up with an error that says how long that was', async () => {
-  const deadlines = new Deadlines(20);
-  const call = Promise.withResolvers<never>();
-  deadlines.begin(call);
-  await expect(call.promise).rejects.toThrow('no answer within 20 ms');
-  deadlines.stop();
-});
-
-test('an answered call is not given up, and its place serves the next call, which is', async () => {
-  const deadlines = new Deadlines(20);
-  const answered: Error[] = [];
-  const place = deadlines.begin({ reject: (error) => answered.push(error) });
-  deadlines.end(place);
-  const late = Promise.withResolvers<never>();
-  expect(deadlines.begin(late)).toBe(place);
-  await expect(late.promise).rejects.toThrow('no answer');
-  expect(answered).toEqual([]);
-  deadlines.stop();
-});
-
-test('a call that begins later is given up later', async () => {
-  const deadlines = new Deadlines(20);
-  const order: string[] = [];
-  const call = (name: string) => {
-    const ended = Promise.withResolvers<void>();
-    const reject = (): void => {
-      order.push(name);
-      ended.resolve();
-    };
-    deadlines.begin({ reject });
-    return ended.promise;
-  };
-  const first = call('first');
-  const second = new Promise<void>((resolve) => setTimeout(() => resolve(call('second')), 10));
-  await Promise.all([first, second]);
-  expect(order).toEqual(['first', 'second']);
-  deadlines.stop();
-});
-
-test('a stop gives up what is still waited for', async () => {
-  const deadlines = new Deadlines(60_000);
-  const call = Promise.withResolvers<never>();
-  deadlines.begin(call);
-  deadlines.stop();
-  deadlines.stop();
-  await expect(call.promise).rejects.toThrow('the connection is stopped');
 });
 
 test('commands of one turn arrive in their order, however many they are, and those of the next turn after them', async () => {

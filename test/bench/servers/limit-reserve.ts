@@ -3,7 +3,7 @@ import { chainKeys } from '../../../core/adapters/store/redis/keys.js';
 import { reserveCall } from '../../../core/adapters/store/redis/reserve-call.js';
 import { replies, reserveScript } from '../../../core/adapters/store/redis/reserve-script.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { ScriptCommand } from '../../../core/adapters/store/redis/script-command.js';
+import { scriptCommand } from '../../../core/adapters/store/redis/script-command.js';
 import { TurnWrites } from '../../../core/adapters/store/redis/turn-writes.js';
 import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
 import type { ReserveRequest } from '../../../core/policy/usage-store.js';
@@ -53,7 +53,7 @@ export async function openLimitReserve(
       sender: (op['sender'] ?? '').slice(-12),
       nonce: (op['nonce'] ?? '').replace(/^0x0*/, ''),
     };
-    const command = new ScriptCommand(
+    const command = scriptCommand(
       'evalsha',
       reserveScript.sha,
       keys.map((part) => fill(part, digits)),

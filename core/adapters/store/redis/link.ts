@@ -3,9 +3,8 @@ import { DomainError } from '../../../errors.js';
 import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import { createClient, refreshCredentials, type ClientOptions } from './client.js';
-import { Deadlines } from './deadlines.js';
 import { checkServer, type RedisDurability } from './durability.js';
-import { ScriptCommand } from './script-command.js';
+import { scriptCommand } from './script-command.js';
 import type { Script } from './script.js';
 import { TurnWrites } from './turn-writes.js';
 
@@ -35,7 +34,6 @@ export class RedisLink {
   readonly #client: Redis | Cluster;
   readonly #connected: { set(value: number): void };
   readonly #failures: Readonly<Record<'down' | 'refused' | 'unconfirmed', { inc(): void }>>;
-  readonly #deadlines: Deadlines;
   readonly #writes = new TurnWrites();
   readonly #firstSafe = Promise.withResolvers<void>();
   /** Undefined while the servers are known to be safe. */
@@ -50,7 +48,6 @@ export class RedisLink {
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    this.#deadlines = new Deadlines(options.timeoutMs);
     this.#client = createClient({ ...options, stopped: this.#stopped.signal });
     this.#connected = options.metrics
       .gauge({
@@ -129,7 +126,6 @@ export class RedisLink {
     this.#problem = down('the usage store is stopped');
     this.#firstSafe.reject(this.#problem);
     this.#connected.set(0);
-    this.#deadlines.stop();
     // A TLS handshake that is broken off ends in an error that nobody listens to.
     if (['connecting', 'connect'].includes(this.#client.status)) await this.#next(['ready', 'close', 'end']);
     // Between two connections the client has nothing to close, and does not say that it has ended.
@@ -165,22 +161,17 @@ export class RedisLink {
     const isConfirmed = isWrite && replicas > 0;
     if (isConfirmed && this.#client instanceof Cluster)
       return this.#sendConfirmed(this.#client, name, [source, keys.length, ...keys, ...args]);
-    const answer = this.#answer(new ScriptCommand(name, source, keys, args));
+    const answer = this.#answer(scriptCommand(name, source, keys, args));
     if (!isConfirmed || this.#client instanceof Cluster) return answer;
     const confirmation = (this.#confirmation ??= this.#confirm(this.#client));
     // Whichever fails first decides; the other must not be an unhandled rejection.
     return Promise.all([answer, confirmation]).then(([reply]) => reply);
   }
 
-  async #answer(command: ScriptCommand): Promise<unknown> {
+  async #answer(command: Command): Promise<unknown> {
     const client = this.#client;
     if (!(client instanceof Cluster) && client.status === 'ready') this.#writes.hold(client.stream);
-    const place = this.#deadlines.begin(command);
-    try {
-      return await client.sendCommand(command);
-    } finally {
-      this.#deadlines.end(place);
-    }
+    return client.sendCommand(command);
   }
 
   /** One WAIT for everything that this turn of the event loop has sent, right behind it on the same connection. */
