@@ -1,4 +1,5 @@
 import { keccak256 } from '../crypto/keccak.js';
+import { decodedHex } from '../units/hex.js';
 import type { Hex } from '../units/hex.js';
 import type { FinalUserOperation } from '../userop/user-operation.js';
 import type { PaymasterGas } from './layout.js';
@@ -56,12 +57,17 @@ export function keccakOfHex(hex: Hex): Uint8Array {
   return keccak256(Buffer.from(hex.slice(2), 'hex'));
 }
 
+/** keccak-256 of callData, which is decoded only if nobody has done so before. */
+export function keccakOfCallData({ callData, callDataBytes }: FinalUserOperation): Uint8Array {
+  return keccak256(decodedHex(callData, callDataBytes).bytes);
+}
+
 /** sender, nonce, keccak(initCode), keccak(callData): the four words that begin most operation hashes. */
 export function writeIdentity(buffer: Buffer, op: FinalUserOperation, offset: number): void {
   writeAddressWord(buffer, op.sender, offset);
   writeUint256(buffer, op.nonce, offset + 32);
   buffer.set(keccakOfHex(op.initCode), offset + 64);
-  buffer.set(keccakOfHex(op.callData), offset + 96);
+  buffer.set(keccakOfCallData(op), offset + 96);
 }
 
 /**

@@ -1,6 +1,9 @@
 /** Byte string as lowercase hex with `0x`. The empty byte string is `0x`, never `""`. */
 export type Hex = `0x${string}`;
 
+/** A text and the bytes that it stands for. */
+export type DecodedHex = { readonly hex: Hex; readonly bytes: Uint8Array };
+
 const hexPattern = /^0x(?:[0-9a-fA-F]{2})*$/;
 
 /** True for `0x` followed by whole bytes, in any case. */
@@ -15,6 +18,11 @@ export function bytesToHex(bytes: Uint8Array): Hex {
 /** Bytes of a hex text that `isHexBytes` accepts. */
 export function hexToBytes(hex: Hex): Uint8Array {
   return Buffer.from(hex.slice(2), 'hex');
+}
+
+/** `known` where it is of this text, and decoded otherwise: what was copied with another text may carry the old bytes. */
+export function decodedHex(hex: Hex, known?: DecodedHex): DecodedHex {
+  return known?.hex === hex ? known : { hex, bytes: hexToBytes(hex) };
 }
 
 /** Number of bytes that a hex text stands for. */

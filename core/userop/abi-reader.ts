@@ -1,21 +1,17 @@
 import { addressKeyAt } from '../units/address.js';
 import type { AddressKey } from '../units/address.js';
-import type { Hex } from '../units/hex.js';
+import type { DecodedHex } from '../units/hex.js';
 import { Undecodable } from './call.js';
 import type { Range } from './call.js';
 
-const zeros = '0'.repeat(64);
-const zeros56 = '0'.repeat(56);
-const zeros24 = '0'.repeat(24);
-
 /**
- * Reads ABI-encoded arguments out of hex text without converting it. As strict as Solidity's decoder or stricter:
+ * Reads ABI-encoded arguments: numbers out of the bytes, what becomes text out of the hex. As strict as Solidity's decoder or stricter:
  * everything lies inside the range, addresses have clean padding, byte strings are padded to whole words, and tails follow each
- * other without overlap, as every encoder writes them. Positions are byte offsets from the start of the hex text.
+ * other without overlap, as every encoder writes them. Positions are byte offsets from the start.
  */
 export class AbiReader {
   /** Lowercase. */
-  readonly hex: Hex;
+  readonly source: DecodedHex;
   /** Offsets of tails count from here. */
   private readonly base: number;
   private readonly end: number;
@@ -23,8 +19,8 @@ export class AbiReader {
   private tail: number;
 
   /** Reads arguments of which the head, `headWords` words, begins at `range.start`. */
-  constructor(hex: Hex, range: Range, headWords: number) {
-    this.hex = hex;
+  constructor(source: DecodedHex, range: Range, headWords: number) {
+    this.source = source;
     this.base = range.start;
     this.end = range.end;
     this.tail = range.start + 32 * headWords;
@@ -33,27 +29,27 @@ export class AbiReader {
 
   /** An address, from the word at `at`. */
   address(at: number): AddressKey {
-    const from = this.word(at);
-    if (!this.hex.startsWith(zeros24, from))
+    this.expectWord(at);
+    if (!this.isZero(at, at + 12))
       throw new Undecodable(`the word at byte ${at} is no address: its padding is not zero`);
-    return addressKeyAt(this.hex, at + 12);
+    return addressKeyAt(this.source.hex, at + 12);
   }
 
   /** A uint256, from the word at `at`. */
   uint256(at: number): bigint {
-    const from = this.word(at);
-    return this.hex.startsWith(zeros, from) ? 0n : BigInt(`0x${this.hex.slice(from, from + 64)}`);
+    this.expectWord(at);
+    const { hex } = this.source;
+    return this.isZero(at, at + 32) ? 0n : BigInt(`0x${hex.slice(2 + 2 * at, 66 + 2 * at)}`);
   }
 
   /** A length, offset or small integer, from the word at `at`. */
   size(at: number): number {
-    const from = this.word(at);
-    if (!this.hex.startsWith(zeros56, from))
+    this.expectWord(at);
+    if (!this.isZero(at, at + 28))
       throw new Undecodable(`the word at byte ${at} is larger than any offset or length can be`);
-    // Digit by digit: cheaper than cutting the text and parsing it.
+    const { bytes } = this.source;
     let value = 0;
-    for (let index = from + 56; index < from + 64; index += 1)
-      value = value * 16 + digit(this.hex.charCodeAt(index));
+    for (let index = at + 28; index < at + 32; index += 1) value = value * 256 + bytes[index]!;
     return value;
   }
 
@@ -83,13 +79,13 @@ export class AbiReader {
     const from = this.tailAt(at);
     const length = this.length(from, most);
     const start = from + 32;
-    return { reader: new AbiReader(this.hex, { start, end: this.end }, length), start, length };
+    return { reader: new AbiReader(this.source, { start, end: this.end }, length), start, length };
   }
 
   /** A reader of the struct whose offset is in the word at `at`; its head has `headWords` words. */
   struct(at: number, headWords: number): { readonly reader: AbiReader; readonly start: number } {
     const start = this.tailAt(at);
-    return { reader: new AbiReader(this.hex, { start, end: this.end }, headWords), start };
+    return { reader: new AbiReader(this.source, { start, end: this.end }, headWords), start };
   }
 
   /** Takes over how far a reader of one of this reader's tails has come. */
@@ -117,14 +113,15 @@ export class AbiReader {
     this.tail = end;
   }
 
-  /** Index into the hex text of the word at byte `at`. */
-  private word(at: number): number {
+  private expectWord(at: number): void {
     if (at + 32 > this.end) throw new Undecodable(`the word at byte ${at} lies outside`);
-    return 2 + 2 * at;
   }
-}
 
-/** Value of a lowercase hex digit's character code: `0` is 48, `a` is 97. */
-function digit(code: number): number {
-  return code < 58 ? code - 48 : code - 87;
+  /** True where no byte from `from` to `to`, exclusive, is set. */
+  private isZero(from: number, to: number): boolean {
+    const { bytes } = this.source;
+    let set = 0;
+    for (let index = from; index < to; index += 1) set |= bytes[index]!;
+    return set === 0;
+  }
 }

@@ -1,5 +1,5 @@
-import { hexSize } from '../units/hex.js';
-import type { Hex } from '../units/hex.js';
+import { decodedHex } from '../units/hex.js';
+import type { DecodedHex, Hex } from '../units/hex.js';
 import { accountFunctions } from './account-functions.js';
 import { Undecodable } from './call.js';
 import type { Call, CallRefusal } from './call.js';
@@ -17,16 +17,18 @@ export type DecodedCalls =
 
 /**
  * Decodes callData (lowercase) by the table of account functions. Whatever is accepted is the same calls to Solidity
- * and to ethers; whatever is doubtful is refused. Hot path: reads the text in place, allocates per call, not per byte.
+ * and to ethers; whatever is doubtful is refused. `known` holds its bytes where the caller has them.
+ * Hot path: allocates per call, not per byte.
  */
-export function decodeCalls(callData: Hex): DecodedCalls {
+export function decodeCalls(callData: Hex, known?: DecodedHex): DecodedCalls {
   if (callData === '0x') return { outcome: 'calls', calls: [], signature: '' };
   const selector = callData.slice(0, 10);
   const accountFunction = accountFunctions.get(selector);
   if (accountFunction === undefined) return refuseSelector(selector);
   const { shape, signature } = accountFunction;
+  const decoded = decodedHex(callData, known);
   try {
-    const calls = callReaders[shape](callData, { start: 4, end: hexSize(callData) });
+    const calls = callReaders[shape](decoded, { start: 4, end: decoded.bytes.length });
     return { outcome: 'calls', calls, signature };
   } catch (error) {
     if (!(error instanceof Undecodable)) throw error;

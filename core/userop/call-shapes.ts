@@ -1,4 +1,4 @@
-import type { Hex } from '../units/hex.js';
+import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import type { CallShape } from './account-functions.js';
 import { Undecodable, callOf, maxCalls } from './call.js';
@@ -8,7 +8,7 @@ import { readMultiSend } from './multi-send.js';
 import { readStructs } from './structs.js';
 
 /** Calls in the arguments of an account function. Throws Undecodable. */
-export type CallReader = (callData: Hex, args: Range) => readonly Call[];
+export type CallReader = (callData: DecodedHex, args: Range) => readonly Call[];
 
 export const callReaders: Readonly<Record<CallShape, CallReader>> = {
   call: readCall,
@@ -19,13 +19,13 @@ export const callReaders: Readonly<Record<CallShape, CallReader>> = {
   'erc-7579': readErc7579,
 };
 
-function readCall(callData: Hex, args: Range): readonly Call[] {
+function readCall(callData: DecodedHex, args: Range): readonly Call[] {
   const reader = new AbiReader(callData, args, 3);
   const { start } = args;
   return [callOf(callData, reader.address(start), reader.uint256(start + 32), reader.bytes(start + 64))];
 }
 
-function readCallOrDelegateCall(callData: Hex, args: Range): readonly Call[] {
+function readCallOrDelegateCall(callData: DecodedHex, args: Range): readonly Call[] {
   const reader = new AbiReader(callData, args, 4);
   const { start } = args;
   const operation = reader.size(start + 96);
@@ -34,7 +34,7 @@ function readCallOrDelegateCall(callData: Hex, args: Range): readonly Call[] {
   return operation === 0 ? [call] : readMultiSend(callData, call);
 }
 
-function readBatch(callData: Hex, args: Range): readonly Call[] {
+function readBatch(callData: DecodedHex, args: Range): readonly Call[] {
   const reader = new AbiReader(callData, args, 3);
   const targets = reader.words(args.start, maxCalls);
   const values = reader.words(args.start + 32, maxCalls);
@@ -56,7 +56,7 @@ function readBatch(callData: Hex, args: Range): readonly Call[] {
   return calls;
 }
 
-function readBatchWithoutValues(callData: Hex, args: Range): readonly Call[] {
+function readBatchWithoutValues(callData: DecodedHex, args: Range): readonly Call[] {
   const reader = new AbiReader(callData, args, 2);
   const targets = reader.words(args.start, maxCalls);
   const datas = reader.elements(args.start + 32, maxCalls);

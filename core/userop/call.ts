@@ -1,6 +1,6 @@
 import type { RefusalReason } from '../policy/verdict.js';
 import type { AddressKey } from '../units/address.js';
-import type { Hex } from '../units/hex.js';
+import type { DecodedHex, Hex } from '../units/hex.js';
 
 /** A stretch of callData: byte offsets, `end` exclusive. */
 export type Range = { readonly start: number; readonly end: number };
@@ -35,7 +35,7 @@ export class Undecodable extends Error {
   }
 }
 
-export function callOf(callData: Hex, target: AddressKey, value: bigint, data: Range): Call {
+export function callOf({ hex }: DecodedHex, target: AddressKey, value: bigint, data: Range): Call {
   const end = Math.min(data.start + 4, data.end);
-  return { target, value, selector: `0x${callData.slice(2 + 2 * data.start, 2 + 2 * end)}`, data };
+  return { target, value, selector: `0x${hex.slice(2 + 2 * data.start, 2 + 2 * end)}`, data };
 }

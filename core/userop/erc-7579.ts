@@ -1,5 +1,5 @@
 import { addressKeyAt } from '../units/address.js';
-import type { Hex } from '../units/hex.js';
+import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import { Undecodable, callOf } from './call.js';
 import type { Call, Range } from './call.js';
@@ -16,14 +16,15 @@ import { readStructs } from './structs.js';
  * | 01 batch | abi.encode((address, uint256, bytes)[]) |
  * | ff delegate | refused |
  */
-export function readErc7579(callData: Hex, args: Range): readonly Call[] {
+export function readErc7579(callData: DecodedHex, args: Range): readonly Call[] {
   const reader = new AbiReader(callData, args, 2);
   const execution = reader.bytes(args.start + 32);
   const mode = 2 + 2 * args.start;
-  const callType = callData.slice(mode, mode + 2);
+  const { hex } = callData;
+  const callType = hex.slice(mode, mode + 2);
   if (callType === 'ff') throw new Undecodable('the mode asks for a delegate call', 'DELEGATE_CALL');
-  if (!defaultModes.has(callData.slice(mode + 2, mode + 64)))
-    throw new Undecodable(`mode 0x${callData.slice(mode, mode + 64)} is not read`);
+  if (!defaultModes.has(hex.slice(mode + 2, mode + 64)))
+    throw new Undecodable(`mode 0x${hex.slice(mode, mode + 64)} is not read`);
   if (callType === '01') return readStructs(callData, execution);
   if (callType === '00' || callType === 'fe') return [readPacked(callData, execution)];
   throw new Undecodable(`call type 0x${callType} is not known`);
@@ -32,15 +33,15 @@ export function readErc7579(callData: Hex, args: Range): readonly Call[] {
 /** Exec type 00 or 01, then zeros. */
 const defaultModes: ReadonlySet<string> = new Set([`00${'0'.repeat(60)}`, `01${'0'.repeat(60)}`]);
 
-function readPacked(callData: Hex, execution: Range): Call {
+function readPacked(callData: DecodedHex, execution: Range): Call {
   const dataStart = execution.start + 52;
   if (dataStart > execution.end)
     throw new Undecodable('a single execution must hold a target of 20 bytes and a value of 32');
   const at = 2 + 2 * execution.start;
   return callOf(
     callData,
-    addressKeyAt(callData, execution.start),
-    BigInt(`0x${callData.slice(at + 40, at + 104)}`),
+    addressKeyAt(callData.hex, execution.start),
+    BigInt(`0x${callData.hex.slice(at + 40, at + 104)}`),
     { start: dataStart, end: execution.end },
   );
 }

@@ -1,5 +1,5 @@
 import { addressKeyAt, toAddressKey, zeroAddress } from '../units/address.js';
-import type { Hex } from '../units/hex.js';
+import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import { multiSendContracts, multiSendSelector } from './account-functions.js';
 import { Undecodable, callOf, maxCalls } from './call.js';
@@ -12,7 +12,7 @@ const headerSize = 1 + 20 + 32 + 32;
  * Calls behind a Safe's delegate call to MultiSend. `multiSend(bytes)` holds, packed and repeated: operation 1 (0 call,
  * 1 delegate call), target 20, value 32, length 32, data. Any other delegate call, and one inside, is DELEGATE_CALL.
  */
-export function readMultiSend(callData: Hex, outer: Call): readonly Call[] {
+export function readMultiSend(callData: DecodedHex, outer: Call): readonly Call[] {
   if (!multiSendContracts.has(outer.target) || outer.selector !== multiSendSelector)
     throw new Undecodable(`delegate call to ${outer.target}, ${outer.selector}`, 'DELEGATE_CALL');
   const args = { start: outer.data.start + 4, end: outer.data.end };
@@ -27,11 +27,11 @@ export function readMultiSend(callData: Hex, outer: Call): readonly Call[] {
   return calls;
 }
 
-function readTransaction(callData: Hex, at: number, end: number): Call {
+function readTransaction(callData: DecodedHex, at: number, end: number): Call {
   if (at + headerSize > end) throw new Undecodable(`the transaction at byte ${at} of multiSend is cut off`);
-  const operation = callData.slice(2 + 2 * at, 4 + 2 * at);
+  const operation = callData.hex.slice(2 + 2 * at, 4 + 2 * at);
   const words = new AbiReader(callData, { start: at + 21, end }, 2);
-  const target = addressKeyAt(callData, at + 1);
+  const target = addressKeyAt(callData.hex, at + 1);
   if (operation === '01')
     throw new Undecodable(`delegate call to ${target} inside multiSend`, 'DELEGATE_CALL');
   if (operation !== '00') throw new Undecodable(`operation 0x${operation} inside multiSend`);

@@ -27,7 +27,7 @@ export function parseUserOperation(
   const sender = fields.requiredAddress('sender');
   const nonce = fields.required('nonce', word);
   const initCode = readInitCode(fields, version);
-  const callData = fields.bytes('callData', { required: true });
+  const callData = fields.decoded('callData', { required: true });
   const limits = fields.isGiven('accountGasLimits')
     ? readPacked(fields, 'accountGasLimits', 'verificationGasLimit', 'callGasLimit')
     : [fields.quantity('verificationGasLimit', gas), fields.quantity('callGasLimit', gas)];
@@ -42,7 +42,8 @@ export function parseUserOperation(
     sender,
     nonce,
     initCode,
-    callData,
+    callData: callData.hex,
+    callDataBytes: callData,
     callGasLimit: limits[1],
     verificationGasLimit: limits[0],
     preVerificationGas,

@@ -1,10 +1,10 @@
-import type { Hex } from '../units/hex.js';
+import type { DecodedHex } from '../units/hex.js';
 import { AbiReader } from './abi-reader.js';
 import { callOf, maxCalls } from './call.js';
 import type { Call, Range } from './call.js';
 
 /** Calls in arguments of the type `((address target, uint256 value, bytes data)[])`. */
-export function readStructs(callData: Hex, args: Range): readonly Call[] {
+export function readStructs(callData: DecodedHex, args: Range): readonly Call[] {
   const elements = new AbiReader(callData, args, 1).elements(args.start, maxCalls);
   const calls: Call[] = [];
   for (let index = 0; index < elements.length; index += 1) {

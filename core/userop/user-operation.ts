@@ -1,5 +1,5 @@
 import type { AddressKey } from '../units/address.js';
-import type { Hex } from '../units/hex.js';
+import type { DecodedHex, Hex } from '../units/hex.js';
 
 export type EntryPointVersion = '0.6' | '0.7' | '0.8';
 
@@ -13,6 +13,8 @@ export type UserOperation = {
   readonly nonce: bigint;
   readonly initCode: Hex;
   readonly callData: Hex;
+  /** The bytes of `callData` where they are at hand. They count only while `hex` is `callData`. */
+  readonly callDataBytes?: DecodedHex | undefined;
   readonly callGasLimit: bigint | undefined;
   readonly verificationGasLimit: bigint | undefined;
   readonly preVerificationGas: bigint | undefined;

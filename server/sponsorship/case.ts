@@ -48,7 +48,9 @@ const maxHeadAgeMs = 15 * 60_000;
  */
 export function gatherCase(deps: CaseDeps, paymaster: ServedPaymaster, request: SponsorRequest): SponsorCase {
   const facts = gatherFacts(deps, paymaster, request);
-  return { ...facts, funding: payerOf(facts.profile, paymaster), calls: decodeCalls(request.op.callData) };
+  const { callData, callDataBytes } = request.op;
+  const calls = decodeCalls(callData, callDataBytes);
+  return { ...facts, funding: payerOf(facts.profile, paymaster), calls };
 }
 
 /** The part of a case that both modes need; throws as {@link gatherCase}. */

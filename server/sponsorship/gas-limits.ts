@@ -39,6 +39,7 @@ export function withLimits(op: UserOperation, limits: GivenLimits): FinalUserOpe
     nonce: op.nonce,
     initCode: op.initCode,
     callData: op.callData,
+    callDataBytes: op.callDataBytes,
     callGasLimit: limits.callGasLimit ?? 0n,
     verificationGasLimit: limits.verificationGasLimit ?? 0n,
     preVerificationGas: limits.preVerificationGas ?? 0n,

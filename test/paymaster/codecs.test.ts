@@ -6,7 +6,7 @@ import { layoutIds } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
-import { bytesToHex } from '../../core/units/hex.js';
+import { bytesToHex, decodedHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { accountGasLimits, byEthers, byViem, gasFees, paymasterGas, type Library } from './abi-libraries.js';
@@ -284,6 +284,16 @@ describe.each(layoutIds)('%s', (id) => {
       ...changedTerms.map((change) => sponsorship.hash(anExampleOperation, { ...exampleTerms, ...change })),
     ].map(bytesToHex);
     expect(new Set(hashes).size).toBe(hashes.length);
+  });
+
+  test('the callData that is signed is the one of the operation, whatever bytes it was copied with', () => {
+    fc.assert(
+      fc.property(anyOperation, anyTerms, anyOperation, (op, terms, { callData }) => {
+        const hash = bytesToHex(sponsorship.hash(op, terms));
+        for (const callDataBytes of [decodedHex(op.callData), decodedHex(callData)])
+          expect(bytesToHex(sponsorship.hash({ ...op, callDataBytes }, terms))).toBe(hash);
+      }),
+    );
   });
 
   test('what is not covered does not change the hash', () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { accountFunctions, multiSendContracts } from '../../core/userop/account-functions.js';
 import { decodeCalls } from '../../core/userop/call-data.js';
 import { maxCalls } from '../../core/userop/call.js';
+import { decodedHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
 
 type PlainCall = { readonly target: string; readonly value: bigint; readonly data: string };
@@ -156,6 +157,16 @@ describe('what ethers encodes is read back', () => {
 
   test('empty callData is no call', () => {
     expect(decodeCalls('0x')).toMatchObject({ outcome: 'calls', calls: [] });
+  });
+
+  test('bytes that are at hand count only where they are of this callData', () => {
+    const [callData, other] = [targets[0], targets[1]].map((target) =>
+      encode('execute(address,uint256,bytes)', [target, 1n, '0x01']),
+    ) as [Hex, Hex];
+    const decoded = decodeCalls(callData);
+    expect(decodeCalls(callData, decodedHex(callData))).toEqual(decoded);
+    expect(decodeCalls(callData, decodedHex(other))).toEqual(decoded);
+    expect(decodeCalls(callData, decodedHex('0x'))).toEqual(decoded);
   });
 
   test('bytes after the arguments are ignored, as accounts ignore them', () => {

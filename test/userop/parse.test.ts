@@ -41,6 +41,7 @@ describe('a user operation is parsed', () => {
       nonce: 0x70000000000000005n,
       initCode: '0x',
       callData: '0xb61d27f6',
+      callDataBytes: { hex: '0xb61d27f6', bytes: Buffer.from('b61d27f6', 'hex') },
       callGasLimit: 123457n,
       verificationGasLimit: 234567n,
       preVerificationGas: 56789n,
@@ -48,6 +49,25 @@ describe('a user operation is parsed', () => {
       maxPriorityFeePerGas: 1_000_000_003n,
       signature: '0xffff',
     });
+  });
+
+  test('callData is read exactly where it is 0x and pairs of hex digits', () => {
+    const unit = fc.oneof(
+      { weight: 20, arbitrary: fc.constantFrom(...'0123456789abcdefABCDEF') },
+      { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }) },
+      // Characters that end in the code of a digit, or have one in another case.
+      { weight: 1, arbitrary: fc.constantFrom('\u0130', '\u0431', '\uff10', '\u212a', 'x', '\n') },
+    );
+    fc.assert(
+      fc.property(fc.string({ unit, minLength: 1, maxLength: 12 }), (digits) => {
+        const callData = `0x${digits}`;
+        const isHex = /^(?:[0-9a-f]{2})+$/i.test(digits);
+        expect(problemsOf(anOperation({ callData }))).toEqual(
+          isHex ? [] : ['params[0].callData must be whole bytes as 0x hex'],
+        );
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test.each(['0x', '', null, undefined])('a limit that is %j is missing', (missing) => {

@@ -5,6 +5,7 @@ import { userOperation06, userOperation06Values, userOperation07, userOperation0
 import type { PaymasterGas } from '../layout.js';
 import { readPaymasterGas } from '../reader.js';
 import {
+  keccakOfCallData,
   keccakOfHex,
   paymasterHeadSize,
   writeAccountGasLimits,
@@ -36,7 +37,7 @@ const format06: Format = {
     writeAddressWord(words, op.sender, 0);
     writeUint256(words, op.nonce, 32);
     writeGasFields(words, op, 64);
-    words.set(keccakOfHex(op.callData), 224);
+    words.set(keccakOfCallData(op), 224);
     words.set(keccakOfHex(op.initCode), 256);
     words.set(keccak256(unsignedData), 288);
     return words;
@@ -57,7 +58,7 @@ const format07: Format = {
     writeUint256(words, op.preVerificationGas, 96);
     writeGasFees(words, op, 128);
     words.set(keccakOfHex(op.initCode), 160);
-    words.set(keccakOfHex(op.callData), 192);
+    words.set(keccakOfCallData(op), 192);
     words.set(keccak256(unsignedData), 224);
     return words;
   },
