@@ -53,7 +53,7 @@ describe('a user operation is parsed', () => {
 
   test('callData is read exactly where it is 0x and pairs of hex digits', () => {
     const unit = fc.oneof(
-      { weight: 20, arbitrary: fc.constantFrom(...'0123456789abcdefABCDEF') },
+      { weight: 20, arbitrary: fc.constantFrom(...Array.from('0123456789abcdefABCDEF')) },
       { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }) },
       // Characters that end in the code of a digit, or have one in another case.
       { weight: 1, arbitrary: fc.constantFrom('\u0130', '\u0431', '\uff10', '\u212a', 'x', '\n') },
