@@ -18,9 +18,13 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const write = (name: string, text: string) => writeFileSync(join(directory, name), text);
 
-function serviceAccount() {
-  write('token', 'first\n');
+function serviceAccount(token = 'first\n') {
+  write('token', token);
   write('ca.crt', 'PEM');
+  return openSource();
+}
+
+function openSource() {
   const files = { directory, host: '10.0.0.1', port: '443' };
   return createCredentialSource({ from: 'service-account', files }, clock);
 }
@@ -50,13 +54,13 @@ test('a mount that is being swapped keeps the token of before; at the start it i
   await source.load(false);
   write('token', '');
   expect((await source.load(true)).authorization).toBe('Bearer first');
-  await expect(serviceAccountWithout().load(false)).rejects.toThrow(/token/);
+  await expect(serviceAccount('').load(false)).rejects.toThrow(
+    /token is empty: is the service account mounted/,
+  );
+  rmSync(join(directory, 'token'));
+  await expect(source.load(true)).resolves.toMatchObject({ authorization: 'Bearer first' });
+  await expect(openSource().load(false)).rejects.toThrow(/ENOENT.*token/);
 });
-
-function serviceAccountWithout() {
-  const files = { directory: join(directory, 'missing'), host: '10.0.0.1', port: '443' };
-  return createCredentialSource({ from: 'service-account', files }, clock);
-}
 
 function kubeconfig(user: object): string {
   const file = join(directory, 'config');
