@@ -5,7 +5,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 install: ## Install the pinned Node.js and dependencies (only when the lock file changed)
 	@sh hack/install.sh
@@ -79,7 +79,7 @@ kind-down: ## Delete that cluster
 e2e: build ## Install the charts on the current cluster and drive them (IMAGE, LOAD_IMAGE, CHAIN_HOST; see hack/e2e.sh)
 	@IMAGE=$(IMAGE) sh hack/e2e.sh
 
-soak: build ## The fault tests at full length, then the end-to-end scenario with a minute of load around each fault
+soak: build ## The fault tests at full length, how soon a lost leader is replaced, then the end-to-end scenario with a minute of load around each fault
 	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --experimental-vm-modules --no-warnings \
 	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/(kube|usage)/.*component'
 	@$(NODE) --no-warnings dist/test/bench/main.js --only failover

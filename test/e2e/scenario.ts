@@ -457,7 +457,7 @@ async function changeRelease(world: World, files: string, wallet: WalletPod, rpc
       release,
       operatorChart,
       `--namespace=${system}`,
-      '--reuse-values',
+      '--reset-then-reuse-values',
       '--set=logLevel=debug',
       '--set=rpc.replicas=4',
       '--set=dashboard.replicas=1',
