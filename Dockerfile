@@ -7,7 +7,8 @@ ARG BASE=docker.io/library/node:24-bookworm-slim
 FROM ${BASE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund
+# Not `npm ci`, for which the lock file lacks binaries of other platforms; versions are those of the lock file all the same.
+RUN npm install --no-save --no-audit --no-fund
 COPY . .
 RUN node_modules/.bin/tsc -b
 
@@ -15,7 +16,7 @@ FROM ${BASE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json ./
 # Native libsecp256k1 comes prebuilt inside its package; without it signing falls back to WebAssembly and says so.
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
+RUN npm install --no-save --omit=dev --omit=optional --no-audit --no-fund
 
 FROM ${BASE}
 LABEL org.opencontainers.image.title="paymaster-operator" \
