@@ -31,8 +31,8 @@ export type TokenPaid = (operation: MinedOperation) => boolean | undefined;
  * different hash proves nothing. Where several paymasters of one contract have promised the same operation, a hash that
  * is known or the contract's own event tells which one paid; if neither does, all are settled, because too much
  * counted is repaired by the next cycle and too little never. Where it was promised in both modes, one that was charged in
- * tokens was the token payment, and any other the sponsorship. The nonce is used up, so every reservation of the
- * operation that is not settled is released.
+ * tokens was the token payment, and any other the sponsorship, unless hash or event say that it was a token payment which
+ * paid nothing. The nonce is used up, so every reservation of the operation that is not settled is released.
  */
 export function settle(
   mined: readonly MinedOperation[],
@@ -63,15 +63,9 @@ export function contested(
   reservations: readonly Reservation[],
 ): readonly MinedOperation[] {
   const promised = Map.groupBy(reservations, ({ key }) => operationId(key));
-  return mined.filter((operation) => {
-    const matching = payers(
-      operation,
-      promised.get(operationId(operation)) ?? [],
-      () => undefined,
-      () => undefined,
-    );
-    return matching.length > 1;
-  });
+  return mined.filter(
+    (operation) => possible(operation, promised.get(operationId(operation)) ?? []).length > 1,
+  );
 }
 
 /** Operations that were promised in mode ERC20: whether they paid is worth reading. */
@@ -123,16 +117,27 @@ function payers(
   payerOf: Payer,
   tokenPaid: TokenPaid,
 ): readonly Reservation[] {
-  const drawing = candidates.filter((reservation) => drawsOn(reservation, operation.paymaster));
-  const mode = tokenPaid(operation) === true ? 'ERC20' : 'SPONSORED';
-  const ofMode = drawing.filter((reservation) => reservation.mode === mode);
-  const matching = ofMode.length > 0 ? ofMode : drawing;
-  if (matching.length < 2) return matching;
-  const byHash = matching.filter(({ userOpHash }) => userOpHash === operation.userOpHash);
-  if (byHash.length > 0) return byHash;
+  const able = possible(operation, candidates);
+  if (able.length < 2) return able;
+  const inMode = tokenPaid(operation) === true ? preferMode(able, 'ERC20') : able;
   const payer = payerOf(operation);
-  const byPayer = payer === undefined ? [] : matching.filter((reservation) => mayCharge(reservation, payer));
-  return byPayer.length > 0 ? byPayer : matching;
+  const byPayer = payer === undefined ? [] : inMode.filter((reservation) => mayCharge(reservation, payer));
+  return preferMode(byPayer.length > 0 ? byPayer : inMode, 'SPONSORED');
+}
+
+/** Those that may have paid: the one of which the operation has the hash, else all that draw on its contract. */
+function possible(operation: MinedOperation, candidates: readonly Reservation[]): readonly Reservation[] {
+  const drawing = candidates.filter((reservation) => drawsOn(reservation, operation.paymaster));
+  const byHash = drawing.filter(({ userOpHash }) => userOpHash === operation.userOpHash);
+  return byHash.length > 0 ? byHash : drawing;
+}
+
+function preferMode(
+  reservations: readonly Reservation[],
+  preferred: Reservation['mode'],
+): readonly Reservation[] {
+  const ofMode = reservations.filter(({ mode }) => mode === preferred);
+  return ofMode.length > 0 ? ofMode : reservations;
 }
 
 /** Also by the accounts: an operation that was promised again on another contract may be mined with either. */

@@ -142,6 +142,24 @@ describe('an operation that was mined', () => {
     expect(result.released.map(({ key }) => key.paymasterId)).toEqual([released]);
   });
 
+  test.each<{
+    readonly name: string;
+    readonly token: Partial<Reservation>;
+    readonly payer?: typeof funding;
+  }>([
+    { name: 'by the hash that was signed', token: { userOpHash: aHash(1) } },
+    { name: 'by the account that its event names', token: other, payer: otherFunding },
+  ])('that was promised in both modes and paid no token, is known as the token payment $name', (known) => {
+    const token = aReservation('b', { mode: 'ERC20', ...known.token });
+    const both = [aReservation('a'), token];
+    const paidNothing = () => false;
+    const result = settle([aMined()], both, () => known.payer, paidNothing);
+    expect(result.settled.map(({ reservation }) => reservation)).toEqual([token]);
+    expect(chargeToLimits(token, aMined(), paidNothing)).toBe(3n);
+    // The event is worth reading where no hash is known.
+    expect(contested([aMined()], both)).toHaveLength(known.payer === undefined ? 0 : 1);
+  });
+
   test.each([
     { mode: 'SPONSORED', paid: undefined, charge: 3n },
     { mode: 'ERC20', paid: true, charge: 0n },
