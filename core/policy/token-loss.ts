@@ -3,6 +3,7 @@ import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 import { formatDecimal, gweiFloor, parseEther, type Gwei } from '../units/wei.js';
 import type { LimitShare } from './usage-store.js';
+import { windowAt, windowEnd } from './spending-limit/cycle.js';
 import { refuse, type Refusal } from './verdict.js';
 
 // What the platform loses on operations that were mined in mode ERC20 and paid no token, kept as counters of the usage store:
@@ -24,27 +25,34 @@ export function parseLossBudget(text: string = defaultTokenLossBudget): Gwei {
   return gweiFloor(parseEther(text));
 }
 
+/** A paymaster contract of one chain. At the same address of another chain is another contract, with losses of its own. */
+export type TokenContract = { readonly chainId: number; readonly contract: AddressKey };
+
 /**
  * Counters of a reservation in mode ERC20: the account's losses, then the contract's. An account is looked at in two windows
- * of two days that begin a day apart: whenever it fails to pay, it stays barred for one to two days.
+ * of two days that begin a day apart: whenever it is promised what it will not pay, it stays barred for one to two days. The
+ * window that ends later comes first, so that an account which both bar is told when the second of them ends.
  */
 export function tokenLossShares(
-  contract: AddressKey,
+  of: TokenContract,
   sender: AddressKey,
-  budget: Gwei,
+  { budget, now }: { readonly budget: Gwei; readonly now: EpochMs },
 ): readonly LimitShare[] {
-  const ofSender = { ...counterOf(contract), durationMs: 2 * dayMs, subject: sender, threshold: tolerated };
-  return [
-    { ...ofSender, startMs: 0 as EpochMs },
-    { ...ofSender, startMs: dayMs as EpochMs },
-    contractLossShare(contract, budget),
-  ];
+  const ofSender = { ...counterOf(of), durationMs: 2 * dayMs, subject: sender, threshold: tolerated };
+  const first: LimitShare = { ...ofSender, startMs: 0 as EpochMs };
+  const second: LimitShare = { ...ofSender, startMs: dayMs as EpochMs };
+  const windows = endAt(first, now) > endAt(second, now) ? [first, second] : [second, first];
+  return [...windows, contractLossShare(of, budget)];
+}
+
+function endAt(share: LimitShare, now: EpochMs): EpochMs {
+  return windowEnd(share, windowAt(share, now));
 }
 
 /** The counter of all that a contract has lost today (UTC); above `budget` its token mode has stopped. */
-export function contractLossShare(contract: AddressKey, budget: Gwei): LimitShare {
+export function contractLossShare(of: TokenContract, budget: Gwei): LimitShare {
   return {
-    ...counterOf(contract),
+    ...counterOf(of),
     startMs: 0 as EpochMs,
     durationMs: dayMs,
     subject: '',
@@ -58,13 +66,13 @@ export function contractLossShare(contract: AddressKey, budget: Gwei): LimitShar
  * as bundlers keep of an account without stake (ERC-7562) are let through, whatever they cost.
  */
 export function tokenPromiseShare(
-  contract: AddressKey,
+  of: TokenContract,
   sender: AddressKey,
   { budget, cost }: { readonly budget: Gwei; readonly cost: Gwei },
 ): LimitShare {
   return {
-    ...counterOf(contract),
-    policyId: `${promisesOf}${contract}`,
+    ...counterOf(of),
+    policyId: `${promisesOf}${nameOf(of)}`,
     startMs: 0 as EpochMs,
     durationMs: dayMs,
     subject: sender,
@@ -82,13 +90,18 @@ export function countsPromises({ policyId }: Pick<LimitShare, 'policyId'>): bool
   return policyId.startsWith(promisesOf);
 }
 
-function counterOf(contract: AddressKey) {
+function counterOf(of: TokenContract) {
   return {
-    policyId: `token-loss:${contract}`,
+    policyId: `token-loss:${nameOf(of)}`,
     cost: 0,
     unit: 'NATIVE_ASSET',
     startsOverWhenLost: true,
   } as const;
+}
+
+/** Stores may keep the counters of all chains in one place. */
+function nameOf({ chainId, contract }: TokenContract): string {
+  return `${chainId}:${contract}`;
 }
 
 /**

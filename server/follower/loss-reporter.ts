@@ -120,7 +120,9 @@ async function readLosses(
     contract: nobody,
     mode: 'ERC20',
     fundingAddress: undefined,
-    limits: contracts.map(({ contractKey, lossBudget }) => contractLossShare(contractKey, lossBudget)),
+    limits: contracts.map(({ contractKey: contract, lossBudget }) =>
+      contractLossShare({ chainId, contract }, lossBudget),
+    ),
     accounts: [],
     validUntil: toSeconds(now),
     depositMaxAgeMs: 0,

@@ -26,7 +26,8 @@ export function tokenReservationOf(
 ): ReserveRequest {
   const { paymaster, profile, mode } = facts;
   const need = mode.codec.need(op, mode.options);
-  const contract = mode.contractKey;
+  const { contractKey: contract, lossBudget: budget } = mode;
+  const of = { chainId: paymaster.chainId, contract };
   const cost = countable(need.entryPoint);
   const accounts: AccountShare[] = [{ contract, need: cost }];
   if (need.funding !== undefined && payer !== undefined)
@@ -44,8 +45,8 @@ export function tokenReservationOf(
     mode: 'ERC20',
     fundingAddress: payer,
     limits: [
-      ...tokenLossShares(contract, op.sender, mode.lossBudget),
-      tokenPromiseShare(contract, op.sender, { budget: mode.lossBudget, cost }),
+      ...tokenLossShares(of, op.sender, { budget, now }),
+      tokenPromiseShare(of, op.sender, { budget, cost }),
     ],
     accounts,
     validUntil: plusSeconds(toSeconds(now), facts.expirySeconds),

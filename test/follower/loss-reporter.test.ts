@@ -22,6 +22,7 @@ import { until } from '../support/until.js';
 import { aClock, aDirectory } from '../usage/sqlite-usage.js';
 
 const contract = addressOf(0xd00d);
+const otherChainId = chainId + 1;
 const inTokens = (version: string, tokenLossBudget?: string): ProfileConfig => ({
   ...aTokenProfile(version),
   token: contract,
@@ -65,7 +66,8 @@ function open(place: TokenLossReports = reports): LossReporter {
   const opened = createLossReporter({
     usage,
     reports: place,
-    chain: () => compileChain(aChainConfig({ profiles }), { get: () => undefined }, silentLogger),
+    chain: (id) =>
+      compileChain(aChainConfig({ chainId: id, profiles }), { get: () => undefined }, silentLogger),
     clock,
     log: silentLogger,
   });
@@ -76,12 +78,13 @@ function open(place: TokenLossReports = reports): LossReporter {
 /** A token payment was promised, mined, and has cost so much without paying. */
 async function lose(amount: number): Promise<void> {
   nonce += 1n;
-  const contractKey = toAddressKey(contract);
+  const of = { chainId, contract: toAddressKey(contract) };
+  const terms = { budget: gwei(tenthOfACoin), now: clock.now() };
   const request = aRequest({
     key: { nonce, sender },
     mode: 'ERC20',
     // Each by another account, so that nobody is barred before.
-    limits: tokenLossShares(contractKey, toAddressKey(addressOf(Number(nonce))), gwei(tenthOfACoin)),
+    limits: tokenLossShares(of, toAddressKey(addressOf(Number(nonce))), terms),
     validUntil: seconds(300),
   });
   expect(await usage.reserve(request)).toEqual({ outcome: 'reserved' });
@@ -120,6 +123,15 @@ describe('what a follower reports of token payments', () => {
     clock.advance(24 * hourMs);
     reporter.followed(chainId, quiet);
     await says({ stopped: [] });
+  });
+
+  test('is of each chain alone: contracts have the same address on many', async () => {
+    await lose(tenthOfACoin + 1);
+    reporter.followed(otherChainId, { unpaid: 1 });
+    reporter.followed(chainId, { unpaid: 1 });
+    await reporter.stop();
+    expect(await report()).toEqual(stopped('1.1.0'));
+    expect((await reports.all()).get(otherChainId)).toEqual({ stopped: [] });
   });
 
   test('counts what versions of one contract lose together, each against its own budget', async () => {

@@ -329,7 +329,10 @@ async function lose(at: RpcHost, sender: AddressKey, amount: number): Promise<vo
     contract,
     mode: 'ERC20',
     fundingAddress: undefined,
-    limits: tokenLossShares(contract, sender, gwei(100_000_000)),
+    limits: tokenLossShares({ chainId: someChainId, contract }, sender, {
+      budget: gwei(100_000_000),
+      now: at.clock.now(),
+    }),
     accounts: [],
     validUntil: toSeconds(at.clock.now()),
     depositMaxAgeMs: 0,
