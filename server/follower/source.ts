@@ -33,20 +33,23 @@ export type WatchedContract = {
   readonly token: Pick<TokenCodec, 'chargeTopics' | 'chargeOf'> | undefined;
 };
 
-/** Contracts of all profiles, by address. Two profiles may share one. */
+/**
+ * Contracts of all profiles, by address. Two profiles may share one. Of a layout that a newer build has added the EntryPoint is
+ * known and nothing else: what is mined with it is settled, and its deposit followed.
+ */
 export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, WatchedContract> {
   const contracts = new Map<AddressKey, WatchedContract>();
   for (const profile of config.profiles) {
-    const layout = layouts[profile.layout];
+    const layout = Object.hasOwn(layouts, profile.layout) ? layouts[profile.layout] : undefined;
     const entryPoint = toAddressKey(profile.entryPoint);
     const sponsorship = toAddressKey(profile.sponsorship);
-    const { fundingBalanceCall } = layout.sponsorship;
+    const fundingBalanceCall = layout?.sponsorship.fundingBalanceCall;
     contracts.set(sponsorship, {
       contract: sponsorship,
       entryPoint,
       fundingBalanceCall,
-      chargeEvent: layout.chargeEvent,
-      token: layout.token,
+      chargeEvent: layout?.chargeEvent,
+      token: layout?.token,
     });
     const token = profile.token === undefined ? sponsorship : toAddressKey(profile.token);
     // In token mode no sponsor's balance is drawn on, but some contracts keep one of their own for it.
@@ -54,9 +57,9 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
       contracts.set(token, {
         contract: token,
         entryPoint,
-        fundingBalanceCall: layout.token?.tokenAccountCall === undefined ? undefined : fundingBalanceCall,
+        fundingBalanceCall: layout?.token?.tokenAccountCall === undefined ? undefined : fundingBalanceCall,
         chargeEvent: undefined,
-        token: layout.token,
+        token: layout?.token,
       });
   }
   return contracts;

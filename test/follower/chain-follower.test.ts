@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { chainId, contract, funding, seconds } from '../conformance/usage-requests.js';
 import { silentLogger } from '../../core/log.js';
+import { parseAddress } from '../../core/units/address.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { FakeChain, walletOf } from '../fakes/chain.js';
 import { aChainConfig, aFollowed, anOperation, aPromise, otherFunding, type Followed } from './followed.js';
+
+const newerContract = parseAddress(`0x${'9e'.repeat(20)}`);
 
 let it: Followed;
 beforeEach(async () => {
@@ -41,6 +44,17 @@ test('a round on a chain that does not answer changes nothing, and the next one 
   expect(await it.usage.cursor(chainId)).toEqual(before);
   it.chain.isDown = false;
   expect(await it.follower.round()).toMatchObject({ settled: 1 });
+});
+
+test('a profile of a layout that this build does not know holds up no other', async () => {
+  const [known] = aChainConfig().profiles;
+  const newer = { ...known!, version: '9.0.0', layout: 'newer' as 'vendor-2.x', sponsorship: newerContract };
+  it.reconfigure(aChainConfig({ profiles: [newer, known!] }));
+  await it.usage.reserve(aPromise(100));
+  it.chain.mine({ operations: [anOperation(40)] });
+  it.pass(2);
+  expect(await it.follower.round()).toMatchObject({ settled: 1 });
+  await it.create().observe();
 });
 
 test('a node of another chain is not followed', async () => {
