@@ -14,13 +14,17 @@ export type AbiFunction = {
   readonly stateChanging: boolean;
 };
 
+/** What the status of a contract can hold: its methods are listed there. */
+export const maxFunctions = 5000;
+export const maxNameLength = 512;
+
 /** The functions of an ABI in its order; constructors, events and errors are left out. */
 export type ParsedAbi = { readonly functions: readonly AbiFunction[] };
 
 export type Whitelist = {
   /** Each once, in the order of the whitelist. */
   readonly selectors: readonly Selector[];
-  /** One per entry that the ABI lacks, naming the methods that it has. */
+  /** One per entry that the ABI lacks, naming the methods that it has; the first ten. */
   readonly problems: readonly Problem[];
 };
 
@@ -38,6 +42,8 @@ export function parseAbi(text: string): ParsedAbi {
     if ('expected' in parsed) problems.push(parsed);
     else functions.push(parsed);
   });
+  if (functions.length > maxFunctions)
+    problems.push({ field: 'abi', expected: `one of at most ${maxFunctions} functions` });
   if (problems.length > 0) throw invalidInput(problems.slice(0, maxProblems));
   return { functions };
 }
@@ -56,14 +62,16 @@ export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[
   const problems: Problem[] = [];
   whitelistedMethods.forEach((method, index) => {
     const found = functionsNamed(abi, method);
-    if (found.length === 0) problems.push(unknownMethod(abi, method, `whitelistedMethods[${index}]`));
+    if (found.length === 0 && problems.length < maxProblems)
+      problems.push(unknownMethod(abi, method, `whitelistedMethods[${index}]`));
     for (const { selector } of found) selectors.add(selector);
   });
   return { selectors: [...selectors], problems };
 }
 
-// A wrong file pasted as ABI would repeat one mistake hundreds of times.
+// A wrong file pasted as ABI would repeat one mistake hundreds of times, in a condition that has a longest message.
 const maxProblems = 10;
+const maxShownNames = 500;
 
 function parseEntries(text: string): readonly unknown[] {
   const expected = 'the JSON text of an ABI, an array of entries';
@@ -84,11 +92,13 @@ function parseEntry(entry: unknown, field: string): AbiFunction | Problem | unde
   const type: unknown = 'type' in entry ? entry.type : 'function';
   if (typeof type !== 'string') return { field: `${field}.type`, expected: 'a string', value: quote(type) };
   if (type !== 'function') return undefined;
+  const expected = `a function with a name of at most ${maxNameLength} characters and inputs of valid types`;
   try {
     // Legacy entries leave `outputs` out when there are none.
-    return describe(FunctionFragment.from({ outputs: [], ...entry, type }));
+    const parsed = describe(FunctionFragment.from({ outputs: [], ...entry, type }));
+    return parsed.name.length > maxNameLength ? { field, expected, value: quote(entry) } : parsed;
   } catch {
-    return { field, expected: 'a function with a name and inputs of valid types', value: quote(entry) };
+    return { field, expected, value: quote(entry) };
   }
 }
 
@@ -118,7 +128,8 @@ function canonical(signature: string): string | undefined {
 
 function unknownMethod(abi: ParsedAbi, method: string, field: string): Problem {
   const names = methodsOf(abi);
-  const shown = names.slice(0, 30).join(', ') + (names.length > 30 ? ', …' : '');
+  const some = names.slice(0, 30).join(', ') + (names.length > 30 ? ', …' : '');
+  const shown = some.length > maxShownNames ? `${some.slice(0, maxShownNames)}…` : some;
   const expected =
     names.length === 0 ? 'empty: the ABI has no state-changing method' : `a method of the ABI (${shown})`;
   return { field, expected, value: quote(method) };

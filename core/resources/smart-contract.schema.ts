@@ -1,5 +1,6 @@
 import type { KindDefinition } from '../schema/crd.js';
 import { boolean, list, object, text } from '../schema/structural.js';
+import { maxFunctions, maxNameLength } from './abi.js';
 import { kindNames } from './kinds.js';
 import type { SmartContractSpec, SmartContractStatus } from './smart-contract.js';
 import {
@@ -58,13 +59,13 @@ const status = object<SmartContractStatus>('What the operator found.', {
     conditions,
     methods: list(
       "Names of the ABI's state-changing functions, each once, in ABI order.",
-      text('Name of a method.', { maxLength: 512 }),
-      { maxItems: 5000 },
+      text('Name of a method.', { maxLength: maxNameLength }),
+      { maxItems: maxFunctions },
     ),
     selectors: list(
       'Selectors that the whitelisted methods stand for.',
       text('0x and 8 hex digits.', { maxLength: 10 }),
-      { maxItems: 5000 },
+      { maxItems: maxFunctions },
     ),
   },
 });

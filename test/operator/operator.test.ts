@@ -290,6 +290,22 @@ describe('one bad resource never stops the rest', () => {
     expect((await world.config('shop'))?.contracts.map(({ name }) => name)).toEqual(['NFT']);
   });
 
+  test('a contract of the wrong ABI says so, however many of its methods that ABI lacks', async () => {
+    const abi = JSON.stringify(
+      Array.from({ length: 30 }, (_, index) => ({ name: `another${index}`, type: 'function', inputs: [] })),
+    );
+    const whitelistedMethods = Array.from({ length: 1000 }, (_, index) => `method${index}`);
+    world = await startWorld();
+    await world.apply(
+      aPaymaster(),
+      aSmartContract({ meta: { name: 'bad' }, name: 'Bad', abi, whitelistedMethods }),
+    );
+    await world.until(
+      'the contract says that it is not accepted',
+      async () => conditionOf(await world.get('SmartContract', 'bad'), 'Accepted') === 'False/Invalid',
+    );
+  });
+
   test('a paymaster whose store write always fails is tried again alone', async () => {
     world = await startWorld();
     const { configs } = world;

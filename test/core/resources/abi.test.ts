@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isDomainError } from '../../../core/errors.js';
+import { invalidInput, isDomainError } from '../../../core/errors.js';
 import { methodsOf, parseAbi, selectorsOf } from '../../../core/resources/abi.js';
 
 const fn = (name: string, types: readonly string[], stateMutability = 'nonpayable'): unknown => ({
@@ -102,6 +102,25 @@ describe('a whitelist', () => {
   });
 });
 
+describe('messages stay short enough for a condition', () => {
+  test('however many methods an ABI lacks, the first ten are named', () => {
+    const lacking = Array.from({ length: 1000 }, (_, index) => `missing${index}`);
+    const { problems } = selectorsOf(token, lacking);
+    expect(problems.map(({ value }) => value)).toEqual(lacking.slice(0, 10).map((name) => `"${name}"`));
+  });
+
+  test('however long the names are that it has', () => {
+    const names = Array.from({ length: 40 }, (_, index) => `m${index}${'x'.repeat(500)}`);
+    const abi = parseAbi(JSON.stringify(names.map((name) => fn(name, []))));
+    const { problems } = selectorsOf(
+      abi,
+      Array.from({ length: 20 }, (_, index) => `missing${index}`),
+    );
+    expect(problems[0]?.expected).toContain('a method of the ABI (m0x');
+    expect(invalidInput(problems).message.length).toBeLessThan(10_000);
+  });
+});
+
 describe('a wrong ABI', () => {
   test.each([
     { name: 'text that is no JSON', text: 'pragma solidity', fields: ['abi'] },
@@ -117,6 +136,16 @@ describe('a wrong ABI', () => {
       name: 'an input of an unknown type',
       text: '[{"type":"function","name":"f","inputs":[{"type":"uint257"}]}]',
       fields: ['abi[0]'],
+    },
+    {
+      name: 'a name that no status could hold',
+      text: JSON.stringify([fn('x'.repeat(513), [])]),
+      fields: ['abi[0]'],
+    },
+    {
+      name: 'more functions than a status could list',
+      text: JSON.stringify(Array.from({ length: 5001 }, () => ({ name: 'f', inputs: [] }))),
+      fields: ['abi'],
     },
     {
       name: 'inputs that are no list',
