@@ -153,9 +153,10 @@ function limitRate(
 ): void {
   if (rateLimit === undefined) return;
   const { perKey, perClient } = rateLimit;
-  let wait = perKey === undefined ? 0 : rateLimiter.take(paymasterId, perKey);
-  if (wait === 0 && perClient !== undefined)
-    wait = rateLimiter.take(`${paymasterId} ${clientAddress(request, trustedProxies)}`, perClient);
+  // The client's own limit first: who is beyond it must not use up what the key has for everybody else.
+  const client = `${paymasterId} ${clientAddress(request, trustedProxies)}`;
+  let wait = perClient === undefined ? 0 : rateLimiter.take(client, perClient);
+  if (wait === 0 && perKey !== undefined) wait = rateLimiter.take(paymasterId, perKey);
   if (wait > 0)
     throw new DomainError('RATE_LIMITED', `Too many requests: try again in ${wait} s.`, {
       reason: 'RATE_LIMIT',

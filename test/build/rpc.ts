@@ -101,6 +101,7 @@ export type RpcHostOptions = {
   readonly prices?: KeptPrices;
   /** Ether in every deposit of the chain; undefined: never read. Default 100. */
   readonly deposit?: string | undefined;
+  readonly trustedProxies?: number;
 };
 
 export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
@@ -144,6 +145,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     clock,
     log,
     metrics,
+    ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }),
   });
   const put = async (overrides: Partial<PaymasterConfig> = {}): Promise<void> => {
     await configs.putPaymaster(aPaymasterConfig({ ...options.paymaster, ...overrides }));

@@ -124,4 +124,44 @@ describe('Rate limits', () => {
       host.clock.advance(20_000);
     },
   );
+
+  describe('behind a trusted proxy', () => {
+    let proxied: RpcHost;
+    beforeAll(async () => {
+      proxied = await startRpc({ trustedProxies: 1 });
+    });
+    afterAll(() => proxied.stop());
+
+    async function statusFor(rpc: RpcHost, forwardedFor: string): Promise<number> {
+      nonce += 1;
+      const params = [anOperation({ nonce }), sponsored];
+      const headers = { 'x-forwarded-for': forwardedFor };
+      return (await rpc.call('pm_sponsorUserOperation', params, { headers })).status;
+    }
+
+    test('a client is whom the proxy saw, whatever the client itself says before that', async () => {
+      await proxied.put({ rateLimit: { perClient: { requests: 1, perSeconds: 60 } } });
+      expect(await statusFor(proxied, '192.0.2.1')).toBe(200);
+      expect(await statusFor(proxied, '198.51.100.7, 192.0.2.1')).toBe(429);
+      expect(await statusFor(proxied, '192.0.2.2')).toBe(200);
+    });
+
+    test('a client beyond its own limit uses up nothing of what all share', async () => {
+      const perKey = { requests: 3, perSeconds: 60 };
+      await proxied.put({ rateLimit: { perKey, perClient: { requests: 1, perSeconds: 60 } } });
+      const greedy = [];
+      for (let i = 0; i < 5; i += 1) greedy.push(await statusFor(proxied, '192.0.2.11'));
+      expect(greedy).toEqual([200, 429, 429, 429, 429]);
+      expect(await statusFor(proxied, '192.0.2.12')).toBe(200);
+      expect(await statusFor(proxied, '192.0.2.13')).toBe(200);
+      expect(await statusFor(proxied, '192.0.2.14')).toBe(429);
+    });
+
+    test("without one the header is nobody's word", async () => {
+      host.clock.advance(60_000);
+      await host.put({ rateLimit: { perClient: { requests: 1, perSeconds: 60 } } });
+      const first = await statusFor(host, '192.0.2.21');
+      expect([first, await statusFor(host, '192.0.2.22')]).toEqual([200, 429]);
+    });
+  });
 });
