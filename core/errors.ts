@@ -49,6 +49,8 @@ export type ErrorDetails = {
   readonly problems?: readonly Problem[];
   /** Machine-readable reason, published with the code: `data.reason` of JSON-RPC errors. */
   readonly reason?: string;
+  /** What exactly, for the log only. */
+  readonly detail?: string;
   /** Seconds after which the same request may succeed; absent where a retry is pointless. */
   readonly retryAfterSeconds?: number;
   /** Who owns the field that could not be written (FIELD_OWNED). */
@@ -80,9 +82,18 @@ export class TerminalError extends Error {
   }
 }
 
-/** Reports every problem of an input at once: `cycleDuration.unit must be "hour" or "day", got "week"`. */
+// More than any form has fields. A long list of wrong entries would else be answered with many times its own size.
+const maxProblems = 50;
+
+/**
+ * Reports every problem of an input at once, of a great many the first fifty:
+ * `cycleDuration.unit must be "hour" or "day", got "week"`.
+ */
 export function invalidInput(problems: readonly Problem[]): DomainError {
-  return new DomainError('INVALID_INPUT', problems.map(formatProblem).join('; '), { problems });
+  const named = problems.slice(0, maxProblems);
+  const sentences = named.map(formatProblem);
+  if (problems.length > named.length) sentences.push(`and ${problems.length - named.length} more`);
+  return new DomainError('INVALID_INPUT', sentences.join('; '), { problems: named });
 }
 
 /** A field that somebody else owns, and its field manager. */

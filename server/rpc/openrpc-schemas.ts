@@ -1,3 +1,5 @@
+import { maxTokens } from './params.js';
+
 /** JSON Schemas of the OpenRPC document. */
 export const openRpcSchemas = {
   Address: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
@@ -311,7 +313,7 @@ function modeProperties() {
       description: 'Mode ERC20; a quote reads the first two, a payment the last, an explanation all.',
       properties: {
         preferredToken: { type: 'string' },
-        tokenList: { type: 'array', items: { type: 'string' } },
+        tokenList: { type: 'array', maxItems: maxTokens, items: { type: 'string' } },
         feeTokenAddress: { type: 'string' },
       },
     },

@@ -100,21 +100,25 @@ export function parseTokenChoice(
     throw invalidInput([{ field: path, expected: 'an object', value: quote(tokenInfo) }]);
   const { preferredToken, tokenList } = tokenInfo;
   const problems: Problem[] = [];
-  const tokens = isMissing(tokenList) ? [] : tokenList;
-  if (!Array.isArray(tokens))
-    problems.push({ field: `${path}.tokenList`, expected: 'an array of addresses', value: quote(tokenList) });
+  const tokens: unknown = isMissing(tokenList) ? [] : tokenList;
+  const isList = Array.isArray(tokens) && tokens.length <= maxTokens;
+  if (!isList)
+    problems.push({
+      field: `${path}.tokenList`,
+      expected: `an array of at most ${maxTokens} addresses`,
+      value: quote(tokenList),
+    });
   const preferred = isMissing(preferredToken)
     ? []
     : readAddresses([preferredToken], () => `${path}.preferredToken`, problems);
-  const list = readAddresses(
-    Array.isArray(tokens) ? tokens : [],
-    (index) => `${path}.tokenList[${index}]`,
-    problems,
-  );
+  const list = readAddresses(isList ? tokens : [], (index) => `${path}.tokenList[${index}]`, problems);
   if (problems.length > 0) throw invalidInput(problems);
   const [first] = preferred;
   return { tokenList: list, ...(first === undefined ? {} : { preferredToken: first }) };
 }
+
+/** Far more than a chain serves; each is looked for, and answered, by name. */
+export const maxTokens = 1000;
 
 /**
  * The token to pay in: `tokenInfo.feeTokenAddress` of the mode object, or `token`, which is what other services call it in an

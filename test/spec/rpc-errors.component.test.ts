@@ -58,6 +58,17 @@ describe('JSON-RPC: every malformed request gets its documented error', () => {
     if (says !== undefined) expect(answer.body.error?.message).toContain(says);
   });
 
+  test('a megabyte of wrong entries is answered in few words', async () => {
+    const tokenInfo = { tokenList: Array.from({ length: 400_000 }, () => 1) };
+    const { status, text, body } = await host.call('pm_getFeeQuoteOrData', [
+      anOperation(),
+      { mode: 'ERC20', tokenInfo },
+    ]);
+    expect(status).toBe(400);
+    expect(body.error?.message).toContain('params[1].tokenInfo.tokenList must be');
+    expect(text.length).toBeLessThan(10_000);
+  });
+
   test('afterwards the service answers as before, and nothing was logged as a fault', async () => {
     const { status } = await host.call('pm_sponsorUserOperation', [anOperation(), sponsored]);
     expect(status).toBe(200);
