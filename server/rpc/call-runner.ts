@@ -67,15 +67,25 @@ export function createCallRunner({ methods, instruments, log, clock }: CallRunne
         reason: rendered.reason,
         error,
       });
-    if (code === 'SPONSORSHIP_REFUSED' && isRefusal(rendered.reason)) {
-      refused.count(rendered.reason);
-      meter.count('refused');
-    } else meter.count(code);
+    meter.count(code);
     return {
       body: renderFailure(id, rendered.body),
       status: withOk ? 200 : rendered.status,
       retryAfterSeconds: rendered.retryAfterSeconds,
     };
+  }
+
+  /** Counts and tells a refusal, whether it was answered as a result or as an error. */
+  function noteRefusal(
+    reason: RefusalReason,
+    detail: string | undefined,
+    { method, meter, context }: { method: string; meter: Meter; context: RpcContext },
+  ): void {
+    meter.count('refused');
+    refused.count(reason);
+    const { requestId, paymaster } = context;
+    const { paymasterId } = paymaster;
+    requests.note('info', 'not sponsored', { requestId, method, paymasterId, reason, detail });
   }
 
   return {
@@ -100,22 +110,21 @@ export function createCallRunner({ methods, instruments, log, clock }: CallRunne
         const result = await method.handle(call.params, context);
         meter.time(started);
         if (result.refusal === undefined) meter.count(result.outcome ?? 'sponsored');
-        else {
-          meter.count('refused');
-          refused.count(result.refusal);
-          requests.note('info', 'not sponsored', {
-            requestId,
-            method: call.method,
-            paymasterId: context.paymaster.paymasterId,
-            reason: result.refusal,
-            detail: result.detail,
-          });
-        }
+        else noteRefusal(result.refusal, result.detail, { method: call.method, meter, context });
         return { body: renderResult(call.id, result.json), status: 200, refusal: result.refusal };
       } catch (error) {
         meter.time(started);
         const withOk = method.answersErrorsWithOk?.(call.params) ?? false;
-        return answerError(call.id, error, { requestId, meter, method: call.method, withOk });
+        const refusal = refusalOf(error);
+        if (refusal === undefined)
+          return answerError(call.id, error, { requestId, meter, method: call.method, withOk });
+        noteRefusal(refusal.reason, refusal.detail, { method: call.method, meter, context });
+        const { body, status } = renderError(error, requestId);
+        return {
+          body: renderFailure(call.id, body),
+          status: withOk ? 200 : status,
+          refusal: refusal.reason,
+        };
       }
     },
 
@@ -157,6 +166,13 @@ function bindRefusals({ refusals: counter }: CallRunnerDeps['instruments']) {
   const bound = new Map<string, { inc(by?: number): void }>();
   for (const reason of Object.keys(refusals)) bound.set(reason, counter.with({ reason }));
   return { count: (reason: RefusalReason) => bound.get(reason)?.inc() };
+}
+
+/** Mode ERC20 and the forms that name an EntryPoint refuse by an error. */
+function refusalOf(error: unknown): { reason: RefusalReason; detail: string | undefined } | undefined {
+  if (!isDomainError(error, 'SPONSORSHIP_REFUSED')) return undefined;
+  const { reason = '', detail } = error.details;
+  return isRefusal(reason) ? { reason, detail } : undefined;
 }
 
 function isRefusal(text: string): text is RefusalReason {

@@ -35,6 +35,6 @@ export function createSponsorStub(deps: CaseDeps & StageDeps): SponsorStub {
 }
 
 /** A refusal in the forms whose clients know nothing but errors. */
-export function refused({ reason }: Pick<Refusal, 'reason'>): DomainError {
-  return new DomainError('SPONSORSHIP_REFUSED', refusals[reason], { reason });
+export function refused({ reason, detail }: Pick<Refusal, 'reason' | 'detail'>): DomainError {
+  return new DomainError('SPONSORSHIP_REFUSED', refusals[reason], { reason, detail });
 }

@@ -34,5 +34,5 @@ export type FeeQuotes = {
  * figures, because it is the user who can do something about them.
  */
 export function refusedPayment({ reason, detail }: Refusal): DomainError {
-  return new DomainError('SPONSORSHIP_REFUSED', `${refusals[reason]} (${detail})`, { reason });
+  return new DomainError('SPONSORSHIP_REFUSED', `${refusals[reason]} (${detail})`, { reason, detail });
 }

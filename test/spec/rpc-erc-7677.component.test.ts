@@ -55,9 +55,11 @@ describe('ERC-7677', () => {
     '%s: a refusal is error -32501 under HTTP 200, with its reason',
     async (method) => {
       const operation = anOperation({ callData: execute(addressOf(0xdead)) });
-      const { status, body } = await host.call(method, [operation, entryPoints['0.6'], '0x7a69', null]);
+      const params = [operation, entryPoints['0.6'], '0x7a69', null];
+      const { status, headers, body } = await host.call(method, params);
       expect(status).toBe(200);
       expect(body.error).toMatchObject({ code: -32501, data: { reason: 'CONTRACT_NOT_REGISTERED' } });
+      expect(headers.get('x-sponsorship-reason')).toBe('CONTRACT_NOT_REGISTERED');
     },
   );
 

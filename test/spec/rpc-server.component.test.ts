@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
 import { refusals } from '../../core/policy/verdict.js';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { createHttpServer } from '../../server/http-server.js';
 import { rpcErrors } from '../../server/rpc/errors.js';
 import { aPaymasterConfig } from '../build/configs.js';
@@ -236,27 +237,33 @@ test('the OpenRPC document describes every method, error code and refusal reason
   }
 });
 
-test('a refusal is logged with its request id, paymaster and detail, and without the key', async () => {
-  const lines: (LogFields | undefined)[] = [];
-  const log: Logger = {
-    ...silentLogger,
-    info: (_message, fields) => void lines.push(fields),
-    child: () => log,
-  };
-  const host = await startRpc({ log, paymaster: { suspended: true } });
-  try {
-    lines.length = 0;
-    const { headers } = await host.call('pm_sponsorUserOperation', [anOperation(), sponsored]);
-    expect(lines).toEqual([
-      {
-        requestId: headers.get('x-request-id'),
-        method: 'pm_sponsorUserOperation',
-        paymasterId: aPaymasterConfig().paymasterId,
-        reason: 'SUSPENDED',
-        detail: 'the paymaster is suspended',
-      },
-    ]);
-  } finally {
-    await host.stop();
-  }
-});
+test.each([
+  { form: 'as a result', method: 'pm_sponsorUserOperation', rest: [sponsored] },
+  { form: 'as an error', method: 'pm_getPaymasterData', rest: [entryPoints['0.6'], '0x7a69', {}] },
+])(
+  'a refusal $form is logged with its request id, paymaster and detail, and without the key',
+  async ({ method, rest }) => {
+    const lines: (LogFields | undefined)[] = [];
+    const log: Logger = {
+      ...silentLogger,
+      info: (_message, fields) => void lines.push(fields),
+      child: () => log,
+    };
+    const host = await startRpc({ log, paymaster: { suspended: true } });
+    try {
+      lines.length = 0;
+      const { headers } = await host.call(method, [anOperation(), ...rest]);
+      expect(lines).toEqual([
+        {
+          requestId: headers.get('x-request-id'),
+          method,
+          paymasterId: aPaymasterConfig().paymasterId,
+          reason: 'SUSPENDED',
+          detail: 'the paymaster is suspended',
+        },
+      ]);
+    } finally {
+      await host.stop();
+    }
+  },
+);
