@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { Logger } from '../../core/log.js';
 import type { Address } from '../../core/units/address.js';
-import { codeKey, fundingKey, profileKey } from './facts.js';
+import { codeKey, fundingKey, profileKey, unknownProfile } from './facts.js';
 import type {
   ClockLevel,
   CodeLevel,
@@ -14,7 +14,10 @@ import type {
 } from './facts.js';
 import type { Probe } from './probe.js';
 
-/** What is known of one chain. The maps keep their keys in the order in which they were last asked. */
+/**
+ * What is known of one chain. The maps keep their keys in the order in which they were last asked; a question that was
+ * asked and not answered yet is `Unknown`.
+ */
 export type Known = {
   reachability: Reachability;
   clock: ClockLevel;
@@ -30,9 +33,9 @@ export type Questions = {
 };
 
 export type Round = {
-  /** True when everything that was asked was answered, and every answer is good. */
+  /** True when every question was answered, if not in this round then before, and every answer of this one is good. */
   readonly isSettled: boolean;
-  /** There were more new questions than a round takes. */
+  /** There were more questions that were never asked than a round takes. */
   readonly hasMore: boolean;
   readonly isChainChanged: boolean;
   /** Keys of the facts that changed. */
@@ -87,6 +90,7 @@ export async function askRound(
   const ask = <Q, F>(
     entries: readonly (readonly [string, Q])[],
     facts: Map<string, F>,
+    unanswered: F,
     answer: (question: Q, key: string) => Promise<F | undefined>,
     isGood: (fact: F) => boolean,
   ): Promise<boolean> =>
@@ -95,7 +99,11 @@ export async function askRound(
         log.warn('a fact could not be read', { fact: key, error });
         return undefined;
       });
-      if (fact === undefined) return false;
+      if (fact === undefined) {
+        // Asked all the same: without its place in the order it would be the first of every round.
+        if (!facts.has(key)) facts.set(key, unanswered);
+        return false;
+      }
       if (!isDeepStrictEqual(facts.get(key), fact)) changed.add(key);
       facts.set(key, fact);
       return isGood(fact);
@@ -109,25 +117,29 @@ export async function askRound(
     ask(
       [...questions.profiles],
       known.profiles,
+      unknownProfile,
       async (profile, key) => mergeProfile(known.profiles.get(key), await probe.profile(profile)),
       isGoodProfile,
     ),
     ask(
       inTurn(questions.fundings, known.fundings),
       known.fundings,
+      'Unknown',
       async (question) => unlessUnknown(await probe.funding(question)),
       (level) => level !== 'Empty',
     ),
     ask(
       inTurn(codes, known.codes),
       known.codes,
+      'Unknown',
       async (address) => unlessUnknown(await probe.code(address)),
       (code) => code === 'CodePresent',
     ),
   ]);
   isChainChanged ||= [...changed].some((key) => questions.profiles.has(key));
   forget(known, questions);
-  return { isSettled: clock === 'InStep' && good.every(Boolean), hasMore, isChainChanged, changed };
+  const isSettled = clock === 'InStep' && good.every(Boolean) && !hasUnanswered(known);
+  return { isSettled, hasMore, isChainChanged, changed };
 }
 
 /** As it was while the chain does not say. */
@@ -140,7 +152,7 @@ async function readClock({ clock }: Known, probe: Probe, log: Logger): Promise<C
   }
 }
 
-/** Never answered first, then those answered longest ago; moves them to the end of the order. */
+/** Never asked first, then those asked longest ago; moves them to the end of the order. */
 function inTurn<Q, F>(
   questions: ReadonlyMap<string, Q>,
   known: Map<string, F>,
@@ -156,6 +168,10 @@ function inTurn<Q, F>(
     const question = questions.get(key);
     return question === undefined ? [] : [[key, question] as const];
   });
+}
+
+function hasUnanswered({ fundings, codes }: Known): boolean {
+  return [...fundings.values(), ...codes.values()].includes('Unknown');
 }
 
 function countNew(questions: ReadonlyMap<string, unknown>, known: ReadonlyMap<string, unknown>): number {

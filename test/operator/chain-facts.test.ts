@@ -130,6 +130,40 @@ describe('facts of a chain', () => {
     expect(facts.clock(31337)).toBe('InStep');
   });
 
+  describe('where the node answers some questions only', () => {
+    const wallets = Array.from({ length: 450 }, (_, index) => addressOf(index + 1));
+    function ask(wallet: Address): void {
+      if (profile === undefined) throw new Error('the chain has no profile');
+      const funding = { profile, wallet };
+      facts.setPaymaster(`acme/${wallet}`, { chainId: 31337, profile, funding, contracts: [] });
+    }
+    const known = () =>
+      wallets.filter((wallet) => profile && facts.funding(31337, { profile, wallet }) !== 'Unknown').length;
+
+    test('are asked for again after growing waits, however many there are', async () => {
+      start();
+      for (const wallet of wallets) state.silentDeposits.add(wallet.toLowerCase());
+      for (const wallet of wallets) ask(wallet);
+      facts.setChain(config);
+      await pass(10_000);
+      expect(state.depositsAsked).toBeGreaterThanOrEqual(450);
+      // Three rounds of new questions, then one after 0.25, 0.5, 1, 2 and 4 s.
+      expect(state.depositsAsked).toBeLessThan(450 + 6 * 200);
+    });
+
+    test('those without an answer keep no other waiting', async () => {
+      start();
+      for (const wallet of wallets.slice(0, 300)) state.silentDeposits.add(wallet.toLowerCase());
+      for (const wallet of wallets) ask(wallet);
+      facts.setChain(config);
+      await pass(5_000);
+      expect(known()).toBe(150);
+      state.silentDeposits.clear();
+      await pass(60_000);
+      expect(known()).toBe(450);
+    });
+  });
+
   test('that nobody asks for any more are forgotten', async () => {
     start();
     facts.setChain(config);

@@ -25,6 +25,10 @@ export type ChainState = {
   hashesLikeUs: boolean;
   /** Wei of each funding wallet, lowercase; others have 1 ether. */
   readonly deposits: Map<string, bigint>;
+  /** Funding wallets, lowercase, that the node gives no answer about. */
+  readonly silentDeposits: Set<string>;
+  /** How often a deposit was asked for. */
+  depositsAsked: number;
   /** What the fee token of `aFeeToken` says of itself. */
   token: { decimals: number; symbol: string };
   /** Answers of price feeds with 8 decimals, by lowercase address. */
@@ -54,10 +58,16 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     signer: signerAddress,
     hashesLikeUs: true,
     deposits: new Map(),
+    silentDeposits: new Set(),
+    depositsAsked: 0,
     token: { decimals: 6, symbol: 'USD' },
     feeds: new Map(),
   };
   const { sponsorship } = layouts['vendor-1.1.0'];
+  // Once: encoding it takes milliseconds, and every call is compared with it.
+  const terms = probeTerms(31337, profile);
+  const hashCall = sponsorship.getHashCall(probeOperation, terms);
+  const hash = sponsorship.hash(probeOperation, terms);
 
   function reached(): void {
     if (!state.isReachable) throw new DomainError('UNAVAILABLE', 'the node does not answer');
@@ -78,11 +88,11 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     if (data === '0xb0d691fe') return word(toAddressKey(state.entryPoint));
     const signer = sponsorship.signerCall(signerAddress);
     if (data === signer.data) return word(toAddressKey(state.signer));
-    const terms = probeTerms(31337, profile);
-    if (data === sponsorship.getHashCall(probeOperation, terms))
-      return state.hashesLikeUs ? bytesToHex(sponsorship.hash(probeOperation, terms)) : word('0x99');
+    if (data === hashCall) return state.hashesLikeUs ? bytesToHex(hash) : word('0x99');
     // getBalance(address)
     const wallet = `0x${data.slice(-40)}`;
+    state.depositsAsked += 1;
+    if (state.silentDeposits.has(wallet)) throw new DomainError('UNAVAILABLE', 'too many requests');
     return word(`0x${(state.deposits.get(wallet) ?? 10n ** 18n).toString(16)}`);
   }
 
