@@ -92,7 +92,8 @@ export function gatherFacts(
     request,
     head,
     now,
-    expirySeconds: request.expirySeconds ?? Math.min(defaultExpirySeconds, paymaster.maxExpirySeconds),
+    // A request is parsed by the config of its beginning, and may be decided by a tighter one.
+    expirySeconds: Math.min(request.expirySeconds ?? defaultExpirySeconds, paymaster.maxExpirySeconds),
     estimating: wantsEstimate(request.op, request.calculateGasLimits),
   };
 }

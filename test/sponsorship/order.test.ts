@@ -9,6 +9,7 @@ import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js
 import type { Estimate } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import { createInstruments } from '../../server/ops/instruments.js';
+import type { Sponsorship } from '../../server/sponsorship/request.js';
 import { createSigningBatch } from '../../server/sponsorship/signing-batch.js';
 import { createSponsor } from '../../server/sponsorship/sponsor.js';
 import { compileChain } from '../../server/view/served-chain.js';
@@ -226,11 +227,32 @@ test('a config that stays older is UNAVAILABLE, to be tried again', async () => 
   expect(await sponsorAs(older, undefined)).toBe('CONFIG_BEHIND');
 });
 
-/** Against a store that has seen generation 2. */
+test('data is valid no longer than the config in force allows, whatever an older one let pass', async () => {
+  const older = compilePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
+  const tightened = aPaymasterConfig({ configGeneration: 2, maxExpirySeconds: 100 });
+  const newer = compilePaymaster(tightened, createSharing());
+  const validUntil = someNow / 1000 + 100;
+  expect(await answerAs(older, newer, 600)).toMatchObject({ outcome: 'sponsored', validUntil });
+});
+
 async function sponsorAs(
   paymaster: ReturnType<typeof compilePaymaster>,
   refreshed: ReturnType<typeof compilePaymaster> | undefined,
 ): Promise<string> {
+  try {
+    return (await answerAs(paymaster, refreshed)).outcome;
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    return error.details.reason ?? error.code;
+  }
+}
+
+/** Against a store that has seen generation 2. */
+async function answerAs(
+  paymaster: ReturnType<typeof compilePaymaster>,
+  refreshed: ReturnType<typeof compilePaymaster> | undefined,
+  expirySeconds?: number,
+): Promise<Sponsorship> {
   const signer = {
     address: addressOf(1),
     implementation: 'test',
@@ -271,14 +293,9 @@ async function sponsorAs(
   const request = {
     op: parseUserOperation(anOperation(), '0.6'),
     calculateGasLimits: false,
-    expirySeconds: undefined,
+    expirySeconds,
     webhookData: {},
     requestId: 'test',
   };
-  try {
-    return (await sponsor(paymaster, request)).outcome;
-  } catch (error) {
-    if (!isDomainError(error)) throw error;
-    return error.details.reason ?? error.code;
-  }
+  return sponsor(paymaster, request);
 }
