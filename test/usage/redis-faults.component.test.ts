@@ -86,33 +86,32 @@ test('a server that is killed and comes back has everything that was promised', 
 });
 
 test('a server that hangs is answered for within the time limit, and nothing is assumed', async () => {
-  const store = await open({ clock: aClock(), timeoutMs: 200 });
-  expect(await store.reserve(one(1n))).toEqual(reserved);
-  server.signal('SIGSTOP');
-  try {
-    const startedAt = performance.now();
-    const answers = await Promise.allSettled([2n, 3n, 4n, 5n].map((nonce) => store.reserve(one(nonce))));
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
-    for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: down });
-  } finally {
-    server.signal('SIGCONT');
-  }
-  await until('the store answers again', () =>
+  const clock = aClock();
+  const patient = await open({ clock });
+  const store = await open({ clock, timeoutMs: 200 });
+  expect(await patient.reserve(one(1n))).toEqual(reserved);
+  const answers = () =>
     store.ping().then(
       () => true,
       () => false,
-    ),
-  );
+    );
+  await until('the store answers', answers);
+  server.signal('SIGSTOP');
+  try {
+    const asked = await Promise.allSettled([2n, 3n, 4n, 5n].map((nonce) => store.reserve(one(nonce))));
+    // Not by the connection, which is given up much later.
+    const reason = { ...down, cause: { message: 'Command timed out' } };
+    for (const answer of asked) expect(answer).toMatchObject({ status: 'rejected', reason });
+  } finally {
+    server.signal('SIGCONT');
+  }
+  await until('the store answers again', answers);
   // What was asked for meanwhile may stand or not, but never more than the threshold.
-  await until('the store is usable', () =>
-    store.peek(one(9n)).then(
-      () => true,
-      () => false,
-    ),
-  );
-  const { limits } = await store.peek(one(9n));
-  expect(limits[0]?.used).toBe((await store.reservations(chainId)).length);
-  expect(limits[0]?.used).toBeLessThanOrEqual(3);
+  await until('the counter is that of what stands', async () => {
+    const { limits } = await patient.peek(one(9n));
+    expect(limits[0]?.used).toBeLessThanOrEqual(3);
+    return limits[0]?.used === (await patient.reservations(chainId)).length;
+  });
 });
 
 test('scripts that the server has forgotten are sent again', async () => {
