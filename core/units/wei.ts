@@ -47,10 +47,6 @@ export function formatDecimal(value: bigint, decimals: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-export function formatEther(amount: bigint): string {
-  return formatDecimal(amount, 18);
-}
-
 /** Rounds a cost up to whole gwei. Amounts above 2^53 gwei throw: no real operation costs nine million ether. */
 export function gweiCeil(amount: bigint): Gwei {
   return toGwei((amount + weiPerGwei - 1n) / weiPerGwei);

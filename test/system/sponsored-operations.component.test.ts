@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import type { Hex } from '../../core/units/hex.js';
-import { formatEther } from '../../core/units/wei.js';
+import { formatDecimal } from '../../core/units/wei.js';
 import { buildAccount, encodeWith, type Call } from '../chain/support/account.js';
 import { balanceOf, sponsorBalance } from '../chain/support/balances.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
@@ -161,7 +161,7 @@ test('a limit in native coin settles to what the operation really cost, and neve
       policyData: {
         type: 'PAYMASTER',
         cycleDuration: { value: 1, unit: 'day' },
-        threshold: Number(formatEther(maximum + maximum / 2n)),
+        threshold: Number(formatDecimal(maximum + maximum / 2n, 18)),
         thresholdType: 'NATIVE_ASSET',
       },
     },
