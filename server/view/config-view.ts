@@ -152,16 +152,17 @@ export function createConfigView({
     return watch === undefined ? Number.POSITIVE_INFINITY : clock.now() - watch.confirmedAt();
   }
 
+  function ifAccepted(paymaster: ServedPaymaster | undefined, sha256: string): ServedPaymaster | undefined {
+    return paymaster !== undefined && acceptsKey(paymaster, sha256, clock.now()) ? paymaster : undefined;
+  }
+
   return {
-    find(sha256) {
-      const paymaster = byKey.get(sha256);
-      if (paymaster === undefined) return undefined;
-      return acceptsKey(paymaster, sha256, clock.now()) ? paymaster : undefined;
-    },
+    find: (sha256) => ifAccepted(byKey.get(sha256), sha256),
 
     async load(sha256) {
       const found = await lookup.find(sha256, compile);
-      return found !== undefined && acceptsKey(found, sha256, clock.now()) ? found : undefined;
+      // The watch may have been faster: then the look-up does not say what it read, or has read too early.
+      return ifAccepted(byKey.get(sha256) ?? found, sha256);
     },
 
     async refresh(paymasterId) {

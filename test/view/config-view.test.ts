@@ -189,6 +189,20 @@ describe('A key that the watch has not delivered', () => {
     expect(await lookup).toBeUndefined();
   });
 
+  test.each([
+    { name: 'with the store', isStored: true },
+    { name: 'before the store', isStored: false },
+  ])('a paymaster that the watch tells of while it is looked up is found, $name', async ({ isStored }) => {
+    const { view, stored, put, hold } = await aView();
+    const config = aPaymasterConfig({ paymasterId: 'new', keys: [{ sha256: key }] });
+    if (isStored) stored.set('new', config);
+    const release = hold();
+    const lookup = view.load(key);
+    put(config);
+    release();
+    expect((await lookup)?.paymasterId).toBe('new');
+  });
+
   test('beyond 20 look-ups a second the answer is RATE_LIMITED, and a known key still works', async () => {
     const { view, put, advance } = await aView();
     put({ keys: [{ sha256: key }] });
