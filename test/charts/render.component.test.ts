@@ -39,6 +39,46 @@ describe('rendering the charts', () => {
     expect(clusterNames('two').filter((name) => first.includes(name))).toEqual([]);
   });
 
+  test.each([
+    { chainIds: [137], text: '137' },
+    { chainIds: [1, 137], text: '1,137' },
+    { chainIds: [], text: '' },
+  ])('a list of allowed chains is text in its ConfigMap: $chainIds', ({ chainIds, text }) => {
+    const lists = renderOperator({
+      set: ['redis.enabled=true', 'admission.chainAllowList.enabled=true'],
+      flags: [`--set-json=admission.chainAllowList.chainIds=${JSON.stringify(chainIds)}`],
+    }).filter(({ metadata }) => metadata.name.endsWith('-allowed-chains'));
+    expect(lists).toMatchObject([{ kind: 'ConfigMap', data: { chainIds: text } }]);
+  });
+
+  test('without any port for public egress nothing but what is listed can be reached', () => {
+    const policies = renderOperator({
+      set: ['redis.enabled=true'],
+      flags: ['--set-json=networkPolicy.publicEgress.ports=[]'],
+    })
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .map((policy) => policy as { readonly spec: { readonly egress?: readonly { ports?: unknown }[] } });
+    const rules = policies.flatMap(({ spec }) => spec.egress ?? []);
+    expect(rules.length).toBeGreaterThan(5);
+    // A rule without ports is one for all ports.
+    expect(rules.filter(({ ports }) => !Array.isArray(ports) || ports.length === 0)).toEqual([]);
+  });
+
+  test('whoever else may call the servers, the pod of `helm test` may', () => {
+    const policies = renderOperator({
+      set: ['redis.enabled=true', 'networkPolicy.from[0].namespaceSelector.matchLabels.ingress=yes'],
+    });
+    const pod = policies.find(({ kind }) => kind === 'Pod');
+    const callers = policies
+      .filter(({ kind, metadata }) => kind === 'NetworkPolicy' && /-(rpc|dashboard)$/.test(metadata.name))
+      .map(({ spec }) => JSON.stringify(spec));
+    expect(callers).toHaveLength(2);
+    for (const text of callers) {
+      expect(text).toContain('"ingress":"yes"');
+      expect(text).toContain(`"app.kubernetes.io/component":"${pod?.metadata.labels?.['app.kubernetes.io/component']}"`);
+    }
+  });
+
   test('each component has a disruption budget exactly when it has more than one replica', () => {
     const budgets = (set: readonly string[]): readonly string[] =>
       renderOperator({ set: ['redis.enabled=true', ...set] })
