@@ -22,7 +22,7 @@ end
 health.message = ready.message
 if ready.status == "True" then
   health.status = "Healthy"
-elseif ready.reason == "Suspended" then
+elseif ready.reason == "Suspended" or ready.reason == "Paused" then
   health.status = "Suspended"
 elseif ready.status == "False" then
   health.status = "Degraded"

@@ -71,6 +71,11 @@ describe("Argo CD's health of a resource", () => {
       want: { status: 'Suspended', message: 'Suspended by spec.suspended.' },
     },
     {
+      name: 'is Suspended when somebody paused it',
+      conditions: [ready('False', 'Paused', 'Paused: active is false.')],
+      want: { status: 'Suspended', message: 'Paused: active is false.' },
+    },
+    {
       name: 'is Progressing while nothing is known yet',
       conditions: [ready('Unknown', 'Pending', 'Waits for its Paymaster.')],
       want: { status: 'Progressing', message: 'Waits for its Paymaster.' },
