@@ -89,7 +89,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   const webhookRules = deps.webhookRules ?? {};
   const configs = whileLeading(leader, deps.configs);
   const resources = whileLeading(leader, { applyStatus: deps.resources.applyStatus.bind(deps.resources) });
-
+  const secrets = whileLeading(leader, deps.connectionSecrets);
   const tenantAccess = deps.tenantAccess && whileLeading(leader, deps.tenantAccess);
 
   const cache = createCache({ resources: deps.resources, log });
@@ -97,7 +97,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   const statuses = createStatusWriter({ resources, cache, announcer, clock });
   const readAbi = createAbiReader();
   const offeredChains = createOfferedChains({ cache, layouts });
-  const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets: deps.connectionSecrets });
+  const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets });
   const addChain = (chainId: number): void =>
     roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] });
   const facts = createChainFacts({

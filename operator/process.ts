@@ -3,6 +3,7 @@ import { createChains } from '../core/adapters/chain/chains.js';
 import { createCredentialSource } from '../core/adapters/kube/credentials.js';
 import { createKubeEpochMirror } from '../core/adapters/kube/epoch-mirror.js';
 import { createKubeEventRecorder } from '../core/adapters/kube/event-recorder.js';
+import { guardWrites } from '../core/adapters/kube/guarded-transport.js';
 import { createLeaderElection } from '../core/adapters/kube/leader-election.js';
 import { createKubeTenantAccess } from '../core/adapters/kube/tenant-access.js';
 import { createKubeTokenLossReports } from '../core/adapters/kube/token-loss-reports.js';
@@ -67,16 +68,6 @@ async function startParts(
   });
   onStop(() => chains.stop());
   const common = { transport, clock, log, metrics, random: Math.random };
-  const resources = createKubeResourceStore({
-    ...common,
-    statusManager: fieldManager,
-    now: () => clock.now(),
-  });
-  onStop(() => resources.stop());
-  const configs = createKubeConfigStore({ ...common, namespace });
-  onStop(() => configs.stop());
-  const events = createKubeEventRecorder({ ...common, instance: podName });
-  onStop(() => events.stop());
   const leader = createLeaderElection({
     ...common,
     namespace,
@@ -85,7 +76,17 @@ async function startParts(
     identity: `${podName}_${randomBytes(4).toString('hex')}`,
     monotonic: () => performance.now(),
   });
-
+  const guarded = { ...common, transport: guardWrites(transport, leader.mayWrite) };
+  const resources = createKubeResourceStore({
+    ...guarded,
+    statusManager: fieldManager,
+    now: () => clock.now(),
+  });
+  onStop(() => resources.stop());
+  const configs = createKubeConfigStore({ ...guarded, namespace });
+  onStop(() => configs.stop());
+  const events = createKubeEventRecorder({ ...common, instance: podName });
+  onStop(() => events.stop());
   const lost = Promise.withResolvers<string>();
   const operator = createOperator({
     resources,
@@ -93,7 +94,7 @@ async function startParts(
     chains,
     signers,
     masterKeys,
-    connectionSecrets: createKubeConnectionSecrets({ transport }),
+    connectionSecrets: createKubeConnectionSecrets(guarded),
     rpcUrlOf: ({ chainId }, apiKey) => `${config.publicRpcUrl}/api/v1/${chainId}/${apiKey}`,
     clock,
     log,
@@ -107,7 +108,7 @@ async function startParts(
       ? {}
       : {
           tenantAccess: createKubeTenantAccess({
-            transport,
+            ...guarded,
             clusterRole: config.tenantAccess.clusterRole,
             serviceAccount: { namespace, name: config.tenantAccess.serviceAccount },
           }),

@@ -738,6 +738,33 @@ describe('leadership', () => {
     expect(told).toBe(1);
     expect(world.operator.ready()).toBe(false);
   });
+
+  test('one that lost it in the middle of a reconcile writes no connection secret any more', async () => {
+    world = await startWorld();
+    const { configs } = world;
+    let mayWrite = true;
+    await world.restart({
+      configs: {
+        ...configs,
+        async putPaymaster(...args) {
+          const result = await configs.putPaymaster(...args);
+          mayWrite = false;
+          return result;
+        },
+      },
+      leader: {
+        start: () => {},
+        elected: Promise.resolve(),
+        lost: new Promise(() => {}),
+        mayWrite: () => mayWrite,
+        stop: () => Promise.resolve(),
+      },
+    });
+    await world.apply(aPaymaster({ writeConnectionSecretToRef: { name: 'shop-connection' } }));
+    await world.settle();
+    expect(await world.config('shop')).toBeDefined();
+    expect(world.secrets.size).toBe(0);
+  });
 });
 
 test('one that is stopped while its store does not answer ends its start too', async () => {

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import { KubeApiError } from '../../core/adapters/kube/api-error.js';
+import { guardWrites } from '../../core/adapters/kube/guarded-transport.js';
+import type { KubeRequest, KubeTransport } from '../../core/adapters/kube/transport.js';
+import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { systemClock } from '../../core/units/time.js';
+import { aPaymasterConfig } from '../build/configs.js';
+
+/** A server in which somebody else writes between each read and write; `onWrite` hears of every write. */
+function contestedTransport(onWrite: () => void): KubeTransport {
+  let version = 0;
+  const metadata = () => ({ name: 'x', uid: 'x', resourceVersion: String((version += 1)) });
+  return {
+    async request({ method }: KubeRequest) {
+      if (method === 'GET') return { metadata: metadata(), spec: { hash: 'other', config: '{}' } };
+      onWrite();
+      throw new KubeApiError({ status: 409, reason: 'Conflict', message: 'changed meanwhile' });
+    },
+    stream: () => Promise.reject(new Error('not asked')),
+    stop: async () => {},
+  };
+}
+
+function storeOver(transport: KubeTransport) {
+  return createKubeConfigStore({
+    transport,
+    namespace: 'system',
+    clock: systemClock,
+    log: silentLogger,
+    metrics: noMetrics,
+    random: () => 0.5,
+  });
+}
+
+test('a write that lost a race is not tried again by who leads no more', async () => {
+  let writes = 0;
+  const transport = contestedTransport(() => (writes += 1));
+  const store = storeOver(guardWrites(transport, () => writes === 0));
+  await expect(store.putPaymaster(aPaymasterConfig())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(writes).toBe(1);
+});
+
+test('who leads tries again, and anybody may read', async () => {
+  let writes = 0;
+  const transport = contestedTransport(() => (writes += 1));
+  await expect(
+    storeOver(guardWrites(transport, () => true)).putPaymaster(aPaymasterConfig()),
+  ).rejects.toMatchObject({ code: 'WRITE_CONFLICT' });
+  expect(writes).toBe(5);
+  await expect(
+    guardWrites(transport, () => false).request({ method: 'GET', path: '/' }),
+  ).resolves.toBeDefined();
+});
