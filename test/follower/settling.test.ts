@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
+import type { ReserveRequest } from '../../core/policy/usage-store.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import {
   aHash,
@@ -134,7 +135,7 @@ describe('settling', () => {
 describe('several paymasters that promised one operation', () => {
   const key = (paymasterId: string) => ({ key: { paymasterId } });
 
-  async function promiseTwice(): Promise<void> {
+  async function promiseTwice(second: Pick<Partial<ReserveRequest>, 'mode'> = {}): Promise<void> {
     it.watch([
       { contract, fundingAddress: funding },
       { contract, fundingAddress: otherFunding },
@@ -143,9 +144,8 @@ describe('several paymasters that promised one operation', () => {
     it.pass(2);
     await it.follower.round();
     expect(await it.usage.reserve(aPromise(100, key('pm-1')))).toEqual(reserved);
-    expect(await it.usage.reserve(aPromise(60, { ...key('pm-2'), fundingAddress: otherFunding }))).toEqual(
-      reserved,
-    );
+    const other = { ...key('pm-2'), ...second, fundingAddress: otherFunding };
+    expect(await it.usage.reserve(aPromise(60, other))).toEqual(reserved);
   }
 
   test('a known hash decides, and the others are released', async () => {
@@ -170,6 +170,20 @@ describe('several paymasters that promised one operation', () => {
     expect(await accountsOf(it)).toMatchObject([
       [expect.anything(), 0],
       [990, 0],
+    ]);
+  });
+
+  test('the event that names the token account tells a token payment that paid nothing from a sponsorship', async () => {
+    await promiseTwice({ mode: 'ERC20' });
+    it.chain.mine({
+      operations: [anOperation(40, { payer: { wallet: otherFunding, topic0: chargeTopic } })],
+    });
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ settled: 1, released: 1, unpaid: 1 });
+    expect(await usedOf(it)).toEqual([1, 40]);
+    expect(await accountsOf(it)).toMatchObject([
+      [960, 0],
+      [1000, 0],
     ]);
   });
 
