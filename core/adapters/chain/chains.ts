@@ -27,7 +27,8 @@ export type CountedChains = Chains & { calls(): number };
 /**
  * Chains over JSON-RPC and HTTP. Several URLs are tried in order, one that failed rests for ten seconds. A call that
  * no URL answered in `timeoutMs` is DomainError UNAVAILABLE, whose message names hosts and never a path or query, as
- * these often hold a key. A reverted `eth_call` is CallReverted.
+ * these often hold a key. A reverted `eth_call` is CallReverted. Of several URLs only one that has the last block is asked for
+ * logs.
  */
 export function createChains(deps: ChainsDeps): CountedChains {
   const rpc = createRpc(deps);

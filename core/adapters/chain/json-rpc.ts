@@ -62,12 +62,16 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
   ): Promise<unknown> {
     const deadline = performance.now() + timeoutMs;
     const ordered = byHealth(targets);
+    const lastBlock = targets.length > 1 ? lastBlockOf(method, params) : undefined;
     const failures: string[] = [];
     let refusal: RpcError | undefined;
     for (const [index, target] of ordered.entries()) {
       // Each URL gets an even share of what is left: a hanging one must leave time for the next.
       const share = (deadline - performance.now()) / (ordered.length - index);
-      const answer = await attempt(target, method, params, Math.max(1, Math.floor(share)));
+      const answer =
+        lastBlock === undefined
+          ? await attempt(target, method, params, share)
+          : await attemptWith(lastBlock, target, method, params, share);
       if ('result' in answer) {
         coolUntil.delete(target.origin);
         return answer.result;
@@ -90,6 +94,24 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     return [...targets.filter((target) => !isCooling(target)), ...targets.filter(isCooling)];
   }
 
+  /**
+   * Asks a node that has the block. One that lags finds no logs in blocks that it does not have, and calls that no error;
+   * that these blocks are there is known from another URL.
+   */
+  async function attemptWith(
+    block: string,
+    target: Target,
+    method: string,
+    params: readonly unknown[],
+    shareMs: number,
+  ): Promise<Attempt> {
+    const deadline = performance.now() + shareMs;
+    const found = await attempt(target, 'eth_getBlockByNumber', [block, false], shareMs);
+    if (!('result' in found)) return found;
+    if (found.result === null) return { failure: `block ${block} is not there yet`, coolDown: false };
+    return attempt(target, method, params, deadline - performance.now());
+  }
+
   async function attempt(
     target: Target,
     method: string,
@@ -99,7 +121,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     let status: number;
     let text: string;
     try {
-      const signal = AbortSignal.timeout(shareMs);
+      const signal = AbortSignal.timeout(Math.max(1, Math.floor(shareMs)));
       const asked = poolOf(target.origin).request({
         method: 'POST',
         path: target.path,
@@ -148,6 +170,12 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
 type Attempt =
   | { readonly result: unknown }
   | { readonly failure: string; readonly coolDown: boolean; readonly refusal?: RpcError };
+
+/** The last block that the answer is about, where a node that lacks it would answer all the same. */
+function lastBlockOf(method: string, [filter]: readonly unknown[]): string | undefined {
+  if (method !== 'eth_getLogs' || typeof filter !== 'object' || filter === null) return undefined;
+  return 'toBlock' in filter && typeof filter.toBlock === 'string' ? filter.toBlock : undefined;
+}
 
 /** Result, failure, or a thrown {@link CallReverted}: a revert is an answer, no other URL would know better. */
 function interpret(method: string, status: number, text: string): Attempt {
