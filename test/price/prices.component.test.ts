@@ -198,9 +198,9 @@ describe('prices of served tokens', () => {
     prices.start();
     for (let seconds = 0; seconds <= 60; seconds += 5) {
       await until('every 10 seconds both are read', () => areRead(1 + Math.floor(seconds / 10)));
-      const [calls, requests] = [chain.chains.calls(), host.received.length];
+      const [calls, requests] = [chain.calls(), host.received.length];
       for (const token of tokens) expect(rate(prices.peek(token))).toBe(3_000_000_000n);
-      expect([chain.chains.calls(), host.received.length]).toEqual([calls, requests]);
+      expect([chain.calls(), host.received.length]).toEqual([calls, requests]);
       advance(5_000);
       // The next reads are only under way.
       for (const token of tokens) expect(rate(prices.peek(token))).toBe(3_000_000_000n);
@@ -328,12 +328,12 @@ describe('a fee token', () => {
     const { prices, advance } = serving();
     const token = aServedToken({ address: usdc, price: fixed });
     await prices.get(token);
-    const calls = chain.chains.calls();
+    const calls = chain.calls();
     for (let round = 0; round < 3; round += 1) {
       advance(15_000);
       expect(reason(await prices.get(token))).toBe('ok');
     }
-    expect(chain.chains.calls()).toBe(calls);
+    expect(chain.calls()).toBe(calls);
   });
 
   test('of a chain that does not answer is refused until it was checked, and stays good when it was', async () => {

@@ -21,16 +21,13 @@ export type ChainsDeps = RpcDeps & {
   readonly urlDirectory?: string;
 };
 
-/** `calls` counts every call since the start: the difference over a request is what the request cost the node. */
-export type CountedChains = Chains & { calls(): number };
-
 /**
  * Chains over JSON-RPC and HTTP. Several URLs are tried in order, one that failed rests for ten seconds. A call that
  * no URL answered in `timeoutMs` is DomainError UNAVAILABLE, whose message names hosts and never a path or query, as
  * these often hold a key. A reverted `eth_call` is CallReverted. Of several URLs only one that has the last block is asked for
  * logs.
  */
-export function createChains(deps: ChainsDeps): CountedChains {
+export function createChains(deps: ChainsDeps): Chains {
   const rpc = createRpc(deps);
   const chains = new Map<string, Chain>();
   let stopped: Promise<void> | undefined;
@@ -47,7 +44,6 @@ export function createChains(deps: ChainsDeps): CountedChains {
       chains.set(key, chain);
       return chain;
     },
-    calls: rpc.calls,
     stop() {
       stopped ??= Promise.all([...chains.values()].map((chain) => chain.stop())).then(() => rpc.stop());
       return stopped;

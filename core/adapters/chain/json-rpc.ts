@@ -34,11 +34,9 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     help: 'Calls to chain nodes and bundlers, by method and outcome.',
     labels: ['method', 'outcome'],
   });
-  let calls = 0;
 
   function sender(chainId: number, urls: UrlSource): SendRpc {
     return async (method, params) => {
-      calls += 1;
       let outcome = 'unavailable';
       try {
         const result = await failover(chainId, await urls(), method, params);
@@ -157,8 +155,6 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
 
   return {
     sender,
-    /** Calls made since the start. */
-    calls: () => calls,
     /** Waits for calls in flight (each has a deadline), then closes every connection. */
     async stop(): Promise<void> {
       await Promise.all([...pools.values()].map((pool) => pool.close()));

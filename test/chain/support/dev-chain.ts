@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
-import { createChains, type CountedChains } from '../../../core/adapters/chain/chains.js';
+import { createChains } from '../../../core/adapters/chain/chains.js';
 import type { Chain } from '../../../core/chain/chain.js';
+import type { Chains } from '../../../core/chain/chains.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { parseAddress, type Address } from '../../../core/units/address.js';
@@ -16,7 +17,7 @@ import { createTransactor, type Transactor } from '../../../server/standalone/de
 export type DevChain = {
   readonly url: string;
   readonly chainId: number;
-  readonly chains: CountedChains;
+  readonly chains: Chains;
   readonly chain: Chain;
   readonly deployments: DevDeployments;
   /** Key that every paymaster contract trusts. */

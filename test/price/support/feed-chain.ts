@@ -1,6 +1,7 @@
 import { AbiCoder, toBeHex } from 'ethers';
-import { createChains, type CountedChains } from '../../../core/adapters/chain/chains.js';
+import { createChains } from '../../../core/adapters/chain/chains.js';
 import type { Chain } from '../../../core/chain/chain.js';
+import type { Chains } from '../../../core/chain/chains.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { parseAddress, type Address } from '../../../core/units/address.js';
@@ -19,7 +20,9 @@ import {
 export type FeedChain = {
   readonly url: string;
   readonly chainId: number;
-  readonly chains: CountedChains;
+  readonly chains: Chains;
+  /** How many calls of contracts `chains` were asked for so far. */
+  calls(): number;
   readonly chain: Chain;
   /** A new feed; `answer` in its decimals. */
   feed(options: {
@@ -41,11 +44,15 @@ export type FeedContract = {
 
 export async function startFeedChain(): Promise<FeedChain> {
   const anvil = await startAnvil({ log: silentLogger });
-  const chains = createChains({
+  const connected = createChains({
     log: silentLogger,
     clock: systemClock,
     metrics: noMetrics,
     timeoutMs: 10_000,
+  });
+  let calls = 0;
+  const chains = counting(connected, () => {
+    calls += 1;
   });
   const chainId = 31337;
   const chain = chains.get({ chainId, rpc: { urls: [anvil.url] } });
@@ -56,6 +63,7 @@ export async function startFeedChain(): Promise<FeedChain> {
     url: anvil.url,
     chainId,
     chains,
+    calls: () => calls,
     chain,
     async feed({ description = 'ETH / USD', decimals = 8, answer }) {
       const address = await deploy('DevFeed', ['string', 'uint8', 'int256'], [description, decimals, answer]);
@@ -88,6 +96,22 @@ export async function startFeedChain(): Promise<FeedChain> {
     await deployOnce(chain, transactor, { name, address, initCode, salt });
     return address;
   }
+}
+
+function counting(chains: Chains, onCall: () => void): Chains {
+  return {
+    get(endpoint) {
+      const chain = chains.get(endpoint);
+      return {
+        ...chain,
+        call(request) {
+          onCall();
+          return chain.call(request);
+        },
+      };
+    },
+    stop: () => chains.stop(),
+  };
 }
 
 function hex(text: string): Hex {
