@@ -95,7 +95,7 @@ export function writeGasFees(buffer: Buffer, op: FinalUserOperation, offset: num
 }
 
 /** The two paymaster limits as packed in `paymasterAndData` @20: verification 16 ++ postOp 16. */
-export function writePaymasterGas(buffer: Buffer, gas: PaymasterGas, offset: number): void {
+function writePaymasterGas(buffer: Buffer, gas: PaymasterGas, offset: number): void {
   writeUint128(buffer, gas.paymasterVerificationGasLimit, offset);
   writeUint128(buffer, gas.paymasterPostOpGasLimit, offset + 16);
 }

@@ -129,7 +129,7 @@ export function createInstruments(metrics: Metrics) {
 export type Instruments = ReturnType<typeof createInstruments>;
 
 export type RpcOutcome = 'sponsored' | 'refused' | 'answered' | ErrorCode;
-export const dependencies = [
+const dependencies = [
   'usage-store',
   'signer',
   'estimator',

@@ -27,7 +27,7 @@ export function isReadyFor(reports: readonly CheckReport[]): boolean {
   return reports.every((report) => report.ready || report.isAdvice === true);
 }
 
-export const checkTimeoutMs = 2000;
+const checkTimeoutMs = 2000;
 
 /** Runs all checks at once. Never throws; the order of the reports is the order of the checks. */
 export function runChecks(checks: readonly ReadinessCheck[], log: Logger): Promise<readonly CheckReport[]> {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../core/errors.js';
 
 /** Largest request body: an operation with the biggest callData that a bundler takes, in hex, a few times over. */
-export const maxBodyBytes = 1_048_576;
+const maxBodyBytes = 1_048_576;
 
 /**
  * Reads a request body into text. Most bodies arrive in one chunk, which is decoded without a copy.

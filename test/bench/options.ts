@@ -10,7 +10,7 @@ export type BenchOptions = {
   readonly sizes: readonly number[];
 };
 
-export const parts = ['servers', 'tokens', 'scale', 'redis', 'propagation', 'kube', 'failover'] as const;
+const parts = ['servers', 'tokens', 'scale', 'redis', 'propagation', 'kube', 'failover'] as const;
 /** Each lost leader takes a lease's time, several minutes in all: it runs when it is named. */
 const partsByDefault = parts.filter((part) => part !== 'failover');
 export type Part = (typeof parts)[number];

@@ -24,7 +24,7 @@ export const sendersEach = 15;
 export const deposit = 60_000;
 export const costliest = 97;
 const wide = 1_000_000;
-export const thresholds = {
+const thresholds = {
   'pm-0': { count: 240, each: 30, spend: wide, own: wide },
   'pm-1': { count: wide, each: wide, spend: 12_000, own: 1_500 },
   'pm-2': { count: wide, each: wide, spend: wide, own: wide },

@@ -12,7 +12,7 @@ export class MalformedAnswer extends Error {
   }
 }
 
-export function toQuantity(value: bigint | number): Hex {
+function toQuantity(value: bigint | number): Hex {
   return `0x${value.toString(16)}`;
 }
 

@@ -96,7 +96,7 @@ class HostBusy extends Error {
   readonly code = 'HOST_BUSY';
 }
 
-export class BodyTooLarge extends Error {
+class BodyTooLarge extends Error {
   readonly code = 'BODY_TOO_LARGE';
 }
 

@@ -1,7 +1,7 @@
 import { readClock, script } from './script.js';
 
 /** Counters outlive their window by this, so that a clock set back finds them. */
-export const graceMs = 25 * 3_600_000;
+const graceMs = 25 * 3_600_000;
 /** How far behind the follower's last step the clock may fall; must stay below the grace. */
 const clockSlackMs = 3_600_000;
 /** A config generation is remembered this long after it last rose: far longer than a replica serves an old config. */
