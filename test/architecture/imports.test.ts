@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { repositoryRoot as root } from '../support/repository-root.js';
 
 // The compiler keeps the direction between projects; these are the rules that it cannot see.
 
-const root = findRoot(dirname(fileURLToPath(import.meta.url)));
 const sources = ['core', 'operator', 'server'].flatMap((folder) => filesBelow(join(root, folder), '.ts'));
 
 type PlaceRule = { name: string; packages: RegExp; allowed: RegExp; why: string };
@@ -118,8 +117,4 @@ function filesBelow(folder: string, extension: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith(extension))
     .map((name) => join(folder, name));
-}
-
-function findRoot(from: string): string {
-  return readdirSync(from).includes('tsconfig.base.json') ? from : findRoot(dirname(from));
 }

@@ -13,7 +13,7 @@ import { systemClock } from '../../core/units/time.js';
 import { findAnvil, startAnvil, type Anvil } from '../../server/standalone/dev-chain/anvil.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { deployDevChain } from '../../server/standalone/dev-chain/deployments.js';
-import { until } from '../support/until.js';
+import { succeeds, until } from '../support/until.js';
 
 let directory: string;
 let running: Anvil[];
@@ -146,12 +146,7 @@ describe('anvil', () => {
     expect(isAlive(pid)).toBe(true);
     parent.kill('SIGKILL');
     await until('anvil has ended', () => !isAlive(pid));
-    await until('its state is written', () =>
-      access(stateFile).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await until('its state is written', () => succeeds(access(stateFile)));
   });
 });
 

@@ -149,13 +149,13 @@ test('on an idle anvil an operation that is never mined is released some time af
   const account = await buildAccount(devChain, '0.6');
   const request = await aReservation(version, await buildUserOp(account, []));
   expect(
-    await usage.reserve({ ...request, validUntil: (Math.floor(Date.now() / 1000) + 5) as EpochSeconds }),
+    await usage.reserve({ ...request, validUntil: (Math.floor(Date.now() / 1000) + 300) as EpochSeconds }),
   ).toEqual({
     outcome: 'reserved',
   });
   await follower.round();
   expect(await usage.reservations(devChain.chainId)).toHaveLength(1);
-  await devChain.chain.request('evm_increaseTime', [60]);
+  await devChain.chain.request('evm_increaseTime', [400]);
   // The store's clock is not the chain's: nothing is due before the wall clock has passed the expiry too.
   const late = new ChainFollower({
     usage,
@@ -165,7 +165,7 @@ test('on an idle anvil an operation that is never mined is released some time af
       chain: devChain.chain,
     }),
     fundingAccounts: () => [],
-    clock: { now: () => (Date.now() + 60_000) as EpochMs },
+    clock: { now: () => (Date.now() + 400_000) as EpochMs },
     log: silentLogger,
   });
   expect(await late.round()).toMatchObject({ settled: 0, released: 1 });

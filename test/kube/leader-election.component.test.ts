@@ -6,9 +6,8 @@ import { systemClock } from '../../core/units/time.js';
 import { until } from '../support/until.js';
 import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
 
-// One Lease of a real API server and several candidates, with short times.
+// One Lease of a real API server and several candidates. A busy machine may stand still for seconds.
 
-const leaseMs = 4_000;
 let cluster: ControlPlane;
 const candidates: LeaderElection[] = [];
 beforeAll(async () => {
@@ -18,7 +17,7 @@ beforeAll(async () => {
 afterEach(() => Promise.all(candidates.splice(0).map((candidate) => candidate.stop())));
 afterAll(() => cluster?.stop());
 
-function candidate(name: string, identity: string): LeaderElection {
+function candidate(name: string, identity: string, leaseMs: number): LeaderElection {
   const election = createLeaderElection({
     transport: cluster.transport(),
     namespace: 'system',
@@ -30,7 +29,7 @@ function candidate(name: string, identity: string): LeaderElection {
     monotonic: () => performance.now(),
     random: Math.random,
     leaseMs,
-    renewDeadlineMs: 3_000,
+    renewDeadlineMs: (leaseMs * 3) / 4,
     retryMs: 200,
   });
   candidates.push(election);
@@ -39,28 +38,30 @@ function candidate(name: string, identity: string): LeaderElection {
 }
 
 test('a leader stays leader by renewing, past the time that one renewal is good for', async () => {
-  const leader = candidate('renewed', 'one');
+  const leaseMs = 8_000;
+  const leader = candidate('renewed', 'one', leaseMs);
   await leader.elected;
   const electedAt = performance.now();
-  const standby = candidate('renewed', 'two');
+  const standby = candidate('renewed', 'two', leaseMs);
   await until(
     'longer than the lease has passed',
     () => performance.now() - electedAt > leaseMs + 1_000,
-    leaseMs + 5_000,
+    2 * leaseMs,
   );
   expect(leader.isLeader() && leader.mayWrite()).toBe(true);
   expect(standby.isLeader()).toBe(false);
 }, 240_000);
 
 test('a leader that stops hands over before its lease would expire', async () => {
-  const leader = candidate('released', 'one');
+  const leaseMs = 120_000;
+  const leader = candidate('released', 'one', leaseMs);
   await leader.elected;
-  const standby = candidate('released', 'two');
+  const standby = candidate('released', 'two', leaseMs);
   await until('the standby has seen the lease', () => lease('released').includes('one'));
   await leader.stop();
   const releasedAt = performance.now();
   await standby.elected;
-  expect(performance.now() - releasedAt).toBeLessThan(leaseMs / 2);
+  expect(performance.now() - releasedAt).toBeLessThan(leaseMs);
   expect(lease('released')).toContain('two');
 }, 240_000);
 

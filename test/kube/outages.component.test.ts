@@ -48,8 +48,7 @@ function ask(replica: Component) {
 }
 
 /** A change made by kubectl reaches every replica, and is taken back. */
-async function expectConvergence(): Promise<number> {
-  const started = performance.now();
+async function expectConvergence(): Promise<void> {
   suspend(true);
   await until(
     'every replica refuses',
@@ -57,7 +56,6 @@ async function expectConvergence(): Promise<number> {
       (await Promise.all(installation.replicas.map(ask))).every(({ reason }) => reason === 'SUSPENDED'),
     patienceMs,
   );
-  const took = performance.now() - started;
   suspend(false);
   await until(
     'every replica sponsors',
@@ -67,7 +65,6 @@ async function expectConvergence(): Promise<number> {
       ),
     patienceMs,
   );
-  return took;
 }
 
 test(
@@ -77,13 +74,13 @@ test(
     const load = startLoad(installation);
     apiServer.signal('SIGSTOP');
     await lasts(outageMs);
-    const { sent, failures } = await load.stop();
+    await until('a hundred were asked for', () => load.sent() > 100, patienceMs);
+    const { failures } = await load.stop();
     apiServer.signal('SIGCONT');
     expect(failures).toEqual([]);
-    expect(sent).toBeGreaterThan(100);
     await expectConvergence();
   },
-  outageMs + 2 * patienceMs,
+  outageMs + 3 * patienceMs,
 );
 
 test(
@@ -101,16 +98,16 @@ test(
     const answer = await ask(first);
     const metrics = await (await fetch(`${first.origin}/metrics`)).text();
     await lasts(outageMs / 3);
-    const { sent, failures } = await load.stop();
+    await until('a hundred were asked for', () => load.sent() > 100, patienceMs);
+    const { failures } = await load.stop();
     await apiServer.restart();
     expect(answer).toMatchObject({ status: 200, result: { mode: 'SPONSORED' } });
     expect(Number(/^paymaster_config_confirmed_age_seconds (\S+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0);
     expect(readFileSync(first.logFile, 'utf8')).toContain('serving the snapshot on disk');
     expect(failures).toEqual([]);
-    expect(sent).toBeGreaterThan(100);
     await expectConvergence();
   },
-  outageMs + 3 * patienceMs,
+  outageMs + 4 * patienceMs,
 );
 
 const longestMs = 4 * patienceMs;

@@ -1,4 +1,3 @@
-import type { Documents } from '../../core/adapters/price/http/documents.js';
 import type { PriceSource } from '../../core/pricing/price-source.js';
 import type { PriceSpec } from '../../core/resources/fee-token.js';
 import { systemClock } from '../../core/units/time.js';
@@ -48,18 +47,21 @@ priceSourceConformance<PriceSourceSubject & { readonly open: (spec: PriceSpec) =
 
 type HttpSubject = PriceSourceSubject & {
   readonly host: JsonHost;
-  readonly documents: Documents;
   readonly open: (spec: PriceSpec) => PriceSource;
+  /** The same with a deadline of 300 ms. */
+  readonly openHasty: (spec: PriceSpec) => PriceSource;
 };
 
 async function startHttp(): Promise<Omit<HttpSubject, 'quote'>> {
   const host = await startJsonHost();
   const { open, documents } = sourceOpener();
+  const hasty = sourceOpener({ timeoutMs: 300 });
   return {
     host,
-    documents,
     open,
+    openHasty: hasty.open,
     async stop() {
+      await hasty.documents.stop();
       await documents.stop();
       await host.stop();
     },
@@ -147,18 +149,18 @@ const httpFaults: readonly SourceFault<HttpSubject>[] = [
     name: 'a host that is slow to answer',
     reason: 'UNREACHABLE',
     says: /did not answer within 300 ms$/,
-    arrange: async ({ host, open }) => {
+    arrange: async ({ host, openHasty }) => {
       host.answer(() => {});
-      return open({ http: { url: `${host.origin}/price`, path: 'rate' } });
+      return openHasty({ http: { url: `${host.origin}/price`, path: 'rate' } });
     },
   },
   {
     name: 'a host that is slow in the middle of its answer',
     reason: 'UNREACHABLE',
     says: /did not answer within 300 ms$/,
-    arrange: async ({ host, open }) => {
+    arrange: async ({ host, openHasty }) => {
       host.answer((_request, response) => void response.writeHead(200).write('{"rate":'));
-      return open({ http: { url: `${host.origin}/price`, path: 'rate' } });
+      return openHasty({ http: { url: `${host.origin}/price`, path: 'rate' } });
     },
   },
   {

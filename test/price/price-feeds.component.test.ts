@@ -20,7 +20,7 @@ type FeedSubject = PriceSourceSubject & {
 
 async function startFeeds(): Promise<Omit<FeedSubject, 'quote'>> {
   const chain = await startFeedChain();
-  const { open, documents } = sourceOpener(chain);
+  const { open, documents } = sourceOpener({ chain });
   return {
     chain,
     native: await chain.feed({ description: 'ETH / USD', decimals: 18, answer: 1n }),

@@ -131,7 +131,7 @@ describe('a quote is refused with the reason, never wrong', () => {
       name: 'the host is slow',
       arrange: () => prices.answer(() => {}),
       quoted: { FEED: 3_000_000_000 },
-      refused: { HOST: /http 127\.0\.0\.1:\d+ did not answer within 500 ms/, BOTH: /needs 2/ },
+      refused: { HOST: /http 127\.0\.0\.1:\d+ did not answer within 3000 ms/, BOTH: /needs 2/ },
     },
     {
       name: 'the host answers garbage',

@@ -1,3 +1,11 @@
+/** Whether what was tried succeeded, for {@link until}. */
+export function succeeds(attempt: Promise<unknown>): Promise<boolean> {
+  return attempt.then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Polls until `check` holds; the failure says what was awaited. For effects that arrive by themselves, never as a pause. */
 export async function until(
   what: string,

@@ -21,7 +21,7 @@ import {
   startMs,
 } from '../conformance/usage-requests.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { until } from '../support/until.js';
+import { succeeds, until } from '../support/until.js';
 import { openStore, storeOptions } from './redis-usage.js';
 import { aClock } from './sqlite-usage.js';
 
@@ -75,12 +75,7 @@ test('a server that is killed and comes back has everything that was promised', 
   await expect(store.reserve(one(2n))).rejects.toMatchObject(down);
   await expect(store.ping()).rejects.toMatchObject(down);
   await server.start();
-  await until('the store is connected again', () =>
-    store.ping().then(
-      () => true,
-      () => false,
-    ),
-  );
+  await until('the store is connected again', () => succeeds(store.ping()));
   expect((await store.peek(one(2n))).limits).toMatchObject([{ used: 1 }]);
   expect(await store.reserve(one(2n))).toEqual(reserved);
 });
@@ -90,11 +85,7 @@ test('a server that hangs is answered for within the time limit, and nothing is 
   const patient = await open({ clock });
   const store = await open({ clock, timeoutMs: 200 });
   expect(await patient.reserve(one(1n))).toEqual(reserved);
-  const answers = () =>
-    store.ping().then(
-      () => true,
-      () => false,
-    );
+  const answers = () => succeeds(store.ping());
   await until('the store answers', answers);
   server.signal('SIGSTOP');
   try {

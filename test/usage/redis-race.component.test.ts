@@ -10,7 +10,7 @@ import { gwei } from '../../core/units/wei.js';
 import { aRequest, chainId, contract, hourMs } from '../conformance/usage-requests.js';
 import { startRedis } from '../support/redis.js';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
-import { until } from '../support/until.js';
+import { succeeds, until } from '../support/until.js';
 import {
   costliest,
   deposit,
@@ -85,12 +85,7 @@ test(
       const answers = lines();
       const promised = answers.filter((line) => line.startsWith('+')).map((line) => Number(line.slice(1)));
       const refused = answers.filter((line) => line.startsWith('-')).length;
-      await until('the store is connected again', () =>
-        store.ping().then(
-          () => true,
-          () => false,
-        ),
-      );
+      await until('the store is connected again', () => succeeds(store.ping()));
       const reservations = await store.reservations(chainId);
       checkPromises(race, promised, reservations);
       const full = await checkSums(race, reservations);

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { aRequest } from '../conformance/usage-requests.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { until } from '../support/until.js';
+import { succeeds, until } from '../support/until.js';
 import { openStore } from './redis-usage.js';
 import { aClock } from './sqlite-usage.js';
 
@@ -100,11 +100,6 @@ test('a failover that is told while the new master is being asked for leaves nob
   sentinel.isHolding = false;
   sentinel.switchMaster();
 
-  await until('it is connected again', () =>
-    store.ping().then(
-      () => true,
-      () => false,
-    ),
-  );
+  await until('it is connected again', () => succeeds(store.ping()));
   expect(await store.reserve(aRequest())).toEqual({ outcome: 'reserved' });
 }, 120_000);

@@ -10,7 +10,7 @@ import { usageStoreConformance } from '../conformance/usage-store.js';
 import { aLimit, aRequest, chainId } from '../conformance/usage-requests.js';
 import { freePort } from '../../server/standalone/cluster/free-port.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { until } from '../support/until.js';
+import { succeeds, until } from '../support/until.js';
 import { createRedisHarness, openStore, storeOptions } from './redis-usage.js';
 import { aClock } from './sqlite-usage.js';
 
@@ -84,12 +84,7 @@ describe('with replicas', () => {
       replica.signal('SIGCONT');
     }
     // It was written all the same: the operation keeps its place, and asking again counts it once.
-    await until('the replica confirms again', () =>
-      store.reserve(one(3n)).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await until('the replica confirms again', () => succeeds(store.reserve(one(3n))));
     expect((await store.peek(one(9n))).limits).toMatchObject([{ used: 3 }]);
   });
 
@@ -150,15 +145,7 @@ describe('with replicas', () => {
       new Set([1n, 2n, 3n, 4n]),
     );
     await serve(['--replicaof', `127.0.0.1 ${replica.port}`]);
-    await until(
-      'a replica confirms',
-      () =>
-        store.reserve(one(4n)).then(
-          () => true,
-          () => false,
-        ),
-      90_000,
-    );
+    await until('a replica confirms', () => succeeds(store.reserve(one(4n))), 90_000);
     expect(await store.reserve(one(5n))).toEqual(reserved);
     expect(await store.reserve(one(6n))).toMatchObject({ outcome: 'limit', used: 5 });
   }, 300_000);

@@ -2,7 +2,11 @@ import type { Installation } from './installation.js';
 import { freshUserOp, rpc } from '../../system/support/client.js';
 
 /** Requests to all replicas in turn, without a pause between them, until it is stopped. */
-export type Load = { stop(): Promise<{ readonly sent: number; readonly failures: readonly string[] }> };
+export type Load = {
+  /** How many have been sent so far. */
+  sent(): number;
+  stop(): Promise<{ readonly failures: readonly string[] }>;
+};
 
 export function startLoad(installation: Installation, callers = 3): Load {
   const failures: string[] = [];
@@ -30,10 +34,11 @@ export function startLoad(installation: Installation, callers = 3): Load {
 
   const running = Promise.all(Array.from({ length: callers }, call));
   return {
+    sent: () => sent,
     async stop() {
       isStopped = true;
       await running;
-      return { sent, failures };
+      return { failures };
     },
   };
 }

@@ -10,10 +10,13 @@ import type { FeedChain } from './feed-chain.js';
 
 export type SourceOpener = { readonly documents: Documents; readonly open: (spec: PriceSpec) => PriceSource };
 
-/** Opens sources as the service does, with a deadline of 300 ms; kinds that need no chain leave it alone. */
-export function sourceOpener(chain?: FeedChain): SourceOpener {
+/** Opens sources as the service does, with a deadline that a busy machine keeps; kinds that need no chain leave it alone. */
+export function sourceOpener({
+  chain,
+  timeoutMs = 10_000,
+}: { readonly chain?: FeedChain; readonly timeoutMs?: number } = {}): SourceOpener {
   const clock = systemClock;
-  const documents = createDocuments({ clock, log: silentLogger, timeoutMs: 300 });
+  const documents = createDocuments({ clock, log: silentLogger, timeoutMs });
   const feeds = createFeeds({
     chain: () => {
       if (chain === undefined) throw new Error('this test has no chain');

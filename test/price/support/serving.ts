@@ -32,7 +32,7 @@ export function startServing(
     log,
     metrics,
     ...(headersDirectory === undefined ? {} : { headersDirectory }),
-    timing: { httpTimeoutMs: 500, ...timing },
+    ...(timing === undefined ? {} : { timing }),
     onChange: (token) => changes.push(token),
     timers: {
       after(ms, action) {
