@@ -189,9 +189,13 @@ export type Finding = {
   readonly message: string;
 };
 
+/** Longest message of a condition, in characters: of what lists many things the first ones are read. */
+export const maxMessageLength = 32_768;
+
 /**
  * A finding with a documented reason; its status follows from the reason. `message` says what exactly and what to do,
- * holds no time and no moving figure; it defaults to the documented text.
+ * holds no time and no moving figure; it defaults to the documented text. One that is too long for a condition is cut:
+ * a status that is refused would tell nothing.
  */
 export function finding<T extends ConditionType>(
   type: T,
@@ -201,7 +205,13 @@ export function finding<T extends ConditionType>(
   const reasons: Readonly<Record<string, ReasonText>> = conditionReasons[type];
   const documented = reasons[reason];
   if (documented === undefined) throw new RangeError(`condition ${type} has no reason ${reason}`);
-  return { type, status: documented.status, reason, message: message ?? documented.text };
+  return { type, status: documented.status, reason, message: shortened(message ?? documented.text) };
+}
+
+function shortened(message: string): string {
+  if (message.length <= maxMessageLength) return message;
+  // A character of two halves may be cut in the middle.
+  return `${message.slice(0, maxMessageLength - 1).toWellFormed()}…`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { CycleUnit } from '../units/time.js';
+import { maxMessageLength } from './conditions.js';
 import type { Condition } from './meta.js';
 import type { ContractAction, GasCaps, RateLimit } from './paymaster.js';
 import {
@@ -153,7 +154,7 @@ const condition: SchemaOf<Condition> = object<Condition>('One aspect of the stat
       maxLength: 1024,
       pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
     }),
-    message: text('What is wrong and what to do about it.', { maxLength: 32_768 }),
+    message: text('What is wrong and what to do about it.', { maxLength: maxMessageLength }),
     observedGeneration,
     lastTransitionTime: instant('When the status of this condition last changed.'),
   },

@@ -306,6 +306,26 @@ describe('one bad resource never stops the rest', () => {
     );
   });
 
+  test('hundreds of bad policies are said too, in a message that a condition can hold', async () => {
+    world = await startWorld();
+    const names = Array.from({ length: 300 }, (_, index) => `${'x'.repeat(120)}${index}`);
+    const webhook = { url: 'http://rules.example.com/' };
+    await world.apply(
+      ...names.map((name, index) =>
+        aPolicy({ meta: { name: `p${index}` }, name, policyType: 'WEBHOOK', webhook }),
+      ),
+      aPaymaster(),
+    );
+    await world.until('it is said', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'Ready').endsWith('PolicyInvalid'),
+    );
+    const ready = (await world.get('Paymaster', 'shop')).status?.conditions?.find(
+      ({ type }) => type === 'Ready',
+    );
+    expect(ready?.message).toContain(names[0]);
+    expect(ready?.message.endsWith('…')).toBe(true);
+  });
+
   test('a paymaster whose store write always fails is tried again alone', async () => {
     world = await startWorld();
     const { configs } = world;
