@@ -20,7 +20,8 @@ export type Keys = {
 export function keysOf(change: Change, cache: Cache): Keys {
   if (isStatusOnly(change)) return none;
   const touched = [change.before, change.after].filter((object) => object !== undefined);
-  const keys = touched.map((object) => keysOfObject(object, cache));
+  const isGone = change.after === undefined;
+  const keys = touched.map((object) => keysOfObject(object, cache, isGone));
   return {
     paymasters: unique(keys.flatMap(({ paymasters }) => paymasters)),
     chains: unique(keys.flatMap(({ chains }) => chains)),
@@ -51,14 +52,16 @@ function isStatusOnly({ before, after }: Change): boolean {
   );
 }
 
-function keysOfObject(object: AnyResource, cache: Cache): Keys {
+function keysOfObject(object: AnyResource, cache: Cache, isGone: boolean): Keys {
   switch (object.kind) {
     case 'SmartContract':
     case 'PaymasterPolicy':
       return { ...none, paymasters: [ownerOf(object)] };
     case 'Paymaster': {
       // A name or a place in the quota may have become free, or taken.
-      const waiting = cache.paymastersIn(object.metadata.namespace ?? '').filter(waitsForOthers);
+      const waiting = cache
+        .paymastersIn(object.metadata.namespace ?? '')
+        .filter((each) => waitsForOthers(each) || (isGone && isUnjudged(each)));
       return { ...none, paymasters: keysOfAll([object, ...cache.rivalsOf(object), ...waiting]) };
     }
     case 'Organisation': {
@@ -83,6 +86,11 @@ function keysOfObject(object: AnyResource, cache: Cache): Keys {
 
 function waitsForOthers(paymaster: Paymaster): boolean {
   return isRefused(paymaster, 'Accepted', ['NameConflict', 'QuotaExceeded']);
+}
+
+/** It may be being refused just now for the sake of one that is gone, and its status does not say so yet. */
+function isUnjudged({ status }: Paymaster): boolean {
+  return findCondition(status?.conditions, 'Accepted') === undefined;
 }
 
 function isRefused(

@@ -254,6 +254,33 @@ describe('a paymaster waits for what it needs, says for what, and goes on by its
   });
 });
 
+test('a place in the quota that becomes free while another paymaster is being refused is noticed', async () => {
+  world = await startWorld();
+  await world.apply(anOrganisation({ quotas: { paymasters: 1 } }), aPaymaster());
+  await world.until('the first is ready', isReady());
+  const { resources } = world;
+  const refusing = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  await world.restart({
+    resources: {
+      watch: (kind, handler) => resources.watch(kind, handler),
+      async applyStatus(kind, key, ...rest) {
+        if (key.name === 'b') {
+          refusing.resolve();
+          await told.promise;
+        }
+        return resources.applyStatus(kind, key, ...rest);
+      },
+    },
+  });
+  await world.settle();
+  await world.apply(aPaymaster({ meta: { name: 'b' }, name: 'B' }));
+  await refusing.promise;
+  await world.remove('Paymaster', 'shop');
+  told.resolve();
+  await world.until('the second is ready', isReady('b'));
+});
+
 test('a rename to a taken policy name is refused, keeps the last form, and heals when the name is free', async () => {
   world = await startWorld();
   await world.apply(aPaymaster(), aPolicy(), aPolicy({ meta: { name: 'other' }, name: 'Other' }));
