@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-test('the metrics show how full limits are when they are asked, refusals included', async () => {
+async function openCounted() {
   const directory = aDirectory();
   cleanUps.push(() => directory.remove());
   const metrics = createMetrics({ process: false });
@@ -23,6 +23,11 @@ test('the metrics show how full limits are when they are asked, refusals include
     durability: 'process',
   });
   cleanUps.push(() => store.stop());
+  return { store, lines: async () => (await metrics.render()).body.split('\n') };
+}
+
+test('the metrics show how full limits are when they are asked, refusals included', async () => {
+  const { store, lines: shown } = await openCounted();
   const reserve = (nonce: bigint, threshold: number) =>
     store.reserve(
       aRequest({
@@ -35,10 +40,24 @@ test('the metrics show how full limits are when they are asked, refusals include
   expect((await reserve(1n, 2)).outcome).toBe('reserved');
   expect((await reserve(2n, 2)).outcome).toBe('reserved');
   expect((await reserve(3n, 2)).outcome).toBe('limit');
-  const lines = (await metrics.render()).body.split('\n');
+  const lines = await shown();
   const labels = 'scope="PAYMASTER",unit="COUNT"';
   expect(lines).toContain(`paymaster_limit_used_ratio_bucket{le="0.25",${labels}} 0`);
   expect(lines).toContain(`paymaster_limit_used_ratio_bucket{le="0.5",${labels}} 1`);
   expect(lines).toContain(`paymaster_limit_used_ratio_bucket{le="0.99",${labels}} 1`);
   expect(lines).toContain(`paymaster_limit_used_ratio_bucket{le="1",${labels}} 3`);
+});
+
+test('an operation that is asked for again, with another limit, shows each limit as full as it is', async () => {
+  const { store, lines } = await openCounted();
+  const spend = aLimit({ policyId: 'spend', unit: 'NATIVE_ASSET', threshold: 1000, cost: 900 });
+  const count = aLimit({ policyId: 'count', unit: 'COUNT', threshold: 10, cost: 1 });
+  expect((await store.reserve(aRequest({ limits: [spend] }))).outcome).toBe('reserved');
+  expect((await store.reserve(aRequest({ limits: [count, spend] }))).outcome).toBe('reserved');
+  expect(await lines()).toContain(
+    'paymaster_limit_used_ratio_bucket{le="0.1",scope="PAYMASTER",unit="COUNT"} 1',
+  );
+  expect(await lines()).toContain(
+    'paymaster_limit_used_ratio_bucket{le="0.9",scope="PAYMASTER",unit="NATIVE_ASSET"} 2',
+  );
 });

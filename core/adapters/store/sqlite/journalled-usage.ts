@@ -238,7 +238,7 @@ export class JournalledUsageStore implements UsageStore, KeptEpochs {
   #noteFullness({ limits }: ReserveRequest, decision: ReserveResult | Change): void {
     if (!('outcome' in decision)) {
       for (let i = 0; i < limits.length; i++) {
-        const { used, reserved: held } = decision.entry.counters[i]!;
+        const { used, reserved: held } = decision.asked[i]!;
         this.#fullness.observe(limits[i]!, used + held);
       }
       return;

@@ -32,8 +32,13 @@ import { heldCost, raised } from './usage-holdings.js';
 import type { Op } from './usage-ops.js';
 import { balanceOf, findAccount } from './usage-views.js';
 
-/** A decision that was carried out in memory; `undo` it unless its commit succeeds. */
-export type Change = { readonly chain: ChainBook; readonly entry: Entry; readonly former: Entry | undefined };
+type Replacement = { readonly chain: ChainBook; readonly entry: Entry; readonly former: Entry | undefined };
+
+/**
+ * A decision that was carried out in memory; `undo` it unless its commit succeeds. `asked`: the counters of the request's
+ * limits; those of the entry may be more, in another order.
+ */
+export type Change = Replacement & { readonly asked: readonly Counter[] };
 
 /** How the journal writes a unit and a mode: by its place. */
 export const unitCodes = ['COUNT', 'NATIVE_ASSET'] as const;
@@ -105,7 +110,12 @@ export class UsageState {
       rival: undefined,
       place: 0,
     };
-    const change: Change = { chain, entry: former === undefined ? entry : raised(former, entry), former };
+    const change: Change = {
+      chain,
+      entry: former === undefined ? entry : raised(former, entry),
+      former,
+      asked: counters,
+    };
     if (former !== undefined) this.put(change);
     if (former === undefined) this.#take(chain, entry, rivals);
     return change;
@@ -130,7 +140,7 @@ export class UsageState {
   }
 
   /** Lists the entry instead of its former one. */
-  put({ chain, entry, former }: Change): void {
+  put({ chain, entry, former }: Replacement): void {
     if (former !== undefined) this.drop(chain, former);
     this.#take(chain, entry, chain.rivals(entry.slot));
   }
@@ -141,7 +151,7 @@ export class UsageState {
     chain.add(entry, rivals);
   }
 
-  undo({ chain, entry, former }: Change): void {
+  undo({ chain, entry, former }: Replacement): void {
     if (former === undefined) this.drop(chain, entry);
     if (former !== undefined) this.put({ chain, entry: former, former: entry });
   }
