@@ -284,6 +284,17 @@ describe('a version that is gone', () => {
     expect(lists.map(({ query }) => query.get('resourceVersion'))).toEqual(['11', null]);
   });
 
+  test('again and again is waited out: a server that takes back what it lists is not asked without a pause', async () => {
+    api.fail('watch-list', refusal(400, 'BadRequest'));
+    api.fail('watch', ...Array.from({ length: 5 }, () => refusal(410, 'Expired')));
+    const startedAt = performance.now();
+    follow({ firstBackoffMs: 400, maxBackoffMs: 400 });
+    await watching();
+    expect(kindsOfCalls().filter((kind) => kind === 'list')).toHaveLength(6);
+    // The first is answered at once, four pauses of 200 ms follow.
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(750);
+  });
+
   test.each([
     { name: 'and the server says nothing of it', faults: [] },
     { name: 'and the server calls the version expired', faults: [refusal(410, 'Expired')] },

@@ -70,6 +70,9 @@ const defaultTiming: ReflectorTiming = {
   watchSeconds: 300,
 };
 
+/** Versions are kept for minutes: two that are gone within this time are no chance. */
+const expiredAgainMs = 60_000;
+
 export function createReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
   const { kind, log, now, random } = options;
   const timing = { ...defaultTiming, ...options.timing };
@@ -95,6 +98,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   let mustRelist: string | undefined = 'start';
   let connection: AbortController | undefined;
   let mayBeRewound = false;
+  let expiredAt = Number.NEGATIVE_INFINITY;
 
   async function run(): Promise<void> {
     while (!stopped.signal.aborted) {
@@ -121,6 +125,10 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     if (isExpired(error)) {
       mustRelist = 'expired';
       log.info('resourceVersion expired, listing again', { kind });
+      const isAgain = now() - expiredAt < expiredAgainMs;
+      expiredAt = now();
+      // A whole list is the dearest thing to ask for: a server that expires what it has just listed is given time.
+      if (isAgain) await pause(backoff.next(), stopped.signal);
       return;
     }
     mayBeRewound = true;
