@@ -40,7 +40,7 @@ export type RequestShape = {
   readonly ask?: Ask;
 };
 
-export const asks = ['sponsorship', 'quote of 1 token', 'quote of 20 tokens', 'token payment'] as const;
+const asks = ['sponsorship', 'quote of 1 token', 'quote of 20 tokens', 'token payment'] as const;
 export type Ask = (typeof asks)[number];
 
 /** Address of the n-th fee token. */

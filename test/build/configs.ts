@@ -17,7 +17,7 @@ export const someFunding = parseAddress(`0x${'f0'.repeat(20)}`);
 /** `mint(address)` of this contract is what the example paymaster sponsors. */
 export const someTarget = parseAddress(`0x${'7a'.repeat(20)}`);
 export const mintSelector = '0x6a627842';
-export const signerFile = 'dev.key';
+const signerFile = 'dev.key';
 
 export function sha256(text: string): string {
   return hash('sha256', text, 'hex');

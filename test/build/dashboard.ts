@@ -150,7 +150,7 @@ async function listen(deps: DashboardDeps): Promise<Listening> {
   };
 }
 
-export async function call(url: string, method: string, options: CallOptions = {}): Promise<Answer> {
+async function call(url: string, method: string, options: CallOptions = {}): Promise<Answer> {
   const { token, key, body, raw, headers = {} } = options;
   const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await fetch(url, {

@@ -16,7 +16,7 @@ export function aServedToken(overrides: Partial<FeeTokenSpec>): FeeTokenSpec {
   };
 }
 
-export function aPrice(overrides: Partial<Price> = {}): Price {
+function aPrice(overrides: Partial<Price> = {}): Price {
   return { rate: 3_000_000_000n, observedAt: 1_700_000_000_000 as EpochMs, source: 'test', ...overrides };
 }
 

@@ -38,7 +38,7 @@ import { aPrice, aTokenProfile, someTokenAccount, someTreasury } from './fee-tok
 import type { WireOperation } from './operations.js';
 import { worldsOfThisRun } from './world.js';
 
-export const signerKey = `0x${'5d'.repeat(32)}`;
+const signerKey = `0x${'5d'.repeat(32)}`;
 export const signerAddress = computeAddress(new SigningKey(signerKey).publicKey);
 
 export type RpcAnswer = {

@@ -12,19 +12,11 @@ import { systemClock } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { EntryPointVersion, FinalUserOperation } from '../../core/userop/user-operation.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
-import { startDevChain, type DevChain } from './support/dev-chain.js';
+import { profileNames, startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp, refusalOf } from './support/handle-ops.js';
 import { buildTerms, buildUserOp, sponsorUserOp } from './support/user-op.js';
 
 const abi = new Interface(['function increment()', 'function burn(uint256 rounds)', 'function fail()']);
-const profiles = [
-  '1.1.0',
-  '2.0.0',
-  'singleton-0.6',
-  'singleton-0.7',
-  'singleton-0.8',
-  'verifying-0.7',
-] as const;
 
 let devChain: DevChain;
 let estimator: GasEstimator;
@@ -39,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(profiles)('profile %s', (name) => {
+describe.each(profileNames)('profile %s', (name) => {
   test.each([
     {
       what: 'an account that does not exist yet, one call',

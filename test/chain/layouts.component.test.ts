@@ -5,7 +5,7 @@ import { parseAddress, type Address } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import { encodeWith, buildAccount, type Call, type TestAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
-import { startDevChain, type DevChain } from './support/dev-chain.js';
+import { profileNames, startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp } from './support/handle-ops.js';
 import { buildPermissionlessAccount } from './support/permissionless-account.js';
 import { buildTerms, buildUserOp, sponsorUserOp } from './support/user-op.js';
@@ -15,14 +15,6 @@ const counter = new Interface([
   'function counts(address account) view returns (uint256)',
 ]);
 const builders = { ethers: buildAccount, permissionless: buildPermissionlessAccount } as const;
-const versions = [
-  '1.1.0',
-  '2.0.0',
-  'singleton-0.6',
-  'singleton-0.7',
-  'singleton-0.8',
-  'verifying-0.7',
-] as const;
 
 let devChain: DevChain;
 beforeAll(async () => {
@@ -39,7 +31,7 @@ async function countOf(account: TestAccount): Promise<bigint> {
   return BigInt(await devChain.chain.call({ to: devChain.deployments.sponsoredContract.address, data }));
 }
 
-describe.each(versions)('profile %s', (version) => {
+describe.each(profileNames)('profile %s', (version) => {
   test.each(['ethers', 'permissionless'] as const)(
     'operations built by %s are mined: the first creates the account, then a second one, then a batch',
     async (library) => {

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet } from 'ethers';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
 import { hexToBytes } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp, refusalOf } from './support/handle-ops.js';
+import { changedOperations, raised, type Tampering } from './support/tampering.js';
 import {
   approval,
   deployToken,
@@ -30,24 +30,9 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-type Case = {
-  readonly name: string;
-  /** Changed after the paymaster signed; the account signs again, so that only the paymaster's signature can notice. */
-  readonly op?: (op: FinalUserOperation) => Partial<FinalUserOperation>;
-  /** Changed bytes of the data, with the paymaster's signature of the original. */
-  readonly terms?: (terms: TokenTerms) => Partial<TokenTerms>;
-  readonly data?: (data: Hex) => Hex;
-  readonly layouts?: RegExp;
-};
-
-const cases: readonly Case[] = [
+const cases: readonly Tampering<TokenTerms>[] = [
   { name: 'callData', op: () => ({ callData: encodeWith(counter, 'burn', [1]) }) },
-  { name: 'callGasLimit', op: (op) => ({ callGasLimit: op.callGasLimit + 1n }) },
-  { name: 'verificationGasLimit', op: (op) => ({ verificationGasLimit: op.verificationGasLimit + 1n }) },
-  { name: 'preVerificationGas', op: (op) => ({ preVerificationGas: op.preVerificationGas + 1n }) },
-  { name: 'maxFeePerGas', op: (op) => ({ maxFeePerGas: op.maxFeePerGas + 1n }) },
-  { name: 'maxPriorityFeePerGas', op: (op) => ({ maxPriorityFeePerGas: op.maxPriorityFeePerGas + 1n }) },
-  { name: 'the key of the nonce', op: () => ({ nonce: 1n << 64n }) },
+  ...changedOperations,
   { name: 'the rate', terms: (terms) => ({ exchangeRate: terms.exchangeRate - 1_000_000n }) },
   { name: 'the premium', terms: () => ({ priceMarkup: 1_000_000 }) },
   { name: 'the token', terms: () => ({ token: toAddressKey(cheapToken) }) },
@@ -73,8 +58,6 @@ const cases: readonly Case[] = [
     terms: (terms) => ({ options: { ...terms.options, recipient: somebody } }),
     layouts: /singleton/,
   },
-  { name: 'paymasterVerificationGasLimit', data: (data) => raised(data, 20, 16), layouts: /2\.x|0\.7|0\.8/ },
-  { name: 'paymasterPostOpGasLimit', data: (data) => raised(data, 36, 16), layouts: /2\.x|0\.7|0\.8/ },
   { name: 'postOpGas on 0.6', data: (data) => raised(data, 54, 16), layouts: /singleton-0\.6/ },
   { name: 'postOpGas from 0.7 on', data: (data) => raised(data, 86, 16), layouts: /singleton-0\.[78]/ },
 ];
@@ -151,10 +134,4 @@ async function payingAccount(
   };
   const op = await buildUserOp(account, [call]);
   return { profile, account, op, terms: await tokenTerms(devChain, profile, { priceMarkup: 1_100_000 }) };
-}
-
-function raised(data: Hex, offset: number, width: number): Hex {
-  const start = 2 + offset * 2;
-  const value = BigInt(`0x${data.slice(start, start + width * 2)}`) + 1n;
-  return `0x${data.slice(2, start)}${value.toString(16).padStart(width * 2, '0')}${data.slice(start + width * 2)}`;
 }

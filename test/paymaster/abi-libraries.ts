@@ -58,3 +58,45 @@ export function gasFees(packed: Library['packed'], op: FinalUserOperation): Hex 
 export function paymasterGas(packed: Library['packed'], gas: PaymasterGas): Hex {
   return packed(pair, [gas.paymasterVerificationGasLimit, gas.paymasterPostOpGasLimit]);
 }
+
+/** What a singleton paymaster signs on EntryPoint 0.6: `unsigned` is its data up to the signature. */
+export function singleton06Hash(
+  { abi, keccak }: Library,
+  op: FinalUserOperation,
+  { chainId }: { readonly chainId: number },
+  unsigned: Hex,
+): Hex {
+  const operation = abi('address,uint256,uint256,uint256,uint256,uint256,uint256,bytes32,bytes32,bytes32', [
+    op.sender,
+    op.nonce,
+    op.callGasLimit,
+    op.verificationGasLimit,
+    op.preVerificationGas,
+    op.maxFeePerGas,
+    op.maxPriorityFeePerGas,
+    keccak(op.callData),
+    keccak(op.initCode),
+    keccak(unsigned),
+  ]);
+  return keccak(abi('bytes32,uint256', [keccak(operation), chainId]));
+}
+
+/** The same from EntryPoint 0.7 on. */
+export function singleton07Hash(
+  { abi, packed, keccak }: Library,
+  op: FinalUserOperation,
+  { chainId }: { readonly chainId: number },
+  unsigned: Hex,
+): Hex {
+  const operation = abi('address,uint256,bytes32,uint256,bytes32,bytes32,bytes32,bytes32', [
+    op.sender,
+    op.nonce,
+    accountGasLimits(packed, op),
+    op.preVerificationGas,
+    gasFees(packed, op),
+    keccak(op.initCode),
+    keccak(op.callData),
+    keccak(unsigned),
+  ]);
+  return keccak(abi('bytes32,uint256', [keccak(operation), chainId]));
+}

@@ -9,7 +9,16 @@ import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { bytesToHex, decodedHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import { accountGasLimits, byEthers, byViem, gasFees, paymasterGas, type Library } from './abi-libraries.js';
+import {
+  accountGasLimits,
+  byEthers,
+  byViem,
+  gasFees,
+  paymasterGas,
+  singleton06Hash,
+  singleton07Hash,
+  type Library,
+} from './abi-libraries.js';
 import { anExampleOperation, anyOperation, anySignature, anyTerms, exampleTerms } from './operations.js';
 
 type Encoding = (
@@ -92,31 +101,14 @@ const encodings: Readonly<Record<LayoutId, Encoding>> = {
         ],
       ),
   }),
-  'singleton-0.6': ({ abi, packed, keccak }, op, terms) => {
+  'singleton-0.6': (library, op, terms) => {
+    const { packed } = library;
     const unsigned = packed(
       ['bytes', 'uint8', 'uint48', 'uint48'],
       [terms.paymaster, 1, terms.validUntil, terms.validAfter],
     );
     return {
-      hash: keccak(
-        abi('bytes32,uint256', [
-          keccak(
-            abi('address,uint256,uint256,uint256,uint256,uint256,uint256,bytes32,bytes32,bytes32', [
-              op.sender,
-              op.nonce,
-              op.callGasLimit,
-              op.verificationGasLimit,
-              op.preVerificationGas,
-              op.maxFeePerGas,
-              op.maxPriorityFeePerGas,
-              keccak(op.callData),
-              keccak(op.initCode),
-              keccak(unsigned),
-            ]),
-          ),
-          terms.chainId,
-        ]),
-      ),
+      hash: singleton06Hash(library, op, terms, unsigned),
       data: (signature) => packed(['bytes', 'bytes'], [unsigned, signature]),
     };
   },
@@ -152,34 +144,14 @@ const encodings: Readonly<Record<LayoutId, Encoding>> = {
   }),
 };
 
-function singleton07(
-  { abi, packed, keccak }: Library,
-  op: FinalUserOperation,
-  terms: SponsorshipTerms,
-  gas: PaymasterGas,
-) {
+function singleton07(library: Library, op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas) {
+  const { packed } = library;
   const unsigned = packed(
     ['bytes', 'bytes', 'uint8', 'uint48', 'uint48'],
     [terms.paymaster, paymasterGas(packed, gas), 1, terms.validUntil, terms.validAfter],
   );
   return {
-    hash: keccak(
-      abi('bytes32,uint256', [
-        keccak(
-          abi('address,uint256,bytes32,uint256,bytes32,bytes32,bytes32,bytes32', [
-            op.sender,
-            op.nonce,
-            accountGasLimits(packed, op),
-            op.preVerificationGas,
-            gasFees(packed, op),
-            keccak(op.initCode),
-            keccak(op.callData),
-            keccak(unsigned),
-          ]),
-        ),
-        terms.chainId,
-      ]),
-    ),
+    hash: singleton07Hash(library, op, terms, unsigned),
     data: (signature: Hex) => packed(['bytes', 'bytes'], [unsigned, signature]),
   };
 }

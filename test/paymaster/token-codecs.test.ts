@@ -8,7 +8,16 @@ import { parseAddress, toAddressKey, zeroAddress } from '../../core/units/addres
 import { bytesToHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import { accountGasLimits, byEthers, byViem, gasFees, paymasterGas, type Library } from './abi-libraries.js';
+import {
+  accountGasLimits,
+  byEthers,
+  byViem,
+  gasFees,
+  paymasterGas,
+  singleton06Hash,
+  singleton07Hash,
+  type Library,
+} from './abi-libraries.js';
 import {
   anExampleOperation,
   anyOperation,
@@ -115,28 +124,10 @@ const encodings: Readonly<Record<TokenLayout, Encoding>> = {
       ),
   }),
   'singleton-0.6': (library, op, terms) => {
-    const { abi, packed, keccak } = library;
+    const { packed } = library;
     const unsigned = packed(['bytes', 'bytes'], [terms.paymaster, singletonTail(library, terms, 60_000n)]);
     return {
-      hash: keccak(
-        abi('bytes32,uint256', [
-          keccak(
-            abi('address,uint256,uint256,uint256,uint256,uint256,uint256,bytes32,bytes32,bytes32', [
-              op.sender,
-              op.nonce,
-              op.callGasLimit,
-              op.verificationGasLimit,
-              op.preVerificationGas,
-              op.maxFeePerGas,
-              op.maxPriorityFeePerGas,
-              keccak(op.callData),
-              keccak(op.initCode),
-              keccak(unsigned),
-            ]),
-          ),
-          terms.chainId,
-        ]),
-      ),
+      hash: singleton06Hash(library, op, terms, unsigned),
       data: (signature) => packed(['bytes', 'bytes'], [unsigned, signature]),
     };
   },
@@ -145,29 +136,13 @@ const encodings: Readonly<Record<TokenLayout, Encoding>> = {
 };
 
 function singleton07(library: Library, op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas) {
-  const { abi, packed, keccak } = library;
+  const { packed } = library;
   const unsigned = packed(
     ['bytes', 'bytes', 'bytes'],
     [terms.paymaster, paymasterGas(packed, gas), singletonTail(library, terms, 60_000n)],
   );
   return {
-    hash: keccak(
-      abi('bytes32,uint256', [
-        keccak(
-          abi('address,uint256,bytes32,uint256,bytes32,bytes32,bytes32,bytes32', [
-            op.sender,
-            op.nonce,
-            accountGasLimits(packed, op),
-            op.preVerificationGas,
-            gasFees(packed, op),
-            keccak(op.initCode),
-            keccak(op.callData),
-            keccak(unsigned),
-          ]),
-        ),
-        terms.chainId,
-      ]),
-    ),
+    hash: singleton07Hash(library, op, terms, unsigned),
     data: (signature: Hex) => packed(['bytes', 'bytes'], [unsigned, signature]),
   };
 }

@@ -11,7 +11,7 @@ import { parseUserOperation } from '../../core/userop/parse.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import type { Sponsorship } from '../../server/sponsorship/request.js';
 import { createSigningBatch } from '../../server/sponsorship/signing-batch.js';
-import { createSponsor } from '../../server/sponsorship/sponsor.js';
+import { createSponsor, type Sponsor, type SponsorDeps } from '../../server/sponsorship/sponsor.js';
 import { compileChain } from '../../server/view/served-chain.js';
 import { compilePaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
@@ -165,39 +165,14 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
     reserve: { outcome: 'reserved' },
   };
   for (const obstacle of present) obstacle.put(scenario);
-  const clock = { now: () => someNow };
-  const signer = {
-    address: addressOf(1),
-    implementation: 'test',
-    sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
-  };
-  const chain = compileChain(aChainConfig(scenario.chain), { get: () => signer }, silentLogger);
-  const sponsor = createSponsor({
-    view: {
-      chain: () => chain,
-      isStale: () => scenario.isStale,
-      refresh: () => Promise.resolve(undefined),
-      isCurrent: () => true,
-      sharesAccount: () => false,
-    },
-    heads: {
-      get: () => ({
-        number: 1,
-        timestamp: someNow / 1000,
-        baseFeePerGas: 1_000_000_000n,
-        priorityFeePerGas: 1_000_000_000n,
-        observedAt: someNow,
-      }),
-    },
+  const sponsor = aSponsor(aChainConfig(scenario.chain), {
+    view: { isStale: () => scenario.isStale },
     usage: {
       peek: () => Promise.resolve({ result: scenario.peek, limits: [], accounts: [] }),
       reserve: () => Promise.resolve(scenario.reserve),
-      noteSigned: () => {},
     },
     estimator: { estimate: () => scenario.estimate() },
     webhooks: { call: () => Promise.resolve([scenario.webhook]) },
-    signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),
-    clock,
   });
   const request = {
     op: parseUserOperation(scenario.operation, '0.6'),
@@ -253,42 +228,15 @@ async function answerAs(
   refreshed: ReturnType<typeof compilePaymaster> | undefined,
   expirySeconds?: number,
 ): Promise<Sponsorship> {
-  const signer = {
-    address: addressOf(1),
-    implementation: 'test',
-    sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
-  };
-  const config = aChainConfig({ profiles: [aProfileConfig()] });
-  const chain = compileChain(config, { get: () => signer }, silentLogger);
   const judge = (generation: number): ReserveResult =>
     generation < 2 ? { outcome: 'stale' } : { outcome: 'reserved' };
-  const sponsor = createSponsor({
-    view: {
-      chain: () => chain,
-      isStale: () => false,
-      refresh: () => Promise.resolve(refreshed),
-      isCurrent: () => true,
-      sharesAccount: () => false,
-    },
-    heads: {
-      get: () => ({
-        number: 1,
-        timestamp: someNow / 1000,
-        baseFeePerGas: 1n,
-        priorityFeePerGas: 1n,
-        observedAt: someNow,
-      }),
-    },
+  const sponsor = aSponsor(aChainConfig({ profiles: [aProfileConfig()] }), {
+    view: { refresh: () => Promise.resolve(refreshed) },
     usage: {
       peek: ({ configGeneration }) =>
         Promise.resolve({ result: judge(configGeneration), limits: [], accounts: [] }),
       reserve: ({ configGeneration }) => Promise.resolve(judge(configGeneration)),
-      noteSigned: () => {},
     },
-    estimator: { estimate: () => Promise.reject(new Error('not asked')) },
-    webhooks: { call: () => Promise.reject(new Error('not asked')) },
-    signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),
-    clock: { now: () => someNow },
   });
   const request = {
     op: parseUserOperation(anOperation(), '0.6'),
@@ -298,4 +246,48 @@ async function answerAs(
     requestId: 'test',
   };
   return sponsor(paymaster, request);
+}
+
+/** A sponsor on one chain. Nobody else is asked but whom a test names. */
+function aSponsor(
+  config: ChainConfig,
+  {
+    view,
+    usage,
+    ...asked
+  }: Partial<Pick<SponsorDeps, 'estimator' | 'webhooks'>> & {
+    readonly view: Partial<SponsorDeps['view']>;
+    readonly usage: Pick<SponsorDeps['usage'], 'peek' | 'reserve'>;
+  },
+): Sponsor {
+  const signer = {
+    address: addressOf(1),
+    implementation: 'test',
+    sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
+  };
+  const chain = compileChain(config, { get: () => signer }, silentLogger);
+  const head = {
+    number: 1,
+    timestamp: someNow / 1000,
+    baseFeePerGas: 1_000_000_000n,
+    priorityFeePerGas: 1_000_000_000n,
+    observedAt: someNow,
+  };
+  return createSponsor({
+    view: {
+      chain: () => chain,
+      isStale: () => false,
+      refresh: () => Promise.resolve(undefined),
+      isCurrent: () => true,
+      sharesAccount: () => false,
+      ...view,
+    },
+    heads: { get: () => head },
+    usage: { ...usage, noteSigned: () => {} },
+    estimator: { estimate: () => Promise.reject(new Error('not asked')) },
+    webhooks: { call: () => Promise.reject(new Error('not asked')) },
+    signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),
+    clock: { now: () => someNow },
+    ...asked,
+  });
 }

@@ -4,7 +4,7 @@ import type { Hex } from '../../core/units/hex.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import { buildAccount, encodeWith, type Call } from '../chain/support/account.js';
 import { balanceOf, sponsorBalance } from '../chain/support/balances.js';
-import type { DevChain } from '../chain/support/dev-chain.js';
+import { profileNames, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp, refusalOf } from '../chain/support/handle-ops.js';
 import { buildPermissionlessAccount } from '../chain/support/permissionless-account.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
@@ -23,15 +23,7 @@ import { until } from '../support/until.js';
 
 const counter = new Interface(['function increment()', 'function burn(uint256 rounds)']);
 const builders = { ethers: buildAccount, permissionless: buildPermissionlessAccount } as const;
-const versions = [
-  '1.1.0',
-  '1.0.0',
-  '2.0.0',
-  'singleton-0.6',
-  'singleton-0.7',
-  'singleton-0.8',
-  'verifying-0.7',
-] as const;
+const versions = [...profileNames, '1.0.0'] as const;
 
 let running: RunningStandalone;
 let devChain: DevChain;

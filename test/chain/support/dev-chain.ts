@@ -31,6 +31,16 @@ export type DevChain = {
   stop(): Promise<void>;
 };
 
+/** One profile of each layout. */
+export const profileNames = [
+  '1.1.0',
+  '2.0.0',
+  'singleton-0.6',
+  'singleton-0.7',
+  'singleton-0.8',
+  'verifying-0.7',
+] as const;
+
 /** Public key of anvil's third dev account: the signer of the vectors, too. */
 export const sponsorSignerKey = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a';
 

@@ -61,7 +61,7 @@ export function renderOperator(options: RenderOptions = {}): readonly Manifest[]
 
 
 /** Path of the binary: built into the user's cache, minutes when cold. Throws with what to install. */
-export function findHelm(): string {
+function findHelm(): string {
   return execFileSync('sh', [join(repositoryRoot, 'hack/helm/build.sh')], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],

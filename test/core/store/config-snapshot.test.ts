@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/configs.js';
 import { withSnapshot } from '../../../core/adapters/store/snapshot/with-snapshot.js';
 import type { ConfigEvent, ConfigStore, ConfigWatch } from '../../../core/config/config-store.js';
-import { silentLogger } from '../../../core/log.js';
+import { silentLogger, type Logger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { systemClock as clock } from '../../../core/units/time.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
@@ -66,9 +66,9 @@ describe('a snapshot on disk', () => {
       suspended,
     });
 
-  function watch(configs: ConfigStore) {
+  function watch(configs: ConfigStore, said: Logger = log) {
     const events: ConfigEvent[] = [];
-    const started = withSnapshot({ configs, directory, clock, log, metrics, timing }).watch((event) =>
+    const started = withSnapshot({ configs, directory, clock, log: said, metrics, timing }).watch((event) =>
       events.push(event),
     );
     watches.push(started);
@@ -151,8 +151,12 @@ describe('a snapshot on disk', () => {
     await keep();
     writeFileSync(file(), text().replace('"suspended":false', '"suspended":true').replace(idOf(1), idOf(9)));
     const late = away();
-    const { watch: second, events } = watch(late.configs);
-    await new Promise((resolve) => setTimeout(resolve, timing.patienceMs * 3));
+    const faults: string[] = [];
+    const { watch: second, events } = watch(late.configs, {
+      ...log,
+      error: (message) => faults.push(message),
+    });
+    await until('it was found damaged', () => faults.includes('the snapshot of the configs cannot be used'));
     expect(events).toEqual([]);
     late.come();
     await second.synced;
