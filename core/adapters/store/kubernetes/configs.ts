@@ -90,7 +90,19 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
 
   async function readRevision(kind: CompiledKind, name: string): Promise<Revision | undefined> {
     const object = await read(kind, name);
-    return object && revisionOf(object);
+    return object && revisionOf(object, configIn(object));
+  }
+
+  /** What a put has rendered. An object that somebody has edited since counts as none, so that it is written again. */
+  function configIn<C extends Compiled>(object: CompiledObject): C | undefined {
+    try {
+      const config = parse<C>(object);
+      if (contentOf(config).hash === object.spec.hash) return config;
+    } catch {
+      // No JSON, or no object.
+    }
+    log.error('a compiled object was edited and is left out', { name: object.metadata.name });
+    return undefined;
   }
 
   async function put(
@@ -164,7 +176,10 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
       const page = await call<KubeList<CompiledObject>>(`${kind} list`, () =>
         transport.request({ method: 'GET', path: pathOf(kind), query }),
       );
-      for (const object of page.items) found.push({ config: parse<C>(object), hash: object.spec.hash });
+      for (const object of page.items) {
+        const config = configIn<C>(object);
+        if (config !== undefined) found.push({ config, hash: object.spec.hash });
+      }
       next = page.metadata.continue || undefined;
     } while (next !== undefined);
     return found;
@@ -176,8 +191,10 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
   ): Promise<StoredConfig<C> | undefined> {
     const object = await read(kind, name);
     if (object === undefined) return undefined;
-    const stored = { config: parse<C>(object), hash: object.spec.hash };
-    revisions.set(stored, revisionOf(object));
+    const config = configIn<C>(object);
+    if (config === undefined) return undefined;
+    const stored = { config, hash: object.spec.hash };
+    revisions.set(stored, revisionOf(object, config));
     return stored;
   }
 
@@ -282,15 +299,15 @@ const raceCodes: ReadonlySet<string> = new Set(['WRITE_CONFLICT', 'ALREADY_EXIST
 const chainPrefix = 'chain-';
 const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
 
-/** An object that nobody but the operator may write: its text is what a put rendered. */
+/** Throws on a text that is no JSON; what it is otherwise is for the caller to judge. */
 function parse<C extends Compiled>(object: CompiledObject): C {
   return JSON.parse(object.spec.config) as C;
 }
 
-function revisionOf(object: CompiledObject): Revision {
-  const { uid, resourceVersion } = object.metadata;
-  const { configGeneration } = parse<Compiled>(object);
-  return { uid, resourceVersion, hash: object.spec.hash, configGeneration };
+function revisionOf({ metadata, spec }: CompiledObject, config: Compiled | undefined): Revision {
+  const { uid, resourceVersion } = metadata;
+  if (config === undefined) return { uid, resourceVersion, hash: '', configGeneration: 0 };
+  return { uid, resourceVersion, hash: spec.hash, configGeneration: config.configGeneration };
 }
 
 /** `namespace` is the one string that all share; a time and a generation would be kept for nobody. */
