@@ -129,14 +129,7 @@ export function createInstruments(metrics: Metrics) {
 export type Instruments = ReturnType<typeof createInstruments>;
 
 export type RpcOutcome = 'sponsored' | 'refused' | 'answered' | ErrorCode;
-const dependencies = [
-  'usage-store',
-  'signer',
-  'estimator',
-  'token-payment',
-  'webhook',
-  'chain',
-] as const;
+const dependencies = ['usage-store', 'signer', 'estimator', 'token-payment', 'webhook', 'chain'] as const;
 export type Dependency = (typeof dependencies)[number];
 
 /** From a native signature to the longest budget of a request, in seconds. */
