@@ -127,6 +127,11 @@ export function conditionOf(object: AnyResource, type: string): string {
   return condition === undefined ? 'absent' : `${condition.status}/${condition.reason}`;
 }
 
+/** For `until`: whether a paymaster of `acme` is ready. */
+export function isReady(world: World, name = 'shop'): () => Promise<boolean> {
+  return async () => conditionOf(await world.get('Paymaster', name), 'Ready') === 'True/Ready';
+}
+
 async function applyOne(resources: ResourceStore, object: AnyResource): Promise<void> {
   const key = keyOf(object);
   const manager = 'manifests';

@@ -1,0 +1,176 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { aChain, aPaymaster, aProfile, aSmartContract } from '../build/resources.js';
+import { parseAddress } from '../../core/units/address.js';
+import { signerAddress } from './scripted-chain.js';
+import { conditionOf, isReady, startWorld } from './world.js';
+import type { World } from './world.js';
+
+let world: World;
+afterEach(() => world.close());
+
+describe('what the chain says becomes conditions', () => {
+  const entryPoint = parseAddress(aProfile.entryPoint);
+  test.each<{ name: string; break: () => void; mend: () => void; type: string; bad: string; ready: string }>([
+    {
+      name: 'an empty deposit',
+      break: () => world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 0n),
+      mend: () => world.chain.deposits.clear(),
+      type: 'Funded',
+      bad: 'False/Empty',
+      ready: 'False/NotFunded',
+    },
+    {
+      name: 'a signer that the contract does not accept',
+      break: () => (world.chain.signer = world.chain.entryPoint),
+      mend: () => (world.chain.signer = signerAddress),
+      type: 'SignerAuthorized',
+      bad: 'False/NotAuthorized',
+      ready: 'False/SignerNotAuthorized',
+    },
+    {
+      name: 'a contract that hashes differently',
+      break: () => (world.chain.hashesLikeUs = false),
+      mend: () => (world.chain.hashesLikeUs = true),
+      type: 'Ready',
+      bad: 'False/ChainNotReady',
+      ready: 'False/ChainNotReady',
+    },
+    {
+      name: 'a contract for another EntryPoint',
+      break: () => (world.chain.entryPoint = signerAddress),
+      mend: () => (world.chain.entryPoint = entryPoint),
+      type: 'Ready',
+      bad: 'False/ChainNotReady',
+      ready: 'False/ChainNotReady',
+    },
+    {
+      name: 'a contract that is not deployed',
+      break: () => world.chain.withoutCode.add(aProfile.addresses.sponsorship.toLowerCase()),
+      mend: () => world.chain.withoutCode.clear(),
+      type: 'Ready',
+      bad: 'False/ChainNotReady',
+      ready: 'False/ChainNotReady',
+    },
+  ])('$name, until it is mended', async ({ break: breakIt, mend, type, bad, ready }) => {
+    world = await startWorld();
+    breakIt();
+    await world.apply(aPaymaster());
+    await world.until(
+      'it is seen',
+      async () => conditionOf(await world.get('Paymaster', 'shop'), type) === bad,
+    );
+    expect(conditionOf(await world.get('Paymaster', 'shop'), 'Ready')).toBe(ready);
+    mend();
+    await world.until('the paymaster is ready', isReady(world));
+    await world.until(
+      'the chain is ready',
+      async () => conditionOf(await world.get('Chain', 'dev'), 'Ready') === 'True/Ready',
+    );
+  });
+
+  test('a low deposit is said and keeps it ready', async () => {
+    world = await startWorld();
+    world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 1n);
+    await world.apply(aPaymaster());
+    await world.until('the paymaster is ready', isReady(world));
+    expect(conditionOf(await world.get('Paymaster', 'shop'), 'Funded')).toBe('True/Low');
+  });
+
+  test('an address without code is a warning until code is there', async () => {
+    world = await startWorld();
+    world.chain.withoutCode.add(aSmartContract().spec.address);
+    await world.apply(aPaymaster(), aSmartContract());
+    await world.until('it is seen', async () =>
+      conditionOf(await world.get('SmartContract', 'shop-nft'), 'ContractCode').endsWith('NoCode'),
+    );
+    expect(conditionOf(await world.get('SmartContract', 'shop-nft'), 'Ready')).toBe('True/Ready');
+    world.chain.withoutCode.clear();
+    await world.until('code is seen', async () =>
+      conditionOf(await world.get('SmartContract', 'shop-nft'), 'ContractCode').endsWith('CodePresent'),
+    );
+  });
+
+  test('a node that goes away is said of the chain only; nothing else flaps', async () => {
+    world = await startWorld();
+    await world.apply(aPaymaster());
+    await world.until('the paymaster is ready', isReady(world));
+    await world.settle();
+    const before = (await world.get('Paymaster', 'shop')).metadata.resourceVersion;
+    world.chain.isReachable = false;
+    await world.until('it is seen', async () =>
+      conditionOf(await world.get('Chain', 'dev'), 'Reachable').endsWith('Unreachable'),
+    );
+    await world.settle();
+    expect((await world.get('Paymaster', 'shop')).metadata.resourceVersion).toBe(before);
+    world.chain.isReachable = true;
+    await world.until(
+      'it is back',
+      async () => conditionOf(await world.get('Chain', 'dev'), 'Ready') === 'True/Ready',
+    );
+  });
+
+  test('a chain whose clock is ahead is said, in two degrees, and taken back', async () => {
+    world = await startWorld();
+    await world.apply(aPaymaster());
+    const becomes = (expected: string) =>
+      world.until(`it says ${expected}`, async () => {
+        world.chain.timestamp = world.time.clock.now() / 1000 + ahead;
+        return conditionOf(await world.get('Chain', 'dev'), 'ClockSkew') === expected;
+      });
+    let ahead = 0;
+    await becomes('False/InStep');
+    ahead = 60;
+    await becomes('True/Ahead');
+    ahead = 600;
+    await becomes('True/FarAhead');
+    ahead = 0;
+    await becomes('False/InStep');
+  });
+
+  test('a URL of another chain is said, and nothing it answers is believed', async () => {
+    world = await startWorld();
+    world.chain.chainId = 1;
+    await world.apply(aPaymaster());
+    await world.until('it is seen', async () =>
+      conditionOf(await world.get('Chain', 'dev'), 'Reachable').endsWith('WrongChain'),
+    );
+    expect(conditionOf(await world.get('Paymaster', 'shop'), 'Funded')).toBe('Unknown/Unknown');
+  });
+
+  test('without any funding wallet it says how to get one', async () => {
+    world = await startWorld();
+    const { defaultFunding: _, ...profile } = aProfile;
+    await world.apply(aChain({ profiles: [profile] }), aPaymaster());
+    await world.until('it is seen', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'Funded').endsWith('NoFundingWallet'),
+    );
+  });
+
+  test.each([
+    { name: 'everybody may draw on it', organisations: undefined, funded: 'Ok' },
+    { name: 'an organisation that is listed may', organisations: ['acme'], funded: 'Ok' },
+    { name: 'one that is not listed may not', organisations: ['other'], funded: 'NoFundingWallet' },
+  ])('where a contract keeps one deposit for all, $name', async ({ organisations, funded }) => {
+    world = await startWorld();
+    const { defaultFunding: _, ...profile } = aProfile;
+    const shared = {
+      ...profile,
+      layout: 'verifying-0.7' as const,
+      entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+    };
+    const listed = organisations && { defaultFunding: { address: `0x${'1'.repeat(40)}`, organisations } };
+    await world.apply(aChain({ profiles: [{ ...shared, ...listed }] }), aPaymaster());
+    await world.until('it is seen', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'Funded').endsWith(funded),
+    );
+  });
+
+  test('a signer file that is not mounted is named', async () => {
+    world = await startWorld();
+    await world.apply(aChain({ profiles: [{ ...aProfile, signer: { file: 'gone' } }] }), aPaymaster());
+    await world.until('it is seen', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'SignerAuthorized').endsWith('SignerNotFound'),
+    );
+    expect(conditionOf(await world.get('Chain', 'dev'), 'ResolvedRefs')).toBe('False/SignerNotFound');
+  });
+});

@@ -1,0 +1,60 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
+import { policyIdOf } from '../../core/config/ids.js';
+import { aPaymaster, aPolicy } from '../build/resources.js';
+import { conditionOf, startWorld } from './world.js';
+import type { World } from './world.js';
+
+let world: World;
+afterEach(() => world.close());
+
+describe('connection secrets', () => {
+  const withSecret = aPaymaster({ writeConnectionSecretToRef: { name: 'shop-connection' } });
+  const hook = aPolicy({
+    meta: { name: 'hook' },
+    name: 'Hook',
+    policyType: 'WEBHOOK',
+    webhook: { url: 'https://rules.example.com/check' },
+  });
+
+  test('hold what a client needs', async () => {
+    world = await startWorld();
+    await world.apply(withSecret, hook);
+    await world.until(
+      'it is written',
+      () => world.secrets.get('acme/shop-connection')?.data['webhookKey'] !== undefined,
+    );
+    const apiKey = deriveApiKey(new Uint8Array(32).fill(1), {
+      namespace: 'acme',
+      name: 'shop',
+      keyGeneration: 1,
+    });
+    const webhookKey = deriveWebhookKey(new Uint8Array(32).fill(2), policyIdOf('acme', 'hook'));
+    expect(world.secrets.get('acme/shop-connection')).toEqual({
+      owner: 'shop',
+      data: {
+        apiKey,
+        rpcUrl: `http://rpc.test/api/v1/31337/${apiKey}`,
+        paymasterId: (await world.config('shop'))?.paymasterId,
+        chainId: '31337',
+        webhookKey,
+        'webhookKey.hook': webhookKey,
+      },
+    });
+    await world.until('it is said', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'ConnectionSecret').endsWith('Written'),
+    );
+    // The status never repeats what the secret holds.
+    expect(JSON.stringify(await world.get('Paymaster', 'shop'))).not.toContain(apiKey);
+  });
+
+  test('of somebody else are left alone, and that is said', async () => {
+    world = await startWorld();
+    world.secrets.set('acme/shop-connection', { owner: 'database', data: { password: 'x' } });
+    await world.apply(withSecret);
+    await world.until('it is said', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'ConnectionSecret').endsWith('NotOurs'),
+    );
+    expect(world.secrets.get('acme/shop-connection')?.data).toEqual({ password: 'x' });
+  });
+});

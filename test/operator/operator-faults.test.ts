@@ -1,0 +1,135 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { DomainError } from '../../core/errors.js';
+import { aPaymaster, aPolicy, aSmartContract } from '../build/resources.js';
+import { conditionOf, isReady, startWorld } from './world.js';
+import type { World } from './world.js';
+
+let world: World;
+afterEach(() => world.close());
+
+test('a rename to a taken policy name is refused, keeps the last form, and heals when the name is free', async () => {
+  world = await startWorld();
+  await world.apply(aPaymaster(), aPolicy(), aPolicy({ meta: { name: 'other' }, name: 'Other' }));
+  await world.until('the paymaster is ready', isReady(world));
+  await world.apply(aPolicy({ meta: { name: 'other' }, name: 'Daily' }));
+  await world.until('it says so', async () =>
+    conditionOf(await world.get('PaymasterPolicy', 'other'), 'Accepted').endsWith('NameConflict'),
+  );
+  expect((await world.config('shop'))?.limits.map(({ name }) => name).sort()).toEqual(['Daily', 'Other']);
+  await world.remove('PaymasterPolicy', 'shop-limit');
+  await world.until(
+    'the name is free',
+    async () => (await world.config('shop'))?.limits[0]?.name === 'Daily',
+  );
+  expect((await world.config('shop'))?.limits).toHaveLength(1);
+});
+
+describe('one bad resource never stops the rest', () => {
+  test('a contract with a broken ABI says so, the others are served', async () => {
+    world = await startWorld();
+    await world.apply(
+      aPaymaster(),
+      aSmartContract(),
+      aSmartContract({
+        meta: { name: 'bad' },
+        name: 'Bad',
+        address: `0x${'2'.repeat(40)}`,
+        abi: '[{"type":1}]',
+      }),
+    );
+    await world.until('the paymaster is ready', isReady(world));
+    await world.settle();
+    expect(conditionOf(await world.get('SmartContract', 'bad'), 'Accepted')).toBe('False/Invalid');
+    expect((await world.config('shop'))?.contracts.map(({ name }) => name)).toEqual(['NFT']);
+  });
+
+  test('a contract of the wrong ABI says so, however many of its methods that ABI lacks', async () => {
+    const abi = JSON.stringify(
+      Array.from({ length: 30 }, (_, index) => ({ name: `another${index}`, type: 'function', inputs: [] })),
+    );
+    const whitelistedMethods = Array.from({ length: 1000 }, (_, index) => `method${index}`);
+    world = await startWorld();
+    await world.apply(
+      aPaymaster(),
+      aSmartContract({ meta: { name: 'bad' }, name: 'Bad', abi, whitelistedMethods }),
+    );
+    await world.until(
+      'the contract says that it is not accepted',
+      async () => conditionOf(await world.get('SmartContract', 'bad'), 'Accepted') === 'False/Invalid',
+    );
+  });
+
+  test('hundreds of bad policies are said too, in a message that a condition can hold', async () => {
+    world = await startWorld();
+    const names = Array.from({ length: 300 }, (_, index) => `${'x'.repeat(120)}${index}`);
+    const webhook = { url: 'http://rules.example.com/' };
+    await world.apply(
+      ...names.map((name, index) =>
+        aPolicy({ meta: { name: `p${index}` }, name, policyType: 'WEBHOOK', webhook }),
+      ),
+      aPaymaster(),
+    );
+    await world.until('it is said', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'Ready').endsWith('PolicyInvalid'),
+    );
+    const ready = (await world.get('Paymaster', 'shop')).status?.conditions?.find(
+      ({ type }) => type === 'Ready',
+    );
+    expect(ready?.message).toContain(names[0]);
+    expect(ready?.message.endsWith('…')).toBe(true);
+  });
+
+  test('a paymaster whose store write always fails is tried again alone', async () => {
+    world = await startWorld();
+    const { configs } = world;
+    await world.restart({
+      configs: {
+        ...configs,
+        putPaymaster: (config) =>
+          config.objectName === 'poison'
+            ? Promise.reject(new Error('this one cannot be stored'))
+            : configs.putPaymaster(config),
+      },
+    });
+    await world.apply(aPaymaster({ meta: { name: 'poison' }, name: 'Poison' }), aPaymaster());
+    await world.until('the other is ready', isReady(world));
+    expect(await world.config('poison')).toBeUndefined();
+    expect(world.operator.ready()).toBe(true);
+  });
+
+  test('a config that the store refuses is a condition, and the last one stays', async () => {
+    world = await startWorld();
+    await world.apply(aPaymaster());
+    await world.until('the paymaster is ready', isReady(world));
+    const { configs } = world;
+    await world.restart({
+      configs: {
+        ...configs,
+        putPaymaster: () => Promise.reject(new DomainError('INVALID_INPUT', 'config must be smaller')),
+      },
+    });
+    await world.apply(aPaymaster({ suspended: true }));
+    await world.until('it says so', async () =>
+      conditionOf(await world.get('Paymaster', 'shop'), 'Programmed').endsWith('StoreRejected'),
+    );
+    expect((await world.config('shop'))?.suspended).toBe(false);
+  });
+});
+
+test('an outage of the config store is waited out, and everything written meanwhile is served after it', async () => {
+  world = await startWorld();
+  const { configs } = world;
+  let isDown = true;
+  await world.restart({
+    configs: {
+      ...configs,
+      putPaymaster: (config) =>
+        isDown ? Promise.reject(new DomainError('UNAVAILABLE', 'down')) : configs.putPaymaster(config),
+    },
+  });
+  await world.apply(aPaymaster(), aSmartContract());
+  await world.settle();
+  expect(await world.config('shop')).toBeUndefined();
+  isDown = false;
+  await world.until('the paymaster is ready', isReady(world));
+});
