@@ -7,8 +7,9 @@ const maxBodyBytes = 1_048_576;
 
 /**
  * Reads a request body into text. Most bodies arrive in one chunk, which is decoded without a copy.
- * `done` is called exactly once: with text, or with PAYLOAD_TOO_LARGE as soon as the cap is passed (the rest is not
- * read: the caller answers and closes), or with `undefined` when the client went away first.
+ * `done` is called exactly once: with text, or with PAYLOAD_TOO_LARGE as soon as the cap is passed, or with `undefined`
+ * when the client went away first. What is too large is read to its end, by node where nobody listens, and thrown away:
+ * most clients send all before they read, and one whose connection is closed meanwhile never sees the answer.
  */
 export function readBody(
   request: IncomingMessage,

@@ -35,7 +35,7 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
         invalidRequest('The HTTP method must be POST.'),
         requestId,
       );
-      return writeAnswer(response, { status: 405, body, requestId, close: true });
+      return writeAnswer(response, { status: 405, body, requestId });
     }
     readBody(request, (body) => {
       if (body === undefined) return;
@@ -58,7 +58,7 @@ async function answer(
   body: string | DomainError,
 ): Promise<HttpAnswer> {
   const { calls } = deps;
-  if (isDomainError(body)) return { ...calls.fail({ id: 'null' }, body, requestId), requestId, close: true };
+  if (isDomainError(body)) return { ...calls.fail({ id: 'null' }, body, requestId), requestId };
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { someApiKey } from '../build/configs.js';
 import { anOperation, sponsored } from '../build/operations.js';
@@ -200,6 +201,36 @@ describe('HTTP', () => {
       }),
     } as RequestInit);
     expect(response.status).toBe(413);
+  });
+
+  test.each([
+    { name: 'with a length', framing: 'content-length: 16777216', close: '' },
+    { name: 'in chunks', framing: 'transfer-encoding: chunked', close: '\r\n0\r\n\r\n' },
+  ])('whoever sends all of it before reading, $name, reads the 413 too', async ({ framing, close }) => {
+    const body = Buffer.alloc(16 * 1024 * 1024, 0x20);
+    const opening = close === '' ? '' : `${body.length.toString(16)}\r\n`;
+    const socket = connect(Number(new URL(host.origin).port), '127.0.0.1');
+    try {
+      const received = new Promise<string>((resolve, reject) => {
+        let text = '';
+        socket.setEncoding('latin1');
+        socket.on('data', (chunk: string) => {
+          text += chunk;
+          if (text.split('HTTP/1.1 ').length === 3) resolve(text);
+        });
+        socket.on('error', reject);
+        socket.on('close', () => reject(new Error(`closed after ${text.slice(0, 80)}`)));
+      });
+      const sent = new Promise((resolve) => {
+        socket.write(`POST ${rpcPath()} HTTP/1.1\r\nhost: x\r\n${framing}\r\n\r\n${opening}`);
+        socket.write(body);
+        socket.write(`${close}GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n`, resolve);
+      });
+      await Promise.all([received, sent]);
+      expect((await received).match(/HTTP\/1\.1 [0-9]+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
+    } finally {
+      socket.destroy();
+    }
   });
 
   test('an address that is no endpoint is 404', async () => {
