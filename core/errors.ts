@@ -82,8 +82,8 @@ export class TerminalError extends Error {
   }
 }
 
-// More than any form has fields. A long list of wrong entries would else be answered with many times its own size.
-const maxProblems = 50;
+/** More than any form has fields. A long list of wrong entries would else be answered with many times its own size. */
+export const maxProblems = 50;
 
 /**
  * Reports every problem of an input at once, of a great many the first fifty:
@@ -92,7 +92,7 @@ const maxProblems = 50;
 export function invalidInput(problems: readonly Problem[]): DomainError {
   const named = problems.slice(0, maxProblems);
   const sentences = named.map(formatProblem);
-  if (problems.length > named.length) sentences.push(`and ${problems.length - named.length} more`);
+  if (problems.length > named.length) sentences.push('and more');
   return new DomainError('INVALID_INPUT', sentences.join('; '), { problems: named });
 }
 

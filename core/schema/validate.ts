@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { type Problem, quote } from '../errors.js';
+import { maxProblems, type Problem, quote } from '../errors.js';
 import { createRuleChecker } from './cel.js';
 import { expectation, names } from './expectation.js';
 import { fieldOfPointer, joinField } from './field-path.js';
@@ -27,12 +27,15 @@ export function compileSchema(schema: StructuralSchema, field: string): Validate
   const checkRules = createRuleChecker();
   return (value, old) => {
     const problems = shapeProblems(isValid, value, field);
+    // Whether a rule applies is asked of every field against every problem: over a long list of wrong items for minutes.
+    if (problems.length > maxProblems) return problems;
     const wrong = problems.map((problem) => problem.field);
     const isShapeWrong = (at: string) => wrong.some((path) => isWithin(path, at));
     return [...problems, ...checkRules(schema, value, old, field, isShapeWrong)];
   };
 }
 
+/** All problems, or one more than are ever named. */
 function shapeProblems(isValid: ValidateFunction, value: unknown, field: string): Problem[] {
   if (isValid(value)) return [];
   const byField = new Map<string, Problem>();
@@ -40,6 +43,7 @@ function shapeProblems(isValid: ValidateFunction, value: unknown, field: string)
     const problem = render(error, field);
     // One expectation covers all that a field must be, so a text that is both too long and malformed is told once.
     if (!byField.has(problem.field)) byField.set(problem.field, problem);
+    if (byField.size > maxProblems) break;
   }
   return [...byField.values()];
 }

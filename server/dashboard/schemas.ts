@@ -46,14 +46,11 @@ export type CreatePolicy<D extends object> = {
 };
 export type UpdateLimit = Partial<LimitData> & { readonly name?: string };
 
-const whitelistedMethods: SchemaOf<readonly string[]> = {
-  ...list(
-    'Methods that are sponsored: a name means all its overloads, a full signature such as mint(address) one.',
-    text('Name or signature of a method of the ABI.', { minLength: 1, maxLength: 512 }),
-    { maxItems: 1000 },
-  ),
-  expected: 'an array',
-};
+const whitelistedMethods = list(
+  'Methods that are sponsored: a name means all its overloads, a full signature such as mint(address) one.',
+  text('Name or signature of a method of the ABI.', { minLength: 1, maxLength: 512 }),
+  { maxItems: 1000 },
+);
 
 export const createPaymasterSchema: SchemaOf<CreatePaymaster> = object('A new paymaster.', {
   required: {

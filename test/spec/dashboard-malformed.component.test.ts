@@ -340,6 +340,26 @@ test('methods that the ABI lacks are named, with those that it has', async () =>
   expect(body.message).toContain('whitelistedMethods[2]');
 });
 
+test('an array of too many methods is not said to be none', async () => {
+  const { status, body } = await host.call('POST', '/smart-contract', {
+    token: acmeToken,
+    key,
+    body: { ...aContractBody, whitelistedMethods: Array.from({ length: 1001 }, () => 'mint') },
+  });
+  expect(status).toBe(400);
+  expect(body.message).toContain('whitelistedMethods must be a list of at most 1000 items');
+});
+
+test('a megabyte of wrong entries is answered in few words', async () => {
+  const { status, body } = await host.call('POST', '/smart-contract', {
+    token: acmeToken,
+    key,
+    body: { ...aContractBody, whitelistedMethods: Array.from({ length: 400_000 }, () => 1) },
+  });
+  expect(status).toBe(400);
+  expect(body.message.length).toBeLessThan(10_000);
+});
+
 test('two thousand refused requests leave no timer and no memory behind', async () => {
   const gc = exposedGc();
   const refuse = async (count: number) => {
