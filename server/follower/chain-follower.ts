@@ -4,6 +4,7 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { AccountBalance, AccountId, Cursor, UsageStore } from '../../core/policy/usage-store.js';
+import type { AddressKey } from '../../core/units/address.js';
 import { toSeconds, type Clock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import { gwei, gweiCeil } from '../../core/units/wei.js';
 import { accountName, charges, orphanedNeeds, stepBalances } from './balances.js';
@@ -76,6 +77,8 @@ export class ChainFollower {
   readonly #deps: ChainFollowerDeps;
   readonly #scanner = new Scanner();
   readonly #history = new History();
+  /** Of every profile that this process has seen: also those of profiles that were taken away. */
+  readonly #entryPoints = new Set<AddressKey>();
   /** Since when the node shows a shorter and older chain than the one that was settled. */
   #behindSince: EpochMs | undefined;
   #head: Head | undefined;
@@ -122,7 +125,7 @@ export class ChainFollower {
     if (isFresh && due.length === 0 && !rewound) return idle;
 
     // Gather: what was mined, who had promised it, what the accounts hold.
-    const wanted = watched(source.contracts, known);
+    const wanted = watched(source.contracts, known, this.#entryPoints);
     const mined = await this.#scanner.operations(source.chain, wanted, from, target.number);
     const fresh = mined.filter((operation) => !this.#history.isSettled(operation));
     const confirmed = await this.#settle(source, fresh);
@@ -209,7 +212,9 @@ export class ChainFollower {
         });
       this.#verified = chain;
     }
-    return { chain, chainId, confirmations: config.confirmations, contracts: watchedContracts(config) };
+    const contracts = watchedContracts(config);
+    for (const { entryPoint } of contracts.values()) this.#entryPoints.add(entryPoint);
+    return { chain, chainId, confirmations: config.confirmations, contracts };
   }
 
   async #readHead(source: Source, observedAt: EpochMs): Promise<Block> {

@@ -67,15 +67,18 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
 
 /**
  * What to look for: the contracts of today's profiles, and those that were promised on before. A profile that is taken
- * away or moved to another contract takes back no signature: what is mined with it still counts.
+ * away or moved to another contract takes back no signature: what is mined with it still counts. `formerEntryPoints` are
+ * those that profiles are known to have named; the canonical ones are looked at anyway.
  */
 export function watched(
   contracts: ReadonlyMap<AddressKey, WatchedContract>,
   known: readonly AccountId[],
+  formerEntryPoints: Iterable<AddressKey>,
 ): Watched {
   const former = known.filter(({ contract }) => !contracts.has(contract));
   const places = new Set(Array.from(contracts.values(), ({ entryPoint }) => entryPoint));
-  if (former.length > 0) for (const entryPoint of canonical) places.add(entryPoint);
+  if (former.length > 0)
+    for (const entryPoint of [...canonical, ...formerEntryPoints]) places.add(entryPoint);
   return {
     entryPoints: [...places],
     contracts: [...contracts.keys(), ...new Set(former.map(({ contract }) => contract))],

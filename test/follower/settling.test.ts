@@ -8,6 +8,7 @@ import {
   anAddress,
   chainId,
   contract,
+  entryPoint,
   funding,
   seconds,
 } from '../conformance/usage-requests.js';
@@ -99,8 +100,9 @@ describe('settling', () => {
   test.each([
     { name: 'moved to another contract', profiles: [{ sponsorship: parseAddress(anAddress(0xc1)) }] },
     { name: 'taken away', profiles: [] },
-  ])('an operation on a contract whose profile was $name since still counts', async ({ profiles }) => {
-    const promisedIn = toAddressKey(entryPoints['0.6']);
+    { name: 'taken away (with an EntryPoint of its own)', profiles: [], promisedIn: entryPoint },
+  ])('an operation on a contract whose profile was $name since still counts', async (former) => {
+    const { profiles, promisedIn = toAddressKey(entryPoints['0.6']) } = former;
     expect(await it.usage.reserve(aPromise(100, { key: { entryPoint: promisedIn } }))).toEqual(reserved);
     const config = aChainConfig();
     const [profile] = config.profiles;
