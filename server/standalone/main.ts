@@ -1,3 +1,4 @@
+import { aborted, createStopSignal } from '../../core/adapters/process/stop-signal.js';
 import { parseStandaloneConfig, type StandaloneConfig } from './config.js';
 import { createConsole } from './console.js';
 import { findRoot } from './root.js';
@@ -23,37 +24,23 @@ async function main(): Promise<number> {
     return fail(messageOf(error));
   }
 
-  const stopping = new AbortController();
-  const onSignal = (): void => {
-    if (stopping.signal.aborted) process.exit(130); // A second Ctrl-C means: now.
-    stopping.abort();
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-
+  const stopping = createStopSignal();
   let running: Standalone;
   try {
-    running = await startStandalone(config, console, stopping.signal);
+    running = await startStandalone(config, console, stopping);
   } catch (error) {
-    if (stopping.signal.aborted) return 0;
+    if (stopping.aborted) return 0;
     if (error instanceof StartError) return fail(error.message);
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return fail('the start failed unexpectedly (see above)');
   }
 
-  const reason = await Promise.race([aborted(stopping.signal), running.failed]);
+  const reason = await Promise.race([aborted(stopping), running.failed]);
   console.line();
   const done = console.step('Stopping');
   await running.stop();
   done('drained');
   return reason === undefined ? 0 : fail(reason);
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 }
 
 function fail(message: string): number {

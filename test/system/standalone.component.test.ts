@@ -109,7 +109,10 @@ test('Ctrl-C drains, stops the dev chain too, and exits with 0; the next start g
   await dashboard(first.connection(), 'POST', '/paymaster', {
     body: { name: 'kept', type: 'HYBRID', chainId: 31337, version: '1.1.0' },
   });
+  // One Ctrl-C may arrive several times: from the terminal, and passed on by make or npm.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM'] as const) first.signal(signal);
   expect(await stopStandalone(first)).toBe(0);
+  expect(first.output()).toContain('drained');
   await expect(fetch(chainRpcUrl, { method: 'POST', body: '{}' })).rejects.toThrow();
 
   const second = await start({ dataDirectory: first.dataDirectory, port: first.port });

@@ -1,6 +1,7 @@
 import type { Logger } from '../../log.js';
 import { SettingsError } from '../../settings.js';
 import { createLogger, type LogLevel } from '../log/pino-logger.js';
+import { aborted, createStopSignal } from './stop-signal.js';
 
 /** A started process: what to stop, and what would end it by itself. */
 export type Running = {
@@ -31,16 +32,7 @@ export async function runProcess<C extends { readonly logLevel: LogLevel }>(
   const config = parse(options);
   if (config === undefined) return 1;
   const log = createLogger({ level: config.logLevel, base: { process: options.name } });
-  const stopping = new AbortController();
-  const onSignal = (signal: NodeJS.Signals): void => {
-    // A person who presses Ctrl-C twice means: now. A supervisor may send both signals and means: drain.
-    if (stopping.signal.aborted && signal === 'SIGINT') process.exit(130);
-    if (stopping.signal.aborted) return;
-    log.info('stopping on a signal', { signal });
-    stopping.abort();
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  const stopping = createStopSignal((signal) => log.info('stopping on a signal', { signal }));
   // Thrown where nobody waits: the state is unknown, so the process is restarted instead of going on.
   process.on('uncaughtException', (error) => {
     log.error('uncaught exception', { error });
@@ -49,13 +41,13 @@ export async function runProcess<C extends { readonly logLevel: LogLevel }>(
 
   let running: Running;
   try {
-    running = await options.start(config, log, stopping.signal);
+    running = await options.start(config, log, stopping);
   } catch (error) {
-    if (stopping.signal.aborted) return 0;
+    if (stopping.aborted) return 0;
     log.error('the start failed', { error });
     return 1;
   }
-  const reason = await Promise.race([aborted(stopping.signal), running.failed]);
+  const reason = await Promise.race([aborted(stopping), running.failed]);
   if (reason !== undefined) log.error('stopping', { reason });
   setTimeout(() => process.exit(1), longestStopMs).unref();
   await running.stop();
@@ -71,11 +63,4 @@ function parse<C>({ parse: read }: { readonly parse: () => C }): C | undefined {
     for (const line of error.message.split('\n')) process.stderr.write(`error: ${line}\n`);
     return undefined;
   }
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 }

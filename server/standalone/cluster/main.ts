@@ -1,3 +1,4 @@
+import { aborted, createStopSignal } from '../../../core/adapters/process/stop-signal.js';
 import { createConsole, type Console } from '../console.js';
 import { startCluster, type Cluster } from './cluster.js';
 import { freePort } from './free-port.js';
@@ -12,25 +13,16 @@ const rpcReplicas = 3;
 process.exit(await main());
 
 async function main(): Promise<number> {
-  const stopping = new AbortController();
-  const onSignal = (): void => {
-    if (stopping.signal.aborted) process.exit(130); // A second Ctrl-C means: now.
-    stopping.abort();
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  const stopping = createStopSignal();
   console.line('Paymaster Operator on a local Kubernetes API');
   const rpcPort = await freePort();
   let cluster: Cluster | undefined;
   try {
     cluster = await startCluster({ console, publicRpcUrl: `http://127.0.0.1:${rpcPort}` });
-    await startParts(cluster, rpcPort, stopping.signal, console);
-    await new Promise<void>((resolve) => {
-      if (stopping.signal.aborted) resolve();
-      stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    await startParts(cluster, rpcPort, stopping, console);
+    await aborted(stopping);
   } catch (error) {
-    if (!stopping.signal.aborted) {
+    if (!stopping.aborted) {
       process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
       await cluster?.stop();
       return 1;

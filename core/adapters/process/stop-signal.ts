@@ -1,0 +1,31 @@
+/** One Ctrl-C may arrive more than once: the terminal sends it to everybody, and make or npm pass it on. */
+const samePressMs = 500;
+
+/**
+ * Aborted by the first SIGTERM or SIGINT of this process, of which `onStop` hears. A person who presses Ctrl-C again means:
+ * now, and the process ends with 130. Whatever else follows the first signal means: drain, which goes on.
+ */
+export function createStopSignal(onStop: (signal: NodeJS.Signals) => void = () => {}): AbortSignal {
+  const stopping = new AbortController();
+  let since = 0;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopping.signal.aborted) {
+      if (signal === 'SIGINT' && performance.now() - since > samePressMs) process.exit(130);
+      return;
+    }
+    since = performance.now();
+    onStop(signal);
+    stopping.abort();
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  return stopping.signal;
+}
+
+/** Resolves once the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
