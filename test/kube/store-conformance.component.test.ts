@@ -53,9 +53,7 @@ const common = {
   metrics: noMetrics,
 };
 
-resourceStoreConformance('the Kubernetes API', async () => {
-  await emptyNamespaces();
-  const open = () => createKubeResourceStore({ ...common, transport, statusManager: 'paymaster-operator' });
+function reopenable<S extends { stop(): Promise<void> }>(open: () => S) {
   let current = open();
   return {
     store: current,
@@ -66,21 +64,18 @@ resourceStoreConformance('the Kubernetes API', async () => {
     },
     stop: () => current.stop(),
   };
+}
+
+resourceStoreConformance('the Kubernetes API', async () => {
+  await emptyNamespaces();
+  return reopenable(() =>
+    createKubeResourceStore({ ...common, transport, statusManager: 'paymaster-operator' }),
+  );
 });
 
 configStoreConformance('the Kubernetes API', async () => {
   await emptyNamespaces();
-  const open = () => createKubeConfigStore({ ...common, transport, namespace: 'paymaster-system' });
-  let current = open();
-  return {
-    store: current,
-    reopen: async () => {
-      await current.stop();
-      current = open();
-      return current;
-    },
-    stop: () => current.stop(),
-  };
+  return reopenable(() => createKubeConfigStore({ ...common, transport, namespace: 'paymaster-system' }));
 });
 
 const withoutConfigMap = (name: string) =>

@@ -52,16 +52,12 @@ export async function startRedis(
   async function start(): Promise<void> {
     const child = spawn(redisBinary(), args, { stdio: 'ignore' });
     running = child;
-    await until(
-      `redis-server on port ${port} answers`,
-      async () => {
-        if (child.exitCode !== null)
-          throw new Error(`redis-server ${args.join(' ')} ended with code ${child.exitCode}`);
-        const reply = await redisCommand(port, ['PING']).catch(() => '');
-        return /^(\+PONG|-NOAUTH)/.test(reply);
-      },
-      10_000,
-    );
+    await until(`redis-server on port ${port} answers`, async () => {
+      if (child.exitCode !== null)
+        throw new Error(`redis-server ${args.join(' ')} ended with code ${child.exitCode}`);
+      const reply = await redisCommand(port, ['PING']).catch(() => '');
+      return /^(\+PONG|-NOAUTH)/.test(reply);
+    });
   }
 
   async function kill(): Promise<void> {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage-options.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
@@ -205,13 +205,15 @@ describe('on a Cluster', () => {
     return started;
   }
 
+  beforeAll(async () => {
+    nodes = await aCluster();
+  });
   afterAll(async () => {
     for (const node of nodes) await node.stop();
   });
 
   let stores = 0;
   usageStoreConformance('Redis Cluster', async () => {
-    if (nodes.length === 0) nodes = await aCluster();
     const [first] = nodes;
     const url = `redis+cluster://127.0.0.1:${first!.port}`;
     return createRedisHarness(first!, `store-${(stores += 1)}:`, { url, replicaAcks: 0 });
