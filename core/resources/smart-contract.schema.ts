@@ -20,7 +20,7 @@ import {
 /** Longest ABI text. Objects of the API server end at 1.5 MiB, and a list of contracts should stay readable. */
 export const maxAbiLength = 196_608;
 
-const methodName = (description: string) =>
+export const methodName = (description: string) =>
   text(description, {
     minLength: 1,
     maxLength: 512,

@@ -1,5 +1,5 @@
 import { address, cycleUnit, displayName } from '../../core/resources/schema-parts.js';
-import { maxAbiLength } from '../../core/resources/smart-contract.schema.js';
+import { maxAbiLength, methodName } from '../../core/resources/smart-contract.schema.js';
 import { choice, list, object, text } from '../../core/schema/structural.js';
 import type { SchemaOf } from '../../core/schema/structural.js';
 import type {
@@ -48,7 +48,7 @@ export type UpdateLimit = Partial<LimitData> & { readonly name?: string };
 
 const whitelistedMethods = list(
   'Methods that are sponsored: a name means all its overloads, a full signature such as mint(address) one.',
-  text('Name or signature of a method of the ABI.', { minLength: 1, maxLength: 512 }),
+  methodName('Name or signature of a method of the ABI.'),
   { maxItems: 1000 },
 );
 

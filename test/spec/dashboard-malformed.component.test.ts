@@ -340,6 +340,18 @@ test('methods that the ABI lacks are named, with those that it has', async () =>
   expect(body.message).toContain('whitelistedMethods[2]');
 });
 
+test('a method is judged as the resource will judge it, under its name in the body', async () => {
+  const { status, body } = await host.call('POST', '/smart-contract', {
+    token: acmeToken,
+    key,
+    body: { ...aContractBody, whitelistedMethods: [' mint(address)'] },
+  });
+  expect(status).toBe(400);
+  expect(body.message).toBe(
+    'whitelistedMethods[0] must be a method name such as "mint", or a full signature such as "mint(address)", got " mint(address)"',
+  );
+});
+
 test('an array of too many methods is not said to be none', async () => {
   const { status, body } = await host.call('POST', '/smart-contract', {
     token: acmeToken,
