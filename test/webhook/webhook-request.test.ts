@@ -128,6 +128,15 @@ describe('the reply of a webhook host', () => {
   });
 });
 
+test.each([413, 414, 431])('HTTP %d is a "no", which onError Allow does not pass', (status) => {
+  const outcome = readAnswer(status, '');
+  expect(outcome).toEqual({ verdict: 'refused', detail: expect.stringContaining(`HTTP ${status}`) });
+  expect(decideWebhooks([aWebhook({ onError: 'Allow' })], [outcome])).toMatchObject({
+    pass: false,
+    reason: 'WEBHOOK_REFUSED',
+  });
+});
+
 describe('the verdict over all webhooks', () => {
   const yes: WebhookOutcome = { verdict: 'verified' };
   const no: WebhookOutcome = { verdict: 'refused' };
