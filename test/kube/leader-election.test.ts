@@ -128,6 +128,35 @@ test('a clean stop hands over at once: the standby need not wait for the end of 
   expect(performance.now() - releasedAt).toBeLessThan(usual.leaseMs);
 });
 
+test('one that is stopped while it takes the lease gives it back', async () => {
+  const server = createLeaseServer();
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const slow = {
+    ...server,
+    transportFor(who: string): KubeTransport {
+      const transport = server.transportFor(who);
+      return {
+        ...transport,
+        async request(call) {
+          if (call.method === 'POST') {
+            asked.resolve();
+            await answered.promise;
+          }
+          return transport.request(call);
+        },
+      };
+    },
+  };
+  const election = elect(slow, 'late');
+  await asked.promise;
+  const stopping = election.stop();
+  answered.resolve();
+  await stopping;
+  expect(server.writes).toHaveLength(2);
+  expect(server.holder()).toBe('');
+});
+
 test('stopping a standby leaves the lease alone', async () => {
   const server = createLeaseServer();
   const first = elect(server, 'first');

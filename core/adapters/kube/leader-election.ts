@@ -255,12 +255,12 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     mayWrite,
     async stop() {
       if (stopped.signal.aborted) return;
-      const wasLeading = isLeading;
       isLeading = false;
       master.set(0);
       stopped.abort();
       await loop;
-      if (wasLeading) await release();
+      // Also what was taken while stopping: nobody would renew it.
+      if (observed !== undefined && isOurs(observed)) await release();
     },
   };
 }
