@@ -71,17 +71,6 @@ export class DomainError extends Error {
   }
 }
 
-/** Reconcile outcome that must not be retried: shown as a condition until the input changes. */
-export class TerminalError extends Error {
-  readonly reason: string;
-
-  constructor(reason: string, message: string) {
-    super(message);
-    this.name = 'TerminalError';
-    this.reason = reason;
-  }
-}
-
 /** More than any form has fields. A long list of wrong entries would else be answered with many times its own size. */
 export const maxProblems = 50;
 

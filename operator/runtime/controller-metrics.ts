@@ -1,6 +1,6 @@
 import type { Metrics } from '../../core/metrics.js';
 
-export type Outcome = 'success' | 'requeue_after' | 'requeue' | 'error' | 'terminal';
+export type Outcome = 'success' | 'requeue_after' | 'requeue' | 'error';
 
 export type ControllerMetrics = {
   started(): void;
@@ -52,17 +52,15 @@ export function createControllerInstruments(metrics: Metrics): ControllerInstrum
       active.with({ controller }).set(0);
       for (const result of results) total.with({ controller, result }).inc(0);
       errors.with({ controller }).inc(0);
+      // Stays at zero: what cannot succeed is a condition here. Dashboards that add it up find it all the same.
       terminal.with({ controller }).inc(0);
       return {
         started: () => active.with({ controller }).set(++working),
         finished(outcome, seconds) {
           active.with({ controller }).set(--working);
           time.with({ controller }).observe(seconds);
-          // As in controller-runtime, an error that is not tried again counts as an error too.
-          const isError = outcome === 'error' || outcome === 'terminal';
-          total.with({ controller, result: isError ? 'error' : outcome }).inc();
-          if (isError) errors.with({ controller }).inc();
-          if (outcome === 'terminal') terminal.with({ controller }).inc();
+          total.with({ controller, result: outcome }).inc();
+          if (outcome === 'error') errors.with({ controller }).inc();
         },
       };
     },

@@ -1,4 +1,4 @@
-import { isDomainError, TerminalError } from '../../core/errors.js';
+import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
 import type { ControllerMetrics, Outcome } from './controller-metrics.js';
@@ -28,8 +28,8 @@ export type ControllerDeps = {
 };
 
 /**
- * Works off a queue. Four outcomes: done; a planned visit; a thrown error, tried again with growing waits; a
- * TerminalError, not tried again until the input changes. An error fails one key and never the process.
+ * Works off a queue. Three outcomes: done, also where only another input would help, which a condition says then; a
+ * planned visit; a thrown error, tried again with growing waits. An error fails one key and never the process.
  */
 export function createController(deps: ControllerDeps): Controller {
   const { queue, metrics, clock } = deps;
@@ -67,11 +67,6 @@ export function createController(deps: ControllerDeps): Controller {
   }
 
   function fail(key: string, error: unknown): Outcome {
-    if (error instanceof TerminalError) {
-      deps.log.warn('reconcile cannot succeed until the input changes', { key, reason: error.reason, error });
-      queue.forget(key);
-      return 'terminal';
-    }
     // Somebody else wrote first: a look at the new state is all that it takes.
     if (isDomainError(error, 'WRITE_CONFLICT')) {
       queue.addRateLimited(key);

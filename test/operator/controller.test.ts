@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { DomainError, TerminalError } from '../../core/errors.js';
+import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { createController, done } from '../../operator/runtime/controller.js';
 import type { Controller, Reconcile } from '../../operator/runtime/controller.js';
@@ -60,23 +60,6 @@ describe('a reconcile', () => {
     expect(finished).toEqual(['a', 'b', 'poison']);
     expect(outcomes.filter((outcome) => outcome === 'error')).toHaveLength(3);
     expect(queue.retries('poison')).toBe(0);
-    await controller.stop();
-  });
-
-  test('that cannot succeed is not tried again until its key is added', async () => {
-    let tries = 0;
-    const { queue, time, controller, outcomes } = aController(() => {
-      tries += 1;
-      throw new TerminalError('Invalid', 'the input is wrong');
-    });
-    queue.add('a');
-    await turn();
-    time.advance(10_000_000);
-    await turn();
-    expect({ tries, outcomes }).toEqual({ tries: 1, outcomes: ['terminal'] });
-    queue.add('a');
-    await turn();
-    expect(tries).toBe(2);
     await controller.stop();
   });
 
