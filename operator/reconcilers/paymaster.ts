@@ -61,10 +61,13 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     const compiled = compilePaymaster(sources);
     const stored = await store(deps, compiled, read);
     askChain(deps, key, stored);
-    await writeStatuses(deps, paymaster, stored);
-    return done;
+    const secret = await writeStatuses(deps, paymaster, stored);
+    return secret?.reason === 'WriteFailed' ? { requeueAfterMs: secretRetryMs } : done;
   };
 }
+
+/** A Secret that could not be written waits for somebody who grants access, and nothing tells of that. */
+const secretRetryMs = 60_000;
 
 async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {
   const { namespace = '', name } = parseKey(key);
@@ -139,16 +142,18 @@ function askChain(deps: PaymasterReconcilerDeps, key: string, compiled: Compiled
   });
 }
 
+/** Resolves with what became of the connection secret, where one is asked for. */
 async function writeStatuses(
   deps: PaymasterReconcilerDeps,
   paymaster: Paymaster,
   compiled: CompiledPaymaster,
-): Promise<void> {
+): Promise<Finding | undefined> {
+  let secret: Finding | undefined;
   await runAll([
     () => writeContracts(deps, compiled),
     () => writePolicies(deps, compiled),
     async () => {
-      const secret = await deps.connectionSecrets.write(paymaster, compiled);
+      secret = await deps.connectionSecrets.write(paymaster, compiled);
       const findings = paymasterFindings(deps, paymaster, compiled);
       await deps.statuses.write(
         'Paymaster',
@@ -158,6 +163,7 @@ async function writeStatuses(
       );
     },
   ]);
+  return secret;
 }
 
 function paymasterFindings(

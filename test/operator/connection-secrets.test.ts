@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
 import { policyIdOf } from '../../core/config/ids.js';
+import { DomainError } from '../../core/errors.js';
 import { aPaymaster, aPolicy } from '../build/resources.js';
-import { conditionOf, startWorld } from './world.js';
+import { conditionOf, isReady, startWorld } from './world.js';
 import type { World } from './world.js';
 
 let world: World;
@@ -46,6 +47,25 @@ describe('connection secrets', () => {
     );
     // The status never repeats what the secret holds.
     expect(JSON.stringify(await world.get('Paymaster', 'shop'))).not.toContain(apiKey);
+  });
+
+  test('that could not be written are tried again, as their condition says', async () => {
+    world = await startWorld();
+    let isDenied = true;
+    await world.restart({
+      connectionSecrets: {
+        write: async () => {
+          if (isDenied) throw new DomainError('INTERNAL', 'the API server denies the operator access');
+          return 'written';
+        },
+      },
+    });
+    await world.apply(withSecret);
+    const condition = async () => conditionOf(await world.get('Paymaster', 'shop'), 'ConnectionSecret');
+    await world.until('it is said', async () => (await condition()) === 'False/WriteFailed');
+    await world.until('the paymaster is ready all the same', isReady(world));
+    isDenied = false;
+    await world.until('it is written', async () => (await condition()) === 'True/Written');
   });
 
   test('of somebody else are left alone, and that is said', async () => {
