@@ -91,7 +91,7 @@ async function writeChain(
   const { chainId } = compiled.config;
   const told = (found: Finding): Finding =>
     recall(found, chain.status?.conditions, chain.metadata.generation);
-  const reachable = told(reachabilityFinding(deps.facts.reachability(chainId), chainId));
+  const reachable = told(reachabilityFinding(deps.facts.reachability(chainId), compiled.config));
   const clock = told(finding('ClockSkew', deps.facts.clock(chainId)));
   const usage = deps.usage && told(finding('UsageStoreLost', deps.usage.of(chainId) ?? 'Unknown'));
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];

@@ -1,4 +1,4 @@
-import type { ProfileConfig } from '../../core/config/chain-config.js';
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import { finding } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
@@ -7,9 +7,16 @@ import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachabili
 
 /** What chains said, in sentences for people: which address, which file, and what to do. */
 
-export function reachabilityFinding(reachability: Reachability, chainId: number): Finding {
+export function reachabilityFinding(
+  reachability: Reachability,
+  { chainId, rpc }: Pick<ChainConfig, 'chainId' | 'rpc'>,
+): Finding {
+  const noAnswer =
+    rpc.file === undefined
+      ? 'No URL of spec.rpc answers: check the URLs, the network and the node.'
+      : `No URL of file "${rpc.file}" answers, which spec.rpc names: check that it is mounted, its URLs, the network and the node.`;
   const messages: Partial<Record<Reachability, string>> = {
-    Unreachable: 'No URL of spec.rpc answers: check the URLs, the network and the node.',
+    Unreachable: noAnswer,
     WrongChain: `A URL of spec.rpc serves another chain than ${chainId}: mend spec.rpc.`,
   };
   return finding('Reachable', reachability, messages[reachability]);

@@ -109,6 +109,28 @@ describe('what the chain says becomes conditions', () => {
     );
   });
 
+  test.each([
+    {
+      name: 'URLs',
+      rpc: { urls: ['http://node.example'] },
+      says: 'No URL of spec.rpc answers: check the URLs,',
+    },
+    {
+      name: 'a file of URLs',
+      rpc: { file: 'base' },
+      says: 'No URL of file "base" answers, which spec.rpc names: check that it is mounted, its URLs,',
+    },
+  ])('a chain that cannot be reached says where to look, when it names $name', async ({ rpc, says }) => {
+    world = await startWorld();
+    world.chain.isReachable = false;
+    await world.apply(aChain({ rpc }));
+    await world.until('it is seen', async () =>
+      conditionOf(await world.get('Chain', 'dev'), 'Reachable').endsWith('Unreachable'),
+    );
+    const { conditions } = (await world.get('Chain', 'dev')).status ?? {};
+    expect(conditions?.find(({ type }) => type === 'Reachable')?.message).toContain(says);
+  });
+
   test('a chain whose clock is ahead is said, in two degrees, and taken back', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
