@@ -46,7 +46,7 @@ export function createOrganisationReconciler(deps: {
         await deps.statuses.write('Organisation', organisation, findings, {});
       }),
     );
-    return access?.reason === 'NamespaceNotFound' ? { requeueAfterMs: namespaceRetryMs } : done;
+    return access?.status === 'False' ? { requeueAfterMs: accessRetryMs } : done;
   };
 
   async function grantAccess(namespace: string, isWanted: boolean): Promise<Finding | undefined> {
@@ -70,8 +70,8 @@ export function createOrganisationReconciler(deps: {
   }
 }
 
-/** Namespaces are not watched: the operator would need access to all of them. */
-const namespaceRetryMs = 10_000;
+/** Namespaces and role bindings are not watched: the operator would need access to all of them. */
+const accessRetryMs = 10_000;
 
 function inOrder(organisations: readonly Organisation[]): readonly Organisation[] {
   return rank(organisations, (organisation) => isConditionTrue(organisation, 'Ready'));

@@ -133,3 +133,19 @@ test('an outage of the config store is waited out, and everything written meanwh
   isDown = false;
   await world.until('the paymaster is ready', isReady(world));
 });
+
+test('access of the dashboard that somebody else stood in the way of is given when that is gone', async () => {
+  world = await startWorld();
+  let isForeign = true;
+  await world.restart({
+    tenantAccess: {
+      grant: async () => (isForeign ? 'not-ours' : 'granted'),
+      revoke: async () => {},
+      granted: async () => [],
+    },
+  });
+  const access = async () => conditionOf(await world.get('Organisation', 'acme'), 'DashboardAccess');
+  await world.until('it is said', async () => (await access()) === 'False/NotOurs');
+  isForeign = false;
+  await world.until('it is granted', async () => (await access()) === 'True/Granted');
+});
