@@ -20,12 +20,8 @@ export type CallAnswer = {
 /** Runs calls and accounts for them: every call is counted once, by method and outcome, and timed. */
 export type CallRunner = {
   run(call: RpcCall, context: RpcContext): Promise<CallAnswer>;
-  /** Answers a call that never reached a method; `method` is what the caller named, if anything. */
-  fail(
-    call: Pick<RpcCall, 'id'> & { readonly method?: string },
-    error: unknown,
-    requestId: string,
-  ): CallAnswer;
+  /** Answers a call that never reached a method, or what is no call: then only `id` is known. */
+  fail(call: Pick<RpcCall, 'id'> & Partial<RpcCall>, error: unknown, requestId: string): CallAnswer;
   reject(call: BadCall, requestId: string): CallAnswer;
 };
 
@@ -132,7 +128,8 @@ export function createCallRunner({ methods, instruments, log, clock }: CallRunne
       const entry = call.method === undefined ? undefined : served.get(call.method);
       const meter = entry?.meter ?? strangers;
       const method = entry === undefined ? unknownMethod : (call.method ?? unknownMethod);
-      return answerError(call.id, error, { requestId, meter, method, withOk: false });
+      const withOk = entry?.method.answersErrorsWithOk?.(call.params ?? []) ?? false;
+      return answerError(call.id, error, { requestId, meter, method, withOk });
     },
 
     reject({ id, error }, requestId) {

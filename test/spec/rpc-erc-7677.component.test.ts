@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { addressOf, aLimitConfig, aProfileConfig, someVersions } from '../build/configs.js';
 import { anOperation, execute, type WireOperation } from '../build/operations.js';
-import { signerAddress, startRpc, verifySponsorship, type RpcHost } from '../build/rpc.js';
+import { rpcPath, signerAddress, startRpc, verifySponsorship, type RpcHost } from '../build/rpc.js';
 
 let host: RpcHost;
 beforeAll(async () => {
@@ -78,6 +78,30 @@ describe('ERC-7677', () => {
     expect(status).toBe(200);
     expect(body.error?.code).toBe(-32602);
     expect(body.error?.message).toContain(field);
+  });
+});
+
+describe('whatever the error, a form that names an EntryPoint answers it under HTTP 200', () => {
+  const forms = [
+    { name: 'ERC-7677', method: 'pm_getPaymasterStubData', rest: [entryPoints['0.6'], '0x7a69', {}] },
+    { name: 'permissionless', method: 'pm_sponsorUserOperation', rest: [entryPoints['0.6'], {}] },
+  ];
+
+  test.each(forms)('$name: an unknown key', async ({ method, rest }) => {
+    const path = rpcPath('aaaaaaaaa.00000000-0000-4000-8000-000000000000');
+    const { status, body } = await host.call(method, [anOperation(), ...rest], { path });
+    expect(status).toBe(200);
+    expect(body.error?.code).toBe(-32001);
+  });
+
+  test.each(forms)('$name: too many requests', async ({ method, rest }) => {
+    await host.put({ rateLimit: { perKey: { requests: 1, perSeconds: 60 } } });
+    const ask = () => host.call(method, [anOperation({ nonce: 77 }), ...rest]);
+    await ask();
+    const { status, headers, body } = await ask();
+    expect(status).toBe(200);
+    expect(headers.get('retry-after')).toMatch(/^[0-9]+$/);
+    expect(body.error?.code).toBe(-32005);
   });
 });
 
