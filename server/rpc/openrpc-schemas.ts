@@ -274,7 +274,11 @@ export const openRpcSchemas = {
 /** What explanations of both modes say. */
 function outcomeProperties() {
   return {
-    sponsored: { type: 'boolean', description: 'Whether a request would be answered with signed data now.' },
+    sponsored: {
+      type: 'boolean',
+      description:
+        'Whether a request would be answered with signed data now; webhooks that were not asked are taken to pass.',
+    },
     reason: { type: 'string', description: 'Of the first step that does not pass.' },
     paymaster: { type: 'object' },
     steps: {

@@ -25,7 +25,7 @@ export type Explain = (
 /** Everything that decides about an operation. Amounts of ether and gwei are decimal text in ether. */
 export type Explanation = {
   readonly mode: 'SPONSORED';
-  /** What a sponsorship request would come to now. */
+  /** What a sponsorship request would come to now; webhooks that were not asked are taken to pass. */
   readonly sponsored: boolean;
   readonly reason?: string;
   readonly paymaster: object;
