@@ -41,6 +41,11 @@ describe('values.schema.json', () => {
       message: /at '\/networkPolicy\/apiServer\/cidrs\/0': .*does not match pattern/,
     },
     {
+      name: 'a name is one that a Service may have',
+      set: 'fullnameOverride=gas.example.org',
+      message: /at '\/fullnameOverride': .*does not match pattern/,
+    },
+    {
       name: 'an image digest is a SHA-256',
       set: 'image.digest=sha256:abc',
       message: /at '\/image\/digest': .*does not match pattern/,
