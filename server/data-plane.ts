@@ -222,7 +222,6 @@ function followChains(
   });
 }
 
-/** A chain whose usage was lost refuses its own requests, and is no reason to take the others from this replica. */
 function openChains(
   usage: Pick<UsageStore, 'cursor'>,
   view: Pick<ConfigView, 'chains'>,
@@ -230,6 +229,7 @@ function openChains(
   return Promise.all(Array.from(view.chains(), ({ chainId }) => openChain(usage, chainId)));
 }
 
+/** A chain whose usage was lost refuses its own requests, and is no reason to take the others from this replica. */
 async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Promise<'open' | 'lost'> {
   try {
     await usage.cursor(chainId);

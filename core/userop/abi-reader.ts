@@ -5,13 +5,13 @@ import { Undecodable } from './call.js';
 import type { Range } from './call.js';
 
 /**
- * Reads ABI-encoded arguments: numbers out of the bytes, what becomes text out of the hex. As strict as Solidity's decoder or stricter:
- * everything lies inside the range, addresses have clean padding, byte strings are padded to whole words, and tails follow each
- * other without overlap, as every encoder writes them. Positions are byte offsets from the start.
+ * Reads ABI-encoded arguments: numbers out of the bytes, what becomes text out of the hex. As strict as Solidity's decoder
+ * or stricter: everything lies inside the range, addresses have clean padding, byte strings are padded to whole words, and
+ * tails follow each other without overlap, as every encoder writes them. Positions are byte offsets from the start.
  */
 export class AbiReader {
-  /** Lowercase. */
-  readonly source: DecodedHex;
+  /** Its hex is lowercase. */
+  private readonly source: DecodedHex;
   /** Offsets of tails count from here. */
   private readonly base: number;
   private readonly end: number;

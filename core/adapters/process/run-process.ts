@@ -24,7 +24,7 @@ const longestStopMs = 25_000;
 
 /**
  * The life of one process: settings → start → until SIGTERM, SIGINT or a failure → drain. Resolves with the exit code:
- * 0 after a signal, 1 otherwise. A second Ctrl-C ends the process at once.
+ * 0 after a signal, 1 otherwise. A second Ctrl-C, half a second later or more, ends the process at once.
  */
 export async function runProcess<C extends { readonly logLevel: LogLevel }>(
   options: ProcessOptions<C>,
