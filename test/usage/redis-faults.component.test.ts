@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage-options.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import type { LogFields, Logger } from '../../core/log.js';
@@ -47,6 +47,16 @@ afterAll(() => server.stop());
 async function open(change: Partial<RedisUsageOptions> = {}, url = server.url): Promise<RedisUsageStore> {
   const store = await openStore(url, change);
   stores.push(store);
+  return store;
+}
+
+/** A store that is created while the clock of this machine stands at `now`. */
+async function openWhile(now: number): Promise<RedisUsageStore> {
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(now);
+  const store = createRedisUsageStore(storeOptions(server.url));
+  clock.mockRestore();
+  stores.push(store);
+  await store.opened();
   return store;
 }
 
@@ -345,6 +355,32 @@ test('after its data are wiped nothing is promised until every promise has expir
   clock.advance(24 * hourMs);
   expect(await other.reserve(request(4n))).toEqual(reserved);
 });
+
+test('a replica that only looks sees by itself that the data are wiped', async () => {
+  const store = await open();
+  const request = aRequest({ key: { nonce: 1n }, validUntil: seconds(1e9) });
+  expect(await store.reserve(request)).toEqual(reserved);
+  await server.command(['FLUSHALL']);
+  await expect(store.peek(request)).rejects.toMatchObject(lost);
+  await expect(store.reserve(request)).rejects.toMatchObject(lost);
+});
+
+test.each(['peek', 'reserve'] as const)(
+  'a machine whose clock is hours behind that of the server counts in the window of the server, though it begins with a %s',
+  async (first) => {
+    const store = await openWhile(Date.now() - 5 * hourMs);
+    const request = (nonce: bigint) =>
+      aRequest({ key: { nonce }, limits: [aLimit({ threshold: 3 })], validUntil: seconds(1e9) });
+    const before = Date.now();
+    await store[first](request(0n));
+    for (const nonce of [0n, 1n, 2n]) expect(await store.reserve(request(nonce))).toEqual(reserved);
+    const refused = await store.reserve(request(3n));
+    expect(refused).toMatchObject({ outcome: 'limit', index: 0, used: 3 });
+    const { limits } = await (await open()).peek(request(3n));
+    expect(limits).toMatchObject([{ used: 3 }]);
+    expect(limits[0]!.resetsAt).toBeGreaterThan(before);
+  },
+);
 
 test('a clock that was set back by more than counters are kept for is an outage', async () => {
   const clock = aClock();

@@ -35,16 +35,21 @@ export const replies = {
  *
  * Replies: [code, now, …]. reserved: and what is taken of each limit; limit: index, used by others;
  * usageLost: index; deposit: index, balance, promised to others; depositUnknown: index, 1 when it was read too long ago.
- * With ARGV[3] "0": [that, used by others of each limit, "balance:readAt" or "" and promised of each account in turn].
+ * With ARGV[3] "0": [that, used by others of each limit, "balance:readAt" or "" and promised of each account in turn],
+ * or [that] where it is about the store or the plan and not about the request.
  */
 export const reserveScript = script(`
 ${readClock}
-local found = redis.call('MGET', unpack(KEYS, 3))
-if found[1] ~= ARGV[2] then return {${replies.epochLost}, now} end
-if found[2] and now < tonumber(found[2]) - ${clockSlackMs} then return {${replies.clockBack}, now} end
-if now < tonumber(ARGV[10]) or now >= tonumber(ARGV[11]) then return {${replies.turned}, now} end
-
 local isReal = ARGV[3] == '1'
+local function unjudged(code)
+  if isReal then return {code, now} end
+  return {{code, now}}
+end
+local found = redis.call('MGET', unpack(KEYS, 3))
+if found[1] ~= ARGV[2] then return unjudged(${replies.epochLost}) end
+if found[2] and now < tonumber(found[2]) - ${clockSlackMs} then return unjudged(${replies.clockBack}) end
+if now < tonumber(ARGV[10]) or now >= tonumber(ARGV[11]) then return unjudged(${replies.turned}) end
+
 local limits = tonumber(ARGV[13])
 local accounts = (#KEYS - 5 - limits) / 2
 local firstNeed = 14 + 3 * limits

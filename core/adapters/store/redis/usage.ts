@@ -240,7 +240,8 @@ class RedisStore implements RedisUsageStore {
       const call = reserveCall(request, context, isReal);
       const reply = listOf(await this.#link.run(reserveScript, call.keys, call.args, isReal));
       const [code, now] = isReal ? reply : listOf(reply[0]);
-      this.#ahead = Number(now) - performance.now();
+      // Windows that are planned by a time that is none would be checked against nothing.
+      this.#ahead = understood(typeof now === 'number' ? now : undefined) - performance.now();
       if (code === replies.clockBack)
         throw new DomainError('UNAVAILABLE', 'the clock of the usage store was set back', {
           reason: 'USAGE_STORE_CLOCK',
