@@ -356,13 +356,23 @@ test('after its data are wiped nothing is promised until every promise has expir
   expect(await other.reserve(request(4n))).toEqual(reserved);
 });
 
-test('a replica that only looks sees by itself that the data are wiped', async () => {
-  const store = await open();
-  const request = aRequest({ key: { nonce: 1n }, validUntil: seconds(1e9) });
-  expect(await store.reserve(request)).toEqual(reserved);
+const balanceRead = { contract, balance: gwei(1), reserved: gwei(0), readAt: startMs };
+const firstBlock = { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) };
+const emptyStep = { chainId, expected: undefined, next: firstBlock, settled: [], released: [], balances: [] };
+test.each<[string, (store: RedisUsageStore) => Promise<unknown>]>([
+  ['reserve', (store) => store.reserve(one(2n))],
+  ['peek', (store) => store.peek(one(2n))],
+  ['reservations', (store) => store.reservations(chainId)],
+  ['liveCount', (store) => store.liveCount(chainId)],
+  ['accounts', (store) => store.accounts(chainId)],
+  ['addBalance', (store) => store.addBalance(chainId, balanceRead)],
+  ['cursor', (store) => store.cursor(chainId)],
+  ['advance', (store) => store.advance(emptyStep)],
+])('a replica sees that the data are wiped also when its first call after that is %s', async (_, call) => {
+  const store = await open({ clock: aClock() });
+  expect(await store.reserve(one(1n))).toEqual(reserved);
   await server.command(['FLUSHALL']);
-  await expect(store.peek(request)).rejects.toMatchObject(lost);
-  await expect(store.reserve(request)).rejects.toMatchObject(lost);
+  await expect(call(store)).rejects.toMatchObject(lost);
 });
 
 test.each(['peek', 'reserve'] as const)(
