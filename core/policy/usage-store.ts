@@ -75,7 +75,12 @@ export type ReserveRequest = {
   readonly validUntil: EpochSeconds;
   /** Oldest balance that may be relied on; older or never read is UNAVAILABLE with reason DEPOSIT_UNKNOWN. */
   readonly depositMaxAgeMs: number;
+  /** The same object with each request of a paymaster's record: a store may keep there what it has found. */
+  readonly memo?: UsageMemo;
 };
+
+/** What a store found for an earlier request, for the store alone to read: it must belong to this request and to this store. */
+export type UsageMemo = { found: object | undefined };
 
 export type LimitShare = {
   readonly policyId: string;

@@ -40,6 +40,7 @@ export function reservationOf(facts: SponsorCase, op: FinalUserOperation, now: E
     accounts,
     validUntil: plusSeconds(toSeconds(now), facts.expirySeconds),
     depositMaxAgeMs,
+    memo: paymaster.standing,
   };
 }
 

@@ -1,4 +1,3 @@
-import type { Hex } from '../../core/units/hex.js';
 import type { ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
 import type { Refusal } from '../../core/policy/verdict.js';
 import { toSeconds, type EpochMs } from '../../core/units/time.js';
@@ -65,43 +64,45 @@ async function attempt(
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const now = deps.clock.now();
   const reservation = reservationOf(facts, found.op, now);
+  const isTracked = needsHash(deps, facts);
   const reserved = await deps.usage.reserve(reservation);
-  if (reserved.outcome === 'reserved') return sign(deps, facts, found.op, reservation, now);
+  if (reserved.outcome === 'reserved')
+    return sign(deps, facts, { op: found.op, reservation, now, isTracked });
   if (reserved.outcome === 'stale') return 'stale';
   return refused(deps, facts, describeRefusal(facts, reservation, reserved), found.op);
 }
 
+type Reserved = {
+  readonly op: FinalUserOperation;
+  readonly reservation: ReserveRequest;
+  readonly now: EpochMs;
+  readonly isTracked: boolean;
+};
+
 async function sign(
   deps: SponsorDeps,
   facts: SponsorCase,
-  op: FinalUserOperation,
-  reservation: ReserveRequest,
-  now: EpochMs,
+  { op, reservation, now, isTracked }: Reserved,
 ): Promise<Sponsorship> {
   const { profile } = facts;
   const codec = profile.layout.sponsorship;
   const terms = termsOf(facts, toSeconds(now));
   const signature = await signHash(deps.signing, facts.signer, codec.hash(op, terms));
   const paymasterAndData = codec.encode(op, terms, signature);
-  noteHash(deps, facts, op, reservation, paymasterAndData);
+  const hash = isTracked ? profile.userOpHash(op, paymasterAndData) : undefined;
+  if (hash !== undefined) deps.usage.noteSigned(reservation.key, hash);
   const { validUntil, validAfter } = terms;
   return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter };
 }
 
 /**
- * Remembers the hash of what was signed, but only where operations of several paymasters can settle from one account:
- * elsewhere EntryPoint, contract, sender and nonce name the reservation, and three more hashes would buy nothing.
+ * Whether the hash of what is signed must be remembered: only where operations of several paymasters can settle from one
+ * account. Elsewhere EntryPoint, contract, sender and nonce name the reservation, and three more hashes would buy nothing.
+ * Asked before the wait for the store, while the record is at hand: a rival that appears later is settled with it, which is
+ * too much and never too little.
  */
-function noteHash(
-  { view, usage }: SponsorDeps,
-  { paymaster, profile, funding }: SponsorCase,
-  op: FinalUserOperation,
-  { key }: ReserveRequest,
-  paymasterAndData: Hex,
-): void {
-  if (funding === undefined || !view.sharesAccount(paymaster, profile, funding)) return;
-  const hash = profile.userOpHash(op, paymasterAndData);
-  if (hash !== undefined) usage.noteSigned(key, hash);
+function needsHash({ view }: SponsorDeps, { paymaster, profile, funding }: SponsorCase): boolean {
+  return funding !== undefined && view.sharesAccount(paymaster, profile, funding);
 }
 
 /** Whoever refuses before the limits were found still owes them to the client. */

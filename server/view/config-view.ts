@@ -11,6 +11,7 @@ import type { AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFundingCensus } from './funding-census.js';
+import { KeyTable } from './key-table.js';
 import { createKeyLookup } from './key-lookup.js';
 import { compileChain, fundingAccounts, type ServedChain, type ServedProfile } from './served-chain.js';
 import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
@@ -19,7 +20,7 @@ import { createSharing } from './sharing.js';
 /**
  * What this replica serves, kept current by the config store's watch.
  *
- * - A request costs one Map look-up by the hash of its key; nothing is parsed, no text of a config is kept.
+ * - A request costs one look-up by the hash of its key; nothing is parsed, no text of a config is kept.
  * - A record is compiled once per change and frozen. It names its chain and version rather than holding them, so a
  *   change of a chain swaps one object, however many paymasters use it.
  * - A config that does not compile replaces nothing: the last good record keeps serving, and the log says why.
@@ -67,6 +68,7 @@ export function hashCredential(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
+const noWallets: ReadonlySet<AddressKey> = new Set();
 const defaultMaxStalenessMs = 6 * 3_600_000;
 
 export function createConfigView({
@@ -77,11 +79,9 @@ export function createConfigView({
   log,
   instruments,
 }: ConfigViewDeps): ConfigView {
-  const byKey = new Map<string, ServedPaymaster>();
+  const byKey = new KeyTable<ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
-  // A record that a look-up has brought in before the watch is in neither map, and current all the same.
-  const replaced = new WeakSet<ServedPaymaster>();
   const census = createFundingCensus();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
@@ -96,7 +96,7 @@ export function createConfigView({
     const known = byId.get(paymasterId);
     if (known === undefined) return;
     byId.delete(paymasterId);
-    replaced.add(known);
+    known.standing.state = 'replaced';
     census.remove(known);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
@@ -104,6 +104,7 @@ export function createConfigView({
   function remember(paymaster: ServedPaymaster): void {
     forget(paymaster.paymasterId);
     byId.set(paymaster.paymasterId, paymaster);
+    paymaster.standing.state = 'listed';
     census.add(paymaster);
     for (const key of paymaster.keys) byKey.set(key, paymaster);
   }
@@ -177,18 +178,21 @@ export function createConfigView({
     },
 
     isCurrent(paymaster, chain) {
-      const newest = byId.get(paymaster.paymasterId)?.configGeneration ?? paymaster.configGeneration;
-      return (
-        !replaced.has(paymaster) &&
-        newest <= paymaster.configGeneration &&
-        chains.get(paymaster.chainId) === chain
-      );
+      const { standing, paymasterId, configGeneration, chainId } = paymaster;
+      if (standing.state === 'replaced' || chains.get(chainId) !== chain) return false;
+      if (standing.state === 'listed') return true;
+      // What a look-up has brought in before the watch is in no table, and current all the same.
+      return (byId.get(paymasterId)?.configGeneration ?? configGeneration) <= configGeneration;
     },
     chain: (chainId) => chains.get(chainId),
     chains: () => chains.values(),
     sharesAccount: (paymaster, profile, funding) =>
       profile.tellsSponsorsApart
-        ? census.sharesFunding(funding, chains.get(paymaster.chainId)?.defaultFundings.has(funding) ?? false)
+        ? census.sharesFunding(
+            paymaster,
+            funding,
+            chains.get(paymaster.chainId)?.defaultFundings ?? noWallets,
+          )
         : census.sharesChain(paymaster.chainId),
     fundingAccounts(chainId) {
       const chain = chains.get(chainId);

@@ -7,7 +7,7 @@ type Tokens = PaymasterConfig['tokens'];
  * paymasters. Forgetting a value costs memory, never correctness, so the tables are simply emptied when they grow.
  */
 export type Sharing = {
-  text(text: string): string;
+  text<T extends string>(text: T): T;
   /** One list of tokens per namespace, as long as it does not change. */
   tokens(namespace: string, tokens: Tokens): Tokens;
 };
@@ -19,9 +19,10 @@ export function createSharing(): Sharing {
   const byNamespace = new Map<string, Tokens>();
 
   return {
-    text(text) {
+    text<T extends string>(text: T) {
       const known = texts.get(text);
-      if (known !== undefined) return known;
+      // Equal texts are of one type.
+      if (known !== undefined) return known as T;
       if (texts.size >= maxShared) texts.clear();
       texts.set(text, text);
       return text;

@@ -3,8 +3,8 @@ import type { RequestShape } from './fixture.js';
 import type { LoadOrder, LoadResult } from './load.js';
 import type { SubjectReport } from './servers/subject.js';
 
-/** As every server of ours is started (Makefile, image): a larger young generation, so that requests die in it. */
-const serverFlags = ['--max-semi-space-size=64'];
+/** As every server of ours is started, see Makefile and chart. */
+export const serverFlags = ['--max-semi-space-size=64', '--use-largepages=silent'];
 
 /** One window of load on one server. */
 export type Measurement = LoadResult & {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { serverFlags } from '../bench/subject-process.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { crdsChart, helm, operatorChart, renderOperator, renderText } from './support/helm.js';
 
@@ -27,6 +28,16 @@ describe('rendering the charts', () => {
     expect(run.stderr).toContain(
       'usageStore.url must be the address of a Redis 7, e.g. redis://redis:6379; for a trial set redis.enabled=true instead',
     );
+  });
+
+  test('an RPC replica starts with the flags of Node that the bench measures with and `make run` has', () => {
+    const makefile = readFileSync(join(repositoryRoot, 'Makefile'), 'utf8');
+    expect(makefile).toContain(`SERVER_FLAGS := ${serverFlags.join(' ')}\n`);
+    const [rpc] = renderOperator({ set: ['redis.enabled=true'] }).filter(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-rpc'),
+    );
+    const args = [...serverFlags, 'dist/server/main.js'];
+    expect(rpc).toMatchObject({ spec: { template: { spec: { containers: [{ args }] } } } });
   });
 
   test('two releases in two namespaces share no cluster-scoped name', () => {

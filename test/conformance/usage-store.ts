@@ -102,6 +102,31 @@ export function usageStoreConformance(implementation: string, create: () => Prom
         expect(await store.reserve(one(6n))).toMatchObject({ outcome: 'limit', index: 0, used: 11 });
       });
 
+      test('what a request is remembered with counts only for its own paymaster, and only in the store that it was found in', async () => {
+        const memo = { found: undefined };
+        const of = (paymasterId: string, nonce: bigint, configGeneration = 1) =>
+          aRequest({
+            key: { paymasterId, nonce },
+            configGeneration,
+            limits: [aLimit({ policyId: `of-${paymasterId}`, threshold: 2 })],
+            memo,
+          });
+        expect(await store.reserve(of('a', 1n, 7))).toEqual(reserved);
+        expect(await store.reserve(of('b', 2n, 1))).toEqual(reserved);
+        expect(await store.reserve(of('a', 3n, 6))).toEqual({ outcome: 'stale' });
+        expect(await store.reserve(of('a', 3n, 7))).toEqual(reserved);
+        store = await harness.restart();
+        expect(await store.reserve(of('a', 4n, 7))).toMatchObject({ outcome: 'limit', used: 2 });
+        expect(await store.reserve(of('a', 4n, 6))).toEqual({ outcome: 'stale' });
+        expect(await store.reserve(of('b', 5n, 1))).toEqual(reserved);
+        expect((await store.reservations(chainId)).map(({ key }) => key.paymasterId).toSorted()).toEqual([
+          'a',
+          'a',
+          'b',
+          'b',
+        ]);
+      });
+
       test('a request that one limit refuses takes nothing from the others', async () => {
         const wide = aLimit({ policyId: 'wide', threshold: 5 });
         const full = aLimit({ policyId: 'full', threshold: 0 });

@@ -5,7 +5,7 @@ import type { Call } from '../../userop/call.js';
 import type { DecodedCalls } from '../../userop/call-data.js';
 import { pass, refuse } from '../verdict.js';
 import type { Verdict } from '../verdict.js';
-import { hasSelector, type AllowList, type AllowedContract } from './compile.js';
+import { findContract, hasSelector, type AllowList, type AllowedContracts } from './compile.js';
 
 /** The part of an operation that this policy reads. */
 export type AllowListOperation = { readonly initCode: Hex };
@@ -53,7 +53,8 @@ export type CallTrace = {
 export function traceCalls(allowList: AllowList, decoded: DecodedCalls): readonly CallTrace[] {
   if (decoded.outcome === 'refused') return [];
   return decoded.calls.map((call, index) => {
-    const contract = allowList.kind === 'registered' ? allowList.contracts.get(call.target)?.name : undefined;
+    const contract =
+      allowList.kind === 'registered' ? findContract(allowList.contracts, call.target)?.name : undefined;
     return {
       target: call.target,
       value: call.value.toString(),
@@ -77,8 +78,8 @@ function judgeAlone(allowList: AllowList, call: Call, index: number): Verdict {
   }
 }
 
-function judgeCall(contracts: ReadonlyMap<AddressKey, AllowedContract>, call: Call, index: number): Verdict {
-  const contract = contracts.get(call.target);
+function judgeCall(contracts: AllowedContracts, call: Call, index: number): Verdict {
+  const contract = findContract(contracts, call.target);
   if (contract !== undefined && hasSelector(contract, call.selector)) return pass;
   const what = `call ${index} to ${call.target}`;
   if (call.selector === '0x') return refuse('VALUE_TRANSFER', `${what} carries no data`);

@@ -39,6 +39,8 @@ export type JournalledUsageDeps = {
 /** Decisions that will be committed together: those of one turn of the event loop. */
 type Turn = {
   readonly changes: Change[];
+  /** The changes as the journal writes them. */
+  readonly rows: string[];
   readonly committed: PromiseWithResolvers<typeof reserved>;
   readonly timer: NodeJS.Immediate;
 };
@@ -98,6 +100,8 @@ export class JournalledUsageStore implements UsageStore, KeptEpochs {
       if ('outcome' in decision) return Promise.resolve(decision);
       const turn = (this.#turn ??= this.#openTurn());
       turn.changes.push(decision);
+      // Written out at once, while everything that it names is at hand.
+      turn.rows.push(encodeReservation(decision.chain.chainId, decision.entry));
       return turn.committed.promise;
     } catch (error) {
       return Promise.reject(error);
@@ -264,7 +268,7 @@ export class JournalledUsageStore implements UsageStore, KeptEpochs {
 
   #openTurn(): Turn {
     const committed = Promise.withResolvers<typeof reserved>();
-    return { changes: [], committed, timer: setImmediate(() => this.#commitTurn()) };
+    return { changes: [], rows: [], committed, timer: setImmediate(() => this.#commitTurn()) };
   }
 
   #commitTurn(): void {
@@ -273,7 +277,7 @@ export class JournalledUsageStore implements UsageStore, KeptEpochs {
     this.#turn = undefined;
     clearImmediate(turn.timer);
     try {
-      this.#append(turn.changes.map(({ chain, entry }) => encodeReservation(chain.chainId, entry)));
+      this.#append(turn.rows);
       turn.committed.resolve(reserved);
     } catch (error) {
       for (const change of turn.changes.toReversed()) this.#state.undo(change);

@@ -11,7 +11,8 @@ export type Name<T extends string = string> = { readonly id: number; readonly te
 
 export class Names<T extends string> {
   readonly #byText = new Map<T, Name<T>>();
-  readonly #byId = new Map<number, Name<T>>();
+  /** By number; numbers begin at 1 and leave none out. */
+  readonly #byId: (Name<T> | undefined)[] = [undefined];
   readonly #onNew: (name: Name<T>) => void;
 
   constructor(onNew: (name: Name<T>) => void) {
@@ -33,16 +34,16 @@ export class Names<T extends string> {
   }
 
   byId(id: number): Name<T> | undefined {
-    return this.#byId.get(id);
+    return this.#byId[id];
   }
 
   restore(name: Name<T>): void {
     this.#byText.set(name.text, name);
-    this.#byId.set(name.id, name);
+    this.#byId[name.id] = name;
   }
 
-  all(): IterableIterator<Name<T>> {
-    return this.#byId.values();
+  *all(): IterableIterator<Name<T>> {
+    for (const name of this.#byId) if (name !== undefined) yield name;
   }
 }
 
@@ -51,14 +52,29 @@ export class Names<T extends string> {
  * same places. Among a hundred thousand paymasters each look-up in a table of all of them misses every cache, and these
  * spare most of them. What is found here must be checked against the request.
  */
-export type PaymasterBook = {
+export class PaymasterBook {
+  /** Whose book it is: a request may remember that of a store that was closed. */
+  readonly state: object;
   readonly name: Name;
-  generation: number;
-  readonly windows: Window[];
+  generation = 0;
+  windows: Window[] = [];
   /** Of `accountsOf`. */
-  readonly accounts: Account[];
+  accounts: Account[] = [];
   accountsOf: ChainBook | undefined;
-};
+
+  constructor(state: object, name: Name) {
+    this.state = state;
+    this.name = name;
+  }
+}
+
+/** Puts `item` at its place, of which all before it are filled. A list that is grown in place would keep room for 16 more. */
+export function placed<T>(list: T[], place: number, item: T): T[] {
+  if (place > list.length) return list;
+  if (place === list.length) return list.concat([item]);
+  list[place] = item;
+  return list;
+}
 
 /** Balance of a contract in the EntryPoint, or of a funding wallet inside the contract. Amounts in gwei. */
 export type Account = {

@@ -8,7 +8,7 @@ import type {
   ReserveResult,
 } from '../../../policy/usage-store.js';
 import type { EpochMs } from '../../../units/time.js';
-import type { Account, ChainBook, Entry, PaymasterBook } from './usage-books.js';
+import { placed, type Account, type ChainBook, type Entry, type PaymasterBook } from './usage-books.js';
 import { findCounter, isWindow, type Counter, type CounterBook, type Window } from './usage-counters.js';
 import { heldCost, heldNeed } from './usage-holdings.js';
 import { findAccount } from './usage-views.js';
@@ -110,9 +110,8 @@ export class UsageJudge {
     const last = paymaster?.windows[place];
     if (last?.listed === true && isWindow(last, policyId, startMs, index, unit)) return last;
     const found = this.#books.counters.find(policyId, startMs, index, unit);
-    // Places are filled in their order, so that the list has no holes.
-    if (found !== undefined && paymaster !== undefined && place <= paymaster.windows.length)
-      paymaster.windows[place] = found;
+    if (found !== undefined && paymaster !== undefined)
+      paymaster.windows = placed(paymaster.windows, place, found);
     return found;
   }
 
@@ -126,9 +125,9 @@ export class UsageJudge {
     if (last?.contract.text === share.contract && last.funding?.text === share.fundingAddress) return last;
     const found = findAccount(chain, share);
     if (found === undefined || paymaster === undefined) return found;
-    if (paymaster.accountsOf !== chain) paymaster.accounts.length = 0;
+    if (paymaster.accountsOf !== chain) paymaster.accounts = [];
     paymaster.accountsOf = chain;
-    if (place <= paymaster.accounts.length) paymaster.accounts[place] = found;
+    paymaster.accounts = placed(paymaster.accounts, place, found);
     return found;
   }
 }

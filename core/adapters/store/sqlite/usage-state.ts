@@ -16,7 +16,7 @@ import {
   type Entry,
   Names,
   type Name,
-  type PaymasterBook,
+  PaymasterBook,
 } from './usage-books.js';
 import {
   CounterBook,
@@ -72,7 +72,7 @@ export class UsageState {
    * well enough, which changes nothing.
    */
   reserve(request: ReserveRequest, now: EpochMs): ReserveResult | Change {
-    const paymaster = this.paymaster(request.key.paymasterId);
+    const paymaster = this.#paymasterOf(request);
     if (request.configGeneration > paymaster.generation) {
       paymaster.generation = request.configGeneration;
       this.definitions.push(['g', paymaster.name.id, request.configGeneration]);
@@ -102,8 +102,9 @@ export class UsageState {
       mode: request.mode,
       funding: this.#nameOfFunding(request.fundingAddress),
       validUntil: request.validUntil,
-      counters,
-      costs,
+      // Copies have no room to grow, of which a list that was pushed to keeps 16 places: half of what an entry would take.
+      counters: counters.slice(),
+      costs: costs.slice(),
       accounts: this.#judge.accounts.slice(),
       needs: request.accounts.map(({ need }) => need),
       userOpHash: undefined,
@@ -192,8 +193,17 @@ export class UsageState {
     const known = this.paymasters.get(paymasterId);
     if (known !== undefined) return known;
     const name = this.ids.of(paymasterId);
-    const book: PaymasterBook = { name, generation: 0, windows: [], accounts: [], accountsOf: undefined };
+    const book = new PaymasterBook(this, name);
     this.paymasters.set(paymasterId, book);
+    return book;
+  }
+
+  #paymasterOf({ key, memo }: ReserveRequest): PaymasterBook {
+    const found = memo?.found;
+    if (found instanceof PaymasterBook && found.state === this && found.name.text === key.paymasterId)
+      return found;
+    const book = this.paymaster(key.paymasterId);
+    if (memo !== undefined) memo.found = book;
     return book;
   }
 
