@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { compileAllowList } from '../../core/policy/allow-list/compile.js';
+import { compileAllowList, hasSelector } from '../../core/policy/allow-list/compile.js';
 import { decideCalls, traceCalls } from '../../core/policy/allow-list/decide.js';
 import { pass } from '../../core/policy/verdict.js';
 import type { RefusalReason } from '../../core/policy/verdict.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
-import { parseAddress } from '../../core/units/address.js';
+import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { decodeCalls } from '../../core/userop/call-data.js';
 
@@ -144,6 +144,42 @@ describe('contracts and methods', () => {
     test.each(['0x', '0xaa', '0xaaaaaa', '0x00000001', '0xbbbbbbbb'])('%s does not', (data) => {
       expect(decide(data)).toBe(false);
     });
+  });
+
+  test('nothing that lies across two whitelisted methods is one', () => {
+    const selectors = ['0x0a0b0c0d', '0xa0b0c0d0', '0x00000000', '0x0000000a'];
+    const listed = { name: 'Game', address: toAddressKey(game), selectors: selectors.join('') };
+    for (let at = 0; at < listed.selectors.length; at++)
+      for (let length = 0; length <= 20; length++) {
+        const part = listed.selectors.slice(at, at + length);
+        expect(hasSelector(listed, part)).toBe(selectors.includes(part));
+      }
+  });
+
+  test.each([1, 2, 8, 9, 300])('of %i contracts each is found by its address, and no other is', (count) => {
+    const addresses = Array.from({ length: count }, (_, n) =>
+      parseAddress(`0x${(n + 1).toString(16).padStart(40, '0')}`),
+    );
+    const contracts = addresses.map((address, n) => ({ name: `Game ${n}`, address, selectors: [mint] }));
+    const allowList = compileAllowList(aConfig({ contracts }));
+    const decide = (target: string) =>
+      decideCalls(allowList, decodeCalls(call(target, mint)), { initCode: '0x' }).pass;
+    expect(addresses.filter((address) => !decide(address))).toEqual([]);
+    expect(decide(stranger)).toBe(false);
+    expect(traceCalls(allowList, decodeCalls(call(addresses.at(-1) ?? '', mint)))).toMatchObject([
+      { contract: `Game ${count - 1}`, verdict: pass },
+    ]);
+  });
+
+  test('of two registrations of one address the later one counts', () => {
+    const contracts = [
+      { name: 'Old', address: game, selectors: [mint] },
+      { name: 'New', address: game, selectors: [buy] },
+    ];
+    const allowList = compileAllowList(aConfig({ contracts }));
+    const decide = (data: string) =>
+      decideCalls(allowList, decodeCalls(call(game, data)), { initCode: '0x' }).pass;
+    expect([decide(mint), decide(buy)]).toEqual([false, true]);
   });
 
   test('a refusal names the call, its target and its selector', () => {

@@ -10,27 +10,33 @@ export type AllowList =
   /** Every call must hit a method of an entry; there may be none, when all contracts are paused or invalid. */
   | { readonly kind: 'registered'; readonly contracts: AllowedContracts };
 
-/** A list where they are few, which most are: a Map of one takes 200 bytes more, and five looks at memory instead of two. */
-export type AllowedContracts = readonly AllowedContract[] | Map<AddressKey, AllowedContract>;
+/**
+ * Nearly all paymasters have a single contract or a few, and there are a hundred thousand of them: a Map takes 200 bytes
+ * more, and five looks at memory instead of one or two.
+ */
+export type AllowedContracts =
+  AllowedContract | readonly AllowedContract[] | Map<AddressKey, AllowedContract>;
 
 export type AllowedContract = {
   readonly name: string;
   readonly address: AddressKey;
-  /** 4 bytes each, lowercase hex with 0x. A list where they are few, which most are: a Set takes 100 bytes more. */
-  readonly selectors: readonly string[] | Set<string>;
+  /** 4 bytes each, lowercase hex with 0x: one after the other where they are few. */
+  readonly selectors: string | Set<string>;
 };
 
 const few = 8;
+const selectorLength = '0x00000000'.length;
 
 /** Whether the method is whitelisted; the whole selector counts, never a part of one. */
 export function hasSelector({ selectors }: AllowedContract, selector: string): boolean {
-  return selectors instanceof Set ? selectors.has(selector) : selectors.includes(selector);
+  if (typeof selectors !== 'string') return selectors.has(selector);
+  return selector.length === selectorLength && selectors.indexOf(selector) % selectorLength === 0;
 }
 
 export function findContract(contracts: AllowedContracts, target: AddressKey): AllowedContract | undefined {
+  if ('address' in contracts) return contracts.address === target ? contracts : undefined;
   if (contracts instanceof Map) return contracts.get(target);
-  for (const contract of contracts) if (contract.address === target) return contract;
-  return undefined;
+  return contracts.find(({ address }) => address === target);
 }
 
 /** `share` lends one text to all that are equal: many paymasters register the same token or method. */
@@ -45,13 +51,19 @@ export function compileAllowList(
     const address = share(toAddressKey(text));
     contracts.set(address, { name, address, selectors: compileSelectors(selectors, share) });
   }
-  return { kind: 'registered', contracts: contracts.size > few ? contracts : [...contracts.values()] };
+  return { kind: 'registered', contracts: compact(contracts) };
+}
+
+function compact(contracts: Map<AddressKey, AllowedContract>): AllowedContracts {
+  if (contracts.size > few) return contracts;
+  const [first, ...others] = contracts.values();
+  return first === undefined || others.length > 0 ? [...contracts.values()] : first;
 }
 
 function compileSelectors(
   selectors: readonly string[],
   share: (text: string) => string,
 ): AllowedContract['selectors'] {
-  const lowercase = selectors.map((selector) => share(selector.toLowerCase()));
-  return lowercase.length > few ? new Set(lowercase) : lowercase;
+  const lowercase = selectors.map((selector) => selector.toLowerCase());
+  return lowercase.length > few ? new Set(lowercase) : share(lowercase.join(''));
 }

@@ -40,7 +40,8 @@ function put(index: number): void {
 
 function heapBytes(): number {
   globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
 }
 
 function fedByHand(): Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'> {
