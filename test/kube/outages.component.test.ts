@@ -123,8 +123,11 @@ const holder = (): string =>
     'jsonpath={.spec.holderIdentity}',
   );
 
+/** Who holds the lease, under which name, and when that was seen (ms). */
+type Reign = { readonly leader: Component; readonly identity: string; readonly since: number };
+
 /** The operator that leads now, when both run and one of them holds the lease. */
-async function presentLeader(): Promise<{ readonly leader: Component; readonly identity: string }> {
+async function presentLeader(): Promise<Reign> {
   const { operators } = installation;
   const leading = (): Component | undefined => operators.find(({ name }) => holder().startsWith(`${name}_`));
   await until(
@@ -134,18 +137,18 @@ async function presentLeader(): Promise<{ readonly leader: Component; readonly i
   );
   const leader = leading();
   if (leader === undefined) throw new Error('nobody leads');
-  return { leader, identity: holder() };
+  return { leader, identity: holder(), since: Date.now() };
 }
 
 /** Waits until somebody else holds the lease, and answers how it came to that. */
-async function successionAfter(leader: Component, identity: string): Promise<Succession> {
+async function successionAfter({ leader, identity, since }: Reign): Promise<Succession> {
   await until('another leads', () => !['', identity].includes(holder()), patienceMs);
   const [successor = ''] = holder().split('_');
   let succession: Succession | undefined;
   await until(
     'the audit log tells of it',
     () => {
-      const names = { predecessor: leader.name, successor, leaseSeconds: 15 };
+      const names = { predecessor: leader.name, successor, leaseSeconds: 15, since };
       succession = readSuccession(installation.cluster.plane, names);
       return succession !== undefined;
     },
@@ -170,9 +173,9 @@ test(
   async () => {
     const successions: Succession[] = [];
     for (let kill = 0; kill < kills; kill++) {
-      const { leader, identity } = await presentLeader();
-      leader.signal('SIGKILL');
-      successions.push(await successionAfter(leader, identity));
+      const reign = await presentLeader();
+      reign.leader.signal('SIGKILL');
+      successions.push(await successionAfter(reign));
     }
     const seconds = successions.map((one) => one.seconds).toSorted((a, b) => a - b);
     console.info(`successions of ${kills}: p50 ${seconds[kills >> 1]} s, longest ${seconds.at(-1)} s`);
@@ -185,9 +188,10 @@ test(
 test(
   'a leader that hangs loses the lease, ends when it wakes, and writes nothing',
   async () => {
-    const { leader, identity } = await presentLeader();
+    const reign = await presentLeader();
+    const { leader } = reign;
     leader.signal('SIGSTOP');
-    const succession = await successionAfter(leader, identity);
+    const succession = await successionAfter(reign);
     const before = writesOf(leader.name);
     const ended = leader.ended();
     leader.signal('SIGCONT');
@@ -204,12 +208,13 @@ test(
 test(
   'a leader that is stopped hands over at once',
   async () => {
-    const { leader, identity } = await presentLeader();
+    const reign = await presentLeader();
+    const { leader } = reign;
     const ended = leader.ended();
     leader.signal('SIGTERM');
     expect(await ended).toBe(0);
     // It is the next look of the standby that takes the lease, and not one after the lease would have expired.
-    const { looks, looksAfterExpiry } = await successionAfter(leader, identity);
+    const { looks, looksAfterExpiry } = await successionAfter(reign);
     expect(looks).toBeLessThanOrEqual(2);
     expect(looksAfterExpiry).toBe(0);
     await expectConvergence();

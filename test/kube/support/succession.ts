@@ -16,22 +16,29 @@ export type Succession = {
 /** A standby looks every 2 s, and up to a fifth later. */
 const longestPauseMs = 2_400;
 
-/** Reads from the audit log how `successor` took the lease over from `predecessor`; undefined while it does not say so yet. */
+/**
+ * Reads from the audit log how `successor` took the lease over from `predecessor` after `since`, when it did not hold it;
+ * undefined while the log does not say so yet. Calls are put in order by when they were asked: on a busy machine one that
+ * has seen a change may be answered before the change itself is.
+ */
 export function readSuccession(
   plane: ControlPlane,
-  { predecessor, successor, leaseSeconds }: { predecessor: string; successor: string; leaseSeconds: number },
+  names: { predecessor: string; successor: string; leaseSeconds: number; since: number },
 ): Succession | undefined {
-  const taken = leaseCalls(plane, successor).findLast(isWrite);
-  const renewal = leaseCalls(plane, predecessor).findLast(isWrite);
-  if (taken === undefined || renewal === undefined) return undefined;
-  const renewedAt = answeredAt(renewal);
-  const calls = leaseCalls(plane, successor).filter((call) => answeredAt(call) > renewedAt);
-  const first = calls.find(isWrite);
+  const { predecessor, successor, leaseSeconds, since } = names;
+  const calls = leaseCalls(plane, successor);
+  const first = calls.find((call) => isWrite(call) && askedAt(call) > since);
+  if (first === undefined) return undefined;
+  const renewal = leaseCalls(plane, predecessor).findLast(
+    (call) => isWrite(call) && askedAt(call) < askedAt(first),
+  );
+  if (renewal === undefined) return undefined;
   const looks = calls.filter(
-    (call) => call.verb === 'get' && first !== undefined && askedAt(call) < askedAt(first),
+    (call) => call.verb === 'get' && answeredAt(call) > askedAt(renewal) && askedAt(call) < askedAt(first),
   );
   const [sighting] = looks;
-  if (first === undefined || sighting === undefined) return undefined;
+  if (sighting === undefined) return undefined;
+  const renewedAt = answeredAt(renewal);
   const expiresAt = answeredAt(sighting) + leaseSeconds * 1000;
   const times = [...looks.map(askedAt), answeredAt(first)];
   const late = times.slice(1).map((at, i) => Math.max(0, at - (times[i] ?? at) - longestPauseMs));
