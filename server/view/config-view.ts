@@ -21,7 +21,7 @@ import { createSharing } from './sharing.js';
  * What this replica serves, kept current by the config store's watch.
  *
  * - A request costs one look-up by the hash of its key; nothing is parsed, no text of a config is kept.
- * - A record is compiled once per change and frozen. It names its chain and version rather than holding them, so a
+ * - A record is compiled once per change and frozen, all but its standing. It names its chain and version rather than holding them, so a
  *   change of a chain swaps one object, however many paymasters use it.
  * - A config that does not compile replaces nothing: the last good record keeps serving, and the log says why.
  */

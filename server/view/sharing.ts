@@ -4,7 +4,7 @@ type Tokens = PaymasterConfig['tokens'];
 
 /**
  * Lends equal values to many records: a namespace's name and its dashboard tokens are the same in each of its
- * paymasters. Forgetting a value costs memory, never correctness, so the tables are simply emptied when they grow.
+ * paymasters, and many register the same contracts and methods. Forgetting a value costs memory, never correctness, so the tables are simply emptied when they grow.
  */
 export type Sharing = {
   text<T extends string>(text: T): T;

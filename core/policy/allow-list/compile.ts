@@ -30,6 +30,7 @@ const selectorLength = '0x00000000'.length;
 /** Whether the method is whitelisted; the whole selector counts, never a part of one. */
 export function hasSelector({ selectors }: AllowedContract, selector: string): boolean {
   if (typeof selectors !== 'string') return selectors.has(selector);
+  // Only where one begins: what lies across two of them is none.
   return selector.length === selectorLength && selectors.indexOf(selector) % selectorLength === 0;
 }
 

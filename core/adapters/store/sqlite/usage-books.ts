@@ -50,7 +50,8 @@ export class Names<T extends string> {
 /**
  * A paymaster, with what its last request found: the next one nearly always names the same windows and accounts at the
  * same places. Among a hundred thousand paymasters each look-up in a table of all of them misses every cache, and these
- * spare most of them. What is found here must be checked against the request.
+ * spare most of them; a request may bring the book itself (`UsageMemo`). What is found here must be checked against the
+ * request.
  */
 export class PaymasterBook {
   /** Whose book it is: a request may remember that of a store that was closed. */
