@@ -1,0 +1,56 @@
+import { DomainError } from '../errors.js';
+import type { EpochMs } from '../units/time.js';
+import type { PeekResult, ReserveRequest, ReserveResult, UsageStore } from './usage-store.js';
+
+/** Windows turn while a request is on its way; more often than this and the store's clock is not steady. */
+const mostPlans = 3;
+
+type Turned = Extract<ReserveResult, { outcome: 'turned' }>;
+
+/** A request as it was decided, and the verdict. */
+export type Reserved = {
+  readonly request: ReserveRequest;
+  readonly result: Exclude<ReserveResult, Turned>;
+};
+export type Peeked = Reserved & { readonly peeked: PeekResult };
+
+/**
+ * Reserves what `build` plans for the store's time, planned again while windows turn. Throws what `reserve` throws, and
+ * UNAVAILABLE (USAGE_STORE_CLOCK) when the store's clock is not steady.
+ */
+export async function reserve(
+  usage: Pick<UsageStore, 'now' | 'reserve'>,
+  build: (now: EpochMs) => ReserveRequest,
+): Promise<Reserved> {
+  let now = usage.now();
+  for (let plan = 1; plan <= mostPlans; plan++) {
+    const request = build(now);
+    const result = await usage.reserve(request);
+    if (result.outcome !== 'turned') return { request, result };
+    now = result.now;
+  }
+  throw unsteady();
+}
+
+/** As {@link reserve}, without reserving. */
+export async function peek(
+  usage: Pick<UsageStore, 'now' | 'peek'>,
+  build: (now: EpochMs) => ReserveRequest,
+): Promise<Peeked> {
+  let now = usage.now();
+  for (let plan = 1; plan <= mostPlans; plan++) {
+    const request = build(now);
+    const peeked = await usage.peek(request);
+    const { result } = peeked;
+    if (result.outcome !== 'turned') return { request, result, peeked };
+    now = result.now;
+  }
+  throw unsteady();
+}
+
+function unsteady(): DomainError {
+  return new DomainError('UNAVAILABLE', 'the clock of the usage store is not steady', {
+    reason: 'USAGE_STORE_CLOCK',
+    retryAfterSeconds: 1,
+  });
+}
