@@ -2,7 +2,7 @@ import type { RedisUsageOptions } from '../../core/adapters/store/redis/usage-op
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import { silentLogger } from '../../core/log.js';
 import type { EpochHarness, LosableUsage } from '../conformance/usage-epoch.js';
-import type { UsageHarness } from '../conformance/usage-store.js';
+import type { UsageHarness } from '../conformance/usage/suite.js';
 import type { RedisServer } from '../support/redis.js';
 import { aClock } from './sqlite-usage.js';
 

@@ -9,7 +9,7 @@ import type { UsageStore } from '../../core/policy/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { startMs } from '../conformance/usage-requests.js';
 import type { EpochHarness, LosableUsage } from '../conformance/usage-epoch.js';
-import type { UsageHarness } from '../conformance/usage-store.js';
+import type { UsageHarness } from '../conformance/usage/suite.js';
 
 /** A clock that moves by hand. */
 export function aClock(at: EpochMs = startMs): { now(): EpochMs; advance(ms: number): void } {

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect } from '@jest/globals';
+import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type {
+  AccountId,
+  Cursor,
+  FollowerStep,
+  LimitShare,
+  ReserveRequest,
+  UsageStore,
+} from '../../../core/usage/usage-store.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { gwei } from '../../../core/units/wei.js';
+import { aHash, chainId, contract, seconds } from '../usage-requests.js';
+
+/** What the suite is run on: the port, funding messages, and what the follower does about lost data. */
+export type TestedStore = UsageStore &
+  FundingMessages & {
+    readonly recovery: { recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'> };
+  };
+
+/**
+ * Driver of an implementation: one store over data of its own, its clock at `startMs` of usage-requests.ts and moved by
+ * hand. `reopen`, `wipe` and `putCopyBack` replace the process (the copy of the epoch stays where it is) and answer the new store.
+ */
+export type UsageHarness = {
+  readonly store: TestedStore;
+  readonly clock: { now(): EpochMs; advance(ms: number): void };
+  /** After an orderly stop, over the same data. */
+  reopen(): Promise<TestedStore>;
+  /** Over a place where there are no data. */
+  wipe(): Promise<TestedStore>;
+  /** Resolves when the epoch's copy knows everything that the store has acknowledged. */
+  mirrored(): Promise<void>;
+  /** Takes a backup of the data; not of the epoch's copy. */
+  takeCopy(): Promise<void>;
+  /** Over the data as they were at `takeCopy`. */
+  putCopyBack(): Promise<TestedStore>;
+  /** The same under the feet of the running store, where that is possible. */
+  readonly putCopyBackUnderneath?: () => Promise<void>;
+  stop(): Promise<void>;
+};
+
+export type Suite = ReturnType<typeof aSuite>;
+
+export const reserved = { outcome: 'reserved' };
+export const unavailable = { code: 'UNAVAILABLE' };
+export const depositUnknown = { code: 'UNAVAILABLE', details: { reason: 'DEPOSIT_UNKNOWN' } };
+export const lost = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_LOST' } };
+
+/** A new store for each test of the present `describe`, and what most tests do to it. */
+export function aSuite(create: () => Promise<UsageHarness>) {
+  let harness: UsageHarness;
+  let store: TestedStore;
+  let cursor: Cursor | undefined;
+
+  beforeEach(async () => {
+    harness = await create();
+    store = harness.store;
+    cursor = undefined;
+  });
+  afterEach(() => harness.stop());
+
+  const suite = {
+    get store(): TestedStore {
+      return store;
+    },
+    get clock() {
+      return harness.clock;
+    },
+    get harness(): UsageHarness {
+      return harness;
+    },
+    /** The next store of the driver is the one that the test goes on with. */
+    async replaced(by: 'reopen' | 'wipe' | 'putCopyBack'): Promise<void> {
+      store = await harness[by]();
+    },
+    /** One step of the follower, from the cursor where the last one ended. */
+    async advance(step: Partial<FollowerStep> = {}): Promise<void> {
+      const whole = suite.step(step);
+      expect(await store.advance(whole)).toBe(true);
+      cursor = whole.next;
+    },
+    step(change: Partial<FollowerStep> = {}): FollowerStep {
+      const blockNumber = (cursor?.blockNumber ?? 0) + 1;
+      return {
+        chainId,
+        expected: cursor,
+        next: { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) },
+        settled: [],
+        released: [],
+        forfeited: [],
+        charges: [],
+        restored: [],
+        balances: [],
+        ...change,
+      };
+    },
+    /** The balance of an account, read now. */
+    async deposit(balance: number, account: Partial<AccountId> = {}): Promise<void> {
+      const read = { contract, ...account, balance: gwei(balance), readAt: harness.clock.now() };
+      await suite.advance({ balances: [read] });
+    },
+    /** Reserves operations of different nonces one after the other and answers how many passed. */
+    async passed(count: number, request: (nonce: bigint) => ReserveRequest): Promise<number> {
+      let passed = 0;
+      for (let nonce = 0n; nonce < count; nonce++)
+        if ((await store.reserve(request(nonce))).outcome === 'reserved') passed += 1;
+      return passed;
+    },
+    /** Used and reserved of each counter. */
+    async stands(...counters: readonly Pick<LimitShare, 'counter' | 'unit'>[]) {
+      const states = await store.counters(
+        chainId,
+        counters.map(({ counter, unit }) => ({ counter, unit })),
+      );
+      return states.map(({ used, reserved: held }) => [used, held] as const);
+    },
+  };
+  return suite;
+}
