@@ -11,7 +11,7 @@ import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { UsageRecovery } from '../core/policy/usage-epoch.js';
-import type { UsageStore } from '../core/policy/usage-store.js';
+import type { UsageStore } from '../core/usage/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { Clock } from '../core/units/time.js';
 import type { GasEstimator } from '../core/userop/estimator.js';

@@ -6,6 +6,8 @@ import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../core/resources/paymaster.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { MasterKeys } from '../core/secrets.js';
+import type { FundingMessages } from '../core/usage/funding-messages.js';
+import type { UsageStore } from '../core/usage/usage-store.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { createHttpServer } from './http-server.js';
@@ -17,9 +19,10 @@ import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
 
 /** What the rpc role needs serves the dashboard role too, as far as that needs it. */
-export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments'> & {
+export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'usage' | 'metrics' | 'instruments'> & {
   readonly roles: readonly Role[];
   readonly configs: ConfigStore;
+  readonly usage: UsageStore & FundingMessages;
   /** What the dashboard role needs besides; it is refused without. */
   readonly dashboard?: {
     readonly resources: ResourceStore;

@@ -32,6 +32,8 @@ export type ProfileConfig = {
     readonly unaccountedGas: number;
     readonly treasury?: Address;
   };
+  /** Percent, 1 to 100, of an account that the platform pays from which one organisation may take; absent: the default. */
+  readonly organisationShare?: number;
   /** Coins as decimal text; absent: the default. */
   readonly tokenLossBudget?: string;
 };

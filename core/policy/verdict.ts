@@ -28,8 +28,12 @@ export const refusals = {
   TOKEN_BALANCE: 'The account would hold too few tokens to pay for its gas.',
   TOKEN_ALLOWANCE: 'The account would allow the paymaster too few tokens to pay for its gas.',
   TOKEN_PAYMENT_FAILS: 'The simulated operation does not pay for its gas in tokens.',
+  ORGANISATION_SHARE_FULL:
+    'The operations of this organisation that are not mined yet take its share of a deposit that several use.',
+  TOO_MANY_PROMISES: 'The paymaster has too many operations under way that are not mined yet.',
   SENDER_BARRED: 'An operation of the account was mined and paid no token: wait a day.',
-  TOKEN_PAYMENTS_OPEN: 'The account has token payments under way that may cost too much if they fail.',
+  TOKEN_ALLOWANCE_REQUIRED:
+    'This version signs token payments only where the contract can take the tokens before the operation runs.',
   DELEGATE_NOT_ALLOWED: 'The EIP-7702 delegate is not on the allow-list of the chain.',
 } as const;
 export type RefusalReason = keyof typeof refusals;

@@ -8,20 +8,20 @@ const mostPlans = 3;
 type Turned = Extract<ReserveResult, { outcome: 'turned' }>;
 
 /** A request as it was decided, and the verdict. */
-export type Reserved = {
-  readonly request: ReserveRequest;
+export type Reserved<R extends ReserveRequest = ReserveRequest> = {
+  readonly request: R;
   readonly result: Exclude<ReserveResult, Turned>;
 };
-export type Peeked = Reserved & { readonly peeked: PeekResult };
+export type Peeked<R extends ReserveRequest = ReserveRequest> = Reserved<R> & { readonly peeked: PeekResult };
 
 /**
  * Reserves what `build` plans for the store's time, planned again while windows turn. Throws what `reserve` throws, and
  * UNAVAILABLE (USAGE_STORE_CLOCK) when the store's clock is not steady.
  */
-export async function reserve(
+export async function reserve<R extends ReserveRequest>(
   usage: Pick<UsageStore, 'now' | 'reserve'>,
-  build: (now: EpochMs) => ReserveRequest,
-): Promise<Reserved> {
+  build: (now: EpochMs) => R,
+): Promise<Reserved<R>> {
   let now = usage.now();
   for (let plan = 1; plan <= mostPlans; plan++) {
     const request = build(now);
@@ -33,10 +33,10 @@ export async function reserve(
 }
 
 /** As {@link reserve}, without reserving. */
-export async function peek(
+export async function peek<R extends ReserveRequest>(
   usage: Pick<UsageStore, 'now' | 'peek'>,
-  build: (now: EpochMs) => ReserveRequest,
-): Promise<Peeked> {
+  build: (now: EpochMs) => R,
+): Promise<Peeked<R>> {
   let now = usage.now();
   for (let plan = 1; plan <= mostPlans; plan++) {
     const request = build(now);

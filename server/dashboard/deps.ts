@@ -1,6 +1,6 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { Logger } from '../../core/log.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -15,10 +15,7 @@ import type { Writes } from './writes.js';
 export type DashboardDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
   readonly configs: Pick<ConfigStore, 'getPaymaster' | 'findByKey'>;
-  readonly fundingMessages: Pick<
-    UsageStore,
-    'putFundingMessage' | 'getFundingMessage' | 'consumeFundingMessage'
-  >;
+  readonly fundingMessages: FundingMessages;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
   readonly log: Logger;

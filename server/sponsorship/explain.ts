@@ -1,17 +1,22 @@
 import { isDomainError } from '../../core/errors.js';
 import { traceCalls, type CallTrace } from '../../core/policy/allow-list/decide.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
-import type { PeekResult } from '../../core/policy/usage-store.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';
 import { withFreshConfig } from './fresh-config.js';
 import type { SponsorRequest } from './request.js';
-import { reservationOf } from './reservation.js';
 import { rulesAtOnce } from './rules.js';
-import { showAccounts, showGas } from './show.js';
-import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
+import { showAccounts, showBounds, showGas } from './show.js';
+import {
+  askWebhooks,
+  findLimits,
+  givenLimits,
+  peekUsage,
+  type PeekedUsage,
+  type StageDeps,
+} from './stages.js';
 import { createTrace, type Trace, type TraceStep } from './trace.js';
 
 export type ExplainDeps = CaseDeps & StageDeps & { readonly view: Pick<ConfigView, 'refresh'> };
@@ -36,6 +41,8 @@ export type Explanation = {
   readonly gas?: object;
   readonly limits: readonly object[];
   readonly deposits: readonly object[];
+  /** What may be promised at once: by this paymaster, and by its organisation from a deposit that several use. */
+  readonly bounds: readonly object[];
   readonly webhooks: readonly object[];
 };
 
@@ -75,7 +82,7 @@ async function explainOnce(
     account: facts.calls.outcome === 'calls' ? facts.calls.signature : '',
     calls: traceCalls(facts.paymaster.allowList, facts.calls),
     ...(op === undefined ? {} : { gas: showGas(facts.estimating, op, maxCostOf(facts, op)) }),
-    ...showUsage(deps, facts, op, usage.peeked),
+    ...showUsage(facts, op !== undefined, usage),
     webhooks,
   };
 }
@@ -139,17 +146,16 @@ function maxCostOf({ profile }: SponsorCase, op: FinalUserOperation): bigint {
   return profile.layout.sponsorship.need(op, profile.options).entryPoint;
 }
 
+/** `isFinal`: the operation's limits are known, and so is what it needs. */
 function showUsage(
-  { clock }: ExplainDeps,
   facts: SponsorCase,
-  op: FinalUserOperation | undefined,
-  peeked: PeekResult,
-): Pick<Explanation, 'limits' | 'deposits'> {
-  const request = op === undefined ? undefined : reservationOf(facts, op, clock.now());
+  isFinal: boolean,
+  { request, peeked }: PeekedUsage,
+): Pick<Explanation, 'limits' | 'deposits' | 'bounds'> {
   const limits = facts.paymaster.limits.map((limit, index) => {
     const counter = peeked.limits[index];
-    const share = request?.limits[index];
-    const used = counter?.used ?? 0;
+    const share = request.limits[index];
+    const used = (counter?.used ?? 0) + (counter?.reserved ?? 0);
     return {
       policyId: limit.policyId,
       name: limit.name,
@@ -158,13 +164,10 @@ function showUsage(
       threshold: amount(limit, limit.threshold),
       used: amount(limit, used),
       left: amount(limit, Math.max(0, limit.threshold - used)),
-      ...(share === undefined ? {} : { needed: amount(limit, share.cost) }),
-      ...(counter === undefined ? {} : { resetsAt: new Date(counter.resetsAt).toISOString() }),
+      ...(share === undefined || !isFinal ? {} : { needed: amount(limit, share.cost) }),
+      ...(share === undefined ? {} : { resetsAt: new Date(share.window.until).toISOString() }),
     };
   });
-  const deposits = showAccounts(
-    peeked.accounts,
-    request?.accounts.map(({ need }) => need),
-  );
-  return { limits, deposits };
+  const deposits = showAccounts(peeked, isFinal ? request.accounts.map(({ need }) => need) : undefined);
+  return { limits, deposits, bounds: showBounds(request, peeked, isFinal) };
 }

@@ -1,8 +1,8 @@
 import { isDomainError } from '../../core/errors.js';
-import type { ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
+import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
 import type { Follower } from '../follower/follower.js';
 
-type Asked = Pick<UsageStore, 'reserve' | 'peek' | 'noteSigned'>;
+type Asked = Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
 
 /**
  * A usage store that knows every account. The first operation that draws on a new wallet or contract reads its balance
@@ -21,6 +21,8 @@ export function withNewAccounts(usage: Asked, { ensureAccount }: Pick<Follower, 
   return {
     reserve: (request) => twice(request, () => usage.reserve(request)),
     peek: (request) => twice(request, () => usage.peek(request)),
-    noteSigned: (key, userOpHash) => usage.noteSigned(key, userOpHash),
+    counters: (chainId, counters) => usage.counters(chainId, counters),
+    now: () => usage.now(),
+    capacity: () => usage.capacity(),
   };
 }

@@ -1,6 +1,7 @@
-import type { AccountBalance } from '../../core/policy/usage-store.js';
+import type { PeekResult } from '../../core/usage/usage-store.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { PlannedReservation } from '../decision/reservation.js';
 
 // The parts that explanations of both modes show, for people. Nothing here decides.
 
@@ -19,7 +20,7 @@ export function showGas(estimated: boolean, op: FinalUserOperation, maxCost: big
 
 /** Deposits, in coins. `needs`: gwei by account; undefined while the operation's limits are not known. */
 export function showAccounts(
-  accounts: readonly AccountBalance[],
+  { accounts }: Pick<PeekResult, 'accounts'>,
   needs: readonly number[] | undefined,
 ): readonly object[] {
   return accounts.map(({ contract, fundingAddress, balance, reserved, readAt }, index) => ({
@@ -31,6 +32,40 @@ export function showAccounts(
     ...(readAt === undefined ? {} : { readAt: new Date(readAt).toISOString() }),
   }));
 }
+
+/**
+ * Bounds of what is promised at once: operations of the paymaster, the organisation's share of a deposit, and in mode ERC20
+ * what unsecured payments may lose. `taken` is held by other operations, with the losses of the day where they count.
+ */
+export function showBounds(
+  { holds, accounts }: PlannedReservation,
+  peeked: Pick<PeekResult, 'holds'>,
+  isFinal: boolean,
+): readonly object[] {
+  return holds.flatMap(({ bounds, unit, cost }, index) => {
+    const hold = peeked.holds[index];
+    if (hold === undefined) return [];
+    const amount = (value: number): string | number => (unit === 'COUNT' ? value : ether(value));
+    const account = accounts.at(-1);
+    return {
+      of: boundNames[bounds],
+      ...(bounds === 'share' ? { account: account?.fundingAddress ?? account?.contract } : {}),
+      unit: unit === 'COUNT' ? 'operations' : 'ether',
+      taken: amount(hold.taken),
+      most: amount(hold.most),
+      ...(isFinal ? { needed: amount(cost) } : {}),
+    };
+  });
+}
+
+const boundNames = {
+  live: 'live operations of the paymaster',
+  share: "organisation's share of the deposit",
+  contract: 'unsecured token payments and losses of the contract',
+  organisation: 'unsecured token payments of the organisation',
+  paymaster: 'unsecured token payments of the paymaster',
+  account: 'unsecured token payments of the account',
+} as const satisfies Record<PlannedReservation['holds'][number]['bounds'], string>;
 
 function ether(gwei: number): string {
   return formatDecimal(BigInt(gwei), 9);

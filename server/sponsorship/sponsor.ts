@@ -1,24 +1,25 @@
-import type { ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
 import type { Refusal } from '../../core/policy/verdict.js';
-import { toSeconds, type EpochMs } from '../../core/units/time.js';
+import { reserve } from '../../core/usage/plan.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { describeRefusal } from '../decision/refusal.js';
+import { planReservation } from '../decision/reservation.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';
 import { withFreshConfig } from './fresh-config.js';
 import { limitsOfRefusal } from './gas-limits.js';
+import { draftSponsorship, type DraftSponsorship } from './promise.js';
 import type { SponsorRequest, Sponsorship } from './request.js';
-import { describeRefusal, reservationOf } from './reservation.js';
 import { decideAtOnce } from './rules.js';
 import { signHash } from './sign-hash.js';
 import type { SigningBatch } from './signing-batch.js';
 import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
-import { termsOf } from './terms.js';
 
 export type SponsorDeps = CaseDeps &
   StageDeps & {
-    readonly view: Pick<ConfigView, 'refresh' | 'isCurrent' | 'sharesAccount'>;
-    readonly usage: Pick<UsageStore, 'reserve' | 'noteSigned'>;
+    readonly view: Pick<ConfigView, 'refresh' | 'isCurrent'>;
+    readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'capacity'>;
     readonly signing: SigningBatch;
   };
 
@@ -62,47 +63,25 @@ async function attempt(
   if (!deps.view.isCurrent(paymaster, facts.chain)) return 'stale';
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
-  const now = deps.clock.now();
-  const reservation = reservationOf(facts, found.op, now);
-  const isTracked = needsHash(deps, facts);
-  const reserved = await deps.usage.reserve(reservation);
-  if (reserved.outcome === 'reserved')
-    return sign(deps, facts, { op: found.op, reservation, now, isTracked });
-  if (reserved.outcome === 'stale') return 'stale';
-  return refused(deps, facts, describeRefusal(facts, reservation, reserved), found.op);
+  const draft = draftSponsorship(facts, found.op, deps.clock.now());
+  const { request: reservation, result } = await reserve(
+    deps.usage,
+    planReservation(draft.promised, deps.usage.capacity()),
+  );
+  if (result.outcome === 'reserved') return sign(deps, facts, draft);
+  if (result.outcome === 'stale') return 'stale';
+  return refused(deps, facts, describeRefusal(paymaster, reservation, result), found.op);
 }
-
-type Reserved = {
-  readonly op: FinalUserOperation;
-  readonly reservation: ReserveRequest;
-  readonly now: EpochMs;
-  readonly isTracked: boolean;
-};
 
 async function sign(
-  deps: SponsorDeps,
-  facts: SponsorCase,
-  { op, reservation, now, isTracked }: Reserved,
+  { signing }: SponsorDeps,
+  { profile, signer }: SponsorCase,
+  { promised: { op }, terms, hash }: DraftSponsorship,
 ): Promise<Sponsorship> {
-  const { profile } = facts;
-  const codec = profile.layout.sponsorship;
-  const terms = termsOf(facts, toSeconds(now));
-  const signature = await signHash(deps.signing, facts.signer, codec.hash(op, terms));
-  const paymasterAndData = codec.encode(op, terms, signature);
-  const hash = isTracked ? profile.userOpHash(op, paymasterAndData) : undefined;
-  if (hash !== undefined) deps.usage.noteSigned(reservation.key, hash);
+  const signature = await signHash(signing, signer, hash);
+  const paymasterAndData = profile.layout.sponsorship.encode(op, terms, signature);
   const { validUntil, validAfter } = terms;
   return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter };
-}
-
-/**
- * Whether the hash of what is signed must be remembered: only where operations of several paymasters can settle from one
- * account. Elsewhere EntryPoint, contract, sender and nonce name the reservation, and three more hashes would buy nothing.
- * Asked before the wait for the store, while the record is at hand: a rival that appears later is settled with it, which is
- * too much and never too little.
- */
-function needsHash({ view }: SponsorDeps, { paymaster, profile, funding }: SponsorCase): boolean {
-  return funding !== undefined && view.sharesAccount(paymaster, profile, funding);
 }
 
 /** Whoever refuses before the limits were found still owes them to the client. */

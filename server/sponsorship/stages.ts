@@ -1,30 +1,36 @@
-import type { PeekResult, UsageStore } from '../../core/policy/usage-store.js';
 import { pass, refuse, type Refusal, type Verdict } from '../../core/policy/verdict.js';
 import { decideWebhooks } from '../../core/policy/webhook/decide.js';
 import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+import { peek } from '../../core/usage/plan.js';
+import type { PeekResult, UsageStore } from '../../core/usage/usage-store.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { renderUserOperation } from '../../core/userop/render.js';
+import { describeRefusal } from '../decision/refusal.js';
+import { planReservation, type PlannedReservation } from '../decision/reservation.js';
 import type { SponsorCase } from './case.js';
 import { estimateSponsored, withLimits, noLimits } from './gas-limits.js';
-import { describeRefusal, reservationOf } from './reservation.js';
+import { plannedSponsorship } from './promise.js';
 import { decideGas } from './rules.js';
 import { termsOf } from './terms.js';
 
 // The steps of a sponsorship that wait for somebody else, shared by sponsor and explain so that both decide alike.
 
 export type StageDeps = {
-  readonly usage: Pick<UsageStore, 'peek'>;
+  readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
   readonly estimator: GasEstimator;
   readonly webhooks: Pick<WebhookCaller, 'call'>;
   readonly clock: Clock;
 };
 
 export type UsagePeek =
-  | { readonly outcome: 'passes'; readonly peeked: PeekResult }
-  | { readonly outcome: 'refused'; readonly peeked: PeekResult; readonly refusal: Refusal }
+  | (PeekedUsage & { readonly outcome: 'passes' })
+  | (PeekedUsage & { readonly outcome: 'refused'; readonly refusal: Refusal })
   | { readonly outcome: 'stale' };
+
+/** What was asked, and what the counters stand at. */
+export type PeekedUsage = { readonly request: PlannedReservation; readonly peeked: PeekResult };
 
 /**
  * What a reservation would say now. Without an operation whose limits are final the ones given are taken, 0 for those
@@ -35,12 +41,12 @@ export async function peekUsage(
   facts: SponsorCase,
   op: FinalUserOperation = withLimits(facts.request.op, facts.estimating ? noLimits : facts.request.op),
 ): Promise<UsagePeek> {
-  const request = reservationOf(facts, op, clock.now());
-  const peeked = await usage.peek(request);
-  const { result } = peeked;
-  if (result.outcome === 'reserved') return { outcome: 'passes', peeked };
+  const promised = plannedSponsorship(facts, op, clock.now());
+  const { request, result, peeked } = await peek(usage, planReservation(promised, usage.capacity()));
+  if (result.outcome === 'reserved') return { outcome: 'passes', request, peeked };
   if (result.outcome === 'stale') return { outcome: 'stale' };
-  return { outcome: 'refused', peeked, refusal: describeRefusal(facts, request, result) };
+  const refusal = describeRefusal(facts.paymaster, request, result);
+  return { outcome: 'refused', request, peeked, refusal };
 }
 
 /** An operation with final limits, and whether those limits are acceptable. */

@@ -1,11 +1,11 @@
-import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/policy/usage-store.js';
+import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
 import type { Dependency, Instruments } from '../ops/instruments.js';
 
 export type Waits = {
-  readonly usage: Pick<UsageStore, 'reserve' | 'peek' | 'noteSigned'>;
+  readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
   readonly estimator: GasEstimator;
   readonly webhooks: Pick<WebhookCaller, 'call'>;
   readonly payments: TokenPaymentChecker;
@@ -49,7 +49,9 @@ export function timeDependencies(
     usage: {
       reserve: (request) => count(request, onStore(usage.reserve(request))),
       peek: (request) => onStore(usage.peek(request)),
-      noteSigned: (key, userOpHash) => usage.noteSigned(key, userOpHash),
+      counters: (chainId, counters) => onStore(usage.counters(chainId, counters)),
+      now: () => usage.now(),
+      capacity: () => usage.capacity(),
     },
     estimator: { estimate: (request) => onEstimator(estimator.estimate(request)) },
     webhooks: { call: (request) => onWebhook(webhooks.call(request)) },

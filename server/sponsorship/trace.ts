@@ -48,6 +48,10 @@ const errorRemedies: ReadonlyMap<string, string> = new Map([
   ['FEE_TOKEN_REQUIRED', 'Name one of the tokens shown in tokenInfo.feeTokenAddress.'],
   ['FEE_TOKEN_UNSUPPORTED', 'Name a token that is shown with a price, or mend the price source of this one.'],
   [
+    'TOKEN_EXPOSURE_FULL',
+    'Wait until token payments are mined or expire, approve the token paymaster in an earlier operation, or raise tokenLossBudget of the profile.',
+  ],
+  [
     'TOKEN_LOSS',
     'Wait for the next day (UTC), or find out why operations did not pay and raise tokenLossBudget of the profile.',
   ],
@@ -84,6 +88,10 @@ const remedies = {
   TOKEN_ALLOWANCE: 'Approve the token paymaster for the amount of the quote, in this operation or before.',
   TOKEN_PAYMENT_FAILS: 'Send an operation whose simulation lets the paymaster take its tokens.',
   SENDER_BARRED: 'Wait a day: the account has had an operation mined that paid no token.',
-  TOKEN_PAYMENTS_OPEN: 'Wait until operations of the account are mined or expired, or raise tokenLossBudget.',
+  ORGANISATION_SHARE_FULL:
+    'Wait until operations are mined or expire, use a funding wallet of your own, or have the platform raise organisationShare of the profile.',
+  TOO_MANY_PROMISES: 'Wait until operations are mined or expire.',
+  TOKEN_ALLOWANCE_REQUIRED:
+    'Approve the token paymaster for the amount of the quote in an operation before this one, and hold the tokens.',
   DELEGATE_NOT_ALLOWED: 'Add the delegate to spec.delegates of the Chain.',
 } as const satisfies Record<RefusalReason, string>;

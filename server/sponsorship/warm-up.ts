@@ -51,7 +51,6 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
     isStale: () => false,
     refresh: () => Promise.resolve(undefined),
     isCurrent: () => true,
-    sharesAccount: () => true,
   };
   const heads = {
     get: () => ({
@@ -65,7 +64,8 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   const usage = {
     reserve: () => Promise.resolve({ outcome: 'reserved' } as const),
     peek: () => notAsked(),
-    noteSigned: () => {},
+    now: () => clock.now(),
+    capacity: () => Number.POSITIVE_INFINITY,
   };
   const estimator = { estimate: () => notAsked() };
   const webhooks = { call: () => notAsked() };

@@ -1,8 +1,9 @@
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { withApproval } from '../../core/paymaster/token-payment.js';
-import type { PeekResult, ReserveRequest } from '../../core/policy/usage-store.js';
 import type { Verdict } from '../../core/policy/verdict.js';
+import { peek, type Peeked } from '../../core/usage/plan.js';
+import type { CounterState, UsageStore } from '../../core/usage/usage-store.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { chooseTokens } from '../../core/pricing/token-list.js';
 import { requirePrice, type Price } from '../../core/pricing/price-source.js';
@@ -10,12 +11,14 @@ import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import { zeroAddress, type AddressKey } from '../../core/units/address.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { describeRefusal } from '../decision/refusal.js';
+import { planReservation, type PlannedReservation } from '../decision/reservation.js';
 import { gatherFacts } from '../sponsorship/case.js';
 import { withFreshConfig } from '../sponsorship/fresh-config.js';
 import { noLimits, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
 import { rulesOfAnyMode } from '../sponsorship/rules.js';
-import { showAccounts, showGas } from '../sponsorship/show.js';
+import { showAccounts, showBounds, showGas } from '../sponsorship/show.js';
 import { signHash } from '../sponsorship/sign-hash.js';
 import { createTrace, type Trace, type TraceStep } from '../sponsorship/trace.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -28,8 +31,10 @@ import {
   type TokenCase,
 } from './case.js';
 import { requireFeeToken, type PayDeps } from './pay.js';
-import { describeTokenRefusal, tokenReservationOf } from './reservation.js';
-import { showFee, showLosses, showUnderWay, showPrice, showToken } from './show.js';
+import { plannedPayment } from './promise.js';
+import { showFee, showLosses, showPrice, showToken } from './show.js';
+
+export type ExplainPaymentDeps = PayDeps & { readonly usage: Pick<UsageStore, 'counters'> };
 
 /** A request to be explained. The token to pay in may be missing, which is then what is shown. */
 export type ExplainedPayment = SponsorRequest & {
@@ -58,8 +63,8 @@ export type TokenExplanation = {
   readonly fee?: object;
   /** What the account and the contract have lost on operations that paid nothing, against what is let go. */
   readonly losses: readonly object[];
-  /** What operations of the account that are not mined yet may cost, against what may be promised at once. */
-  readonly underWay?: object;
+  /** What may be promised at once: operations, of a deposit that several use, and of payments that may not come. */
+  readonly bounds: readonly object[];
   readonly deposits: readonly object[];
 };
 
@@ -68,13 +73,13 @@ export type TokenExplanation = {
  * nothing, and signs nothing that could be used: the simulation takes data whose window closed in 1970, as for a request,
  * and they stay in the process. Throws what a request throws before any rule is looked at.
  */
-export function createExplainTokenPayment(deps: PayDeps): ExplainTokenPayment {
+export function createExplainTokenPayment(deps: ExplainPaymentDeps): ExplainTokenPayment {
   return (paymaster, request) =>
     withFreshConfig(deps.view, paymaster, (current) => explainOnce(deps, current, request));
 }
 
 async function explainOnce(
-  deps: PayDeps,
+  deps: ExplainPaymentDeps,
   paymaster: ServedPaymaster,
   request: ExplainedPayment,
 ): Promise<TokenExplanation | 'stale'> {
@@ -96,10 +101,10 @@ async function explainOnce(
         }));
 
   const payer = await deps.tokenAccounts.payer(facts.chain, facts.mode);
-  const peeked = tokenReservationOf(facts, op ?? withLimits(request.op, noLimits), payer, deps.clock.now());
-  const usage = await deps.usage.peek(peeked);
+  const planned = plannedPayment(facts, op ?? withLimits(request.op, noLimits), { payer }, deps.clock.now());
+  const usage = await peek(deps.usage, planReservation(planned, deps.usage.capacity()));
   if (usage.result.outcome === 'stale') return 'stale';
-  await explainUsage(peeked, usage, trace);
+  await explainUsage(facts, usage, trace);
   await explainPayment(deps, facts, { op, terms, isPriced: charge !== undefined }, trace);
 
   const stopped = trace.stoppedBy();
@@ -116,11 +121,11 @@ async function explainOnce(
     ...(token === undefined || price === undefined || charge === undefined
       ? {}
       : { fee: showFee({ token, price, charge, usdPerNative: usdOf(deps, facts, price) }) }),
-    losses: showLosses(peeked.limits, usage.limits),
-    ...showUnderWay(peeked.limits, usage.limits),
+    losses: showLosses(usage.request, await lossesOf(deps, usage.request)),
+    bounds: showBounds(usage.request, usage.peeked, op !== undefined),
     deposits: showAccounts(
-      usage.accounts,
-      op === undefined ? undefined : peeked.accounts.map(({ need }) => need),
+      usage.peeked,
+      op === undefined ? undefined : usage.request.accounts.map(({ need }) => need),
     ),
   };
 }
@@ -189,14 +194,26 @@ async function explainGas(
   return found?.op;
 }
 
-async function explainUsage(request: ReserveRequest, { result }: PeekResult, trace: Trace): Promise<void> {
+/** What the counters of the request's bars stand at. */
+function lossesOf(
+  { usage }: ExplainPaymentDeps,
+  { key, bars }: PlannedReservation,
+): Promise<readonly CounterState[]> {
+  return usage.counters(key.chainId, bars);
+}
+
+async function explainUsage(
+  { paymaster }: TokenCase,
+  { request, result }: Peeked<PlannedReservation>,
+  trace: Trace,
+): Promise<void> {
   await attempt(
     trace,
     'lossesAndDeposit',
     () =>
       result.outcome === 'reserved' || result.outcome === 'stale'
         ? ({ pass: true } as const)
-        : describeTokenRefusal(request, result),
+        : describeRefusal(paymaster, request, result),
     (verdict) => verdict,
   );
 }

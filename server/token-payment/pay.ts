@@ -1,11 +1,14 @@
 import { DomainError } from '../../core/errors.js';
 import { requirePrice, type Prices } from '../../core/pricing/price-source.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import { peek, reserve } from '../../core/usage/plan.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
+import { describeRefusal } from '../decision/refusal.js';
+import { planReservation } from '../decision/reservation.js';
 import type { CaseDeps } from '../sponsorship/case.js';
 import { withFreshConfig } from '../sponsorship/fresh-config.js';
 import { signHash } from '../sponsorship/sign-hash.js';
@@ -20,13 +23,13 @@ import {
   tokenTermsOf,
   type TokenCase,
 } from './case.js';
+import { draftPayment, plannedPayment } from './promise.js';
 import { refusedPayment, type TokenPayment, type TokenPaymentRequest } from './request.js';
-import { describeTokenRefusal, tokenReservationOf } from './reservation.js';
 import type { TokenAccounts } from './token-accounts.js';
 
 export type PayDeps = CaseDeps & {
   readonly view: Pick<ConfigView, 'refresh' | 'isCurrent'>;
-  readonly usage: Pick<UsageStore, 'peek' | 'reserve' | 'noteSigned'>;
+  readonly usage: Pick<UsageStore, 'now' | 'peek' | 'reserve' | 'capacity'>;
   readonly estimator: GasEstimator;
   readonly payments: TokenPaymentChecker;
   readonly prices: Prices;
@@ -41,8 +44,8 @@ export type PayInTokens = (paymaster: ServedPaymaster, request: TokenPaymentRequ
  * limits, estimated where missing, and their caps → a peek at losses and deposits → simulation of exactly this operation:
  * does it pay? → reservation of both → signature over today's rate.
  *
- * Every refusal is an error: SPONSORSHIP_REFUSED with the reason, FEE_TOKEN_UNSUPPORTED, MODE_NOT_AVAILABLE, and what a
- * sponsorship throws. Then nothing was signed that could be used.
+ * Every refusal is an error: SPONSORSHIP_REFUSED with the reason, RATE_LIMITED (TOKEN_EXPOSURE_FULL),
+ * FEE_TOKEN_UNSUPPORTED, MODE_NOT_AVAILABLE, and what a sponsorship throws. Then nothing was signed that could be used.
  */
 export function createPayInTokens(deps: PayDeps): PayInTokens {
   return (paymaster, request) =>
@@ -69,10 +72,11 @@ async function attempt(
   if (!verdict.pass) throw refusedPayment(verdict);
   maxChargeOf(facts, op, draft);
 
-  const peeked = tokenReservationOf(facts, op, payer, clock.now());
-  const { result } = await deps.usage.peek(peeked);
-  if (result.outcome === 'stale') return 'stale';
-  if (result.outcome !== 'reserved') throw refusedPayment(describeTokenRefusal(peeked, result));
+  const planned = plannedPayment(facts, op, { payer, token: draft.token }, clock.now());
+  const peeked = await peek(deps.usage, planReservation(planned, deps.usage.capacity()));
+  if (peeked.result.outcome === 'stale') return 'stale';
+  if (peeked.result.outcome !== 'reserved')
+    throw refusedPayment(describeRefusal(paymaster, peeked.request, peeked.result));
 
   const sign = (hash: Uint8Array): Promise<Uint8Array> => signHash(signing, signer, hash);
   const { entryPoint, entryPointVersion } = profile;
@@ -85,15 +89,14 @@ async function attempt(
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const now = clock.now();
-  const reservation = tokenReservationOf(facts, op, payer, now);
-  const reserved = await deps.usage.reserve(reservation);
-  if (reserved.outcome === 'stale') return 'stale';
-  if (reserved.outcome !== 'reserved') throw refusedPayment(describeTokenRefusal(reservation, reserved));
   // The rate that was simulated, for a window that begins now.
   const terms = tokenTermsOf(facts, token, price, toSeconds(now));
-  const paymasterAndData = mode.codec.encode(op, terms, await sign(mode.codec.hash(op, terms)));
-  const hash = profile.userOpHash(op, paymasterAndData);
-  if (hash !== undefined) deps.usage.noteSigned(reservation.key, hash);
+  const { promised, hash } = draftPayment(facts, op, terms, { payer, now });
+  const reserved = await reserve(deps.usage, planReservation(promised, deps.usage.capacity()));
+  if (reserved.result.outcome === 'stale') return 'stale';
+  if (reserved.result.outcome !== 'reserved')
+    throw refusedPayment(describeRefusal(paymaster, reserved.request, reserved.result));
+  const paymasterAndData = mode.codec.encode(op, terms, await sign(hash));
   return { profile, paymasterGas: mode.gas, op, paymasterAndData };
 }
 

@@ -1,6 +1,5 @@
 import { approvalAllowance } from '../../core/paymaster/token-payment.js';
-import { countsPromises } from '../../core/policy/token-loss.js';
-import type { LimitShare, PeekResult } from '../../core/policy/usage-store.js';
+import type { CounterState, ReserveRequest } from '../../core/usage/usage-store.js';
 import { quoteLifeSeconds, renderFeeQuote } from '../../core/pricing/fee-quote.js';
 import { formatRefusal, type Price, type PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
@@ -66,29 +65,17 @@ export function showFee({ token, price, charge, usdPerNative }: Fee): object {
 }
 
 /** Counters of losses, in coins; those of one account in two windows, of which each bars it. */
-export function showLosses(shares: readonly LimitShare[], counters: PeekResult['limits']): readonly object[] {
-  return shares.flatMap((share, index) => {
-    const counter = counters[index];
-    if (counter === undefined || countsPromises(share)) return [];
-    const { subject, threshold } = share;
-    return {
-      of: subject === '' ? 'contract' : 'account',
-      ...(subject === '' ? {} : { account: subject }),
-      lost: coins(counter.used),
-      budget: coins(threshold),
-      resetsAt: new Date(counter.resetsAt).toISOString(),
-    };
-  });
-}
-
-/** What operations of the account that are not mined yet may cost, in coins; none of them is this one. */
-export function showUnderWay(shares: readonly LimitShare[], counters: PeekResult['limits']): object {
-  const index = shares.findIndex(countsPromises);
-  const [share, counter] = [shares[index], counters[index]];
-  if (share === undefined || counter === undefined) return {};
-  return {
-    underWay: { account: share.subject, promised: coins(counter.used), budget: coins(share.threshold) },
-  };
+export function showLosses(
+  { bars, key }: Pick<ReserveRequest, 'bars' | 'key'>,
+  counters: readonly CounterState[],
+): readonly object[] {
+  return bars.map(({ most, window }, index) => ({
+    // The last bar is the contract's.
+    ...(index === bars.length - 1 ? { of: 'contract' } : { of: 'account', account: key.sender }),
+    lost: coins(counters[index]?.used ?? 0),
+    budget: coins(most),
+    resetsAt: new Date(window.until).toISOString(),
+  }));
 }
 
 function coins(gwei: number): string {

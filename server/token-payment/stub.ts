@@ -1,20 +1,23 @@
 import type { PaymasterGas } from '../../core/paymaster/layout.js';
 import { requirePrice, type Prices } from '../../core/pricing/price-source.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import { peek } from '../../core/usage/plan.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { Hex } from '../../core/units/hex.js';
 import { toSeconds } from '../../core/units/time.js';
+import { describeRefusal } from '../decision/refusal.js';
+import { planReservation } from '../decision/reservation.js';
 import type { CaseDeps } from '../sponsorship/case.js';
 import { noLimits, withLimits } from '../sponsorship/gas-limits.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherTokenCase, tokenStubData, tokenTermsOf } from './case.js';
 import { requireFeeToken } from './pay.js';
+import { plannedPayment } from './promise.js';
 import { refusedPayment, type TokenPaymentRequest } from './request.js';
-import { describeTokenRefusal, tokenReservationOf } from './reservation.js';
 import type { TokenAccounts } from './token-accounts.js';
 
 export type TokenStubDeps = CaseDeps & {
-  readonly usage: Pick<UsageStore, 'peek'>;
+  readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
   readonly prices: Prices;
   readonly tokenAccounts: TokenAccounts;
 };
@@ -45,10 +48,10 @@ export function createTokenPaymentStub(deps: TokenStubDeps): TokenPaymentStub {
     const [answer, payer] = await Promise.all([prices.get(token), tokenAccounts.payer(facts.chain, mode)]);
     const price = requirePrice(token, answer);
     const least = withLimits(request.op, noLimits);
-    const reservation = tokenReservationOf(facts, least, payer, clock.now());
-    const { result } = await usage.peek(reservation);
+    const planned = plannedPayment(facts, least, { payer }, clock.now());
+    const { request: asked, result } = await peek(usage, planReservation(planned, usage.capacity()));
     if (result.outcome !== 'reserved' && result.outcome !== 'stale')
-      throw refusedPayment(describeTokenRefusal(reservation, result));
+      throw refusedPayment(describeRefusal(paymaster, asked, result));
     const terms = tokenTermsOf(facts, token, price, toSeconds(clock.now()));
     return {
       profile,

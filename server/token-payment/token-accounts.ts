@@ -1,6 +1,6 @@
 import { CallReverted } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
-import type { AccountId } from '../../core/policy/usage-store.js';
+import type { AccountId } from '../../core/usage/usage-store.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
 import type { ServedChain, ServedTokenMode } from '../view/served-chain.js';
 

@@ -6,14 +6,13 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import type { AccountId } from '../../core/policy/usage-store.js';
-import type { AddressKey } from '../../core/units/address.js';
+import type { AccountId } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createFundingCensus } from './funding-census.js';
 import { KeyTable } from './key-table.js';
 import { createKeyLookup } from './key-lookup.js';
-import { compileChain, fundingAccounts, type ServedChain, type ServedProfile } from './served-chain.js';
+import { compileChain, fundingAccounts, type ServedChain } from './served-chain.js';
 import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
 
@@ -39,8 +38,6 @@ export type ConfigView = {
   isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean;
   chain(chainId: number): ServedChain | undefined;
   chains(): Iterable<ServedChain>;
-  /** True when operations of several paymasters served here can draw on the same account, so that rivals must be told apart. */
-  sharesAccount(paymaster: ServedPaymaster, profile: ServedProfile, funding: AddressKey): boolean;
   /** Balances inside contracts that the paymasters of a chain draw on. */
   fundingAccounts(chainId: number): readonly AccountId[];
   /** Milliseconds since the store last confirmed that this is current. */
@@ -68,7 +65,6 @@ export function hashCredential(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-const noWallets: ReadonlySet<AddressKey> = new Set();
 const defaultMaxStalenessMs = 6 * 3_600_000;
 
 export function createConfigView({
@@ -186,14 +182,6 @@ export function createConfigView({
     },
     chain: (chainId) => chains.get(chainId),
     chains: () => chains.values(),
-    sharesAccount: (paymaster, profile, funding) =>
-      profile.tellsSponsorsApart
-        ? census.sharesFunding(
-            paymaster,
-            funding,
-            chains.get(paymaster.chainId)?.defaultFundings ?? noWallets,
-          )
-        : census.sharesChain(paymaster.chainId),
     fundingAccounts(chainId) {
       const chain = chains.get(chainId);
       return chain === undefined ? [] : fundingAccounts(chain, census.wallets(chainId));

@@ -8,11 +8,10 @@ import type {
   TokenOptions,
 } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
-import { userOpHasher } from '../../core/paymaster/user-op-hash.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/price-guard/compile.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
-import type { AccountId } from '../../core/policy/usage-store.js';
+import type { AccountId } from '../../core/usage/usage-store.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import type { GasCaps } from '../../core/resources/paymaster.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
@@ -36,8 +35,6 @@ export type ServedChain = {
   readonly profiles: ReadonlyMap<string, ServedProfile>;
   /** Tokens that gas can be paid in, by lowercase address, in the order in which all are quoted. */
   readonly feeTokens: ReadonlyMap<AddressKey, FeeTokenSpec>;
-  /** Every wallet that pays for paymasters without one of their own. */
-  readonly defaultFundings: ReadonlySet<AddressKey>;
 };
 
 /** One way to sponsor on a chain, with everything resolved that does not depend on the request. */
@@ -54,15 +51,13 @@ export type ServedProfile = {
   readonly paymasterGas: PaymasterGas;
   /** Mode ERC20; undefined where no contract is deployed for it, or the layout has none. */
   readonly token: ServedTokenMode | undefined;
-  /** What the EntryPoint will call an operation with this `paymasterAndData`. */
-  readonly userOpHash: ReturnType<typeof userOpHasher>;
   /** Asked per request, since keys are mounted and replaced while a process runs; undefined: nothing can be signed. */
   readonly signer: () => Signer | undefined;
   readonly defaultFunding: DefaultFunding | undefined;
   /** True where the contract keeps a balance per sponsor. */
   readonly keepsBalances: boolean;
-  /** True where the contract keeps a balance per sponsor and names in an event whom it charged. */
-  readonly tellsSponsorsApart: boolean;
+  /** Percent of an account that the platform pays from which one organisation may take; undefined: see shares.ts. */
+  readonly organisationShare: number | undefined;
 };
 
 /** How a profile is paid in tokens. */
@@ -96,11 +91,8 @@ export function compileChain(config: ChainConfig, signers: Signers, log: Logger)
       });
       continue;
     }
-    profiles.set(profile.version, compileProfile(config.chainId, profile, signers));
+    profiles.set(profile.version, compileProfile(profile, signers));
   }
-  const defaults = config.profiles.flatMap((profile) =>
-    profile.defaultFunding === undefined ? [] : [toAddressKey(profile.defaultFunding.address)],
-  );
   return Object.freeze({
     chainId: config.chainId,
     config,
@@ -111,11 +103,10 @@ export function compileChain(config: ChainConfig, signers: Signers, log: Logger)
     delegates: new Set(config.delegates.map(toAddressKey)),
     profiles,
     feeTokens: new Map(config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token])),
-    defaultFundings: new Set(defaults),
   });
 }
 
-function compileProfile(chainId: number, profile: ProfileConfig, signers: Signers): ServedProfile {
+function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile {
   const layout = layouts[profile.layout];
   const { priceMarkup, unaccountedGas } = profile.options;
   const options = { priceMarkup, unaccountedGas };
@@ -128,14 +119,12 @@ function compileProfile(chainId: number, profile: ProfileConfig, signers: Signer
     contract: profile.sponsorship,
     contractKey: toAddressKey(profile.sponsorship),
     options,
-    userOpHash: userOpHasher({ version: layout.entryPointVersion, entryPoint: profile.entryPoint, chainId }),
     paymasterGas: layout.sponsorship.gas(options),
     token: compileTokenMode(layout, profile),
     signer: () => signers.get(profile.signerFile),
     defaultFunding: compileDefaultFunding(profile.defaultFunding),
     keepsBalances: layout.sponsorship.fundingBalanceCall !== undefined,
-    tellsSponsorsApart:
-      layout.sponsorship.fundingBalanceCall !== undefined && layout.chargeEvent !== undefined,
+    organisationShare: profile.organisationShare,
   });
 }
 
@@ -185,8 +174,7 @@ export function fundingAccounts(
   for (const profile of profiles.values()) {
     if (!profile.keepsBalances) continue;
     if (profile.defaultFunding !== undefined) add(profile.contractKey, profile.defaultFunding.address);
-    for (const wallet of wallets.get(profile.version)?.keys() ?? [])
-      if (wallet !== 'default') add(profile.contractKey, wallet);
+    for (const wallet of wallets.get(profile.version)?.keys() ?? []) add(profile.contractKey, wallet);
   }
   return [...accounts.values()];
 }

@@ -3,7 +3,6 @@ import { compileAllowList, type AllowList } from '../../core/policy/allow-list/c
 import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
 import { compileLimits, type CompiledLimit } from '../../core/policy/spending-limit/shares.js';
 import type { GasCaps, RateLimit } from '../../core/resources/paymaster.js';
-import type { UsageMemo } from '../../core/policy/usage-store.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Sharing } from './sharing.js';
@@ -39,18 +38,13 @@ export type ServedPaymaster = {
 };
 
 /**
- * What is kept about a record beside it, and the only part that changes: by the view, and by the usage store. Here,
- * because each look-up in a table of a hundred thousand is a walk through cold memory.
+ * What the view keeps about a record beside it, and the only part that changes. Here, because each look-up in a table of a
+ * hundred thousand is a walk through cold memory.
  */
-export type Standing = UsageMemo & {
+export type Standing = {
   /** Unlisted: a look-up has brought it in before the watch. */
   state: 'unlisted' | 'listed' | 'replaced';
-  /** Of its own funding wallet, while it is listed. */
-  wallet: WalletCount | undefined;
 };
-
-/** How many paymasters draw on a wallet. */
-export type WalletCount = { paymasters: number };
 
 /** Compiles a config. Throws RangeError or SyntaxError on one that no operator writes, e.g. a threshold that is no number. */
 export function compilePaymaster(config: PaymasterConfig, share: Sharing): ServedPaymaster {
@@ -77,7 +71,7 @@ export function compilePaymaster(config: PaymasterConfig, share: Sharing): Serve
     gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
-    standing: { state: 'unlisted', wallet: undefined, found: undefined } as Standing,
+    standing: { state: 'unlisted' } as Standing,
   });
 }
 

@@ -1,12 +1,19 @@
 import type { LimitConfig } from '../../config/paymaster-config.js';
 import type { AddressKey } from '../../units/address.js';
 import { gweiFloor, parseDecimal, parseEther, type Gwei } from '../../units/wei.js';
-import type { LimitShare } from '../usage-store.js';
+import { limitCounter } from '../../usage/counter-names.js';
+import type { LimitShare, Unit } from '../../usage/usage-store.js';
+import { windowAt, type Cycle } from '../../usage/window.js';
+import type { EpochMs } from '../../units/time.js';
 
 /** A spending limit with everything computed that does not depend on the request: made once per config. */
-export type CompiledLimit = Omit<LimitShare, 'subject' | 'cost'> & {
+export type CompiledLimit = Cycle & {
+  readonly policyId: string;
   readonly name: string;
   readonly perSender: boolean;
+  readonly unit: Unit;
+  /** COUNT: operations; NATIVE_ASSET: gwei, rounded down. */
+  readonly threshold: number;
 };
 
 const countScale = 18;
@@ -25,23 +32,26 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
 }
 
 /**
- * What an operation takes from each limit, in the order of `limits`: 1 of a COUNT, its maximum cost of a NATIVE_ASSET.
- * Runs once per sponsorship.
+ * What an operation takes from each limit, in the order of `limits`: 1 of a COUNT, its maximum cost of a NATIVE_ASSET, in the
+ * window of `now`. Runs once per sponsorship.
  */
 export function limitShares(
   limits: readonly CompiledLimit[],
   sender: AddressKey,
   maxCost: Gwei,
+  now: EpochMs,
 ): readonly LimitShare[] {
-  return limits.map((limit) => ({
-    policyId: limit.policyId,
-    startMs: limit.startMs,
-    durationMs: limit.durationMs,
-    subject: limit.perSender ? sender : '',
-    threshold: limit.threshold,
-    cost: limit.unit === 'COUNT' ? 1 : maxCost,
-    unit: limit.unit,
-  }));
+  return limits.map((limit) => {
+    const window = windowAt(limit, now);
+    return {
+      counter: limitCounter(limit, window.index, limit.perSender ? sender : ''),
+      unit: limit.unit,
+      window,
+      threshold: limit.threshold,
+      cost: limit.unit === 'COUNT' ? 1 : maxCost,
+      enforce: true,
+    };
+  });
 }
 
 /** Rounds down: a part of an operation or of a gwei that is left over can pay for nothing. */

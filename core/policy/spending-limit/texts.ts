@@ -1,23 +1,24 @@
 import type { EpochMs } from '../../units/time.js';
 import { formatDecimal } from '../../units/wei.js';
-import type { LimitShare } from '../usage-store.js';
+import type { AddressKey } from '../../units/address.js';
+import type { LimitShare } from '../../usage/usage-store.js';
 import { refuse, type Refusal } from '../verdict.js';
 
 const gweiDecimals = 9;
 
 /**
  * LIMIT_REACHED for people: which limit, how much of it is taken, what this operation needs, and when to try again.
- * `used` counts what is spent and what is promised to other operations, in the unit of the share.
+ * `subject`: the user whose limit it is, '' where all share it. `used` counts what is
+ * spent and what is promised to other operations, in the unit of the share.
  */
 export function limitReached(
-  share: Pick<LimitShare, 'unit' | 'threshold' | 'cost' | 'subject'>,
-  name: string,
+  share: Pick<LimitShare, 'unit' | 'threshold' | 'cost' | 'window'>,
+  { name, subject }: { readonly name: string; readonly subject: AddressKey | '' },
   used: number,
-  resetsAt: EpochMs,
 ): Refusal {
-  const user = share.subject === '' ? '' : ` for ${share.subject}`;
+  const user = subject === '' ? '' : ` for ${subject}`;
   const amounts = `${amount(share, used)} of ${amount(share, share.threshold)} used${user}, needs ${amount(share, share.cost)}`;
-  return refuse('LIMIT_REACHED', `"${name}": ${amounts}; resets at ${timeText(resetsAt)}`);
+  return refuse('LIMIT_REACHED', `"${name}": ${amounts}; resets at ${timeText(share.window.until)}`);
 }
 
 /** USAGE_LOST for people: the counters of this cycle are gone, so nothing may be counted on them. */

@@ -1,0 +1,99 @@
+import { unreachable } from '../../core/errors.js';
+import { limitReached, usageLost } from '../../core/policy/spending-limit/texts.js';
+import { exposureFull, senderBarred, tokenModeStopped } from '../../core/policy/token-loss.js';
+import { refuse, type Refusal } from '../../core/policy/verdict.js';
+import { contractFence } from '../../core/usage/counter-names.js';
+import { chainFence, type ReserveRefusal } from '../../core/usage/usage-store.js';
+import { formatDecimal } from '../../core/units/wei.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { PlannedHold, PlannedReservation } from './reservation.js';
+
+/**
+ * Says in words why nothing was reserved. In mode ERC20 some reasons are not the operation's: throws PAYMASTER_NOT_READY
+ * (TOKEN_LOSS) when token mode of the contract has stopped, RATE_LIMITED (TOKEN_EXPOSURE_FULL) when too much is under way.
+ */
+export function describeRefusal(
+  paymaster: ServedPaymaster,
+  request: PlannedReservation,
+  refusal: ReserveRefusal,
+): Refusal {
+  switch (refusal.outcome) {
+    case 'suspended':
+      return refuse('SUSPENDED', describeSuspension(request, refusal.id));
+    case 'barred': {
+      const bar = at(request.bars, refusal.index);
+      // The last bar is the contract's.
+      if (refusal.index === request.bars.length - 1)
+        throw tokenModeStopped(request.promise.contract, bar.most, bar.window.until);
+      return senderBarred(request.key.sender, bar.window.until);
+    }
+    case 'limit':
+    case 'usage-lost': {
+      const share = at(request.limits, refusal.index);
+      const { name, perSender } = at(paymaster.limits, refusal.index);
+      if (refusal.outcome === 'usage-lost') return usageLost(name, share.window.until);
+      return limitReached(share, { name, subject: perSender ? request.key.sender : '' }, refusal.used);
+    }
+    case 'held':
+      return describeHold(paymaster, request, at(request.holds, refusal.index), refusal);
+    case 'deposit':
+      return describeDeposit(request, refusal);
+    default:
+      return unreachable(refusal);
+  }
+}
+
+function describeSuspension({ key, promise }: PlannedReservation, id: string): string {
+  if (id === chainFence) return `chain ${key.chainId} is suspended in the usage store`;
+  if (id === contractFence(promise.contract))
+    return `${promise.contract} signs nothing: an operation of it was mined that was not promised here`;
+  return 'the paymaster is suspended in the usage store';
+}
+
+function describeHold(
+  { namespace }: ServedPaymaster,
+  { accounts, promise }: PlannedReservation,
+  { bounds, cost }: PlannedHold,
+  { taken, most }: Extract<ReserveRefusal, { outcome: 'held' }>,
+): Refusal {
+  switch (bounds) {
+    case 'live':
+      return refuse('TOO_MANY_PROMISES', `${taken} operations are not mined yet, at most ${most} may be`);
+    case 'share': {
+      const whose = accounts.at(-1)?.fundingAddress ?? promise.contract;
+      return refuse(
+        'ORGANISATION_SHARE_FULL',
+        `operations of "${namespace}" that are not mined yet take ${ether(taken)} of ${ether(most)} ether, its share of the deposit of ${whose}; this one needs ${ether(cost)}`,
+      );
+    }
+    case 'contract':
+    case 'organisation':
+    case 'paymaster':
+    case 'account':
+      throw exposureFull(bounds, { taken, most, cost });
+    default:
+      return unreachable(bounds);
+  }
+}
+
+/** Whose deposit is short of what, in ether. */
+function describeDeposit(
+  { accounts, promise }: PlannedReservation,
+  { index, balance, reserved }: Extract<ReserveRefusal, { outcome: 'deposit' }>,
+): Refusal {
+  const { fundingAddress, need } = at(accounts, index);
+  const detail = `deposit of ${fundingAddress ?? promise.contract}: ${ether(balance)} ether, of which ${ether(reserved)} are promised, needs ${ether(need)}`;
+  // Whoever pays in tokens cannot fund it; a sponsor can, and is told how much is missing.
+  return refuse(promise.mode === 'ERC20' && balance === 0 ? 'NOT_FUNDED' : 'DEPOSIT_TOO_LOW', detail);
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined)
+    throw new RangeError(`the usage store refused for number ${index} of ${items.length}`);
+  return item;
+}
+
+function ether(gwei: number): string {
+  return formatDecimal(BigInt(gwei), 9);
+}
