@@ -7,7 +7,7 @@ import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
-import type { EpochCopies } from '../core/policy/usage-epoch.js';
+import type { EpochCopies } from '../core/usage/epoch.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';

@@ -10,7 +10,7 @@ import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
-import type { UsageRecovery } from '../core/policy/usage-epoch.js';
+import type { UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { Clock } from '../core/units/time.js';
@@ -142,7 +142,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       {
         name: 'usage-data',
         action:
-          'Restore the usage store (for the embedded one: usage.sqlite from a backup, then restart), or wait: the metric paymaster_usage_store_lost names the chains whose usage is lost; they are signed for again when every earlier promise has expired.',
+          'Wait, and do not restore a backup: it lacks the latest promises and counts as lost as well. The metric paymaster_usage_store_lost names the chains whose usage is lost; they are signed for again when every earlier promise has expired.',
         isAdvice: true,
         isReady: async () => !(await openChains(deps.usage, view)).includes('lost'),
       },

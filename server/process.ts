@@ -17,7 +17,7 @@ import { createFileEpochMirror } from '../core/adapters/store/file-epoch-mirror.
 import { withSnapshot } from '../core/adapters/store/snapshot/with-snapshot.js';
 import { createWebhookCaller } from '../core/adapters/webhook/webhook-caller.js';
 import type { Logger } from '../core/log.js';
-import type { EpochMirror } from '../core/policy/usage-epoch.js';
+import type { EpochMirror } from '../core/usage/epoch.js';
 import { systemClock } from '../core/units/time.js';
 import type { ServerConfig } from './config.js';
 import { createServer } from './server.js';

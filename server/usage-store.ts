@@ -3,7 +3,7 @@ import { createSqliteUsageStore } from '../core/adapters/store/sqlite/usage.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
-import type { EpochMirror, UsageRecovery } from '../core/policy/usage-epoch.js';
+import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/policy/usage-store.js';
 import type { Clock } from '../core/units/time.js';
 import type { UsageSettings } from './usage-settings.js';

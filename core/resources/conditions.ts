@@ -133,7 +133,7 @@ export const conditionReasons = {
     Kept: { status: 'False', text: 'The usage store holds what was promised and used.' },
     Lost: {
       status: 'True',
-      text: 'The usage store has lost its data, so nothing is signed until every promise made before has expired. Then limits refuse with USAGE_LOST until their window turns or they are updated. Find out what emptied the store.',
+      text: 'The usage store has lost its data or came back with old ones, so nothing is signed until every promise made before has expired. Then limits refuse with USAGE_LOST until their window turns or they are updated. A backup does not help: it lacks the latest promises. Find out what emptied or replaced the store.',
     },
     Unknown: { status: 'Unknown', text: 'No server has opened the usage of this chain yet.' },
   },

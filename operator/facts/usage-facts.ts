@@ -1,4 +1,4 @@
-import type { EpochCopies } from '../../core/policy/usage-epoch.js';
+import type { EpochCopies } from '../../core/usage/epoch.js';
 import type { ConditionReason } from '../../core/resources/conditions.js';
 import { createPolled, type Polled, type PolledDeps } from './polled.js';
 

@@ -4,7 +4,7 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { soleFollower, type FollowerLease } from '../../core/policy/follower-lease.js';
-import { neverLost, type UsageRecovery } from '../../core/policy/usage-epoch.js';
+import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/policy/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { EpochCopies, EpochMirror, UsageEpoch } from '../../core/policy/usage-epoch.js';
+import type { EpochCopies, EpochMirror, UsageEpoch } from '../../core/usage/epoch.js';
+import type { EpochMs } from '../../core/units/time.js';
 import { startMs } from './usage-requests.js';
 
 function anEpoch(change: Partial<UsageEpoch> = {}): UsageEpoch {
-  return { id: 'first', since: startMs, longestExpiryMs: 7_200_000, ...change };
+  return { id: 'first', since: startMs, sequence: 3, longestExpiryMs: 7_200_000, ...change };
 }
 
 /** What every place for the copies of epochs guarantees; `create` gives an empty one, `reopen` the same copies again. */
@@ -50,6 +51,40 @@ export function epochMirrorConformance(
           [11, lost],
         ]),
       );
+    });
+
+    test('a sequence is raised, and never lowered, for the epoch that the copy has', async () => {
+      const { mirror, reopen } = await create();
+      const mark = (sequence: number, id = 'first') => new Map([[1, { id, sequence }]]);
+      expect(await mirror.raise(mark(9))).toEqual(new Map());
+      expect(await mirror.get(1)).toBeUndefined();
+      await mirror.put(1, anEpoch(), undefined);
+      const nine = new Map([[1, anEpoch({ sequence: 9 })]]);
+      expect(await mirror.raise(mark(9))).toEqual(nine);
+      expect(await mirror.raise(mark(8))).toEqual(nine);
+      expect(await mirror.raise(mark(10, 'second'))).toEqual(nine);
+      expect(await (await reopen()).get(1)).toEqual(anEpoch({ sequence: 9 }));
+      expect(await mirror.put(1, anEpoch({ id: 'second' }), anEpoch())).toBe(false);
+    });
+
+    test('the moment of the last long promise moves forwards only', async () => {
+      const { mirror } = await create();
+      const at = (ms: number) => (startMs + ms) as EpochMs;
+      const mark = (ms: number) => new Map([[1, { id: 'first', sequence: 0, longestAt: at(ms) }]]);
+      await mirror.put(1, anEpoch(), undefined);
+      for (const ms of [1000, 2000, 500]) await mirror.raise(mark(ms));
+      expect(await mirror.get(1)).toEqual(anEpoch({ longestAt: at(2000) }));
+    });
+
+    test('of many that raise at once the highest stands after the next call', async () => {
+      const { mirror, reopen } = await create();
+      const other = await reopen();
+      await mirror.put(1, anEpoch(), undefined);
+      const mark = (sequence: number) => new Map([[1, { id: 'first', sequence }]]);
+      const numbers = Array.from({ length: 12 }, (_, i) => 10 + i);
+      await Promise.all(numbers.map((n) => (n % 2 === 0 ? mirror : other).raise(mark(n))));
+      await mirror.raise(mark(21));
+      expect((await other.get(1))?.sequence).toBe(21);
     });
 
     test('of those that write at once one succeeds, and all see what it wrote', async () => {

@@ -3,7 +3,7 @@ import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { FollowerLease } from '../../core/policy/follower-lease.js';
-import type { UsageRecovery } from '../../core/policy/usage-epoch.js';
+import type { UsageRecovery } from '../../core/usage/epoch.js';
 import { createFollower, type Follower, type FollowerDeps } from '../../server/follower/follower.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { chainId, contract, funding, seconds } from '../conformance/usage-requests.js';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { kindNames, kinds } from '../../core/resources/kinds.js';
 import { group, version } from '../../core/resources/meta.js';
 import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
@@ -11,7 +11,7 @@ import { createKubeResourceStore } from '../../core/adapters/store/kubernetes/re
 import type { KubeTransport } from '../../core/adapters/kube/transport.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import { systemClock } from '../../core/units/time.js';
+import { systemClock, type EpochMs } from '../../core/units/time.js';
 import { configStoreConformance } from '../conformance/config-store.js';
 import { epochMirrorConformance } from '../conformance/epoch-mirror.js';
 import { tokenLossReportsConformance } from '../conformance/token-loss-reports.js';
@@ -85,6 +85,25 @@ epochMirrorConformance('the Kubernetes API', async () => {
   withoutConfigMap(epochConfigMap);
   const open = () => createKubeEpochMirror({ transport, namespace: 'paymaster-system' });
   return { mirror: open(), reopen: async () => open() };
+});
+
+test('copies of epochs in a ConfigMap that was restored are marked, until they are written again', async () => {
+  withoutConfigMap(epochConfigMap);
+  const mirror = createKubeEpochMirror({ transport, namespace: 'paymaster-system' });
+  const epoch = { id: 'first', since: 0 as EpochMs, sequence: 3, longestExpiryMs: 600_000 };
+  await mirror.put(1, epoch, undefined);
+  const backup = plane.kubectl(['get', 'configmap', epochConfigMap, '-n', 'paymaster-system', '-o', 'json']);
+  withoutConfigMap(epochConfigMap);
+  const { data }: { readonly data: Record<string, string> } = JSON.parse(backup);
+  const literals = Object.entries(data).map(([name, text]) => `--from-literal=${name}=${text}`);
+  plane.kubectl(['create', 'configmap', epochConfigMap, '-n', 'paymaster-system', ...literals]);
+  const moved = { ...epoch, isMoved: true as const };
+  expect(await mirror.get(1)).toEqual(moved);
+  expect((await mirror.all()).get(1)).toEqual(moved);
+  expect(await mirror.raise(new Map([[1, { id: 'first', sequence: 9 }]]))).toEqual(new Map([[1, moved]]));
+  expect(await mirror.put(1, epoch, epoch)).toBe(false);
+  expect(await mirror.put(1, { ...moved, sequence: 4 }, moved)).toBe(true);
+  expect(await mirror.get(1)).toEqual({ ...epoch, sequence: 4 });
 });
 
 tokenLossReportsConformance('the Kubernetes API', async () => {

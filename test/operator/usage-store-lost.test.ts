@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
-import { createMemoryEpochMirror, type UsageEpoch } from '../../core/policy/usage-epoch.js';
+import { createMemoryEpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aPaymaster } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
 
-const kept: UsageEpoch = { id: 'first', since: 0 as EpochMs, longestExpiryMs: 7_200_000 };
+const kept: UsageEpoch = { id: 'first', since: 0 as EpochMs, sequence: 0, longestExpiryMs: 7_200_000 };
 const lost: UsageEpoch = { ...kept, lostAt: 1 as EpochMs };
 const anew: UsageEpoch = { ...kept, id: 'second', since: 2 as EpochMs };
 

@@ -154,7 +154,7 @@ test('usage that is lost is told, and nothing is signed on it; a fresh chain beg
   const readiness = await fetch(new URL('/readyz', connection.rpcUrl));
   expect(readiness.status).toBe(200);
   expect(JSON.stringify(await readiness.json())).toContain('usage.sqlite from a backup');
-  expect(second.output()).toContain('usage-data: Restore the usage store');
+  expect(second.output()).toContain('usage-data: Wait, and do not restore a backup');
   expect(await stopStandalone(second)).toBe(0);
 
   remove('usage.sqlite', 'usage.sqlite-wal', 'chain-state.json');

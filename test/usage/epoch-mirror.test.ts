@@ -4,7 +4,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { createFileEpochMirror } from '../../core/adapters/store/file-epoch-mirror.js';
 import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
 import { createSqliteEpochMirror } from '../../core/adapters/store/sqlite/epoch-mirror.js';
-import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
+import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import { epochMirrorConformance } from '../conformance/epoch-mirror.js';
 import { startMs } from '../conformance/usage-requests.js';
 import { aDirectory } from './sqlite-usage.js';
@@ -43,7 +43,7 @@ epochMirrorConformance('in SQLite', async () => {
 test('a chain that began anew is forgotten, and no other', async () => {
   const db = openDatabase(':memory:', { durability: 'process' });
   const mirror = createSqliteEpochMirror({ db });
-  const epoch = { id: 'first', since: startMs, longestExpiryMs: 1 };
+  const epoch = { id: 'first', since: startMs, sequence: 0, longestExpiryMs: 1 };
   await mirror.put(1, epoch, undefined);
   await mirror.put(2, epoch, undefined);
   mirror.forget(1);
@@ -55,7 +55,7 @@ test('a chain that began anew is forgotten, and no other', async () => {
 test('a file that holds no epoch is an outage, not an absence', async () => {
   const path = aPath();
   const mirror = createFileEpochMirror(path);
-  await mirror.put(1, { id: 'first', since: startMs, longestExpiryMs: 1 }, undefined);
+  await mirror.put(1, { id: 'first', since: startMs, sequence: 0, longestExpiryMs: 1 }, undefined);
   writeFileSync(join(path, '1.1.json'), '{}');
   await expect(mirror.get(1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });

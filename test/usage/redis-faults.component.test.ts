@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage-options.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import type { LogFields, Logger } from '../../core/log.js';
-import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
+import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
 import {

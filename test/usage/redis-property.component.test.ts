@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, test } from '@jest/globals';
 import fc from 'fast-check';
-import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
+import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { openStore } from './redis-usage.js';
 import { aClock } from './sqlite-usage.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage-options.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
-import { createMemoryEpochMirror } from '../../core/policy/usage-epoch.js';
+import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import { usageStoreConformance } from '../conformance/usage-store.js';
 import { aLimit, aRequest, chainId } from '../conformance/usage-requests.js';
 import { freePort } from '../../server/standalone/cluster/free-port.js';

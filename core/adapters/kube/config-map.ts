@@ -3,7 +3,7 @@ import { isStatus } from './api-error.js';
 import type { KubeTransport } from './transport.js';
 
 export type ConfigMap = {
-  readonly metadata: { readonly resourceVersion: string };
+  readonly metadata: { readonly resourceVersion: string; readonly uid: string };
   readonly data?: Readonly<Record<string, string>>;
 };
 

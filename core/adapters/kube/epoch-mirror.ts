@@ -2,11 +2,12 @@ import { isDomainError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import {
   isSameEpoch,
+  raised,
   type EpochCopies,
   type EpochMirror,
   type UsageEpoch,
-} from '../../policy/usage-epoch.js';
-import { parseEpoch } from '../store/epoch-text.js';
+} from '../../usage/epoch.js';
+import { formatEpoch, parseEpoch } from '../store/epoch-text.js';
 import { createNamedConfigMap, type ConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
 
@@ -14,30 +15,58 @@ export const epochConfigMap = 'paymaster-usage-epochs';
 
 /**
  * Copies of epochs in one ConfigMap of the system namespace, by chain id; changed by PUT with the version that was read,
- * so that of two replicas that write at once one is told.
+ * so that of two replicas that write at once one is told. Each copy holds the uid of the ConfigMap that it was written
+ * to: a ConfigMap that is restored from a backup gets another uid, and its copies are `isMoved`.
  */
 export function createKubeEpochMirror(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
   readonly namespace: string;
 }): EpochMirror & EpochCopies {
   const map = createNamedConfigMap({ ...deps, name: epochConfigMap });
+
+  /** The ConfigMap, made empty where there is none: only the API server gives it the uid that copies name. */
+  async function present(): Promise<ConfigMap | undefined> {
+    const found = await map.read();
+    if (found !== undefined) return found;
+    await map.write(undefined, {});
+    return map.read();
+  }
+
   return {
     async get(chainId) {
       return epochIn(await map.read(), chainId);
     },
     async all() {
-      const present = await map.read();
+      const found = await map.read();
       const epochs = new Map<number, UsageEpoch>();
-      for (const name of Object.keys(present?.data ?? {})) {
-        const epoch = epochIn(present, Number(name));
+      for (const name of Object.keys(found?.data ?? {})) {
+        const epoch = epochIn(found, Number(name));
         if (epoch !== undefined) epochs.set(Number(name), epoch);
       }
       return epochs;
     },
     async put(chainId, next, expected) {
-      const present = await map.read();
-      if (!isSameEpoch(epochIn(present, chainId), expected)) return false;
-      return map.write(present, { ...present?.data, [String(chainId)]: JSON.stringify(next) });
+      const found = await present();
+      if (found === undefined || !isSameEpoch(epochIn(found, chainId), expected)) return false;
+      const text = formatEpoch(next, found.metadata.uid);
+      return map.write(found, { ...found.data, [String(chainId)]: text });
+    },
+    async raise(marks) {
+      const found = await map.read();
+      const copies = new Map<number, UsageEpoch>();
+      const changed: [string, string][] = [];
+      for (const [chainId, mark] of marks) {
+        const copy = epochIn(found, chainId);
+        if (found === undefined || copy === undefined) continue;
+        const next = raised(copy, mark);
+        if (next !== copy) changed.push([String(chainId), formatEpoch(next, found.metadata.uid)]);
+        copies.set(chainId, next);
+      }
+      if (found === undefined || changed.length === 0) return copies;
+      // Every replica does this every few seconds, so one of two that collide may as well wait for its next turn.
+      const isWritten = await map.write(found, { ...found.data, ...Object.fromEntries(changed) });
+      if (!isWritten) for (const chainId of copies.keys()) copies.set(chainId, epochIn(found, chainId)!);
+      return copies;
     },
   };
 }
@@ -45,10 +74,11 @@ export function createKubeEpochMirror(deps: {
 /**
  * A mirror that is remembered on this machine: what was read last is believed while the mirror cannot be reached, so that
  * a replica that restarts meanwhile can serve. Believing an old copy is safe: a store with another epoch then counts as
- * lost until the mirror answers. A disk that fails costs only this.
+ * lost until the mirror answers. A copy that was restored is not remembered. A disk that fails costs only this.
  */
 export function rememberEpochs(mirror: EpochMirror, local: EpochMirror, log: Logger): EpochMirror {
   async function remember(chainId: number, epoch: UsageEpoch): Promise<void> {
+    if (epoch.isMoved === true) return;
     try {
       const known = await local.get(chainId);
       if (!isSameEpoch(known, epoch)) await local.put(chainId, epoch, known);
@@ -74,10 +104,15 @@ export function rememberEpochs(mirror: EpochMirror, local: EpochMirror, log: Log
       if (isWritten) await remember(chainId, next);
       return isWritten;
     },
+    async raise(marks) {
+      const copies = await mirror.raise(marks);
+      for (const [chainId, epoch] of copies) await remember(chainId, epoch);
+      return copies;
+    },
   };
 }
 
 function epochIn(map: ConfigMap | undefined, chainId: number): UsageEpoch | undefined {
   const text = map?.data?.[String(chainId)];
-  return text === undefined ? undefined : parseEpoch(text);
+  return text === undefined ? undefined : parseEpoch(text, map?.metadata.uid);
 }

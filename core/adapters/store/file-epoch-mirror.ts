@@ -1,34 +1,47 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../../errors.js';
-import { isSameEpoch, type EpochMirror, type UsageEpoch } from '../../policy/usage-epoch.js';
-import { parseEpoch } from './epoch-text.js';
+import { isSameEpoch, raised, type EpochMirror, type UsageEpoch } from '../../usage/epoch.js';
+import { formatEpoch, parseEpoch } from './epoch-text.js';
 
 /**
  * Copies of epochs in a directory that the processes of one machine share, for Redis without Kubernetes. Each write is a
- * new file `CHAIN.NUMBER.json`, linked into place: of two that write at once one finds the name taken.
+ * new file `CHAIN.NUMBER.json`, linked into place: of two that write at once one finds the name taken. A directory that is
+ * copied back is not noticed.
  */
 export function createFileEpochMirror(directory: string): EpochMirror {
+  function put(chainId: number, next: UsageEpoch, expected: UsageEpoch | undefined): boolean {
+    const former = newest(directory, chainId);
+    if (!isSameEpoch(former?.epoch, expected)) return false;
+    mkdirSync(directory, { recursive: true });
+    const number = (former?.number ?? 0) + 1;
+    const draft = join(directory, `draft-${process.pid}-${chainId}`);
+    writeFileSync(draft, formatEpoch(next), { mode: 0o600, flush: true });
+    try {
+      linkSync(draft, fileOf(directory, chainId, number));
+    } catch (error) {
+      if (hasCode(error, 'EEXIST')) return false;
+      throw error;
+    } finally {
+      rmSync(draft, { force: true });
+    }
+    if (former !== undefined) rmSync(fileOf(directory, chainId, former.number), { force: true });
+    return true;
+  }
+
   return {
     get: async (chainId) => guarded(directory, () => newest(directory, chainId)?.epoch),
-    put: async (chainId, next, expected) =>
+    put: async (chainId, next, expected) => guarded(directory, () => put(chainId, next, expected)),
+    raise: async (marks) =>
       guarded(directory, () => {
-        const former = newest(directory, chainId);
-        if (!isSameEpoch(former?.epoch, expected)) return false;
-        mkdirSync(directory, { recursive: true });
-        const number = (former?.number ?? 0) + 1;
-        const draft = join(directory, `draft-${process.pid}-${chainId}`);
-        writeFileSync(draft, JSON.stringify(next), { mode: 0o600, flush: true });
-        try {
-          linkSync(draft, fileOf(directory, chainId, number));
-        } catch (error) {
-          if (hasCode(error, 'EEXIST')) return false;
-          throw error;
-        } finally {
-          rmSync(draft, { force: true });
+        const copies = new Map<number, UsageEpoch>();
+        for (const [chainId, mark] of marks) {
+          const copy = newest(directory, chainId)?.epoch;
+          if (copy === undefined) continue;
+          const next = raised(copy, mark);
+          copies.set(chainId, next === copy || put(chainId, next, copy) ? next : copy);
         }
-        if (former !== undefined) rmSync(fileOf(directory, chainId, former.number), { force: true });
-        return true;
+        return copies;
       }),
   };
 }

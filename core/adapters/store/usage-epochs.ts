@@ -1,62 +1,104 @@
 import { DomainError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
-import type { EpochMirror, UsageEpoch, UsageRecovery } from '../../policy/usage-epoch.js';
-import type { EpochMs } from '../../units/time.js';
+import type { EpochMark, EpochMirror, UsageEpoch, UsageRecovery } from '../../usage/epoch.js';
+import type { Clock, EpochMs } from '../../units/time.js';
 
-/** The epochs that a usage store keeps beside the data themselves, as text "id:since", or "" where there is none. */
+/** What a usage store keeps beside the data of a chain. */
+export type KeptEpoch = {
+  /** The epoch as "id:since", or "" where there is none. */
+  readonly kept: string;
+  /** Rises with every write to the chain's data; 0 where there are none. */
+  readonly sequence: number;
+  /** As the mirror's, for the case that the mirror is lost; 0 where it was never noted. */
+  readonly longestExpiryMs: number;
+  /** The store's time. */
+  readonly now: EpochMs;
+};
+
+/** The epochs that a usage store keeps beside the data themselves. Every method but the first throws UNAVAILABLE. */
 export type KeptEpochs = {
   /** Throws UNAVAILABLE while the store cannot be relied on. */
   assertUsable(): void;
-  /** Throws UNAVAILABLE. */
-  read(chainId: number): Promise<{ readonly kept: string; readonly now: EpochMs }>;
+  read(chainId: number): Promise<KeptEpoch>;
   /**
    * Begins a new epoch if `expected` is what is kept, and answers what is kept then. The first epoch is that of all usage
-   * (since 0), another one begins now. Throws UNAVAILABLE.
+   * (since 0), another one begins now. The sequence goes on.
    */
-  begin(chainId: number, expected: string, isFirst: boolean): Promise<string>;
+  begin(chainId: number, expected: string, isFirst: boolean): Promise<KeptEpoch>;
+  /** Keeps the longest expiry if `expected` is the epoch that is kept. */
+  noteExpiry(chainId: number, expected: string, longestExpiryMs: number): Promise<void>;
 };
 
-/** The epoch of a chain as stores compare it: "id:since". */
+/** The epoch of a chain as stores compare it. */
 export type KnownEpoch = {
+  /** "id:since" */
   readonly text: string;
   readonly since: EpochMs;
-  readonly longestExpiryMs: number;
+  /** The highest sequence that this process has seen of it: a store behind it has lost data. */
+  readonly sequence: number;
 };
 
+/** What the longest expiry of a new chain starts with, and is noted in steps of. */
+const expiryStepMs = 600_000;
+/** How long a process may go on without reaching the mirror before the longest expiry may fall behind its back. */
+const mirrorOutageMs = 6 * 3_600_000;
+const raiseEveryMs = 5_000;
 const rememberMs = 500;
 /** The clocks of the store and of the chain may differ by this. */
 const skewMs = 120_000;
-const mostRaises = 5;
+const mostAttempts = 5;
+/** The sequence of a copy whose data are not to be trusted again: none reaches it. */
+const unreachable = Number.MAX_SAFE_INTEGER;
+
+type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
+  readonly id: string;
+  mirrored: number;
+  longestExpiryMs: number;
+  longestAt: EpochMs;
+  /** When this process has last made a promise about as long as the longest, if the mirror does not know yet. */
+  longUsedAt: EpochMs | undefined;
+};
 
 /**
- * Tells a store that has lost the data of a chain from one that has them: the epoch's id stands in the store and in a
- * copy outside of it.
+ * Tells a store that has lost data of a chain from one that has them all: the epoch's id and a sequence stand in the
+ * store and in a copy outside of it (the mirror).
  *
  * - Neither there: the first epoch begins, in the store first. Nothing was signed before both were written.
  * - Only in the store: the copy is made. Only in the copy, or two different ones: the data are lost (USAGE_STORE_LOST)
  *   until {@link UsageEpochs.recover} has begun a new epoch, also in the store first; until the copy follows it is a loss still.
+ * - A store whose sequence is below the copy's, or below what this process has seen: old data, which is a loss as well.
+ *   The copy follows the store every few seconds and at `stop`, so that it tells when all processes have ended too.
+ * - A copy that was restored: nothing tells how old the data are. A loss.
+ *
+ * The longest expiry is noted before the first promise that long is made. It is halved when no promise longer than the
+ * half was made for as long as the longest and an outage of the mirror may last: all of them have then expired.
  */
 export class UsageEpochs implements UsageRecovery {
   readonly #store: KeptEpochs;
   readonly #mirror: EpochMirror;
-  readonly #expiryStepMs: number;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #lost: { with(labels: { readonly chain: string }): { set(value: number): void } };
   readonly #asked = new Map<number, Promise<KnownEpoch>>();
-  readonly #known = new Map<number, KnownEpoch>();
+  readonly #known = new Map<number, Known>();
+  /** What this process has seen last of each chain, also while the epoch is established anew. */
+  readonly #seen = new Map<number, KnownEpoch>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+  #raising: Promise<void> = Promise.resolve();
 
   constructor(deps: {
     readonly store: KeptEpochs;
     readonly mirror: EpochMirror;
-    /** What the longest expiry of a new chain starts with, and is raised in steps of. */
-    readonly expiryStepMs: number;
+    /** The store's time as far as this process knows it. */
+    readonly clock: Clock;
     readonly log: Logger;
     readonly metrics: Metrics;
   }) {
     this.#store = deps.store;
     this.#mirror = deps.mirror;
-    this.#expiryStepMs = deps.expiryStepMs;
+    this.#clock = deps.clock;
     this.#log = deps.log;
     this.#lost = deps.metrics.gauge({
       name: 'paymaster_usage_store_lost',
@@ -87,9 +129,18 @@ export class UsageEpochs implements UsageRecovery {
     return found;
   }
 
+  /** A call was answered from data of this sequence. */
+  seen(chainId: number, sequence: number): void {
+    const known = this.#known.get(chainId);
+    if (known === undefined || known.sequence >= sequence) return;
+    known.sequence = sequence;
+    if (this.#isStopped) return;
+    this.#timer ??= setInterval(() => void this.#raiseQuietly(), raiseEveryMs).unref();
+  }
+
   /** The store has answered with another epoch: it is established anew, which tells a new epoch from a loss. */
   async mismatch(chainId: number, seen: KnownEpoch): Promise<KnownEpoch> {
-    if (this.#known.get(chainId)?.text === seen.text) this.#known.delete(chainId);
+    this.#forget(chainId, seen.text);
     const epoch = await this.of(chainId);
     if (epoch.text !== seen.text) return epoch;
     throw new DomainError('UNAVAILABLE', `usage of chain ${chainId} changes its epoch`, {
@@ -98,17 +149,43 @@ export class UsageEpochs implements UsageRecovery {
     });
   }
 
-  /** Notes that a promise is about to be made for longer than any before. Throws UNAVAILABLE. */
-  async raise(chainId: number, expiryMs: number): Promise<KnownEpoch> {
-    const longestExpiryMs = Math.ceil(expiryMs / this.#expiryStepMs) * this.#expiryStepMs;
-    for (let attempt = 0; attempt < mostRaises; attempt++) {
+  /**
+   * The store has answered from data that are older than `seen.sequence`. The epoch in the store is replaced, so that
+   * every process notices, also one that has seen less. Always throws UNAVAILABLE.
+   */
+  async behind(chainId: number, seen: KnownEpoch): Promise<never> {
+    await this.#store.begin(chainId, seen.text, false);
+    await this.mismatch(chainId, seen);
+    throw lost(chainId);
+  }
+
+  /** Whether a promise for this long may be made now; otherwise {@link UsageEpochs.note} it first. */
+  isNoted(chainId: number, expiryMs: number): boolean {
+    const known = this.#known.get(chainId);
+    if (known === undefined || expiryMs > known.longestExpiryMs) return false;
+    if (expiryMs <= shorter(known.longestExpiryMs)) return true;
+    const now = this.#clock.now();
+    if (now > fallsAt(known)) return false;
+    known.longUsedAt = now;
+    return true;
+  }
+
+  /** Notes, in store and copy, that a promise is about to be made for so long. Throws UNAVAILABLE. */
+  async note(chainId: number, expiryMs: number): Promise<KnownEpoch> {
+    const { text } = await this.of(chainId);
+    for (let attempt = 0; attempt < mostAttempts && !this.isNoted(chainId, expiryMs); attempt++) {
       const mirrored = await this.#mirror.get(chainId);
-      const isNoted = mirrored === undefined || mirrored.longestExpiryMs >= longestExpiryMs;
-      if (isNoted || (await this.#mirror.put(chainId, { ...mirrored, longestExpiryMs }, mirrored))) break;
+      if (mirrored !== undefined) {
+        const longestExpiryMs = Math.max(mirrored.longestExpiryMs, stepsOf(expiryMs));
+        await this.#store.noteExpiry(chainId, text, longestExpiryMs);
+        const next = { ...mirrored, longestExpiryMs, longestAt: this.#clock.now() };
+        if (!(await this.#mirror.put(chainId, next, mirrored))) continue;
+      }
+      this.#forget(chainId, text);
+      await this.of(chainId);
     }
-    this.#known.delete(chainId);
     const epoch = await this.of(chainId);
-    if (epoch.longestExpiryMs >= longestExpiryMs) return epoch;
+    if (this.isNoted(chainId, expiryMs)) return epoch;
     throw new DomainError('UNAVAILABLE', `the epoch of chain ${chainId} cannot be written`, {
       reason: 'USAGE_STORE_DOWN',
       retryAfterSeconds: 1,
@@ -117,55 +194,126 @@ export class UsageEpochs implements UsageRecovery {
 
   async recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'> {
     const mirrored = await this.#mirror.get(chainId);
-    const { kept, now } = await this.#store.read(chainId);
-    if (mirrored === undefined || kept === epochText(mirrored)) {
-      if (mirrored?.lostAt !== undefined) await this.#mirror.put(chainId, intact(mirrored), mirrored);
+    const found = await this.#store.read(chainId);
+    if (mirrored === undefined || this.#isIntact(chainId, mirrored, found)) {
+      if (mirrored?.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(mirrored), mirrored);
       return 'intact';
     }
+    this.#forget(chainId, epochText(mirrored));
     const waitMs = mirrored.longestExpiryMs + skewMs;
-    if (mirrored.lostAt === undefined) {
-      await this.#mirror.put(chainId, { ...mirrored, lostAt: now }, mirrored);
+    if (mirrored.lostAt === undefined || mirrored.isMoved === true) {
+      // Written here, a copy that was restored looks like any other: that its data are lost must stay visible.
+      const sequence = mirrored.isMoved === true ? unreachable : mirrored.sequence;
+      await this.#mirror.put(chainId, { ...mirrored, sequence, lostAt: found.now }, mirrored);
       this.#log.error('usage data are lost: nothing is signed until every promise has expired', {
         chainId,
         waitSeconds: Math.ceil(waitMs / 1000),
       });
       return 'waiting';
     }
-    if (now < mirrored.lostAt + waitMs) return 'waiting';
-    const begun = parseEpoch(await this.#store.begin(chainId, kept, false), mirrored.longestExpiryMs);
-    if (!(await this.#mirror.put(chainId, begun, mirrored))) return 'waiting';
-    this.#known.delete(chainId);
+    if (found.now < mirrored.lostAt + waitMs) return 'waiting';
+    const begun = await this.#store.begin(chainId, found.kept, false);
+    const { longestExpiryMs } = mirrored;
+    await this.#store.noteExpiry(chainId, begun.kept, longestExpiryMs);
+    const next = { ...parseKept(begun), longestExpiryMs, longestAt: begun.now };
+    if (!(await this.#mirror.put(chainId, next, mirrored))) return 'waiting';
     this.#asked.delete(chainId);
+    this.#seen.delete(chainId);
     this.#log.warn('a new epoch of usage has begun; limits refuse until their windows turn', { chainId });
     return 'recovered';
   }
 
-  async #establish(chainId: number): Promise<KnownEpoch> {
-    const mirrored = await this.#mirror.get(chainId);
-    let { kept } = await this.#store.read(chainId);
-    if (mirrored === undefined) {
-      const text = kept === '' ? await this.#store.begin(chainId, '', true) : kept;
-      const epoch = parseEpoch(text, this.#expiryStepMs);
-      // Two replicas may do this at once: one of them writes the copy, and both must see the same.
-      if (!(await this.#mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
-      kept = epochText(epoch);
-      return this.#found(chainId, epoch);
-    }
-    if (kept === epochText(mirrored)) return this.#found(chainId, mirrored);
-    this.#lost.with({ chain: String(chainId) }).set(1);
-    throw new DomainError(
-      'UNAVAILABLE',
-      `usage of chain ${chainId} is lost with the usage store: nothing is signed until every earlier promise has expired, or the data are restored`,
-      { reason: 'USAGE_STORE_LOST', retryAfterSeconds: 60 },
-    );
+  /** Brings the mirror up to date for the last time. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#raiseQuietly();
   }
 
-  #found(chainId: number, epoch: UsageEpoch): KnownEpoch {
+  /** Raises the copies to what this process has seen, and lets a longest expiry fall that nothing needs any longer. */
+  async raise(): Promise<void> {
+    const now = this.#clock.now();
+    const marks = new Map<number, EpochMark>();
+    for (const [chainId, known] of this.#known) {
+      const { id, sequence, longUsedAt } = known;
+      if (sequence === known.mirrored && longUsedAt === undefined && !mayFall(known, now)) continue;
+      known.longUsedAt = undefined;
+      marks.set(chainId, { id, sequence, ...(longUsedAt === undefined ? {} : { longestAt: longUsedAt }) });
+    }
+    if (marks.size === 0) return;
+    const copies = await this.#mirror.raise(marks);
+    for (const [chainId, mark] of marks) await this.#follow(chainId, mark, copies.get(chainId), now);
+  }
+
+  async #follow(chainId: number, mark: EpochMark, copy: UsageEpoch | undefined, now: EpochMs): Promise<void> {
+    const known = this.#known.get(chainId);
+    if (known === undefined || known.id !== mark.id) return;
+    // The copy is gone, or another process has begun a new epoch: established anew with the next call.
+    if (copy === undefined || copy.id !== mark.id || copy.isMoved === true)
+      return this.#forget(chainId, known.text);
+    known.mirrored = copy.sequence;
+    known.longestExpiryMs = copy.longestExpiryMs;
+    known.longestAt = copy.longestAt ?? now;
+    if (copy.longestAt === undefined) {
+      await this.#mirror.put(chainId, { ...copy, longestAt: now }, copy);
+    } else if (mayFall(known, now)) {
+      const longestExpiryMs = shorter(copy.longestExpiryMs);
+      if (!(await this.#mirror.put(chainId, { ...copy, longestExpiryMs, longestAt: now }, copy))) return;
+      known.longestExpiryMs = longestExpiryMs;
+      known.longestAt = now;
+      await this.#store.noteExpiry(chainId, known.text, longestExpiryMs);
+    }
+  }
+
+  async #raiseQuietly(): Promise<void> {
+    // One after the other: a mirror that is slow is not asked twice at once.
+    this.#raising = this.#raising.then(async () => {
+      try {
+        await this.raise();
+      } catch (error) {
+        this.#log.warn('mirroring the sequence of the usage store failed', { error });
+      }
+    });
+    return this.#raising;
+  }
+
+  async #establish(chainId: number): Promise<KnownEpoch> {
+    // The copy first: the store may only have gone on since.
+    const mirrored = await this.#mirror.get(chainId);
+    let found = await this.#store.read(chainId);
+    if (mirrored === undefined) {
+      if (found.kept === '') found = await this.#store.begin(chainId, '', true);
+      const longestExpiryMs = Math.max(expiryStepMs, found.longestExpiryMs);
+      const epoch = { ...parseKept(found), longestExpiryMs, longestAt: found.now };
+      // Two replicas may do this at once: one of them writes the copy, and both must see the same.
+      if (!(await this.#mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
+      return this.#found(chainId, epoch, found);
+    }
+    if (this.#isIntact(chainId, mirrored, found)) return this.#found(chainId, mirrored, found);
+    this.#lost.with({ chain: String(chainId) }).set(1);
+    throw lost(chainId);
+  }
+
+  #isIntact(chainId: number, mirrored: UsageEpoch, { kept, sequence }: KeptEpoch): boolean {
+    if (mirrored.isMoved === true || kept !== epochText(mirrored)) return false;
+    const seen = this.#seen.get(chainId);
+    return sequence >= mirrored.sequence && !(seen?.text === kept && sequence < seen.sequence);
+  }
+
+  #found(chainId: number, epoch: UsageEpoch, { sequence, now }: KeptEpoch): KnownEpoch {
     this.#lost.with({ chain: String(chainId) }).set(0);
-    const { since, longestExpiryMs } = epoch;
-    const known = { text: epochText(epoch), since, longestExpiryMs };
+    const { id, since, longestExpiryMs, longestAt = now } = epoch;
+    const text = epochText(epoch);
+    const expiry = { longestExpiryMs, longestAt, longUsedAt: undefined };
+    const known = { text, id, since, sequence, mirrored: epoch.sequence, ...expiry };
     this.#known.set(chainId, known);
+    this.#seen.set(chainId, known);
     return known;
+  }
+
+  #forget(chainId: number, text: string): void {
+    if (this.#known.get(chainId)?.text === text) this.#known.delete(chainId);
   }
 }
 
@@ -174,11 +322,37 @@ export function epochText({ id, since }: Pick<UsageEpoch, 'id' | 'since'>): stri
   return `${id}:${since}`;
 }
 
-function parseEpoch(text: string, longestExpiryMs: number): UsageEpoch {
-  const [id = '', since = ''] = text.split(':');
-  return { id, since: Number(since) as EpochMs, longestExpiryMs };
+function parseKept({ kept, sequence }: KeptEpoch): Pick<UsageEpoch, 'id' | 'since' | 'sequence'> {
+  const [id = '', since = ''] = kept.split(':');
+  return { id, since: Number(since) as EpochMs, sequence };
 }
 
-function intact({ id, since, longestExpiryMs }: UsageEpoch): UsageEpoch {
-  return { id, since, longestExpiryMs };
+function foundAgain({ lostAt: _, ...epoch }: UsageEpoch): UsageEpoch {
+  return epoch;
+}
+
+function stepsOf(expiryMs: number): number {
+  return Math.ceil(expiryMs / expiryStepMs) * expiryStepMs;
+}
+
+/** What the longest expiry falls to; the smallest does not fall. */
+function shorter(longestExpiryMs: number): number {
+  return stepsOf(longestExpiryMs / 2);
+}
+
+/** Until then no process lets it fall. */
+function fallsAt({ longestExpiryMs, longestAt }: Known): number {
+  return longestAt + longestExpiryMs + mirrorOutageMs;
+}
+
+function mayFall(known: Known, now: EpochMs): boolean {
+  return known.longestExpiryMs > expiryStepMs && now > fallsAt(known) + skewMs;
+}
+
+function lost(chainId: number): DomainError {
+  return new DomainError(
+    'UNAVAILABLE',
+    `usage of chain ${chainId} is lost or older than what was signed: nothing is signed until every earlier promise has expired`,
+    { reason: 'USAGE_STORE_LOST', retryAfterSeconds: 60 },
+  );
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import type { FollowerLease } from '../../../policy/follower-lease.js';
-import type { EpochMirror, UsageRecovery } from '../../../policy/usage-epoch.js';
+import type { EpochMirror, UsageRecovery } from '../../../usage/epoch.js';
 import type { UsageStore } from '../../../policy/usage-store.js';
 import type { Clock } from '../../../units/time.js';
 import type { RedisCredentials, RedisTls } from './client.js';

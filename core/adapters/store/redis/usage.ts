@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DomainError } from '../../../errors.js';
 import { noMetrics } from '../../../metrics.js';
 import type { FollowerLease } from '../../../policy/follower-lease.js';
-import { createMemoryEpochMirror, type UsageRecovery } from '../../../policy/usage-epoch.js';
+import { createMemoryEpochMirror, type UsageRecovery } from '../../../usage/epoch.js';
 import type {
   AccountBalance,
   Cursor,

@@ -1,15 +1,19 @@
 import { DomainError } from '../../../errors.js';
 import {
   isSameEpoch,
+  raised,
   type EpochCopies,
   type EpochMirror,
   type UsageEpoch,
-} from '../../../policy/usage-epoch.js';
-import { parseEpoch } from '../epoch-text.js';
+} from '../../../usage/epoch.js';
+import { formatEpoch, parseEpoch } from '../epoch-text.js';
 import type { Database } from './database.js';
 import { migrate } from './migrate.js';
 
-/** Copies of epochs in the database of the resources, which is another file than that of the usage. */
+/**
+ * Copies of epochs in the database of the resources, which is another file than that of the usage. Both files copied back
+ * together are not noticed.
+ */
 export type SqliteEpochMirror = EpochMirror &
   EpochCopies & {
     /** For a chain that began anew: what was promised on the former one binds nobody. */
@@ -47,8 +51,20 @@ export function createSqliteEpochMirror({ db }: { readonly db: Database }): Sqli
     put: async (chainId, next, expected) =>
       db.transaction(() => {
         if (!isSameEpoch(read(chainId), expected)) return false;
-        write.run(chainId, JSON.stringify(next));
+        write.run(chainId, formatEpoch(next));
         return true;
+      }),
+    raise: async (marks) =>
+      db.transaction(() => {
+        const copies = new Map<number, UsageEpoch>();
+        for (const [chainId, mark] of marks) {
+          const copy = read(chainId);
+          if (copy === undefined) continue;
+          const next = raised(copy, mark);
+          if (next !== copy) write.run(chainId, formatEpoch(next));
+          copies.set(chainId, next);
+        }
+        return copies;
       }),
     all: async () =>
       db.run(() => {

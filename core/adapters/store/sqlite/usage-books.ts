@@ -1,4 +1,4 @@
-import type { UsageEpoch } from '../../../policy/usage-epoch.js';
+import type { UsageEpoch } from '../../../usage/epoch.js';
 import type { Cursor } from '../../../policy/usage-store.js';
 import type { AddressKey } from '../../../units/address.js';
 import type { EpochMs, EpochSeconds } from '../../../units/time.js';

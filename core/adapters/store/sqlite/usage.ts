@@ -1,10 +1,6 @@
 import { DomainError } from '../../../errors.js';
 import { noMetrics } from '../../../metrics.js';
-import {
-  createMemoryEpochMirror,
-  type EpochMirror,
-  type UsageRecovery,
-} from '../../../policy/usage-epoch.js';
+import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../usage/epoch.js';
 import type { UsageStore } from '../../../policy/usage-store.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { JournalledUsageStore, type JournalledUsageDeps } from './journalled-usage.js';
