@@ -4,7 +4,8 @@ import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { openStore } from './redis-usage.js';
 import { aClock } from './sqlite-usage.js';
-import { checkAgainstModel, manySteps, type Subject } from './usage-steps.js';
+import { checkAgainstModel, type Subject } from './usage-difference.js';
+import { manySteps } from './usage-steps.js';
 
 let server: RedisServer;
 let runs = 0;

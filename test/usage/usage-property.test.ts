@@ -4,7 +4,8 @@ import { test } from '@jest/globals';
 import fc from 'fast-check';
 import type { UsageStore } from '../../core/policy/usage-store.js';
 import { aClock, aDirectory, createFaultyStore } from './sqlite-usage.js';
-import { checkAgainstModel, manySteps, type Subject } from './usage-steps.js';
+import { checkAgainstModel, type Subject } from './usage-difference.js';
+import { manySteps } from './usage-steps.js';
 
 test('no interleaving of requests, updates, pauses, clock steps, settlements, failing commits, restarts and crashes exceeds a limit or loses a reservation', async () => {
   await fc.assert(

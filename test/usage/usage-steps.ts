@@ -1,250 +1,131 @@
-import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import type { Cursor, LimitShare, ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
-import type { EpochMs } from '../../core/units/time.js';
-import { gwei } from '../../core/units/wei.js';
-import {
-  aHash,
-  aLimit,
-  anAddress,
-  aNeed,
-  aRequest,
-  chainId,
-  contract,
-  funding,
-  hourMs,
-  seconds,
-} from '../conformance/usage-requests.js';
-import type { aClock } from './sqlite-usage.js';
-import { counterName, operationName, summary, UsageModel } from './usage-model.js';
 
-/** A store that can be restarted, and whose process (or server) can be killed; both give what is there afterwards. */
-export type Subject = {
-  readonly store: UsageStore;
-  readonly clock: ReturnType<typeof aClock>;
-  restart(): Promise<UsageStore>;
-  crash(): Promise<UsageStore>;
-  /** While it is on, commits fail. Without it such steps are left out. */
-  fail?(isOn: boolean): void;
-  stop(): Promise<void>;
+/** One operation that is asked for. `late`: planned in the window before the present one. */
+export type Ask = {
+  readonly pm: number;
+  readonly sender: number;
+  readonly nonce: number;
+  readonly cost: number;
+  readonly digest: number;
+  readonly mode: 'SPONSORED' | 'ERC20';
+  readonly expiresMinutes: number;
+  readonly isLate: boolean;
 };
 
-type Ask = { readonly pm: 0 | 1; readonly sender: number; readonly nonce: number; readonly cost: number };
+/** What may be called on a usage store. `pick` chooses among what there is at that moment. */
 export type Step =
-  | { readonly do: 'ask'; readonly asks: readonly Ask[]; readonly isStale: boolean }
+  | { readonly do: 'ask'; readonly asks: readonly Ask[]; readonly generation: number }
+  | { readonly do: 'peek'; readonly ask: Ask }
   | { readonly do: 'fail'; readonly asks: readonly Ask[] }
-  | { readonly do: 'update'; readonly policy: number; readonly threshold: number }
-  | { readonly do: 'pause'; readonly policy: number }
+  | { readonly do: 'suspend'; readonly id: number; readonly isSuspended: boolean }
+  | {
+      readonly do: 'threshold';
+      readonly limit: number;
+      readonly threshold: number;
+      readonly enforce: boolean;
+    }
   | { readonly do: 'clock'; readonly minutes: number }
-  | { readonly do: 'settle' | 'release'; readonly pick: number; readonly share: number }
-  | { readonly do: 'balance'; readonly own: number; readonly funding: number }
+  | {
+      readonly do: 'follow';
+      readonly ends: readonly End[];
+      readonly charge: number;
+      readonly again: readonly Ask[];
+    }
+  | { readonly do: 'repeat' }
+  | { readonly do: 'balance'; readonly account: number; readonly balance: number; readonly isFirst: boolean }
+  | { readonly do: 'forget'; readonly account: number }
   | { readonly do: 'restart' | 'crash' };
+export type End = {
+  readonly how: 'settled' | 'paid' | 'released' | 'expired' | 'forfeited' | 'restored';
+  readonly pick: number;
+  readonly cost: number;
+};
 
 const ask: fc.Arbitrary<Ask> = fc.record({
-  pm: fc.constantFrom(0, 1),
+  pm: fc.nat(1),
   sender: fc.nat(2),
-  nonce: fc.nat(3),
+  nonce: fc.nat(2),
   cost: fc.integer({ min: 1, max: 60 }),
+  digest: fc.nat(40),
+  mode: fc.constantFrom('SPONSORED', 'ERC20'),
+  expiresMinutes: fc.integer({ min: 1, max: 200 }),
+  isLate: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
 });
+const end: fc.Arbitrary<End> = fc.record({
+  how: fc.constantFrom('settled', 'paid', 'released', 'expired', 'forfeited', 'restored'),
+  pick: fc.nat(30),
+  cost: fc.nat(80),
+});
+const asks = (most: number) => fc.array(ask, { minLength: 1, maxLength: most });
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
-    weight: 8,
+    weight: 9,
+    // Mostly the present generation; now and then an older or a newer one.
     arbitrary: fc.record({
       do: fc.constant('ask'),
-      asks: fc.array(ask, { minLength: 1, maxLength: 6 }),
-      isStale: fc.constant(false),
+      asks: asks(6),
+      generation: fc.oneof(
+        { weight: 8, arbitrary: fc.constant(0) },
+        { weight: 1, arbitrary: fc.integer({ min: -1, max: 1 }) },
+      ),
     }),
+  },
+  // The same few operations over and over: promises of one reservation.
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(
+        ask,
+        fc.array(fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 60 })), { minLength: 15, maxLength: 30 }),
+      )
+      .map(([one, changes]): Step => ({
+        do: 'ask',
+        asks: changes.map(([digest, cost]) => ({ ...one, digest, cost })),
+        generation: 0,
+      })),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('peek'), ask }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('fail'), asks: asks(4) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('suspend'), id: fc.nat(3), isSuspended: fc.boolean() }),
   },
   {
     weight: 1,
     arbitrary: fc.record({
-      do: fc.constant('ask'),
-      asks: fc.array(ask, { minLength: 1, maxLength: 1 }),
-      isStale: fc.constant(true),
+      do: fc.constant('threshold'),
+      limit: fc.nat(3),
+      threshold: fc.nat(150),
+      enforce: fc.boolean(),
     }),
   },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('update'), policy: fc.nat(3), threshold: fc.nat(120) }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('pause'), policy: fc.nat(3) }) },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('clock'), minutes: fc.integer({ min: -9, max: 100 }) }),
   },
   {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constantFrom('settle', 'release'), pick: fc.nat(20), share: fc.nat(100) }),
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('follow'),
+      ends: fc.array(end, { maxLength: 5 }),
+      charge: fc.integer({ min: -20, max: 20 }),
+      again: fc.array(ask, { maxLength: 2 }),
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('balance'), own: fc.nat(400), funding: fc.nat(300) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat') }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('balance'),
+      account: fc.nat(2),
+      balance: fc.nat(500),
+      isFirst: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('forget'), account: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('restart', 'crash') }) },
 );
 
 /** What may happen to a usage store, in any order. */
-export const manySteps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 5, maxLength: 45 });
-
-/** Limits of every kind, over both paymasters; `index` picks the policy. */
-type Policy = { start: number; threshold: number; isPaused: boolean };
-
-/** Takes the steps on the store and on the model side by side, and compares everything after each. Stops the store. */
-export async function checkAgainstModel(steps: readonly Step[], subject: Subject): Promise<void> {
-  const { clock } = subject;
-  const start = clock.now();
-  let newest: number = start;
-  let { store } = subject;
-  let cursor: Cursor | undefined;
-  const model = new UsageModel();
-  const policies: Policy[] = [30, 4, 200, 90].map((threshold) => ({ start, threshold, isPaused: false }));
-  let generation = 1;
-
-  /** The follower's step: everything at once, on the store and on the model. */
-  async function advance(change: {
-    readonly settle?: string;
-    readonly release?: string;
-    readonly share?: number;
-  }) {
-    const found = model.promised.get(change.settle ?? change.release ?? '');
-    const cost = Math.floor((maxCost(found?.costs) * (change.share ?? 0)) / 100);
-    const blockNumber = (cursor?.blockNumber ?? 0) + 1;
-    const next = { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) };
-    const isTaken = await store.advance({
-      chainId,
-      expected: cursor,
-      next,
-      settled:
-        change.settle === undefined || found === undefined
-          ? []
-          : [{ key: found.request.key, actualCost: gwei(cost) }],
-      released:
-        change.release === undefined || found === undefined
-          ? []
-          : [{ key: found.request.key, validUntil: seconds(999_999) }],
-      balances: [
-        { contract, balance: gwei(model.balances.get('own') ?? 0), readAt: clock.now() },
-        {
-          contract,
-          fundingAddress: funding,
-          balance: gwei(model.balances.get(funding) ?? 0),
-          readAt: clock.now(),
-        },
-      ],
-    });
-    expect(isTaken).toBe(true);
-    cursor = next;
-    if (change.settle !== undefined) model.settle(change.settle, cost);
-    if (change.release !== undefined) model.promised.delete(change.release);
-  }
-
-  function requestOf({ pm, sender, nonce, cost }: Ask, isStale: boolean): ReserveRequest {
-    const from = anAddress(sender);
-    const limits = policies.flatMap(({ start: startMs, threshold, isPaused }, i): LimitShare[] =>
-      isPaused
-        ? []
-        : [
-            aLimit({
-              policyId: `pm-${pm}/${i}`,
-              startMs: startMs as EpochMs,
-              durationMs: i === 0 ? hourMs : 24 * hourMs,
-              threshold,
-              subject: i === 1 || i === 3 ? from : '',
-              ...(i >= 2 ? { unit: 'NATIVE_ASSET', cost } : {}),
-            }),
-          ],
-    );
-    return aRequest({
-      key: { paymasterId: `pm-${pm}`, sender: from, nonce: BigInt(nonce) << 200n },
-      configGeneration: isStale ? generation - 1 : generation,
-      limits,
-      accounts: [aNeed(cost), ...(pm === 0 ? [aNeed(cost * 2, { fundingAddress: funding })] : [])],
-      validUntil: seconds(cost * 7),
-      depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
-    });
-  }
-
-  try {
-    model.balances.set('own', 300).set(funding, 200);
-    await advance({});
-    for (const now of steps) {
-      switch (now.do) {
-        case 'ask': {
-          // Without waiting in between: most share a turn of the event loop, and so a commit.
-          const requests = now.asks.map((one) => requestOf(one, now.isStale));
-          const answers = await Promise.all(requests.map((request) => store.reserve(request)));
-          const expected = requests.map((request) => model.reserve(request, clock.now()));
-          expect(answers.map(({ outcome }) => outcome)).toEqual(expected);
-          // The newest generation is durable with the next commit. Refusals commit nothing: until then a restart may
-          // forget what only they have shown, and the replica that restarts has read its configs again anyway.
-          if (!answers.some(({ outcome }) => outcome === 'reserved')) await advance({});
-          break;
-        }
-        case 'fail': {
-          if (subject.fail === undefined) break;
-          const requests = now.asks.map((one) => requestOf(one, false));
-          subject.fail(true);
-          const answers = await Promise.allSettled(requests.map((request) => store.reserve(request)));
-          subject.fail(false);
-          for (const request of requests) model.see(request);
-          // What the store has seen is durable with its next commit, whatever that is about.
-          await advance({});
-          expect(
-            answers.filter((one) => one.status === 'fulfilled' && one.value.outcome === 'reserved'),
-          ).toEqual([]);
-          break;
-        }
-        case 'update':
-          policies[now.policy] = { ...policies[now.policy]!, start: clock.now(), threshold: now.threshold };
-          generation += 1;
-          break;
-        case 'pause':
-          policies[now.policy] = { ...policies[now.policy]!, isPaused: !policies[now.policy]!.isPaused };
-          generation += 1;
-          break;
-        case 'clock': {
-          // Back by less than the store promises to bear.
-          const to = Math.max(clock.now() + now.minutes * 60_000, newest - 540_000);
-          clock.advance(to - clock.now());
-          newest = Math.max(newest, to);
-          break;
-        }
-        case 'settle':
-        case 'release': {
-          const live = [...model.promised.keys()];
-          const picked = live[now.pick % Math.max(1, live.length)];
-          if (picked !== undefined) await advance({ [now.do]: picked, share: now.share });
-          break;
-        }
-        case 'balance':
-          model.balances.set('own', now.own).set(funding, now.funding);
-          await advance({});
-          break;
-        case 'restart':
-          store = await subject.restart();
-          break;
-        case 'crash':
-          store = await subject.crash();
-          break;
-      }
-      const reservations = await store.reservations(chainId);
-      expect(reservations.map(summary).toSorted()).toEqual(model.summaries());
-    }
-    // What is used by now, to the unit, for a user that has asked for nothing yet and for each that has.
-    for (const pm of [0, 1] as const)
-      for (const sender of [0, 1, 2, 9]) {
-        const request = requestOf({ pm, sender, nonce: 99, cost: 1 }, false);
-        const { limits } = await store.peek(request);
-        const expected = request.limits.map((limit) =>
-          model.used(counterName(limit, clock.now()), operationName(request)),
-        );
-        expect(limits.map(({ used }) => used)).toEqual(expected);
-      }
-  } finally {
-    await subject.stop();
-  }
-}
-
-function maxCost(costs: ReadonlyMap<string, number> | undefined): number {
-  return Math.max(
-    0,
-    ...Array.from(costs ?? [], ([counter, cost]) => (counter.startsWith('COUNT') ? 0 : cost)),
-  );
-}
+export const manySteps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });

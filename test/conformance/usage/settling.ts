@@ -155,6 +155,7 @@ export function settlingConformance(it: Suite): void {
     });
 
     test('keys that no reservation has are ignored', async () => {
+      await it.deposit(100);
       await it.store.reserve(aRequest(ask));
       const strange = { key: aKey({ nonce: 99n }) };
       await it.advance({
@@ -167,14 +168,15 @@ export function settlingConformance(it: Suite): void {
     });
 
     test('a step is taken once: another cursor than the expected one changes nothing', async () => {
-      await it.store.reserve(aRequest(ask));
+      const again = aRequest({ ...ask, accounts: [] });
+      await it.store.reserve(again);
       const step = it.step({
         next: { blockNumber: 7, blockHash: aHash(7), timestamp: seconds(7) },
         settled: [{ key: aKey(), actualCost: gwei(25) }],
         charges: [{ ...aSpend(0), until: anHour().until, amount: 5 }],
       });
       expect(await it.store.advance(step)).toBe(true);
-      await it.store.reserve(aRequest(ask));
+      await it.store.reserve(again);
       const before = await everything();
       expect(await it.store.advance(step)).toBe(false);
       expect(await it.store.advance({ ...step, expected: { ...step.next, blockHash: aHash(8) } })).toBe(
