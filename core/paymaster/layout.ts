@@ -53,6 +53,7 @@ export type SponsorshipCodec = {
   readonly encode: (op: FinalUserOperation, terms: SponsorshipTerms, signature: Uint8Array) => Hex;
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
   readonly decode: (paymasterAndData: Hex) => DecodedSponsorship;
+  readonly recognise: Recognise;
   /** Call data of the contract's own hash function, to compare with `hash` by eth_call. */
   readonly getHashCall: (op: FinalUserOperation, terms: SponsorshipTerms) => Hex;
   /** Read-only calls for the activation check: is `signer` authorised, which EntryPoint, which balance. */
@@ -62,6 +63,24 @@ export type SponsorshipCodec = {
   };
   readonly fundingBalanceCall: ((fundingAddress: AddressKey) => Hex) | undefined;
 };
+
+/** What the bytes of a mined operation say of the promise that it carries. */
+export type MinedPromise = {
+  /** What the contract compared the signature with: `hash` of the codec, when the promise was made. */
+  readonly hash: Uint8Array;
+  /** Funding wallet in the data, in layouts that have one. */
+  readonly fundingAddress?: AddressKey;
+};
+
+/**
+ * Reads what the contract reads and nothing else: whoever sends a bundle may pad the data, or move the signature in it.
+ * Undefined for bytes of another kind; `unsigned` for those that the contract accepts without a signature.
+ */
+export type Recognise = (
+  op: FinalUserOperation,
+  paymasterAndData: Hex,
+  chainId: number,
+) => MinedPromise | 'unsigned' | undefined;
 
 export type DecodedSponsorship = {
   readonly paymaster: AddressKey;
@@ -120,6 +139,7 @@ export type TokenCodec = {
   readonly encode: (op: FinalUserOperation, terms: TokenTerms, signature: Uint8Array) => Hex;
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
   readonly decode: (paymasterAndData: Hex) => DecodedTokenPayment;
+  readonly recognise: Recognise;
   readonly getHashCall: (op: FinalUserOperation, terms: TokenTerms) => Hex;
   readonly signerCall: SponsorshipCodec['signerCall'];
   /**

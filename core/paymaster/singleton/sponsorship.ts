@@ -4,7 +4,7 @@ import type { EntryPointVersion } from '../../userop/user-operation.js';
 import { encodeCall, signersCall } from '../abi.js';
 import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
 import { maxCost } from '../../userop/gas.js';
-import { readAddress, readExactly, readUint48 } from '../reader.js';
+import { readAddress, readBytes, readExactly, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { writeUint48, zeroed } from '../words.js';
 import { formatOf, hashOf, type Format } from './format.js';
@@ -40,6 +40,12 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
       return bytesToHex(Buffer.concat([unsigned(format, terms, gas), signature]));
     },
     decode: (paymasterAndData) => decode(format, paymasterAndData),
+    recognise: (op, paymasterAndData, chainId) => {
+      const data = readBytes(paymasterAndData);
+      const size = format.headSize + tailSize;
+      const isMine = data.length >= size && (data[format.headSize] ?? 0) >> 1 === 0;
+      return isMine ? { hash: hashOf(format, op, data.subarray(0, size), chainId) } : undefined;
+    },
     // The contract finds the end of the data by the mode's length, so the signature may be missing here.
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [

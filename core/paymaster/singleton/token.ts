@@ -61,6 +61,13 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
       return bytesToHex(Buffer.concat([unsigned(format, terms, figures), signature]));
     },
     decode: (paymasterAndData) => decode(format, paymasterAndData),
+    recognise: (op, paymasterAndData, chainId) => {
+      const data = readBytes(paymasterAndData);
+      const at = format.headSize;
+      const [, , , size] = offsets(at + fixedSize, optionSizes(data[at + 1] ?? 0));
+      const isMine = data.length >= size && (data[at] ?? 0) >> 1 === 1;
+      return isMine ? { hash: hashOf(format, op, data.subarray(0, size), chainId) } : undefined;
+    },
     // The contract finds the end of the data by its flags, so the signature may be missing here.
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
@@ -170,8 +177,7 @@ function decode(format: Format, paymasterAndData: Hex): DecodedTokenPayment {
   const at = format.headSize;
   const flags = data[at + 1] ?? 0;
   const has = (bit: number): boolean => (flags & bit) !== 0;
-  const sizes = [has(flag.preFund) ? 16 : 0, has(flag.constantFee) ? 16 : 0, has(flag.recipient) ? 20 : 0];
-  const [preFundAt, feeAt, recipientAt, signatureAt] = offsets(at + fixedSize, sizes);
+  const [preFundAt, feeAt, recipientAt, signatureAt] = offsets(at + fixedSize, optionSizes(flags));
   if (data.length !== signatureAt + signatureSize || data[at] !== modeByte || flags > 7)
     throw new RangeError(`paymasterAndData must be ERC20 data of this layout, got ${data.length} bytes`);
   return {
@@ -187,6 +193,15 @@ function decode(format: Format, paymasterAndData: Hex): DecodedTokenPayment {
     ...(has(flag.recipient) ? { recipient: readAddress(data, recipientAt) } : {}),
     signature: bytesToHex(data.subarray(signatureAt)),
   };
+}
+
+/** Sizes of preFund, constantFee and recipient, each 0 where it is not flagged. */
+function optionSizes(flags: number): readonly number[] {
+  return [
+    (flags & flag.preFund) === 0 ? 0 : 16,
+    (flags & flag.constantFee) === 0 ? 0 : 16,
+    (flags & flag.recipient) === 0 ? 0 : 20,
+  ];
 }
 
 /** Where each part of these sizes begins, and where the last one ends. */

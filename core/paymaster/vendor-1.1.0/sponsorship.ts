@@ -2,9 +2,17 @@ import { keccak256 } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
-import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import type { DecodedSponsorship, MinedPromise, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
 import { noPaymasterGas, maxCost } from '../../userop/gas.js';
-import { expectZero, readAddress, readAddressWord, readExactly, readUint48Word } from '../reader.js';
+import {
+  expectZero,
+  readAddress,
+  readAddressWord,
+  readBytes,
+  readExactly,
+  readUint48,
+  readUint48Word,
+} from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import {
   encodeCall,
@@ -45,14 +53,19 @@ export const sponsorship: SponsorshipCodec = {
   hash,
   encode,
   decode,
+  recognise,
   getHashCall,
   signerCall: verifyingSignerCall,
   fundingBalanceCall: getBalanceCall,
 };
 
 const size = 276;
+const termsEnd = 116;
 
-function hash(op: FinalUserOperation, terms: SponsorshipTerms): Uint8Array {
+/** Terms as they are hashed: as `SponsorshipTerms`, with any form of address. */
+type HashedTerms = Omit<SponsorshipTerms, 'paymaster' | 'options'> & { readonly paymaster: Hex };
+
+function hash(op: FinalUserOperation, terms: HashedTerms): Uint8Array {
   const words = zeroed(14 * 32);
   writeScoped06(words, op, terms);
   writeAddressWord(words, terms.fundingAddress, 352);
@@ -88,6 +101,21 @@ function decode(paymasterAndData: Hex): DecodedSponsorship {
     validAfter: readUint48Word(data, 84),
     signature: bytesToHex(data.subarray(180, 180 + signatureSize)),
   };
+}
+
+/** Where the signature stands, the data says itself: the terms before it are always in the same place. */
+function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: number): MinedPromise | undefined {
+  const data = readBytes(paymasterAndData);
+  if (data.length < termsEnd) return undefined;
+  const fundingAddress = readAddress(data, 32);
+  const terms = {
+    chainId,
+    paymaster: readAddress(data, 0),
+    fundingAddress,
+    validUntil: readUint48(data, 52 + 26),
+    validAfter: readUint48(data, 84 + 26),
+  };
+  return { hash: hash(op, terms), fundingAddress };
 }
 
 function getHashCall(op: FinalUserOperation, terms: SponsorshipTerms): Hex {

@@ -12,11 +12,12 @@ import {
   userOperation06Values,
   verifyingSignerCall,
 } from '../abi.js';
-import type { DecodedTokenPayment, TokenCodec, TokenTerms } from '../layout.js';
+import type { DecodedTokenPayment, MinedPromise, TokenCodec, TokenTerms } from '../layout.js';
 import {
   expectZero,
   readAddress,
   readAddressWord,
+  readBytes,
   readExactly,
   readUint256,
   readUint48Word,
@@ -57,6 +58,7 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
     hash: (op, terms) => hash(op, terms, oracleAggregator),
     encode: (_op, terms, signature) => encode(terms, oracleAggregator, signature),
     decode: (paymasterAndData) => decode(paymasterAndData, oracleAggregator),
+    recognise,
     getHashCall: (op, terms) => getHashCall(op, terms, oracleAggregator),
     signerCall: verifyingSignerCall,
     need: (op) => {
@@ -85,6 +87,7 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
 /** Gas charged on top of what the EntryPoint reports: 45,000 by the vendor's contract, 60,000 by that in `contracts/`. */
 const overheadGas = 60_000n;
 const size = 278;
+const termsEnd = 213;
 
 export const token = tokenCodec(zeroAddress);
 
@@ -101,6 +104,17 @@ function hash(op: FinalUserOperation, terms: TokenTerms, oracleAggregator: Hex):
   // Word 11 is priceSource 0.
   writeTerms(words, terms, oracleAggregator, 384);
   return keccak256(words);
+}
+
+/** Of what is hashed besides the operation, everything stands in the data as whole words, but for priceSource. */
+function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: number): MinedPromise | undefined {
+  const data = readBytes(paymasterAndData);
+  if (data.length < termsEnd) return undefined;
+  const words = zeroed(18 * 32);
+  writeScoped06(words, op, { chainId, paymaster: readAddress(data, 0) });
+  words[352 + 31] = data[20] ?? 0;
+  words.set(data.subarray(21, termsEnd), 384);
+  return { hash: keccak256(words) };
 }
 
 /** Six words: validUntil, validAfter, token, aggregator, exchangeRate, priceMarkup. */

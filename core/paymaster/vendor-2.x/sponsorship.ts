@@ -10,9 +10,15 @@ import {
   unsignedOperation07Values,
   verifyingSignerCall,
 } from '../abi.js';
-import type { DepositNeed, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import type {
+  DepositNeed,
+  MinedPromise,
+  PaymasterGas,
+  SponsorshipCodec,
+  SponsorshipTerms,
+} from '../layout.js';
 import { maxCost } from '../../userop/gas.js';
-import { readAddress, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
+import { readAddress, readBytes, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import {
   paymasterHeadSize,
@@ -51,6 +57,7 @@ export function sponsorshipCodec(gas: (options: Options) => PaymasterGas): Spons
     hash: (op, terms) => hash(op, terms, gas(terms.options)),
     encode: (_op, terms, signature) => encode(terms, gas(terms.options), signature),
     decode,
+    recognise,
     getHashCall: (op, terms) => getHashCall(op, terms, gas(terms.options)),
     signerCall: verifyingSignerCall,
     fundingBalanceCall: getBalanceCall,
@@ -64,6 +71,7 @@ export const sponsorship = sponsorshipCodec(({ unaccountedGas }) => ({
 }));
 
 const size = 153;
+const signatureAt = 88;
 
 /**
  * The contract takes from the sponsor, in validation, the prefund and its own overhead with the markup, and on top the
@@ -78,7 +86,13 @@ function need(op: FinalUserOperation, options: Options, gas: PaymasterGas): Depo
   return { entryPoint: prefund, funding: marked + penalty };
 }
 
-function hash(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Uint8Array {
+/** Terms as they are hashed: as `SponsorshipTerms`, with any form of address. */
+type HashedTerms = Omit<SponsorshipTerms, 'paymaster' | 'options'> & {
+  readonly paymaster: Hex;
+  readonly options: Pick<Options, 'priceMarkup'>;
+};
+
+function hash(op: FinalUserOperation, terms: HashedTerms, gas: PaymasterGas): Uint8Array {
   const words = zeroed(14 * 32);
   writeScoped07(words, op, terms, gas);
   writeAddressWord(words, terms.fundingAddress, 320);
@@ -96,7 +110,7 @@ function encode(terms: SponsorshipTerms, gas: PaymasterGas, signature: Uint8Arra
   writeUint48(data, terms.validUntil, 72);
   writeUint48(data, terms.validAfter, 78);
   data.writeUInt32BE(terms.options.priceMarkup, 84);
-  data.set(signature, 88);
+  data.set(signature, signatureAt);
   return bytesToHex(data);
 }
 
@@ -109,8 +123,23 @@ function decode(paymasterAndData: Hex) {
     validUntil: readUint48(data, 72),
     validAfter: readUint48(data, 78),
     priceMarkup: data.readUInt32BE(84),
-    signature: bytesToHex(data.subarray(88, 88 + signatureSize)),
+    signature: bytesToHex(data.subarray(signatureAt, signatureAt + signatureSize)),
   };
+}
+
+function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: number): MinedPromise | undefined {
+  const data = readBytes(paymasterAndData);
+  if (data.length < signatureAt) return undefined;
+  const fundingAddress = readAddress(data, paymasterHeadSize);
+  const terms = {
+    chainId,
+    paymaster: readAddress(data, 0),
+    fundingAddress,
+    validUntil: readUint48(data, 72),
+    validAfter: readUint48(data, 78),
+    options: { priceMarkup: data.readUInt32BE(84) },
+  };
+  return { hash: hash(op, terms, readPaymasterGas(data)), fundingAddress };
 }
 
 function getHashCall(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Hex {

@@ -12,8 +12,15 @@ import {
   unsignedOperation07Values,
   verifyingSignerCall,
 } from '../abi.js';
-import type { DecodedTokenPayment, DepositNeed, PaymasterGas, TokenCodec, TokenTerms } from '../layout.js';
-import { readAddress, readExactly, readPaymasterGas, readUint256, readUint48 } from '../reader.js';
+import type {
+  DecodedTokenPayment,
+  DepositNeed,
+  MinedPromise,
+  PaymasterGas,
+  TokenCodec,
+  TokenTerms,
+} from '../layout.js';
+import { readAddress, readBytes, readExactly, readPaymasterGas, readUint256, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
 import { assertTokenTerms, tokensFor } from '../token-price.js';
@@ -57,6 +64,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
     hash: (op, terms) => hash(op, terms, gas),
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,
+    recognise,
     getHashCall: (op, terms) => getHashCall(op, terms, gas),
     signerCall: verifyingSignerCall,
     need: (op) => need(op, gas),
@@ -83,6 +91,9 @@ const overheadGas = 95_000n;
 /** What the contract in `contracts/` takes of its token account on top of the prefund. */
 const hybridOverheadGas = 60_000n;
 const size = 186;
+const signatureAt = 121;
+/** The vendor's contract takes this mode from anybody: its data end after the token, and nobody signs them. */
+const independentMode = 1;
 
 /** The EntryPoint's fine for unused gas, as if all of it were unused: what contracts charge in advance. */
 function fineGas(op: FinalUserOperation, gas: PaymasterGas): bigint {
@@ -105,6 +116,13 @@ function maxTokenCharge(op: FinalUserOperation, terms: TokenTerms, gas: Paymaste
 
 function hash(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): Uint8Array {
   assertTokenTerms(terms);
+  return hashTerms(op, terms, gas);
+}
+
+/** Terms as they are hashed: as `TokenTerms`, with any form of address. */
+type HashedTerms = Omit<TokenTerms, 'paymaster' | 'options'> & { readonly paymaster: Hex };
+
+function hashTerms(op: FinalUserOperation, terms: HashedTerms, gas: PaymasterGas): Uint8Array {
   const words = zeroed(15 * 32);
   writeScoped07(words, op, terms, gas);
   writeUint48(words, terms.validUntil, 320 + 26);
@@ -125,7 +143,7 @@ function encode(terms: TokenTerms, gas: PaymasterGas, signature: Uint8Array): He
   writeHex(data, terms.token, 65);
   writeUint256(data, terms.exchangeRate, 85);
   data.writeUInt32BE(terms.priceMarkup, 117);
-  data.set(signature, 121);
+  data.set(signature, signatureAt);
   return bytesToHex(data);
 }
 
@@ -141,8 +159,28 @@ function decode(paymasterAndData: Hex): DecodedTokenPayment {
     token: readAddress(data, 65),
     exchangeRate: readUint256(data, 85),
     priceMarkup: data.readUInt32BE(117),
-    signature: bytesToHex(data.subarray(121, 121 + signatureSize)),
+    signature: bytesToHex(data.subarray(signatureAt, signatureAt + signatureSize)),
   };
+}
+
+function recognise(
+  op: FinalUserOperation,
+  paymasterAndData: Hex,
+  chainId: number,
+): MinedPromise | 'unsigned' | undefined {
+  const data = readBytes(paymasterAndData);
+  if (data[paymasterHeadSize] === independentMode) return 'unsigned';
+  if (data.length < signatureAt || data[paymasterHeadSize] !== 0) return undefined;
+  const terms = {
+    chainId,
+    paymaster: readAddress(data, 0),
+    validUntil: readUint48(data, 53),
+    validAfter: readUint48(data, 59),
+    token: readAddress(data, 65),
+    exchangeRate: readUint256(data, 85),
+    priceMarkup: data.readUInt32BE(117),
+  };
+  return { hash: hashTerms(op, terms, readPaymasterGas(data)) };
 }
 
 function getHashCall(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): Hex {

@@ -3,9 +3,22 @@ import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
 import { encodeCall, unsignedOperation07Values, userOperation07, verifyingSignerCall } from '../abi.js';
-import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import type {
+  DecodedSponsorship,
+  MinedPromise,
+  PaymasterGas,
+  SponsorshipCodec,
+  SponsorshipTerms,
+} from '../layout.js';
 import { maxCost } from '../../userop/gas.js';
-import { readAddress, readExactly, readPaymasterGas, readUint48Word } from '../reader.js';
+import {
+  readAddress,
+  readBytes,
+  readExactly,
+  readPaymasterGas,
+  readUint48,
+  readUint48Word,
+} from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { writePaymasterHead, writeScoped07, writeUint48, zeroed } from '../words.js';
 
@@ -32,6 +45,7 @@ export function sponsorshipCodec(gas: PaymasterGas): SponsorshipCodec {
     hash: (op, terms) => hash(op, terms, gas),
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,
+    recognise,
     getHashCall: (op, terms) => getHashCall(op, terms, gas),
     signerCall: verifyingSignerCall,
     fundingBalanceCall: undefined,
@@ -45,8 +59,14 @@ export const sponsorship = sponsorshipCodec({
 });
 
 const size = 181;
+const signatureAt = 116;
 
-function hash(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Uint8Array {
+/** Terms as they are hashed: of `SponsorshipTerms` those that the contract knows, with any form of address. */
+type HashedTerms = Pick<SponsorshipTerms, 'chainId' | 'validUntil' | 'validAfter'> & {
+  readonly paymaster: Hex;
+};
+
+function hash(op: FinalUserOperation, terms: HashedTerms, gas: PaymasterGas): Uint8Array {
   const words = zeroed(12 * 32);
   writeScoped07(words, op, terms, gas);
   writeUint48(words, terms.validUntil, 320 + 26);
@@ -60,7 +80,7 @@ function encode(terms: SponsorshipTerms, gas: PaymasterGas, signature: Uint8Arra
   writePaymasterHead(data, terms.paymaster, gas);
   writeUint48(data, terms.validUntil, 52 + 26);
   writeUint48(data, terms.validAfter, 84 + 26);
-  data.set(signature, 116);
+  data.set(signature, signatureAt);
   return bytesToHex(data);
 }
 
@@ -71,8 +91,20 @@ function decode(paymasterAndData: Hex): DecodedSponsorship {
     paymasterGas: readPaymasterGas(data),
     validUntil: readUint48Word(data, 52),
     validAfter: readUint48Word(data, 84),
-    signature: bytesToHex(data.subarray(116, 116 + signatureSize)),
+    signature: bytesToHex(data.subarray(signatureAt, signatureAt + signatureSize)),
   };
+}
+
+function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: number): MinedPromise | undefined {
+  const data = readBytes(paymasterAndData);
+  if (data.length < signatureAt) return undefined;
+  const terms = {
+    chainId,
+    paymaster: readAddress(data, 0),
+    validUntil: readUint48(data, 52 + 26),
+    validAfter: readUint48(data, 84 + 26),
+  };
+  return { hash: hash(op, terms, readPaymasterGas(data)) };
 }
 
 function getHashCall(op: FinalUserOperation, terms: SponsorshipTerms, gas: PaymasterGas): Hex {
