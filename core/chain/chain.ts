@@ -8,16 +8,27 @@ export type Chain = {
   chainId(): Promise<number>;
   block(tag: BlockTag): Promise<Block | undefined>;
   call(request: CallRequest): Promise<Hex>;
+  /**
+   * One word from each of many read-only calls at one block, in one request for every {@link wordsPerRequest} of them where the
+   * node allows it; undefined for a call that reverts or answers less than a word. Call data are at most 96 bytes.
+   */
+  words(calls: readonly WordCall[], block: BlockTag): Promise<readonly (bigint | undefined)[]>;
   code(address: string, tag?: BlockTag): Promise<Hex>;
   balance(address: string, tag?: BlockTag): Promise<bigint>;
   logs(filter: LogFilter): Promise<readonly Log[]>;
   /** The node's suggestion for maxPriorityFeePerGas, in wei. */
   priorityFee(): Promise<bigint>;
   transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined>;
+  /** Undefined where the node does not have it. */
+  receipt(hash: Hex): Promise<{ readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined>;
   /** Anything else, e.g. a bundler's `eth_estimateUserOperationGas`. */
   request(method: string, params: readonly unknown[]): Promise<unknown>;
   stop(): Promise<void>;
 };
+
+export const wordsPerRequest = 150;
+
+export type WordCall = { readonly to: string; readonly data: Hex };
 
 export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | number | { readonly hash: Hex };
 

@@ -236,6 +236,8 @@ const tokenAccountChain: Chain = {
   logs: refuseCall,
   priorityFee: refuseCall,
   transaction: refuseCall,
+  receipt: refuseCall,
+  words: refuseCall,
   request: refuseCall,
   stop: () => Promise.resolve(),
 };

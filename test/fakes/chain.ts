@@ -1,11 +1,13 @@
 import {
   CallReverted,
+  wordsPerRequest,
   type Block,
   type BlockTag,
   type CallRequest,
   type Chain,
   type Log,
   type LogFilter,
+  type WordCall,
 } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { userOperationEventTopic } from '../../core/paymaster/entry-point.js';
@@ -14,9 +16,18 @@ import type { Hex } from '../../core/units/hex.js';
 
 const balanceOfSelector = '0x70a08231';
 const getBalanceSelector = '0xf8b2cb4f';
+const getNonceSelector = '0x35567e1a';
 const blockSeconds = 12;
+const uint64Max = (1n << 64n) - 1n;
 
-type Mined = { readonly block: Block; readonly logs: readonly Log[]; readonly state: State };
+type Mined = {
+  readonly block: Block;
+  readonly logs: readonly Log[];
+  readonly transactions: readonly { readonly hash: Hex; readonly to: Hex; readonly input: Hex }[];
+  readonly state: State;
+  /** Sequence that `EntryPoint/sender/key` expects next. */
+  readonly nonces: ReadonlyMap<string, bigint>;
+};
 /** Wei by `entryPoint/contract` (deposit there) or `contract/wallet` (balance of a sponsor inside the contract). */
 type State = ReadonlyMap<string, bigint>;
 
@@ -29,6 +40,8 @@ export type FakeOperation = {
   readonly cost: bigint;
   readonly userOpHash?: Hex;
   readonly success?: boolean;
+  /** Call data of its transaction; without, the transaction cannot be read. */
+  readonly input?: Hex;
   /** Funding wallet that the contract charges, and the topic by which it says so. */
   readonly payer?: { readonly wallet: AddressKey; readonly topic0?: Hex; readonly charge?: bigint };
 };
@@ -50,6 +63,10 @@ export class FakeChain implements Chain {
   hasPriorityFee = true;
   /** Head that the node shows, when it lags behind. */
   shown: number | undefined;
+  /** The node finds no logs, and calls that no error. */
+  hidesLogs = false;
+  /** Requests, by method: those that a node would bill. */
+  readonly requests = new Map<string, number>();
   /** Contracts that revert every call. */
   readonly broken = new Set<string>();
   readonly ranges: number[] = [];
@@ -71,6 +88,8 @@ export class FakeChain implements Chain {
       readonly operations?: readonly FakeOperation[];
       /** Deposits, withdrawals (negative) in wei. */
       readonly transfers?: readonly (readonly [account: string, amount: bigint])[];
+      /** Nonces that accounts use up by themselves, which emits nothing. */
+      readonly incremented?: readonly Pick<FakeOperation, 'entryPoint' | 'sender' | 'nonce'>[];
       readonly time?: number;
     } = {},
   ): Block {
@@ -82,8 +101,14 @@ export class FakeChain implements Chain {
       add(depositOf(entryPoint, contract), -cost);
       if (payer !== undefined) add(walletOf(contract, payer.wallet), -(payer.charge ?? cost));
     }
+    const nonces = new Map(parent.nonces);
+    for (const { entryPoint, sender, nonce } of [
+      ...(content.operations ?? []),
+      ...(content.incremented ?? []),
+    ])
+      nonces.set(nonceName(entryPoint, sender, nonce >> 64n), (nonce & uint64Max) + 1n);
     this.time = content.time ?? parent.block.timestamp + blockSeconds;
-    return this.#append(this.time, content.operations ?? [], state);
+    return this.#append(this.time, content.operations ?? [], state, nonces);
   }
 
   mineEmpty(count: number): void {
@@ -109,12 +134,12 @@ export class FakeChain implements Chain {
   }
 
   async chainId(): Promise<number> {
-    this.#answer();
+    this.#answer('eth_chainId');
     return this.#id;
   }
 
   async block(tag: BlockTag): Promise<Block | undefined> {
-    this.#answer();
+    this.#answer('eth_getBlockByNumber');
     const head = this.#head();
     if (tag === 'pending')
       return {
@@ -128,33 +153,48 @@ export class FakeChain implements Chain {
   }
 
   async call({ to, data, block }: CallRequest): Promise<Hex> {
-    this.#answer();
-    const at = this.#at(block ?? 'latest');
+    this.#answer('eth_call');
+    const answer = this.#word({ to, data }, block ?? 'latest');
+    if (answer === undefined) throw new CallReverted('0x', 'execution reverted');
+    return word(answer);
+  }
+
+  async words(calls: readonly WordCall[], block: BlockTag): Promise<readonly (bigint | undefined)[]> {
+    for (let at = 0; at < calls.length; at += wordsPerRequest) this.#answer('eth_call');
+    return calls.map((call) => this.#word(call, block));
+  }
+
+  #word({ to, data }: WordCall, block: BlockTag): bigint | undefined {
+    const at = this.#at(block);
     if (at === undefined) throw new DomainError('UNAVAILABLE', 'header not found');
-    const subject = `0x${data.slice(-40)}`;
     const target = to.toLowerCase();
-    if (this.broken.has(target) || this.broken.has(subject))
-      throw new CallReverted('0x', 'execution reverted');
+    if (data.startsWith(getNonceSelector)) {
+      const key = BigInt(`0x${data.slice(74)}`);
+      const sequence = at.nonces.get(nonceName(target, `0x${data.slice(34, 74)}`, key)) ?? 0n;
+      return (key << 64n) | sequence;
+    }
+    const subject = `0x${data.slice(-40)}`;
+    if (this.broken.has(target) || this.broken.has(subject)) return undefined;
     const isKnown = data.startsWith(balanceOfSelector) || data.startsWith(getBalanceSelector);
-    if (!isKnown) throw new CallReverted('0x', 'execution reverted');
-    return word(at.state.get(`${target}/${subject}`) ?? 0n);
+    return isKnown ? (at.state.get(`${target}/${subject}`) ?? 0n) : undefined;
   }
 
   async code(): Promise<Hex> {
-    this.#answer();
+    this.#answer('eth_getCode');
     return '0xfe';
   }
 
   async balance(): Promise<bigint> {
-    this.#answer();
+    this.#answer('eth_getBalance');
     return 0n;
   }
 
   async logs({ fromBlock, toBlock, address, topics = [] }: LogFilter): Promise<readonly Log[]> {
-    this.#answer();
+    this.#answer('eth_getLogs');
     this.ranges.push(toBlock - fromBlock + 1);
     if (toBlock - fromBlock >= this.widestRange)
       throw new DomainError('UNAVAILABLE', 'query returned more than 10000 results');
+    if (this.hidesLogs) return [];
     const addresses = address === undefined ? undefined : [address].flat().map((one) => one.toLowerCase());
     return this.#mined
       .slice(fromBlock, Math.min(toBlock, this.#head().block.number) + 1)
@@ -166,23 +206,37 @@ export class FakeChain implements Chain {
   }
 
   async priorityFee(): Promise<bigint> {
-    this.#answer();
+    this.#answer('eth_maxPriorityFeePerGas');
     if (!this.hasPriorityFee) throw new DomainError('UNAVAILABLE', 'the method does not exist');
     return 1_500_000_000n;
   }
 
-  async transaction(): Promise<undefined> {
-    this.#answer();
+  async transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined> {
+    this.#answer('eth_getTransactionByHash');
+    const mined = this.#mined.flatMap(({ transactions }) => transactions).find((one) => one.hash === hash);
+    return mined === undefined ? undefined : { input: mined.input, to: mined.to };
+  }
+
+  async receipt(hash: Hex): Promise<{ readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined> {
+    this.#answer('eth_getTransactionReceipt');
+    const logs = this.#mined.flatMap((mined) => mined.logs).filter((log) => log.transactionHash === hash);
+    const [first] = logs;
+    return first === undefined ? undefined : { blockHash: first.blockHash, logs };
   }
 
   async request(method: string): Promise<unknown> {
-    this.#answer();
+    this.#answer(method);
     throw new DomainError('UNAVAILABLE', `the method ${method} does not exist`);
   }
 
   async stop(): Promise<void> {}
 
-  #append(timestamp: number, operations: readonly FakeOperation[], state: State): Block {
+  #append(
+    timestamp: number,
+    operations: readonly FakeOperation[],
+    state: State,
+    nonces: ReadonlyMap<string, bigint> = new Map(),
+  ): Block {
     const number = this.#mined.length;
     const hash = hashOf(((number + 1) << 8) | this.#branch);
     const block: Block = {
@@ -195,7 +249,13 @@ export class FakeChain implements Chain {
     this.#mined.push({
       block,
       logs: operations.flatMap((operation, i) => logsOf(operation, i, block)),
+      transactions: operations.map(({ entryPoint, input }, i) => ({
+        hash: transactionHashOf(number, i),
+        to: entryPoint,
+        input: input ?? '0x',
+      })),
       state,
+      nonces,
     });
     return block;
   }
@@ -210,7 +270,8 @@ export class FakeChain implements Chain {
     return tag > this.#head().block.number ? undefined : this.#mined[tag];
   }
 
-  #answer(): void {
+  #answer(method: string): void {
+    this.requests.set(method, (this.requests.get(method) ?? 0) + 1);
     if (this.isDown) throw new DomainError('UNAVAILABLE', `chain ${this.#id} does not answer`);
   }
 }
@@ -231,7 +292,7 @@ function logsOf(operation: FakeOperation, index: number, block: Block): readonly
   const place = {
     blockNumber: block.number,
     blockHash: block.hash,
-    transactionHash: hashOf(block.number * 1000 + index + 1),
+    transactionHash: transactionHashOf(block.number, index),
   };
   const mined: Log = {
     ...place,
@@ -243,6 +304,14 @@ function logsOf(operation: FakeOperation, index: number, block: Block): readonly
   if (payer?.topic0 === undefined) return [mined];
   const topics = [payer.topic0, topic(payer.wallet), word(payer.charge ?? cost)];
   return [{ ...place, address: toAddressKey(contract), topics, data: '0x', logIndex: index * 2 }, mined];
+}
+
+function transactionHashOf(block: number, index: number): Hex {
+  return hashOf(block * 1000 + index + 1);
+}
+
+function nonceName(entryPoint: string, sender: string, key: bigint): string {
+  return `${entryPoint}/${sender}/${key}`;
 }
 
 function topic(address: AddressKey): Hex {

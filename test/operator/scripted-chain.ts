@@ -120,6 +120,8 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     logs: unasked,
     priorityFee: unasked,
     transaction: unasked,
+    receipt: unasked,
+    words: unasked,
     request: unasked,
     stop: () => Promise.resolve(),
   };

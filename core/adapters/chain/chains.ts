@@ -9,12 +9,14 @@ import {
   parseHex,
   parseLogs,
   parseQuantity,
+  parseReceipt,
   parseSafeInteger,
   parseTransaction,
   toBlockParameter,
   toCallParams,
   toLogFilter,
 } from './wire.js';
+import { createWordReader } from './words.js';
 
 export type ChainsDeps = RpcDeps & {
   /** Directory of the mounted URL files that `rpc.file` names; without it such an endpoint is an error. */
@@ -109,11 +111,13 @@ function overRpc(chainId: number, send: SendRpc, stop: () => Promise<void>): Cha
         ? ask('eth_getBlockByHash', [tag.hash, false], parseBlock)
         : ask('eth_getBlockByNumber', [toBlockParameter(tag), false], parseBlock),
     call: (request) => ask('eth_call', toCallParams(request), anyHex),
+    words: createWordReader(send),
     code: (address, tag) => ask('eth_getCode', [address, toBlockParameter(tag)], anyHex),
     balance: (address, tag) => ask('eth_getBalance', [address, toBlockParameter(tag)], parseQuantity),
     logs: (filter) => ask('eth_getLogs', [toLogFilter(filter)], parseLogs),
     priorityFee: () => ask('eth_maxPriorityFeePerGas', [], parseQuantity),
     transaction: (hash) => ask('eth_getTransactionByHash', [hash], parseTransaction),
+    receipt: (hash) => ask('eth_getTransactionReceipt', [hash], parseReceipt),
     request: send,
     stop,
   };

@@ -129,6 +129,17 @@ export function parseTransaction(
   };
 }
 
+export function parseReceipt(
+  value: unknown,
+): { readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined {
+  if (value === null) return undefined;
+  const receipt = parseRecord(value, 'receipt');
+  return {
+    blockHash: parseHex(receipt['blockHash'], 'receipt.blockHash', 32),
+    logs: parseLogs(receipt['logs']),
+  };
+}
+
 function parseRecord(value: unknown, what: string): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedAnswer(`${what} must be an object`, value);

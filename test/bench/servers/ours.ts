@@ -158,6 +158,8 @@ function countingChains(count: { calls: number }): Chains {
     logs: refuse,
     priorityFee: refuse,
     transaction: refuse,
+    receipt: refuse,
+    words: refuse,
     request: refuse,
     stop: () => Promise.resolve(),
   };
