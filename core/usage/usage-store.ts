@@ -227,7 +227,11 @@ export type Cursor = {
   readonly timestamp: EpochSeconds;
 };
 
-/** Keys that no reservation has are ignored. What is decided twice in a step is decided by its first mention. */
+/**
+ * Keys that no reservation has are ignored. What is decided twice in a step is decided by its first mention. Carried out
+ * in this order: restored, settled, released, forfeited, charges, balances; so what a new block has mined again may be
+ * restored and settled in one step.
+ */
 export type FollowerStep = {
   readonly chainId: number;
   /** Undefined when there is none yet. */
