@@ -117,9 +117,15 @@ async function explainWebhooks(
     );
     return webhooks.map(({ name }) => ({ name, verdict: 'not asked' }));
   }
-  const { verdict, outcomes } = await askWebhooks(deps, facts, op);
-  trace.judged('webhooks', verdict);
-  return webhooks.map(({ name, onError }, index) => ({ name, onError, ...outcomes[index] }));
+  try {
+    const { verdict, outcomes } = await askWebhooks(deps, facts, op);
+    trace.judged('webhooks', verdict);
+    return webhooks.map(({ name, onError }, index) => ({ name, onError, ...outcomes[index] }));
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    trace.failed('webhooks', error.message, error.details.reason ?? error.code);
+    return webhooks.map(({ name }) => ({ name, verdict: 'not asked' }));
+  }
 }
 
 function showPaymaster({ paymaster, profile, funding }: SponsorCase): object {

@@ -73,31 +73,18 @@ export function estimateSponsored(
 }
 
 /**
- * Limits that go with a refusal: what the caller gave, else an estimate without a paymaster, because the user now pays,
- * else fixed figures that are enough for an ordinary operation. Never an error, never 0: the refusal is the answer.
+ * Limits that go with a refusal: what the caller gave, else fixed figures that are enough for an ordinary operation. Never
+ * an error, never 0. Nothing is simulated for them: a refusal must cost the chain nothing, since anybody can ask for one.
  */
-export async function limitsOfRefusal(
-  estimator: GasEstimator,
-  profile: ServedProfile,
-  chainId: number,
-  op: UserOperation,
-  estimating: boolean,
-): Promise<GasLimits> {
+export function limitsOfRefusal(op: UserOperation, estimating: boolean): GasLimits {
   if (!estimating) return withLimits(op, op);
-  try {
-    const { callGasLimit, verificationGasLimit, preVerificationGas } = await estimator.estimate(
-      estimateRequest(profile, chainId, op, undefined),
-    );
-    return { callGasLimit, verificationGasLimit, preVerificationGas };
-  } catch {
-    return {
-      callGasLimit: op.callGasLimit || fallbackLimits.callGasLimit,
-      verificationGasLimit:
-        op.verificationGasLimit ||
-        (op.initCode === '0x' ? fallbackLimits.verificationGasLimit : fallbackLimits.deploymentGasLimit),
-      preVerificationGas: op.preVerificationGas || preVerificationGas(op, '0x'),
-    };
-  }
+  return {
+    callGasLimit: op.callGasLimit || fallbackLimits.callGasLimit,
+    verificationGasLimit:
+      op.verificationGasLimit ||
+      (op.initCode === '0x' ? fallbackLimits.verificationGasLimit : fallbackLimits.deploymentGasLimit),
+    preVerificationGas: op.preVerificationGas || preVerificationGas(op, '0x'),
+  };
 }
 
 const fallbackLimits = {

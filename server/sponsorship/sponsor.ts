@@ -45,18 +45,18 @@ async function attempt(
 ): Promise<Sponsorship | 'stale'> {
   const facts = gatherCase(deps, paymaster, request);
   const atOnce = decideAtOnce(facts);
-  if (!atOnce.pass) return refused(deps, facts, atOnce);
+  if (!atOnce.pass) return refused(facts, atOnce);
 
   if (facts.estimating || paymaster.webhooks.length > 0) {
     const usage = await peekUsage(deps, facts);
     if (usage.outcome === 'stale') return 'stale';
-    if (usage.outcome === 'refused') return refused(deps, facts, usage.refusal);
+    if (usage.outcome === 'refused') return refused(facts, usage.refusal);
   }
   const found = facts.estimating ? await findLimits(deps, facts) : givenLimits(facts);
-  if (!found.verdict.pass) return refused(deps, facts, found.verdict, found.op);
+  if (!found.verdict.pass) return refused(facts, found.verdict, found.op);
   if (paymaster.webhooks.length > 0) {
     const { verdict } = await askWebhooks(deps, facts, found.op);
-    if (!verdict.pass) return refused(deps, facts, verdict, found.op);
+    if (!verdict.pass) return refused(facts, verdict, found.op);
   }
   // A webhook may take seconds: what was paused, tightened or suspended meanwhile must not be signed any more.
   if (!deps.view.isCurrent(paymaster, facts.chain)) return 'stale';
@@ -69,7 +69,7 @@ async function attempt(
   if (reserved.outcome === 'reserved')
     return sign(deps, facts, { op: found.op, reservation, now, isTracked });
   if (reserved.outcome === 'stale') return 'stale';
-  return refused(deps, facts, describeRefusal(facts, reservation, reserved), found.op);
+  return refused(facts, describeRefusal(facts, reservation, reserved), found.op);
 }
 
 type Reserved = {
@@ -105,13 +105,12 @@ function needsHash({ view }: SponsorDeps, { paymaster, profile, funding }: Spons
   return funding !== undefined && view.sharesAccount(paymaster, profile, funding);
 }
 
-/** Whoever refuses before the limits were found still owes them to the client. */
-async function refused(
-  { estimator }: SponsorDeps,
-  { profile, paymaster, request, estimating }: SponsorCase,
+/** A refusal before the limits were found still owes some to the client. */
+function refused(
+  { profile, request, estimating }: SponsorCase,
   { reason, detail }: Refusal,
   op?: FinalUserOperation,
-): Promise<Sponsorship> {
-  const limits = op ?? (await limitsOfRefusal(estimator, profile, paymaster.chainId, request.op, estimating));
+): Sponsorship {
+  const limits = op ?? limitsOfRefusal(request.op, estimating);
   return { outcome: 'refused', profile, reason, detail, limits };
 }

@@ -72,6 +72,7 @@ export async function askWebhooks(
 ): Promise<AskedWebhooks> {
   if (paymaster.webhooks.length === 0) return { verdict: pass, outcomes: [] };
   const outcomes = await webhooks.call({
+    paymasterId: paymaster.paymasterId,
     webhooks: paymaster.webhooks,
     data: request.webhookData,
     userOp: renderUserOperation(op, profile.entryPointVersion),
