@@ -6,6 +6,8 @@ import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/userop/user-operation.js';
 import type { ServedProfile } from '../view/served-chain.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { RequestFacts } from './case.js';
 
 /** Limits as the caller gave them; undefined members are missing. */
 export type GivenLimits = Pick<UserOperation, keyof GasLimits>;
@@ -65,11 +67,10 @@ export function stubData(profile: ServedProfile, op: UserOperation, terms: Spons
 /** Simulates the operation with stub data. Throws ESTIMATION_FAILED, UNAVAILABLE. */
 export function estimateSponsored(
   estimator: GasEstimator,
-  profile: ServedProfile,
-  op: UserOperation,
+  { profile, paymaster, request: { op } }: Pick<RequestFacts, 'profile' | 'paymaster' | 'request'>,
   terms: SponsorshipTerms,
 ): Promise<Estimate> {
-  return estimator.estimate(estimateRequest(profile, terms.chainId, op, stubData(profile, op, terms)));
+  return estimator.estimate(estimateRequest(profile, paymaster, op, stubData(profile, op, terms)));
 }
 
 /**
@@ -95,11 +96,12 @@ const fallbackLimits = {
 
 export function estimateRequest(
   profile: ServedProfile,
-  chainId: number,
+  { paymasterId, chainId }: ServedPaymaster,
   op: UserOperation,
   paymasterAndData: Hex | undefined,
 ): EstimateRequest {
   return {
+    paymasterId,
     chainId,
     entryPoint: profile.entryPoint,
     entryPointVersion: profile.entryPointVersion,

@@ -54,10 +54,9 @@ export function givenLimits(facts: SponsorCase): FoundLimits {
 
 /** Limits by simulation, judged. An operation that would fail is not worth a sponsor's money. */
 export async function findLimits({ estimator, clock }: StageDeps, facts: SponsorCase): Promise<FoundLimits> {
-  const { profile, request } = facts;
   const terms = termsOf(facts, toSeconds(clock.now()));
-  const estimate = await estimateSponsored(estimator, profile, request.op, terms);
-  const op = withLimits(request.op, estimate);
+  const estimate = await estimateSponsored(estimator, facts, terms);
+  const op = withLimits(facts.request.op, estimate);
   if (estimate.reverted !== undefined) return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
   return { op, verdict: decideGas(facts, op) };
 }

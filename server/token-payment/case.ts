@@ -85,7 +85,7 @@ export async function estimateIfAsked(
   { estimating, profile, paymaster, request }: TokenCase,
 ): Promise<Estimate | undefined> {
   if (!estimating) return undefined;
-  return estimator.estimate(estimateRequest(profile, paymaster.chainId, request.op, undefined));
+  return estimator.estimate(estimateRequest(profile, paymaster, request.op, undefined));
 }
 
 /** The operation with final limits, and whether those are acceptable. */

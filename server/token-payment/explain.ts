@@ -222,6 +222,7 @@ async function explainPayment(
     'payment',
     () =>
       payments.check({
+        paymasterId: paymaster.paymasterId,
         chainId: paymaster.chainId,
         entryPoint,
         entryPointVersion,

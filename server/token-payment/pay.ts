@@ -76,7 +76,8 @@ async function attempt(
 
   const sign = (hash: Uint8Array): Promise<Uint8Array> => signHash(signing, signer, hash);
   const { entryPoint, entryPointVersion } = profile;
-  const target = { chainId: paymaster.chainId, entryPoint, entryPointVersion, codec: mode.codec };
+  const { paymasterId, chainId } = paymaster;
+  const target = { paymasterId, chainId, entryPoint, entryPointVersion, codec: mode.codec };
   const paid = await payments.check({ ...target, op, terms: draft, sign });
   if (!paid.pass) throw refusedPayment(paid);
 
