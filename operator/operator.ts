@@ -14,7 +14,7 @@ import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
 import type { Clock } from '../core/units/time.js';
-import { createAbiReader } from './abi-reader.js';
+import { createMethodReader } from './method-reader.js';
 import { createCache } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts } from './facts/loss-facts.js';
@@ -95,7 +95,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   const cache = createCache({ resources: deps.resources, log });
   const announcer = createAnnouncer({ events: deps.events ?? noEvents, cache, timers });
   const statuses = createStatusWriter({ resources, cache, announcer, clock });
-  const readAbi = createAbiReader();
+  const readMethods = createMethodReader();
   const offeredChains = createOfferedChains({ cache, layouts });
   const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets });
   const addChain = (chainId: number): void =>
@@ -142,7 +142,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         signers,
         layouts,
         masterKeys,
-        readAbi,
+        readMethods,
         webhookRules,
         clock,
       }),

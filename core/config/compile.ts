@@ -40,7 +40,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
   const contracts = compileContracts(sources.contracts, {
     previous,
     quota: quotas?.contractsPerPaymaster,
-    readAbi: sources.readAbi,
+    readMethods: sources.readMethods,
   });
   const policies = compilePolicies(sources.policies, {
     previous,

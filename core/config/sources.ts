@@ -6,7 +6,7 @@ import type { SmartContract } from '../resources/smart-contract.js';
 import type { MasterKeys } from '../secrets.js';
 import type { EpochMs } from '../units/time.js';
 import type { ChainConfig } from './chain-config.js';
-import type { ReadAbi } from './compile-contracts.js';
+import type { ReadMethods } from './compile-contracts.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 
 /** Everything that the compiled form of one paymaster depends on. */
@@ -29,7 +29,7 @@ export type PaymasterSources = {
   readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
   /** What is served now. */
   readonly previous: PaymasterConfig | undefined;
-  readonly readAbi: ReadAbi;
+  readonly readMethods: ReadMethods;
   /** What the platform permits beyond public https hosts. */
   readonly webhookRules: WebhookUrlRules;
   readonly now: EpochMs;

@@ -1,6 +1,6 @@
 import { compilePaymaster, holdsItsName } from '../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
-import type { ReadAbi } from '../../core/config/compile-contracts.js';
+import type { ReadMethods } from '../../core/config/compile-contracts.js';
 import type { ConfigStore, ReadConfig } from '../../core/config/config-store.js';
 import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/funding.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
@@ -41,7 +41,7 @@ export type PaymasterReconcilerDeps = {
   readonly signers: Signers;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
-  readonly readAbi: ReadAbi;
+  readonly readMethods: ReadMethods;
   readonly webhookRules: WebhookUrlRules;
   readonly clock: Clock;
 };
@@ -107,7 +107,7 @@ async function gather(
     offeredChains: deps.offeredChains.ids(),
     masterKeys: deps.masterKeys,
     previous: stored?.config,
-    readAbi: deps.readAbi,
+    readMethods: deps.readMethods,
     webhookRules: deps.webhookRules,
     now: clock.now(),
   };

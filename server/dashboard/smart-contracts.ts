@@ -1,6 +1,6 @@
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { maxContracts } from '../../core/config/paymaster-config.js';
-import { parseAbi, selectorsOf } from '../../core/resources/abi.js';
+import { readMethods } from '../../core/resources/abi.js';
 import { keyOf } from '../../core/resources/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -114,7 +114,7 @@ async function findContract(tools: Tools, paymaster: Paymaster, address: string)
 
 /** Throws INVALID_INPUT for an ABI that is none, and for methods that it lacks, listing those that it has. */
 function requireMethods(abi: string, whitelistedMethods: readonly string[]): void {
-  const { problems } = selectorsOf(parseAbi(abi), whitelistedMethods);
+  const { problems } = readMethods(abi, whitelistedMethods);
   if (problems.length > 0) throw invalidInput(problems);
 }
 

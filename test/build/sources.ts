@@ -1,7 +1,7 @@
 import { compileChain } from '../../core/config/compile-chain.js';
 import type { LayoutFacts } from '../../core/config/compile-chain.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
-import { parseAbi } from '../../core/resources/abi.js';
+import { readMethods } from '../../core/resources/abi.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aPaymaster, anOrganisation } from './resources.js';
 
@@ -28,7 +28,7 @@ export function someSources(overrides: Partial<PaymasterSources> = {}): Paymaste
     offeredChains: [31337],
     masterKeys: { current: new Uint8Array(32).fill(1) },
     previous: undefined,
-    readAbi: parseAbi,
+    readMethods,
     webhookRules: {},
     now: someNow,
     ...overrides,
