@@ -62,7 +62,10 @@ export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymas
 export async function writeOrphans(deps: Deps, key: string): Promise<void> {
   const { name } = parseKey(key);
   const alone = { previous: undefined, quota: undefined };
-  const contracts = compileContracts(deps.cache.contractsOf(key), { ...alone, readMethods: deps.readMethods });
+  const contracts = compileContracts(deps.cache.contractsOf(key), {
+    ...alone,
+    readMethods: deps.readMethods,
+  });
   const policies = compilePolicies(deps.cache.policiesOf(key), {
     ...alone,
     webhookRules: deps.webhookRules,
