@@ -11,10 +11,12 @@ import type { CompiledContract } from './compile-contracts.js';
 import { compilePolicies } from './compile-policies.js';
 import type { CompiledPolicy } from './compile-policies.js';
 import { resolveFunding } from './funding.js';
+import { shorterExpiry } from './expiry.js';
 import { paymasterIdOf } from './ids.js';
 import { maxConfigBytes, maxContracts } from './paymaster-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import type { PaymasterSources } from './sources.js';
+import { widerCaps } from './wider-caps.js';
 
 export type CompiledPaymaster = {
   /** What is to be served from now on. Also set when nothing may be signed: then `notReady` says why. */
@@ -24,6 +26,8 @@ export type CompiledPaymaster = {
   /** True once `config` is stored. */
   readonly programmed: Finding;
   readonly openSponsorship: Finding;
+  /** Set when a cap of the spec is wider than the platform's. */
+  readonly limitedCaps: Finding | undefined;
   readonly profile: ProfileConfig | undefined;
   readonly status: Omit<PaymasterStatus, 'conditions' | 'observedGeneration'>;
   readonly contracts: readonly CompiledContract[];
@@ -67,6 +71,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
     resolved,
     programmed,
     openSponsorship: openSponsorship(complete),
+    limitedCaps: widerCaps(paymaster.spec, chain),
     profile,
     status: {
       paymasterId: config.paymasterId,
@@ -135,7 +140,7 @@ function assemble(
       .filter((policy) => policy.served?.kind === 'invalid')
       .map(({ object }) => object.spec.name),
     gas: spec.gas ?? {},
-    maxExpirySeconds: spec.maxExpirySeconds ?? 7200,
+    maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
   };
 }

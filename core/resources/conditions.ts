@@ -91,6 +91,12 @@ export const conditionReasons = {
     },
     ContractsRegistered: { status: 'False', text: 'Only calls of registered contracts are sponsored.' },
   },
+  CapsLimited: {
+    WiderThanPlatform: {
+      status: 'True',
+      text: "A cap of the spec is wider than the platform's, which counts instead; the message has both figures.",
+    },
+  },
   ContractCode: {
     CodePresent: { status: 'True', text: 'The address has code on the chain.' },
     NoCode: { status: 'False', text: 'The address has no code: a wrong address, or not deployed yet.' },

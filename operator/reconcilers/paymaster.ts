@@ -171,10 +171,10 @@ function paymasterFindings(
   paymaster: Paymaster,
   compiled: CompiledPaymaster,
 ): readonly Finding[] {
-  const { accepted, resolved, programmed, openSponsorship, profile } = compiled;
+  const { accepted, resolved, programmed, openSponsorship, limitedCaps, profile } = compiled;
   const own = [accepted, resolved, programmed];
-  if (profile === undefined)
-    return [...own, summarise(own, hold(deps, paymaster, compiled)), openSponsorship];
+  const told = limitedCaps === undefined ? [openSponsorship] : [openSponsorship, limitedCaps];
+  if (profile === undefined) return [...own, summarise(own, hold(deps, paymaster, compiled)), ...told];
 
   const { chainId } = paymaster.spec;
   const facts = deps.facts.profile(chainId, profile);
@@ -188,7 +188,7 @@ function paymasterFindings(
       : known(fundedFinding(deps.facts.funding(chainId, question), question));
   const contract = recallProfile(deps.cache, chainId, profile.version, contractFindings(facts, profile));
   const ready = summarise([...own, ...contract, signer, funded], hold(deps, paymaster, compiled));
-  return [...own, ready, signer, funded, openSponsorship];
+  return [...own, ready, signer, funded, ...told];
 }
 
 /** What keeps an otherwise sound paymaster from sponsoring. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { tighterLimits } from '../../core/config/rate-limits.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { hashCredential, type ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -13,7 +14,7 @@ import type { RateLimiter } from './rate-limit.js';
 import type { RequestIds } from './request-id.js';
 
 export type RpcRouterDeps = {
-  readonly view: Pick<ConfigView, 'find' | 'load'>;
+  readonly view: Pick<ConfigView, 'find' | 'load' | 'chain'>;
   readonly calls: CallRunner;
   readonly rateLimiter: RateLimiter;
   readonly requestIds: RequestIds;
@@ -147,10 +148,11 @@ function checkChain(paymaster: ServedPaymaster, chainId: number): ServedPaymaste
 }
 
 function limitRate(
-  { rateLimiter, trustedProxies }: RpcRouterDeps,
+  { view, rateLimiter, trustedProxies }: RpcRouterDeps,
   request: IncomingMessage,
-  { paymasterId, rateLimit }: ServedPaymaster,
+  { paymasterId, chainId, rateLimit: own }: ServedPaymaster,
 ): void {
+  const rateLimit = tighterLimits(own, view.chain(chainId)?.rateLimit);
   if (rateLimit === undefined) return;
   const { perKey, perClient } = rateLimit;
   // The client's own limit first: who is beyond it must not use up what the key has for everybody else.

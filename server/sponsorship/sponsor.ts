@@ -92,7 +92,8 @@ async function sign(
   const hash = isTracked ? profile.userOpHash(op, paymasterAndData) : undefined;
   if (hash !== undefined) deps.usage.noteSigned(reservation.key, hash);
   const { validUntil, validAfter } = terms;
-  return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter };
+  const { expiryAsked } = facts;
+  return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter, expiryAsked };
 }
 
 /**

@@ -11,7 +11,7 @@ import { parseAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
-import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, UserOperation } from '../../core/userop/user-operation.js';
 import { gatherFacts, type CaseDeps, type RequestFacts } from '../sponsorship/case.js';
 import { estimateRequest, withLimits } from '../sponsorship/gas-limits.js';
@@ -20,7 +20,7 @@ import { decideInAnyMode } from '../sponsorship/rules.js';
 import { windowOf } from '../sponsorship/terms.js';
 import { guardOf, type ServedProfile, type ServedTokenMode } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { refusedPayment } from './request.js';
+import { maxTokenExpirySeconds, refusedPayment } from './request.js';
 
 /** What is known of a request in mode ERC20 before its token is looked at. */
 export type TokenCase = RequestFacts & { readonly mode: ServedTokenMode };
@@ -35,11 +35,19 @@ export function gatherTokenCase(
   paymaster: ServedPaymaster,
   request: SponsorRequest,
 ): TokenCase {
-  const facts = gatherFacts(deps, paymaster, request);
+  const facts = gatherTokenFacts(deps, paymaster, request);
   const mode = requireTokenMode(facts.profile, paymaster);
   const verdict = decideInAnyMode(facts);
   if (!verdict.pass) throw refusedPayment(verdict);
   return { ...facts, mode };
+}
+
+export function gatherTokenFacts(
+  deps: CaseDeps,
+  paymaster: ServedPaymaster,
+  request: SponsorRequest,
+): RequestFacts {
+  return gatherFacts(deps, paymaster, request, maxTokenExpirySeconds);
 }
 
 export function requireTokenMode(profile: ServedProfile, { chainId }: ServedPaymaster): ServedTokenMode {
@@ -103,7 +111,7 @@ export function decideTokenLimits(
     return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
   const verdict = decideGasLimits(guardOf(chain, paymaster.gas), op, {
     minVerificationGasLimit: mode.codec.minVerificationGasLimit,
-    ownPreVerificationGas: () => preVerificationGas(op, stub()),
+    ownPreVerificationGas: () => boundedPreVerificationGas(op, stub()),
   });
   return { op, verdict };
 }

@@ -10,7 +10,6 @@ import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import { zeroAddress, type AddressKey } from '../../core/units/address.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import { gatherFacts } from '../sponsorship/case.js';
 import { withFreshConfig } from '../sponsorship/fresh-config.js';
 import { noLimits, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
@@ -22,6 +21,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import {
   decideTokenLimits,
   estimateIfAsked,
+  gatherTokenFacts,
   maxChargeOf,
   requireTokenMode,
   tokenTermsOf,
@@ -78,7 +78,7 @@ async function explainOnce(
   paymaster: ServedPaymaster,
   request: ExplainedPayment,
 ): Promise<TokenExplanation | 'stale'> {
-  const gathered = gatherFacts(deps, paymaster, request);
+  const gathered = gatherTokenFacts(deps, paymaster, request);
   const facts: TokenCase = { ...gathered, mode: requireTokenMode(gathered.profile, paymaster) };
   const trace = createTrace();
   for (const { name, decide } of rulesOfAnyMode) trace.judged(name, decide(facts));

@@ -95,7 +95,15 @@ async function attempt(
   const paymasterAndData = mode.codec.encode(op, terms, await sign(mode.codec.hash(op, terms)));
   const hash = profile.userOpHash(op, paymasterAndData);
   if (hash !== undefined) deps.usage.noteSigned(reservation.key, hash);
-  return { profile, paymasterGas: mode.gas, op, paymasterAndData };
+  const { validUntil } = terms;
+  return {
+    profile,
+    paymasterGas: mode.gas,
+    op,
+    paymasterAndData,
+    validUntil,
+    expiryAsked: facts.expiryAsked,
+  };
 }
 
 /** Throws FEE_TOKEN_UNSUPPORTED for a token that this chain does not serve. */

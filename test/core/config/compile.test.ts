@@ -98,7 +98,7 @@ describe('a paymaster that has all it needs', () => {
       walletDeployment: true,
       invalidPolicies: [],
       gas: {},
-      maxExpirySeconds: 7200,
+      maxExpirySeconds: 600,
     });
     expect(JSON.stringify(compiled.config)).not.toContain(apiKey);
   });
