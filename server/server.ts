@@ -82,6 +82,9 @@ export function createServer(deps: ServerDeps): Server {
 
   function refresh(): void {
     if (dataPlane === undefined) return;
+    const { ofKeys, ofStrangers } = dataPlane.bodies;
+    instruments.bodyBytes.with({ sender: 'key' }).set(ofKeys.heldBytes);
+    instruments.bodyBytes.with({ sender: 'stranger' }).set(ofStrangers.heldBytes);
     const staleness = dataPlane.view.staleness();
     if (Number.isFinite(staleness)) instruments.configAge.with({}).set(staleness / 1000);
   }
