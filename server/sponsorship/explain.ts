@@ -10,8 +10,9 @@ import { withFreshConfig } from './fresh-config.js';
 import type { SponsorRequest } from './request.js';
 import { reservationOf } from './reservation.js';
 import { rulesAtOnce } from './rules.js';
-import { showAccounts, showGas } from './show.js';
+import { showAccounts, showGas, type GasFigures } from './show.js';
 import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
+import { needsSimulation, unusedFees } from './unused-gas.js';
 import { createTrace, type Trace, type TraceStep } from './trace.js';
 
 export type ExplainDeps = CaseDeps & StageDeps & { readonly view: Pick<ConfigView, 'refresh'> };
@@ -74,7 +75,7 @@ async function explainOnce(
     steps: trace.steps,
     account: facts.calls.outcome === 'calls' ? facts.calls.signature : '',
     calls: traceCalls(facts.paymaster.allowList, facts.calls),
-    ...(op === undefined ? {} : { gas: showGas(facts.estimating, op, maxCostOf(facts, op)) }),
+    ...(op === undefined ? {} : { gas: showGas(op, gasFigures(facts, op)) }),
     ...showUsage(deps, facts, op, usage.peeked),
     webhooks,
   };
@@ -86,12 +87,13 @@ async function explainGas(
   facts: SponsorCase,
   trace: Trace,
 ): Promise<FinalUserOperation | undefined> {
-  if (facts.estimating && facts.funding === undefined) {
+  const simulates = needsSimulation(facts, facts.profile.paymasterGas);
+  if (simulates && facts.funding === undefined) {
     trace.skipped('gas', 'Nobody pays, so there is nothing to simulate.');
     return undefined;
   }
   try {
-    const { op, verdict } = facts.estimating ? await findLimits(deps, facts) : givenLimits(facts);
+    const { op, verdict } = simulates ? await findLimits(deps, facts) : givenLimits(facts);
     trace.judged('gas', verdict);
     return op;
   } catch (error) {
@@ -141,8 +143,10 @@ function showPaymaster({ paymaster, profile, funding }: SponsorCase): object {
   };
 }
 
-function maxCostOf({ profile }: SponsorCase, op: FinalUserOperation): bigint {
-  return profile.layout.sponsorship.need(op, profile.options).entryPoint;
+function gasFigures(facts: SponsorCase, op: FinalUserOperation): GasFigures {
+  const { estimating, profile } = facts;
+  const maxCost = profile.layout.sponsorship.need(op, profile.options).entryPoint;
+  return { estimated: estimating, maxCost, unused: unusedFees(facts, op, profile.paymasterGas) };
 }
 
 function showUsage(

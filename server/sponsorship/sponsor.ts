@@ -14,6 +14,7 @@ import { signHash } from './sign-hash.js';
 import type { SigningBatch } from './signing-batch.js';
 import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
 import { termsOf } from './terms.js';
+import { needsSimulation } from './unused-gas.js';
 
 export type SponsorDeps = CaseDeps &
   StageDeps & {
@@ -47,12 +48,13 @@ async function attempt(
   const atOnce = decideAtOnce(facts);
   if (!atOnce.pass) return refused(facts, atOnce);
 
-  if (facts.estimating || paymaster.webhooks.length > 0) {
+  const simulates = needsSimulation(facts, facts.profile.paymasterGas);
+  if (simulates || paymaster.webhooks.length > 0) {
     const usage = await peekUsage(deps, facts);
     if (usage.outcome === 'stale') return 'stale';
     if (usage.outcome === 'refused') return refused(facts, usage.refusal);
   }
-  const found = facts.estimating ? await findLimits(deps, facts) : givenLimits(facts);
+  const found = simulates ? await findLimits(deps, facts) : givenLimits(facts);
   if (!found.verdict.pass) return refused(facts, found.verdict, found.op);
   if (paymaster.webhooks.length > 0) {
     const { verdict } = await askWebhooks(deps, facts, found.op);

@@ -11,6 +11,7 @@ import { estimateSponsored, withLimits, noLimits } from './gas-limits.js';
 import { describeRefusal, reservationOf } from './reservation.js';
 import { decideGas } from './rules.js';
 import { termsOf } from './terms.js';
+import { decideUnused } from './unused-gas.js';
 
 // The steps of a sponsorship that wait for somebody else, shared by sponsor and explain so that both decide alike.
 
@@ -52,12 +53,19 @@ export function givenLimits(facts: SponsorCase): FoundLimits {
   return { op, verdict: decideGas(facts, op) };
 }
 
-/** Limits by simulation, judged. An operation that would fail is not worth a sponsor's money. */
+/**
+ * Limits by simulation, or the caller's compared with one, judged. An operation that would fail is not worth a sponsor's
+ * money. What is refused anyway is not simulated.
+ */
 export async function findLimits({ estimator, clock }: StageDeps, facts: SponsorCase): Promise<FoundLimits> {
+  const given = facts.estimating ? undefined : givenLimits(facts);
+  if (given?.verdict.pass === false) return given;
   const terms = termsOf(facts, toSeconds(clock.now()));
   const estimate = await estimateSponsored(estimator, facts, terms);
-  const op = withLimits(facts.request.op, estimate);
+  const op = given?.op ?? withLimits(facts.request.op, estimate);
   if (estimate.reverted !== undefined) return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
+  if (given !== undefined)
+    return { op, verdict: decideUnused(facts, op, facts.profile.paymasterGas, estimate) };
   return { op, verdict: decideGas(facts, op) };
 }
 

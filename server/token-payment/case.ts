@@ -18,6 +18,7 @@ import { estimateRequest, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
 import { decideInAnyMode } from '../sponsorship/rules.js';
 import { windowOf } from '../sponsorship/terms.js';
+import { decideUnused, needsSimulation } from '../sponsorship/unused-gas.js';
 import { guardOf, type ServedProfile, type ServedTokenMode } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { maxTokenExpirySeconds, refusedPayment } from './request.js';
@@ -85,14 +86,15 @@ export function tokenStubData({ mode }: TokenCase, op: UserOperation, terms: Tok
 
 /**
  * What the operation itself takes, simulated without a paymaster: an account that cannot pay yet is told so by the check of
- * its payment, and can be quoted meanwhile. Undefined where the caller's limits are taken. Throws ESTIMATION_FAILED,
+ * its payment, and can be quoted meanwhile. Undefined where the caller's limits are taken as they are. Throws ESTIMATION_FAILED,
  * UNAVAILABLE.
  */
 export async function estimateIfAsked(
   estimator: GasEstimator,
-  { estimating, profile, paymaster, request }: TokenCase,
+  facts: TokenCase,
 ): Promise<Estimate | undefined> {
-  if (!estimating) return undefined;
+  const { profile, paymaster, request, mode } = facts;
+  if (!needsSimulation(facts, mode.gas)) return undefined;
   return estimator.estimate(estimateRequest(profile, paymaster, request.op, undefined));
 }
 
@@ -104,8 +106,8 @@ export function decideTokenLimits(
 ): { readonly op: FinalUserOperation; readonly verdict: Verdict } {
   const { chain, paymaster, mode, request } = facts;
   const stub = () => tokenStubData(facts, request.op, terms);
-  const limits =
-    estimate === undefined ? request.op : limitsWithPayment(estimate, request.op, mode.codec, stub());
+  const isFound = facts.estimating && estimate !== undefined;
+  const limits = isFound ? limitsWithPayment(estimate, request.op, mode.codec, stub()) : request.op;
   const op = withLimits(request.op, limits);
   if (estimate?.reverted !== undefined)
     return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
@@ -113,7 +115,8 @@ export function decideTokenLimits(
     minVerificationGasLimit: mode.codec.minVerificationGasLimit,
     ownPreVerificationGas: () => boundedPreVerificationGas(op, stub()),
   });
-  return { op, verdict };
+  if (!verdict.pass || estimate === undefined) return { op, verdict };
+  return { op, verdict: decideUnused(facts, op, mode.gas, estimate) };
 }
 
 /**

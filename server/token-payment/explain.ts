@@ -14,9 +14,10 @@ import { withFreshConfig } from '../sponsorship/fresh-config.js';
 import { noLimits, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
 import { rulesOfAnyMode } from '../sponsorship/rules.js';
-import { showAccounts, showGas } from '../sponsorship/show.js';
+import { showAccounts, showGas, type GasFigures } from '../sponsorship/show.js';
 import { signHash } from '../sponsorship/sign-hash.js';
 import { createTrace, type Trace, type TraceStep } from '../sponsorship/trace.js';
+import { unusedFees } from '../sponsorship/unused-gas.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import {
   decideTokenLimits,
@@ -110,9 +111,7 @@ async function explainOnce(
     paymaster: showPaymaster(facts),
     steps: trace.steps,
     tokens: await showTokens(deps, facts, request.choice),
-    ...(op === undefined
-      ? {}
-      : { gas: showGas(facts.estimating, op, facts.mode.codec.need(op, facts.mode.options).entryPoint) }),
+    ...(op === undefined ? {} : { gas: showGas(op, gasFigures(facts, op)) }),
     ...(token === undefined || price === undefined || charge === undefined
       ? {}
       : { fee: showFee({ token, price, charge, usdPerNative: usdOf(deps, facts, price) }) }),
@@ -252,6 +251,12 @@ async function showTokens(
       refusal: { reason: 'FEE_TOKEN_UNSUPPORTED', detail: 'not served on this chain' },
     })),
   ];
+}
+
+function gasFigures(facts: TokenCase, op: FinalUserOperation): GasFigures {
+  const { estimating, mode } = facts;
+  const maxCost = mode.codec.need(op, mode.options).entryPoint;
+  return { estimated: estimating, maxCost, unused: unusedFees(facts, op, mode.gas) };
 }
 
 function usdOf({ prices }: PayDeps, { chain }: TokenCase, price: Price): bigint | undefined {
