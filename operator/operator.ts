@@ -1,5 +1,7 @@
 import type { Chains } from '../core/chain/chains.js';
 import type { ConfigStore } from '../core/config/config-store.js';
+import { openPlatform } from '../core/config/platform.js';
+import type { PlatformDefaults } from '../core/config/platform.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 import { DomainError } from '../core/errors.js';
 import { noEvents, type EventRecorder } from '../core/kubernetes-events.js';
@@ -49,6 +51,8 @@ export type OperatorDeps = {
   readonly metrics: Metrics;
   /** What webhook URLs may name beyond public https hosts. Default: nothing. */
   readonly webhookRules?: WebhookUrlRules;
+  /** What counts where an Organisation says nothing. Default: no quotas, and Allow. */
+  readonly platform?: PlatformDefaults;
   /** Told of the conditions that move. Default: nobody. */
   readonly events?: EventRecorder;
   /** What the dashboard is granted in each organisation's namespace. Default: it needs no grants. */
@@ -144,6 +148,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         masterKeys,
         readMethods,
         webhookRules,
+        platform: deps.platform ?? openPlatform,
         clock,
       }),
       chains: createChainReconciler({

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import type { Quotas } from '../core/config/platform.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { Metrics } from '../core/metrics.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
@@ -25,6 +26,8 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
     readonly resources: ResourceStore;
     readonly masterKeys: MasterKeys;
     readonly webhookUrls?: WebhookUrlRules;
+    /** Of Organisations that set none; the operator must have the same. Default: none. */
+    readonly quotas?: Quotas;
     readonly programmedTimeoutMs?: number;
     /** Calls of one authToken; none by default. */
     readonly rateLimit?: RateLimit;

@@ -4,8 +4,10 @@ import type { Finding } from '../resources/conditions.js';
 import type { SmartContract } from '../resources/smart-contract.js';
 import { formatProblem } from '../errors.js';
 import { isAddressText, parseAddress } from '../units/address.js';
+import { maxContracts } from './paymaster-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { compareAge, conflicts, rank } from './ranking.js';
+import { tooManyContracts, youngerThan } from './too-many.js';
 
 /** `readMethods` of `core/resources/abi.ts`, or one that remembers. */
 export type ReadMethods = (abi: string, whitelistedMethods: readonly string[]) => ContractMethods;
@@ -34,11 +36,21 @@ export function compileContracts(
   const served = new Set(
     (context.previous?.contracts ?? []).map(({ name, address }) => identityOf(name, address)),
   );
-  const ranked = rank(contracts, ({ spec }) => served.has(identityOf(spec.name, spec.address)));
+  const tooMany = youngerThan(contracts, maxContracts);
+  const counting = contracts.filter((contract) => !tooMany.has(contract));
+  const ranked = rank(counting, ({ spec }) => served.has(identityOf(spec.name, spec.address)));
   const sameAddress = conflicts(ranked, (contract) => contract.spec.address.toLowerCase());
   const sameName = conflicts(ranked, (contract) => contract.spec.name);
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota));
   return [...contracts].sort(compareAge).map((object) => {
+    // Not even read: what reading costs must not grow with what somebody adds.
+    if (tooMany.has(object))
+      return {
+        object,
+        accepted: finding('Accepted', 'TooMany', tooManyContracts),
+        methods: [],
+        selectors: [],
+      };
     const problem =
       conflict(sameAddress.get(object), `address ${object.spec.address}`) ??
       conflict(sameName.get(object), `name "${object.spec.name}"`) ??

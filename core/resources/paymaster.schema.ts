@@ -77,7 +77,7 @@ const spec = object<PaymasterSpec>(
       keyGeneration: integer('Raise it to rotate the apiKey. Default 1.', { minimum: 1, maximum: 1_000_000 }),
       previousKeyUntil: instant('Until then the key of the generation before works too.'),
       defaultContractAction: contractAction(
-        'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Default Allow.',
+        'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Absent: what the Organisation says, else the platform (Allow unless it is set).',
       ),
       gas: gasCaps(
         "Caps on the gas fields that callers choose. Each can only tighten the Chain's, or the default where the Chain has none: a wider one has no effect, and condition CapsLimited says so.",

@@ -39,7 +39,7 @@ export type PaymasterSpec = {
   readonly keyGeneration?: number;
   /** RFC 3339; until then the key of `keyGeneration - 1` works too. */
   readonly previousKeyUntil?: string;
-  /** What happens while no SmartContract is registered. Default Allow. */
+  /** What happens while no SmartContract is registered. Default: the Organisation's, then the platform's. */
   readonly defaultContractAction?: ContractAction;
   readonly gas?: GasCaps;
   /** Longest window of signed data in seconds; that of the Chain where it is shorter. */

@@ -51,7 +51,7 @@ function codeFindings(
 export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymaster): Promise<void> {
   await runAll(
     compiled.policies.map((policy) => async () => {
-      const own = childFindings(policy.accepted, compiled);
+      const own = childFindings(policy.accepted, withoutContracts(compiled));
       const findings = [...own, summarise(own, pausedHold(policy.object.spec.active))];
       await statuses.write('PaymasterPolicy', policy.object, findings, policyStatus(policy));
     }),
@@ -99,7 +99,15 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
   ]);
 }
 
-function childFindings(accepted: Finding, { programmed }: CompiledPaymaster): readonly Finding[] {
+/** Only contracts are left out of what is too large. */
+function withoutContracts({ programmed }: CompiledPaymaster): Pick<CompiledPaymaster, 'programmed'> {
+  return { programmed: programmed.reason === 'TooLarge' ? finding('Programmed', 'Programmed') : programmed };
+}
+
+function childFindings(
+  accepted: Finding,
+  { programmed }: Pick<CompiledPaymaster, 'programmed'>,
+): readonly Finding[] {
   const resolved = finding('ResolvedRefs', 'ResolvedRefs');
   return [accepted, resolved, childProgrammed(accepted, programmed)];
 }

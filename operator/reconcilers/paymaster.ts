@@ -4,6 +4,8 @@ import type { ReadMethods } from '../../core/config/compile-contracts.js';
 import type { ConfigStore, ReadConfig } from '../../core/config/config-store.js';
 import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/funding.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
+import { quotasOf } from '../../core/config/platform.js';
+import type { PlatformDefaults } from '../../core/config/platform.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
 import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
@@ -43,6 +45,7 @@ export type PaymasterReconcilerDeps = {
   readonly masterKeys: MasterKeys;
   readonly readMethods: ReadMethods;
   readonly webhookRules: WebhookUrlRules;
+  readonly platform: PlatformDefaults;
   readonly clock: Clock;
 };
 
@@ -84,7 +87,7 @@ async function gather(
   const { cache, configs, clock } = deps;
   const namespace = paymaster.metadata.namespace ?? '';
   const organisation = organisationOf(cache, namespace);
-  const quota = organisation?.spec.quotas?.paymasters ?? Number.POSITIVE_INFINITY;
+  const quota = quotasOf(organisation, deps.platform).paymasters ?? Number.POSITIVE_INFINITY;
   const rivals = cache.rivalsOf(paymaster);
   const siblings = cache.countPaymastersIn(namespace) > quota ? cache.paymastersIn(namespace) : rivals;
   const programmed = new Set(siblings.filter((each) => isConditionTrue(each, 'Programmed')).map(nameOf));
@@ -101,6 +104,7 @@ async function gather(
     contracts: cache.contractsOf(key),
     policies: cache.policiesOf(key),
     organisation,
+    platform: deps.platform,
     siblings,
     programmed,
     chain: deps.offeredChains.get(paymaster.spec.chainId),

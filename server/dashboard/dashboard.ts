@@ -36,6 +36,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     turns: createTurns(),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
     parse: createParsers(deps.webhookUrls),
+    quotasOf: ({ spec }) => ({ ...deps.quotas, ...spec.quotas }),
   };
   const endpoints = createEndpoints(tools);
   const authenticator = createAuthenticator({ resources, configs, masterKeys, clock });

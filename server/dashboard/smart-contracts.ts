@@ -97,11 +97,11 @@ async function requireFree(
   if (contracts.some((contract) => isAt(contract, address))) throw addressExists();
   if (contracts.some(({ spec }) => spec.name === name))
     throw new DomainError('ALREADY_EXISTS', `A smart contract named ${quote(name)} already exists`);
-  requireQuota(principal, contracts.length);
+  requireQuota(tools, principal, contracts.length);
 }
 
-function requireQuota({ organisation }: Principal, count: number): void {
-  const quota = organisation.spec.quotas?.contractsPerPaymaster ?? maxContracts;
+function requireQuota({ quotasOf }: Tools, { organisation }: Principal, count: number): void {
+  const quota = Math.min(quotasOf(organisation).contractsPerPaymaster ?? maxContracts, maxContracts);
   if (count >= quota)
     throw new DomainError('QUOTA_EXCEEDED', `The paymaster may have ${quota} contracts and has them all`);
 }

@@ -1,5 +1,6 @@
 import { compileChain } from '../../core/config/compile-chain.js';
 import type { LayoutFacts } from '../../core/config/compile-chain.js';
+import { openPlatform } from '../../core/config/platform.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
 import { readMethods } from '../../core/resources/abi.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -22,6 +23,7 @@ export function someSources(overrides: Partial<PaymasterSources> = {}): Paymaste
     contracts: [],
     policies: [],
     organisation: anOrganisation(),
+    platform: openPlatform,
     siblings: [paymaster],
     programmed: new Set(),
     chain: compileChain({ chain: aChain(), feeTokens: [], layouts: someLayouts, previous: undefined }).config,
