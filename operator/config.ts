@@ -2,6 +2,8 @@ import { readKubeAccess } from '../core/adapters/kube/access.js';
 import type { KubeAccess } from '../core/adapters/kube/credentials.js';
 import { logLevels, type LogLevel } from '../core/adapters/log/pino-logger.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
+import type { PlatformDefaults } from '../core/config/platform.js';
+import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { Settings } from '../core/settings.js';
 
 /** Settings of the operator process, from environment variables. */
@@ -26,6 +28,7 @@ export type OperatorConfig = {
   /** What the dashboard's ServiceAccount is given in each organisation's namespace; absent: no grants. */
   readonly tenantAccess?: { readonly clusterRole: string; readonly serviceAccount: string };
   readonly webhookRules: WebhookUrlRules;
+  readonly platform: PlatformDefaults;
 };
 
 /** Parses once; throws SettingsError with every mistake. */
@@ -55,6 +58,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     ...(clusterRole === undefined || serviceAccount === undefined
       ? {}
       : { tenantAccess: { clusterRole, serviceAccount } }),
+    platform: readPlatformDefaults(settings),
     webhookRules: {
       allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
       allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),

@@ -1,5 +1,7 @@
 import type { Chains } from '../core/chain/chains.js';
 import type { ConfigStore } from '../core/config/config-store.js';
+import { openPlatform } from '../core/config/platform.js';
+import type { PlatformDefaults } from '../core/config/platform.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 import { DomainError } from '../core/errors.js';
 import { noEvents, type EventRecorder } from '../core/kubernetes-events.js';
@@ -14,7 +16,7 @@ import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
 import type { Clock } from '../core/units/time.js';
-import { createAbiReader } from './abi-reader.js';
+import { createMethodReader } from './method-reader.js';
 import { createCache } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts } from './facts/loss-facts.js';
@@ -49,6 +51,8 @@ export type OperatorDeps = {
   readonly metrics: Metrics;
   /** What webhook URLs may name beyond public https hosts. Default: nothing. */
   readonly webhookRules?: WebhookUrlRules;
+  /** What counts where an Organisation says nothing. Default: no quotas, and Allow. */
+  readonly platform?: PlatformDefaults;
   /** Told of the conditions that move. Default: nobody. */
   readonly events?: EventRecorder;
   /** What the dashboard is granted in each organisation's namespace. Default: it needs no grants. */
@@ -95,7 +99,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   const cache = createCache({ resources: deps.resources, log });
   const announcer = createAnnouncer({ events: deps.events ?? noEvents, cache, timers });
   const statuses = createStatusWriter({ resources, cache, announcer, clock });
-  const readAbi = createAbiReader();
+  const readMethods = createMethodReader();
   const offeredChains = createOfferedChains({ cache, layouts });
   const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets });
   const addChain = (chainId: number): void =>
@@ -142,8 +146,9 @@ export function createOperator(deps: OperatorDeps): Operator {
         signers,
         layouts,
         masterKeys,
-        readAbi,
+        readMethods,
         webhookRules,
+        platform: deps.platform ?? openPlatform,
         clock,
       }),
       chains: createChainReconciler({

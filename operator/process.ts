@@ -100,6 +100,7 @@ async function startParts(
     log,
     metrics,
     webhookRules: config.webhookRules,
+    platform: config.platform,
     ...(config.priceHeadersDirectory === undefined
       ? {}
       : { priceHeadersDirectory: config.priceHeadersDirectory }),

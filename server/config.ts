@@ -2,6 +2,8 @@ import { readKubeAccess } from '../core/adapters/kube/access.js';
 import type { KubeAccess } from '../core/adapters/kube/credentials.js';
 import { logLevels, type LogLevel } from '../core/adapters/log/pino-logger.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
+import type { Quotas } from '../core/config/platform.js';
+import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { Settings } from '../core/settings.js';
 import { roles, type Role } from './roles.js';
 import { readUsageSettings, type UsageSettings } from './usage-settings.js';
@@ -29,6 +31,8 @@ export type ServerConfig = {
   readonly maxStalenessMs: number;
   readonly trustedProxies: number;
   readonly webhookRules: WebhookUrlRules;
+  /** The operator's: the dashboard refuses what it would not accept. */
+  readonly quotas: Quotas;
 };
 
 /** Parses once; throws SettingsError with every mistake. */
@@ -59,6 +63,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
     maxStalenessMs:
       settings.integer('PAYMASTER_MAX_STALENESS_SECONDS', { min: 60, max: 604_800 }, 21_600) * 1000,
     trustedProxies: settings.integer('PAYMASTER_TRUSTED_PROXIES', { min: 0, max: 10 }, 0),
+    quotas: readPlatformDefaults(settings).quotas,
     webhookRules: {
       allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
       allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),

@@ -24,7 +24,8 @@ import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
 import { createRateLimiter } from './rpc/rate-limit.js';
 import { createRequestIds } from './rpc/request-id.js';
-import { createRpcRouter, type RpcRouter } from './rpc/router.js';
+import { createBodyAdmission } from './http/body-admission.js';
+import { createRpcRouter, type RequestBodies, type RpcRouter } from './rpc/router.js';
 import { createExplain } from './sponsorship/explain.js';
 import { createSigningBatch } from './sponsorship/signing-batch.js';
 import { createSponsor } from './sponsorship/sponsor.js';
@@ -75,6 +76,7 @@ export type DataPlaneDeps = {
 export type DataPlane = {
   readonly view: ConfigView;
   readonly route: RpcRouter;
+  readonly bodies: RequestBodies;
   readonly checks: readonly ReadinessCheck[];
   /** Resolves when configs are synced and the sponsor path is warm. */
   start(): Promise<void>;
@@ -111,15 +113,18 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     payInTokens: createPayInTokens(shared),
     tokenStub: createTokenPaymentStub(shared),
   });
+  const bodies = createRequestBodies();
   let isWarm = false;
 
   return {
     view,
+    bodies,
     route: createRpcRouter({
       view,
       calls: createCallRunner({ methods, instruments, log, clock }),
       rateLimiter: createRateLimiter({ clock }),
       requestIds: createRequestIds(),
+      bodies,
       trustedProxies: deps.trustedProxies ?? 0,
     }),
     checks: [
@@ -176,6 +181,17 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       await Promise.all([follower?.stop(), prices.stop()]);
       await losses?.stop();
     },
+  };
+}
+
+/**
+ * The largest body is an operation with the biggest callData that a bundler takes, in hex, a few times over. A stranger's counts
+ * for the form of his error only: an ordinary operation's fits.
+ */
+function createRequestBodies(): RequestBodies {
+  return {
+    ofKeys: createBodyAdmission({ totalBytes: 128 * 1_048_576, bodyBytes: 1_048_576, withinMs: 5_000 }),
+    ofStrangers: createBodyAdmission({ totalBytes: 4 * 1_048_576, bodyBytes: 16_384, withinMs: 1_000 }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -21,6 +21,7 @@ const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
 /** Longer than the idle time of usual load balancers, which otherwise reuse a connection in the moment it closes. */
 const keepAliveTimeoutMs = 75_000;
+const unfinishedMs = 1_000;
 const maxConnections = 20_000;
 /** How often idle connections are looked for while draining. */
 const drainIntervalMs = 20;
@@ -39,6 +40,7 @@ export function createHttpServer(listener: RequestListener): HttpServer {
     (request, response) => {
       // Else a client that never pauses would keep its connection, and with it this process, until the deadline.
       if (isStopping) response.shouldKeepAlive = false;
+      response.on('finish', () => endUnfinished(request));
       listener(request, response);
     },
   );
@@ -85,6 +87,18 @@ export function createHttpServer(listener: RequestListener): HttpServer {
       return stopped;
     },
   };
+}
+
+/**
+ * A body that has not arrived when its request is answered is thrown away as it comes; most clients send all before they read. One
+ * that goes on for longer than that takes holds a socket for nothing.
+ */
+function endUnfinished(request: IncomingMessage): void {
+  if (request.complete) return;
+  const timer = setTimeout(() => {
+    if (!request.complete) request.socket.destroy();
+  }, unfinishedMs);
+  request.once('close', () => clearTimeout(timer));
 }
 
 function portOf(address: AddressInfo | string | null): number {

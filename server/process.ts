@@ -135,6 +135,7 @@ async function startParts(
       resources,
       masterKeys: await readMasterKeys(config.keyDirectory),
       webhookUrls: config.webhookRules,
+      quotas: config.quotas,
     };
   }
 }

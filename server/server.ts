@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import type { Quotas } from '../core/config/platform.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import type { Metrics } from '../core/metrics.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
@@ -28,6 +29,8 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'usage' | 'metrics' | '
     readonly resources: ResourceStore;
     readonly masterKeys: MasterKeys;
     readonly webhookUrls?: WebhookUrlRules;
+    /** Of Organisations that set none; the operator must have the same. Default: none. */
+    readonly quotas?: Quotas;
     readonly programmedTimeoutMs?: number;
     /** Calls of one authToken; none by default. */
     readonly rateLimit?: RateLimit;
@@ -85,6 +88,9 @@ export function createServer(deps: ServerDeps): Server {
 
   function refresh(): void {
     if (dataPlane === undefined) return;
+    const { ofKeys, ofStrangers } = dataPlane.bodies;
+    instruments.bodyBytes.with({ sender: 'key' }).set(ofKeys.heldBytes);
+    instruments.bodyBytes.with({ sender: 'stranger' }).set(ofStrangers.heldBytes);
     const staleness = dataPlane.view.staleness();
     if (Number.isFinite(staleness)) instruments.configAge.with({}).set(staleness / 1000);
   }

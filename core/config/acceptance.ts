@@ -2,6 +2,7 @@ import { finding } from '../resources/conditions.js';
 import type { Finding } from '../resources/conditions.js';
 import { parseInstant } from '../units/time.js';
 import type { ProfileConfig } from './chain-config.js';
+import { quotasOf } from './platform.js';
 import { conflicts, rank } from './ranking.js';
 import type { PaymasterSources } from './sources.js';
 
@@ -26,7 +27,7 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
       'NameConflict',
       `Paymaster ${holder.metadata.name} has the name "${name}" on chain ${chainId}: delete one and create it under another name.`,
     );
-  const quota = organisation.spec.quotas?.paymasters;
+  const quota = quotasOf(organisation, sources.platform).paymasters;
   if (self !== undefined && quota !== undefined && ranked.indexOf(self) >= quota)
     return finding('Accepted', 'QuotaExceeded', `The Organisation allows ${quota} paymasters: delete one.`);
   const chains = organisation.spec.chains;

@@ -1,6 +1,6 @@
 import type { LayoutId } from '../paymaster/layout.js';
 import type { FeeTokenSpec } from '../resources/fee-token.js';
-import type { GasCaps } from '../resources/paymaster.js';
+import type { GasCaps, RateLimits } from '../resources/paymaster.js';
 import type { Address } from '../units/address.js';
 
 /** What is served for one chain: profiles and fee tokens, compiled from Chain and FeeToken resources. Plain JSON. */
@@ -15,6 +15,9 @@ export type ChainConfig = {
   readonly confirmations: number;
   readonly delegates: readonly Address[];
   readonly gas: GasCaps;
+  /** Absent: the default. */
+  readonly maxExpirySeconds?: number;
+  readonly rateLimit?: RateLimits;
   readonly profiles: readonly ProfileConfig[];
   readonly feeTokens: readonly FeeTokenSpec[];
 };

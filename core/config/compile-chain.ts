@@ -70,6 +70,8 @@ export function compileChain({ chain, feeTokens, layouts, previous }: ChainSourc
     confirmations: spec.confirmations ?? 12,
     delegates: (spec.delegates ?? []).filter(isAddressText).map(parseAddress),
     gas: spec.gas ?? {},
+    ...(spec.maxExpirySeconds === undefined ? {} : { maxExpirySeconds: spec.maxExpirySeconds }),
+    ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
     profiles: profiles.flatMap(({ served }) => (served === undefined ? [] : [served])),
     feeTokens: tokens.flatMap(({ accepted, object }) =>
       accepted.status === 'True' ? [servedToken(object)] : [],

@@ -1,15 +1,16 @@
-import { isDomainError } from '../errors.js';
-import { methodsOf, selectorsOf } from '../resources/abi.js';
-import type { ParsedAbi, Selector } from '../resources/abi.js';
+import type { ContractMethods, Selector } from '../resources/abi.js';
 import { finding } from '../resources/conditions.js';
 import type { Finding } from '../resources/conditions.js';
 import type { SmartContract } from '../resources/smart-contract.js';
 import { formatProblem } from '../errors.js';
 import { isAddressText, parseAddress } from '../units/address.js';
+import { maxContracts } from './paymaster-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { compareAge, conflicts, rank } from './ranking.js';
+import { tooManyContracts, youngerThan } from './too-many.js';
 
-export type ReadAbi = (text: string) => ParsedAbi;
+/** `readMethods` of `core/resources/abi.ts`, or one that remembers. */
+export type ReadMethods = (abi: string, whitelistedMethods: readonly string[]) => ContractMethods;
 
 export type CompiledContract = {
   readonly object: SmartContract;
@@ -29,28 +30,41 @@ export function compileContracts(
   context: {
     readonly previous: PaymasterConfig | undefined;
     readonly quota: number | undefined;
-    readonly readAbi: ReadAbi;
+    readonly readMethods: ReadMethods;
   },
 ): readonly CompiledContract[] {
-  const ranked = rank(contracts, (contract) => isServed(contract, context.previous));
+  const served = new Set(
+    (context.previous?.contracts ?? []).map(({ name, address }) => identityOf(name, address)),
+  );
+  const tooMany = youngerThan(contracts, maxContracts);
+  const counting = contracts.filter((contract) => !tooMany.has(contract));
+  const ranked = rank(counting, ({ spec }) => served.has(identityOf(spec.name, spec.address)));
   const sameAddress = conflicts(ranked, (contract) => contract.spec.address.toLowerCase());
   const sameName = conflicts(ranked, (contract) => contract.spec.name);
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota));
   return [...contracts].sort(compareAge).map((object) => {
+    // Not even read: what reading costs must not grow with what somebody adds.
+    if (tooMany.has(object))
+      return {
+        object,
+        accepted: finding('Accepted', 'TooMany', tooManyContracts),
+        methods: [],
+        selectors: [],
+      };
     const problem =
       conflict(sameAddress.get(object), `address ${object.spec.address}`) ??
       conflict(sameName.get(object), `name "${object.spec.name}"`) ??
       (overQuota.has(object) ? quotaExceeded(context.quota) : undefined);
-    return compileContract(object, problem, context.readAbi);
+    return compileContract(object, problem, context.readMethods);
   });
 }
 
 function compileContract(
   object: SmartContract,
   problem: Finding | undefined,
-  readAbi: ReadAbi,
+  readMethods: ReadMethods,
 ): CompiledContract {
-  const whitelist = readWhitelist(object, readAbi);
+  const whitelist = readWhitelist(object, readMethods);
   const { methods, selectors } = whitelist;
   const accepted = problem ?? whitelist.problem ?? finding('Accepted', 'Accepted');
   const isServing = accepted.status === 'True' && object.spec.active !== false;
@@ -61,33 +75,23 @@ function compileContract(
 
 function readWhitelist(
   { spec }: SmartContract,
-  readAbi: ReadAbi,
+  readMethods: ReadMethods,
 ): Pick<CompiledContract, 'methods' | 'selectors'> & {
   readonly problem?: Finding;
 } {
   if (!isAddressText(spec.address))
     return { methods: [], selectors: [], problem: invalid(`spec.address must be 0x and 40 hex digits.`) };
-  try {
-    const abi = readAbi(spec.abi);
-    const { selectors, problems } = selectorsOf(abi, spec.whitelistedMethods ?? []);
-    const methods = methodsOf(abi);
-    if (problems.length === 0) return { methods, selectors };
-    return {
-      methods,
-      selectors: [],
-      problem: invalid(`spec.${problems.map(formatProblem).join('; spec.')}.`),
-    };
-  } catch (error) {
-    if (!isDomainError(error, 'INVALID_INPUT')) throw error;
-    return { methods: [], selectors: [], problem: invalid(`spec.${error.message}.`) };
-  }
+  const { methods, selectors, problems } = readMethods(spec.abi, spec.whitelistedMethods ?? []);
+  if (problems.length === 0) return { methods, selectors };
+  return {
+    methods,
+    selectors: [],
+    problem: invalid(`spec.${problems.map(formatProblem).join('; spec.')}.`),
+  };
 }
 
-function isServed({ spec }: SmartContract, previous: PaymasterConfig | undefined): boolean {
-  const address = spec.address.toLowerCase();
-  return (previous?.contracts ?? []).some(
-    (contract) => contract.name === spec.name && contract.address.toLowerCase() === address,
-  );
+function identityOf(name: string, address: string): string {
+  return `${address.toLowerCase()} ${name}`;
 }
 
 function conflict(holder: SmartContract | undefined, what: string): Finding | undefined {

@@ -16,6 +16,7 @@ import { decideCycle } from './cycle.js';
 import { policyIdOf } from './ids.js';
 import type { LimitConfig, PaymasterConfig, WebhookConfig } from './paymaster-config.js';
 import { compareAge, conflicts, rank } from './ranking.js';
+import { maxPolicies, tooManyPolicies, youngerThan } from './too-many.js';
 
 /** What is served of one policy. `invalid`: it is active and was never accepted, so every request is refused. */
 export type ServedPolicy =
@@ -49,10 +50,13 @@ export function compilePolicies(
   policies: readonly PaymasterPolicy[],
   context: Context,
 ): readonly CompiledPolicy[] {
-  const ranked = rank(policies, (policy) => isServed(policy, context.previous));
+  const tooMany = tooManyOf(policies);
+  const counting = policies.filter((policy) => !tooMany.has(policy));
+  const ranked = rank(counting, (policy) => isServed(policy, context.previous));
   const sameName = conflicts(ranked, (policy) => policy.spec.name);
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota));
   return [...policies].sort(compareAge).map((object) => {
+    if (tooMany.has(object)) return leftOut(object);
     const holder = sameName.get(object);
     if (holder !== undefined) return keepLast(object, nameConflict(object, holder), context);
     if (overQuota.has(object)) return keepLast(object, quotaExceeded(context.quota), context);
@@ -60,6 +64,24 @@ export function compilePolicies(
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
     return compilePolicy(object, context);
   });
+}
+
+function tooManyOf(policies: readonly PaymasterPolicy[]): ReadonlySet<PaymasterPolicy> {
+  const byType = Map.groupBy(policies, ({ spec }) => spec.policyType);
+  return new Set(
+    [...byType].flatMap(([type, ofType]) => {
+      // Only a store that checks nothing holds another type; it is reported as such.
+      const most = Object.hasOwn(maxPolicies, type) ? maxPolicies[type].count : Number.POSITIVE_INFINITY;
+      return [...youngerThan(ofType, most)];
+    }),
+  );
+}
+
+/** One that does not count: it refuses nothing, and its recorded cycle stays for the time when it does. */
+function leftOut(object: PaymasterPolicy): CompiledPolicy {
+  const accepted = finding('Accepted', 'TooMany', tooManyPolicies(object.spec.policyType));
+  const cycle = object.status?.cycle;
+  return { object, policyId: idOf(object), accepted, ...(cycle === undefined ? {} : { cycle }) };
 }
 
 function compilePolicy(object: PaymasterPolicy, { previous, now }: Context): CompiledPolicy {

@@ -10,11 +10,14 @@ import { compileContracts } from './compile-contracts.js';
 import type { CompiledContract } from './compile-contracts.js';
 import { compilePolicies } from './compile-policies.js';
 import type { CompiledPolicy } from './compile-policies.js';
+import { fit } from './fit.js';
 import { resolveFunding } from './funding.js';
+import { shorterExpiry } from './expiry.js';
 import { paymasterIdOf } from './ids.js';
-import { maxConfigBytes, maxContracts } from './paymaster-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
+import { quotasOf } from './platform.js';
 import type { PaymasterSources } from './sources.js';
+import { widerCaps } from './wider-caps.js';
 
 export type CompiledPaymaster = {
   /** What is to be served from now on. Also set when nothing may be signed: then `notReady` says why. */
@@ -24,6 +27,8 @@ export type CompiledPaymaster = {
   /** True once `config` is stored. */
   readonly programmed: Finding;
   readonly openSponsorship: Finding;
+  /** Set when a cap of the spec is wider than the platform's. */
+  readonly limitedCaps: Finding | undefined;
   readonly profile: ProfileConfig | undefined;
   readonly status: Omit<PaymasterStatus, 'conditions' | 'observedGeneration'>;
   readonly contracts: readonly CompiledContract[];
@@ -36,15 +41,15 @@ export type CompiledPaymaster = {
  */
 export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
   const { paymaster, chain, organisation, previous } = sources;
-  const quotas = organisation?.spec.quotas;
+  const quotas = quotasOf(organisation, sources.platform);
   const contracts = compileContracts(sources.contracts, {
     previous,
-    quota: quotas?.contractsPerPaymaster,
-    readAbi: sources.readAbi,
+    quota: quotas.contractsPerPaymaster,
+    readMethods: sources.readMethods,
   });
   const policies = compilePolicies(sources.policies, {
     previous,
-    quota: quotas?.policiesPerPaymaster,
+    quota: quotas.policiesPerPaymaster,
     webhookRules: sources.webhookRules,
     now: sources.now,
   });
@@ -67,6 +72,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
     resolved,
     programmed,
     openSponsorship: openSponsorship(complete),
+    limitedCaps: widerCaps(paymaster.spec, chain),
     profile,
     status: {
       paymasterId: config.paymasterId,
@@ -124,7 +130,10 @@ function assemble(
     keys: keysOf(sources),
     tokens: tokensOf(sources.organisation),
     ...(fundingAddress === undefined ? {} : { fundingAddress }),
-    defaultContractAction: spec.defaultContractAction ?? 'Allow',
+    defaultContractAction:
+      spec.defaultContractAction ??
+      sources.organisation?.spec.defaultContractAction ??
+      sources.platform.defaultContractAction,
     // Paused and broken ones count: neither may ever turn a closed paymaster into an open one.
     contractsRegistered: sources.contracts.length > 0,
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
@@ -135,7 +144,7 @@ function assemble(
       .filter((policy) => policy.served?.kind === 'invalid')
       .map(({ object }) => object.spec.name),
     gas: spec.gas ?? {},
-    maxExpirySeconds: spec.maxExpirySeconds ?? 7200,
+    maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
   };
 }
@@ -166,37 +175,6 @@ function tokensOf(organisation: Organisation | undefined): PaymasterConfig['toke
     // A time that cannot be read has passed: the token of a mistyped entry must not live for ever.
     return validUntil === undefined ? [] : [{ sha256, validUntil }];
   });
-}
-
-/**
- * Keeps what is served within the bounds of the stores. Over them the last one stays, except for what makes it safer
- * or must not wait: suspension, keys, tokens, readiness, and that contracts are registered at all.
- */
-function fit(
-  config: PaymasterConfig,
-  previous: PaymasterConfig | undefined,
-): { readonly config: PaymasterConfig; readonly tooLarge?: Finding } {
-  const message = sizeProblem(config);
-  if (message === undefined) return { config };
-  const tooLarge = finding('Programmed', 'TooLarge', message);
-  const { suspended, keys, tokens, notReady } = config;
-  if (previous === undefined) {
-    const empty = { ...config, contracts: [], limits: [], webhooks: [], invalidPolicies: [] };
-    return { config: { ...empty, notReady: notReady ?? { reason: 'TooLarge', message } }, tooLarge };
-  }
-  const { notReady: _, ...last } = previous;
-  const still = notReady ?? (previous.notReady?.reason === 'TooLarge' ? previous.notReady : undefined);
-  const contractsRegistered = config.contractsRegistered || previous.contractsRegistered;
-  const kept = { ...last, suspended, keys, tokens, contractsRegistered };
-  return { config: still === undefined ? kept : { ...kept, notReady: still }, tooLarge };
-}
-
-function sizeProblem(config: PaymasterConfig): string | undefined {
-  if (config.contracts.length > maxContracts)
-    return `More than ${maxContracts} active contracts: pause or delete some.`;
-  if (Buffer.byteLength(JSON.stringify(config)) > maxConfigBytes)
-    return `The compiled form is over ${maxConfigBytes / 1024} KiB: whitelist fewer methods, or delete contracts or policies.`;
-  return undefined;
 }
 
 function openSponsorship(config: PaymasterConfig): Finding {

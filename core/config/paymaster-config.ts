@@ -1,6 +1,6 @@
 import type { Address } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
-import type { ContractAction, GasCaps, RateLimit } from '../resources/paymaster.js';
+import type { ContractAction, GasCaps, RateLimits } from '../resources/paymaster.js';
 import type { LimitScope, ThresholdType } from '../resources/paymaster-policy.js';
 
 /**
@@ -42,8 +42,9 @@ export type PaymasterConfig = {
   /** Names of active policies that were never accepted: while there are any, every request is POLICY_INVALID. */
   readonly invalidPolicies: readonly string[];
   readonly gas: GasCaps;
+  /** The Paymaster's or the Chain's, whichever is shorter; always there, since earlier versions count on it. */
   readonly maxExpirySeconds: number;
-  readonly rateLimit?: { readonly perKey?: RateLimit; readonly perClient?: RateLimit };
+  readonly rateLimit?: RateLimits;
 };
 
 export type LimitConfig = {

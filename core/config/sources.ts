@@ -6,8 +6,9 @@ import type { SmartContract } from '../resources/smart-contract.js';
 import type { MasterKeys } from '../secrets.js';
 import type { EpochMs } from '../units/time.js';
 import type { ChainConfig } from './chain-config.js';
-import type { ReadAbi } from './compile-contracts.js';
+import type { ReadMethods } from './compile-contracts.js';
 import type { PaymasterConfig } from './paymaster-config.js';
+import type { PlatformDefaults } from './platform.js';
 
 /** Everything that the compiled form of one paymaster depends on. */
 export type PaymasterSources = {
@@ -16,6 +17,8 @@ export type PaymasterSources = {
   readonly policies: readonly PaymasterPolicy[];
   /** The Organisation that names the namespace. */
   readonly organisation: Organisation | undefined;
+  /** What counts where the Organisation says nothing. */
+  readonly platform: PlatformDefaults;
   /**
    * Paymasters of the namespace that may stand in the way, this one included: those of its name and chain, and all of
    * them when there are more than the quota.
@@ -29,7 +32,7 @@ export type PaymasterSources = {
   readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
   /** What is served now. */
   readonly previous: PaymasterConfig | undefined;
-  readonly readAbi: ReadAbi;
+  readonly readMethods: ReadMethods;
   /** What the platform permits beyond public https hosts. */
   readonly webhookRules: WebhookUrlRules;
   readonly now: EpochMs;

@@ -1,6 +1,9 @@
-import { FunctionFragment } from 'ethers';
-import { invalidInput, quote } from '../errors.js';
+import { keccak256 } from '../crypto/keccak.js';
+import { invalidInput, isDomainError, quote } from '../errors.js';
 import type { Problem } from '../errors.js';
+import { canonicalSignature, maxSignatureLength } from './abi-signature.js';
+import { canonicalWord, maxTypeDepth, splitType } from './abi-type.js';
+import type { TypeFault } from './abi-type.js';
 
 /** First four bytes of a call: 0x and 8 lowercase hex digits. */
 export type Selector = `0x${string}`;
@@ -27,6 +30,27 @@ export type Whitelist = {
   /** One per entry that the ABI lacks, naming the methods that it has; the first ten. */
   readonly problems: readonly Problem[];
 };
+
+/** What a contract's ABI and whitelist come to. With problems there are no selectors. */
+export type ContractMethods = {
+  /** Names of the state-changing functions of the ABI; none when it does not parse. */
+  readonly methods: readonly string[];
+  readonly selectors: readonly Selector[];
+  /** Fields relative to the spec: `abi[3]`, `whitelistedMethods[0]`. */
+  readonly problems: readonly Problem[];
+};
+
+/** Reads ABI and whitelist of a contract. Pure, never throws on a text, and takes time linear in their length. */
+export function readMethods(abiText: string, whitelistedMethods: readonly string[]): ContractMethods {
+  try {
+    const abi = parseAbi(abiText);
+    const { selectors, problems } = selectorsOf(abi, whitelistedMethods);
+    return { methods: methodsOf(abi), selectors: problems.length === 0 ? selectors : [], problems };
+  } catch (error) {
+    if (!isDomainError(error, 'INVALID_INPUT')) throw error;
+    return { methods: [], selectors: [], problems: error.details.problems ?? [] };
+  }
+}
 
 /**
  * Parses the JSON text of a contract's ABI: an array of entries as compilers print it, also in the old form with
@@ -58,16 +82,31 @@ export function methodsOf(abi: ParsedAbi): readonly string[] {
  * one. A view may be named too: an operation that calls one next to other calls is still one to sponsor.
  */
 export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[]): Whitelist {
+  const byName = Map.groupBy(abi.functions, ({ name }) => name);
+  const bySignature = Map.groupBy(abi.functions, ({ signature }) => signature);
   const selectors = new Set<Selector>();
   const problems: Problem[] = [];
-  whitelistedMethods.forEach((method, index) => {
-    const found = functionsNamed(abi, method);
-    if (found.length === 0 && problems.length < maxProblems)
-      problems.push(unknownMethod(abi, method, `whitelistedMethods[${index}]`));
-    for (const { selector } of found) selectors.add(selector);
-  });
+  const seen = new Set<string>();
+  for (const [index, method] of whitelistedMethods.entries()) {
+    // An entry that stands there a thousand times is looked up once: it could name five thousand overloads.
+    if (seen.has(method)) continue;
+    seen.add(method);
+    const field = `whitelistedMethods[${index}]`;
+    const read = method.includes('(') ? canonicalSignature(method) : undefined;
+    if (read !== undefined && 'fault' in read && read.fault === 'too-deep') {
+      if (problems.length < maxProblems) problems.push({ field, expected: readable, value: quote(method) });
+      continue;
+    }
+    const signature = read !== undefined && 'signature' in read ? read.signature : undefined;
+    const found = read === undefined ? byName.get(method) : bySignature.get(signature ?? '');
+    if (found === undefined && problems.length < maxProblems)
+      problems.push(unknownMethod(abi, method, field));
+    for (const { selector } of found ?? []) selectors.add(selector);
+  }
   return { selectors: [...selectors], problems };
 }
+
+const readable = `a signature of at most ${maxSignatureLength} characters with at most ${maxTypeDepth} levels of tuples and array dimensions`;
 
 // A wrong file pasted as ABI would repeat one mistake hundreds of times, in a condition that has a longest message.
 const maxProblems = 10;
@@ -92,38 +131,69 @@ function parseEntry(entry: unknown, field: string): AbiFunction | Problem | unde
   const type: unknown = 'type' in entry ? entry.type : 'function';
   if (typeof type !== 'string') return { field: `${field}.type`, expected: 'a string', value: quote(type) };
   if (type !== 'function') return undefined;
-  const expected = `a function with a name of at most ${maxNameLength} characters and inputs of valid types`;
-  try {
-    // Legacy entries leave `outputs` out when there are none.
-    const parsed = describe(FunctionFragment.from({ outputs: [], ...entry, type }));
-    return parsed.name.length > maxNameLength ? { field, expected, value: quote(entry) } : parsed;
-  } catch {
-    return { field, expected, value: quote(entry) };
-  }
+  const problem = (fault: TypeFault): Problem => ({
+    field,
+    expected: fault === 'too-deep' ? shallowFunction : soundFunction,
+    value: quote(entry),
+  });
+  if (!('name' in entry) || typeof entry.name !== 'string' || !namePattern.test(entry.name))
+    return problem('malformed');
+  const inputs = 'inputs' in entry && entry.inputs !== null ? entry.inputs : [];
+  const types: string[] = [];
+  const fault = entry.name.length > maxNameLength ? 'malformed' : collectTypes(inputs, types, 0);
+  return fault === undefined ? describe(entry.name, `${entry.name}${types.join('')}`, entry) : problem(fault);
 }
 
-function describe(fragment: FunctionFragment): AbiFunction {
+const soundFunction = `a function with a name of at most ${maxNameLength} characters and inputs of valid types`;
+const shallowFunction = `a function whose inputs have at most ${maxTypeDepth} levels of tuples and array dimensions`;
+const namePattern = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+
+/** Adds the canonical text of a list of parameters to `out`, piece by piece: a join per level would copy it as often. */
+function collectTypes(parameters: unknown, out: string[], depth: number): TypeFault | undefined {
+  if (!Array.isArray(parameters)) return 'malformed';
+  if (depth > maxTypeDepth) return 'too-deep';
+  out.push('(');
+  for (const [index, parameter] of parameters.entries()) {
+    if (index > 0) out.push(',');
+    const fault = collectType(parameter, out, depth);
+    if (fault !== undefined) return fault;
+  }
+  out.push(')');
+  return undefined;
+}
+
+function collectType(parameter: unknown, out: string[], depth: number): TypeFault | undefined {
+  if (typeof parameter !== 'object' || parameter === null) return 'malformed';
+  if (!('type' in parameter) || typeof parameter.type !== 'string') return 'malformed';
+  const type = splitType(parameter.type);
+  if ('fault' in type) return type.fault;
+  if (type.word === 'tuple') {
+    const fault = collectTypes('components' in parameter ? parameter.components : undefined, out, depth + 1);
+    if (fault !== undefined) return fault;
+  } else {
+    const word = canonicalWord(type.word);
+    if (word === undefined) return 'malformed';
+    out.push(word);
+  }
+  out.push(type.dimensions);
+  return undefined;
+}
+
+function describe(name: string, signature: string, entry: object): AbiFunction {
+  const digest = Buffer.from(keccak256(Buffer.from(signature)));
   return {
-    name: fragment.name,
-    signature: fragment.format('sighash'),
-    selector: `0x${fragment.selector.slice(2)}`,
-    stateChanging: fragment.stateMutability !== 'view' && fragment.stateMutability !== 'pure',
+    name,
+    signature,
+    selector: `0x${digest.toString('hex', 0, 4)}`,
+    stateChanging: isStateChanging(entry),
   };
 }
 
-function functionsNamed(abi: ParsedAbi, method: string): readonly AbiFunction[] {
-  if (!method.includes('(')) return abi.functions.filter((f) => f.name === method);
-  const signature = canonical(method);
-  return abi.functions.filter((f) => f.signature === signature);
-}
-
-/** `mint( address to, uint )` → `mint(address,uint256)`; undefined when the text is no signature. */
-function canonical(signature: string): string | undefined {
-  try {
-    return FunctionFragment.from(`function ${signature}`).format('sighash');
-  } catch {
-    return undefined;
-  }
+/** Compilers before 0.5 said `constant` instead of `stateMutability`. */
+function isStateChanging(entry: object): boolean {
+  if ('stateMutability' in entry && entry.stateMutability !== null)
+    return entry.stateMutability !== 'view' && entry.stateMutability !== 'pure';
+  return !('constant' in entry && entry.constant === true);
 }
 
 function unknownMethod(abi: ParsedAbi, method: string, field: string): Problem {

@@ -9,10 +9,12 @@ import {
   categories,
   chainId,
   conditions,
+  expirySeconds,
   gasCaps,
   httpUrl,
   mountedFile,
   observedGeneration,
+  rateLimits,
   readyColumn,
   reasonColumn,
 } from './schema-parts.js';
@@ -164,7 +166,15 @@ const spec = object<ChainSpec>('What the platform offers.', {
       address('Address of a delegate.'),
       { maxItems: 256 },
     ),
-    gas: gasCaps('Caps on the gas fields that callers choose, for Paymasters without caps of their own.'),
+    gas: gasCaps(
+      'Caps on the gas fields that callers choose. They replace the defaults; a Paymaster can only tighten them.',
+    ),
+    maxExpirySeconds: expirySeconds(
+      'Longest validity of signed data in seconds; a Paymaster can only shorten it. Data for payments in tokens are valid for 600 at most. Default 600.',
+    ),
+    rateLimit: rateLimits(
+      'Most requests that each Paymaster of the chain answers; a Paymaster can only tighten it. None by default.',
+    ),
   },
 });
 

@@ -1,6 +1,6 @@
 import type { LayoutId } from '../paymaster/layout.js';
 import type { Condition, Resource } from './meta.js';
-import type { GasCaps } from './paymaster.js';
+import type { GasCaps, RateLimits } from './paymaster.js';
 
 export type ProfileSpec = {
   /** The `version` that a Paymaster names. Several profiles may bind the same contract. */
@@ -38,6 +38,10 @@ export type ChainSpec = {
   /** Delegates that EIP-7702 operations may name (EntryPoint 0.8). */
   readonly delegates?: readonly string[];
   readonly gas?: GasCaps;
+  /** Longest window of signed data in seconds. Default 600. */
+  readonly maxExpirySeconds?: number;
+  /** What each Paymaster of the chain may be asked at most. None by default. */
+  readonly rateLimit?: RateLimits;
 };
 
 export type ChainStatus = {

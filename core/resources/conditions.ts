@@ -21,6 +21,10 @@ export const conditionReasons = {
     },
     ChainNotAllowed: { status: 'False', text: 'The Organisation may not use this chain.' },
     QuotaExceeded: { status: 'False', text: 'A quota of the Organisation is used up by older objects.' },
+    TooMany: {
+      status: 'False',
+      text: 'Only the oldest of a paymaster count: 20 spending limits, 5 webhooks, 5 wallet deployment policies, 1000 contracts.',
+    },
   },
   ResolvedRefs: {
     ResolvedRefs: { status: 'True', text: 'Everything that the spec refers to exists.' },
@@ -40,7 +44,7 @@ export const conditionReasons = {
     NotAccepted: { status: 'False', text: 'Accepted or ResolvedRefs is False; see its message.' },
     TooLarge: {
       status: 'False',
-      text: 'The compiled form is over its bound; the last one that fitted is served.',
+      text: 'Contracts and methods are over their bound; of them those are served that fitted last and are still wanted.',
     },
     StoreRejected: { status: 'False', text: 'The config store refused the compiled form.' },
     Pending: { status: 'Unknown', text: 'Waits for the Paymaster or Chain that it belongs to.' },
@@ -90,6 +94,12 @@ export const conditionReasons = {
       text: 'No SmartContract is registered and defaultContractAction is Deny: nothing is sponsored.',
     },
     ContractsRegistered: { status: 'False', text: 'Only calls of registered contracts are sponsored.' },
+  },
+  CapsLimited: {
+    WiderThanPlatform: {
+      status: 'True',
+      text: "A cap of the spec is wider than the platform's, which counts instead; the message has both figures.",
+    },
   },
   ContractCode: {
     CodePresent: { status: 'True', text: 'The address has code on the chain.' },

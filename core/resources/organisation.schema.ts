@@ -8,6 +8,7 @@ import {
   categories,
   chainId,
   conditions,
+  contractAction,
   displayName,
   instant,
   namespaceName,
@@ -49,14 +50,20 @@ const spec = object<OrganisationSpec>('What the platform grants.', {
     chains: list('Chains that the organisation may use. Absent means all.', chainId('Chain id.'), {
       maxItems: 256,
     }),
-    quotas: object<NonNullable<OrganisationSpec['quotas']>>('How much the organisation may create.', {
-      required: {},
-      optional: {
-        paymasters: integer('Paymasters.', { minimum: 0, maximum: 1_000_000 }),
-        contractsPerPaymaster: integer('SmartContracts of one Paymaster.', { minimum: 0, maximum: 1000 }),
-        policiesPerPaymaster: integer('PaymasterPolicies of one Paymaster.', { minimum: 0, maximum: 1000 }),
+    defaultContractAction: contractAction(
+      "What happens while a Paymaster that does not say has no SmartContract: Allow sponsors calls to any contract, Deny sponsors none. Absent: the platform's default.",
+    ),
+    quotas: object<NonNullable<OrganisationSpec['quotas']>>(
+      "How much the organisation may create; a quota that is absent is the platform's.",
+      {
+        required: {},
+        optional: {
+          paymasters: integer('Paymasters.', { minimum: 0, maximum: 1_000_000 }),
+          contractsPerPaymaster: integer('SmartContracts of one Paymaster.', { minimum: 0, maximum: 1000 }),
+          policiesPerPaymaster: integer('PaymasterPolicies of one Paymaster.', { minimum: 0, maximum: 1000 }),
+        },
       },
-    }),
+    ),
   },
 });
 

@@ -1,4 +1,5 @@
 import type { Condition, Resource } from './meta.js';
+import type { ContractAction } from './paymaster.js';
 
 export type OrganisationToken = {
   readonly name: string;
@@ -16,6 +17,8 @@ export type OrganisationSpec = {
   readonly fundingAddresses?: readonly string[];
   /** Chain ids that the organisation may use; absent means all. */
   readonly chains?: readonly number[];
+  /** For Paymasters that do not say; absent: the platform's. */
+  readonly defaultContractAction?: ContractAction;
   readonly quotas?: {
     readonly paymasters?: number;
     readonly contractsPerPaymaster?: number;

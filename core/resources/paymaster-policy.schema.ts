@@ -100,7 +100,7 @@ const webhook = object<WebhookSpec>('A check by a host of yours, for policyType 
       'GET',
     ]),
     onError: choice(
-      'What a webhook that fails to answer means. Default Deny: nothing is sponsored then. Allow: whatever the other policies pass is sponsored unasked, for as long as the host is away, slower than 3 s, or answers anything but HTTP 200 with a boolean arePoliciesVerified, also when one user makes it fail. Then only spending limits bound what that costs: have one.',
+      'What a host that fails means. Default Deny: nothing is sponsored then. Allow means that anyone who can overload your host is sponsored: whatever the other policies pass is sponsored without a check while the host is away, takes longer than 3 s, or answers HTTP 5xx or a body without a boolean arePoliciesVerified. Only spending limits bound what that costs: have one. HTTP 4xx (but 404, 408, 410, 421, 425, 429) is a "no"; calls that wait in our own queue are never sponsored.',
       ['Deny', 'Allow'],
     ),
   },

@@ -10,11 +10,12 @@ import {
   conditions,
   contractAction,
   displayName,
+  expirySeconds,
   gasCaps,
   instant,
   objectName,
   observedGeneration,
-  rateLimit,
+  rateLimits,
   readyColumn,
   reasonColumn,
 } from './schema-parts.js';
@@ -76,20 +77,15 @@ const spec = object<PaymasterSpec>(
       keyGeneration: integer('Raise it to rotate the apiKey. Default 1.', { minimum: 1, maximum: 1_000_000 }),
       previousKeyUntil: instant('Until then the key of the generation before works too.'),
       defaultContractAction: contractAction(
-        'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Default Allow.',
+        'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Absent: what the Organisation says, else the platform (Allow unless it is set).',
       ),
-      gas: gasCaps('Caps on the gas fields that callers choose; absent ones take those of the Chain.'),
-      maxExpirySeconds: integer('Longest validity of a sponsorship in seconds. Default 7200.', {
-        minimum: 1,
-        maximum: 86_400,
-      }),
-      rateLimit: object<NonNullable<PaymasterSpec['rateLimit']>>('Limits of requests; none by default.', {
-        required: {},
-        optional: {
-          perKey: rateLimit('All requests with the apiKey of this Paymaster.'),
-          perClient: rateLimit('Requests of one client address.'),
-        },
-      }),
+      gas: gasCaps(
+        "Caps on the gas fields that callers choose. Each can only tighten the Chain's, or the default where the Chain has none: a wider one has no effect, and condition CapsLimited says so.",
+      ),
+      maxExpirySeconds: expirySeconds(
+        "Longest validity of signed data in seconds. It can only shorten the Chain's (600 unless the Chain says otherwise), which counts where this is absent.",
+      ),
+      rateLimit: rateLimits("Limits of requests. They can only tighten the Chain's; none by default."),
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(
         'Secret in the same namespace that receives apiKey, rpcUrl, paymasterId, chainId and webhookKey.',
         { required: { name: objectName('Name of the Secret.') }, optional: {} },

@@ -2,7 +2,10 @@ import type { Condition, Resource } from './meta.js';
 
 export type ContractAction = 'Allow' | 'Deny';
 
-/** Caps against callers who choose gas fields to drain the deposit; absent ones take the chain's, then the defaults. */
+/**
+ * Caps against callers who choose gas fields to drain the deposit. A Chain's replace the defaults; a Paymaster's can only
+ * tighten what the Chain, or the default, allows.
+ */
 export type GasCaps = {
   /** Highest maxFeePerGas in wei, decimal text. */
   readonly maxFeePerGas?: string;
@@ -10,11 +13,18 @@ export type GasCaps = {
   readonly maxPriorityFeePerGas?: string;
   readonly maxCallGasLimit?: number;
   readonly maxVerificationGasLimit?: number;
+  /** Highest verificationGasLimit of an operation with initCode. */
+  readonly maxDeploymentGas?: number;
   readonly maxPreVerificationGas?: number;
+  /** Highest fine for unused gas, in wei, decimal text, with limits that were not simulated. EntryPoint 0.7 and later. */
+  readonly maxUnusedGasFee?: string;
 };
 
 /** Token bucket: `requests` per `perSeconds` seconds, burst = `requests`. */
 export type RateLimit = { readonly requests: number; readonly perSeconds: number };
+
+/** Of all requests with one apiKey, and of one client address with it. */
+export type RateLimits = { readonly perKey?: RateLimit; readonly perClient?: RateLimit };
 
 export type PaymasterSpec = {
   readonly name: string;
@@ -29,12 +39,12 @@ export type PaymasterSpec = {
   readonly keyGeneration?: number;
   /** RFC 3339; until then the key of `keyGeneration - 1` works too. */
   readonly previousKeyUntil?: string;
-  /** What happens while no SmartContract is registered. Default Allow. */
+  /** What happens while no SmartContract is registered. Default: the Organisation's, then the platform's. */
   readonly defaultContractAction?: ContractAction;
   readonly gas?: GasCaps;
-  /** Upper bound of `expiryDuration` in seconds. Default 7200, at most 86400. */
+  /** Longest window of signed data in seconds; that of the Chain where it is shorter. */
   readonly maxExpirySeconds?: number;
-  readonly rateLimit?: { readonly perKey?: RateLimit; readonly perClient?: RateLimit };
+  readonly rateLimit?: RateLimits;
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 

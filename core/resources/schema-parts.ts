@@ -1,7 +1,7 @@
 import type { CycleUnit } from '../units/time.js';
 import { maxMessageLength } from './conditions.js';
 import type { Condition } from './meta.js';
-import type { ContractAction, GasCaps, RateLimit } from './paymaster.js';
+import type { ContractAction, GasCaps, RateLimit, RateLimits } from './paymaster.js';
 import {
   choice,
   integer,
@@ -97,35 +97,49 @@ export const paymasterRef = (description: string): SchemaOf<{ readonly name: str
     { rule: 'self == oldSelf', message: 'must be left as it was: delete this object and create another' },
   );
 
+/** Per gas: a million gwei is above what any chain has asked, and a slip of the keyboard below it shows in conditions. */
+const weiPerGas = (description: string): SchemaOf<string> =>
+  text(description, {
+    maxLength: 16,
+    pattern: '^(0|[1-9][0-9]{0,14}|10{15})$',
+    expected: 'an amount of wei as digits in quotes, e.g. "50000000000", at most 10^15',
+  });
+
 const weiText = (description: string): SchemaOf<string> =>
   text(description, {
-    maxLength: 30,
-    pattern: '^(0|[1-9][0-9]{0,29})$',
-    expected: 'an amount of wei as digits in quotes, e.g. "50000000000"',
+    maxLength: 21,
+    pattern: '^(0|[1-9][0-9]{0,20})$',
+    expected: 'an amount of wei as digits in quotes, e.g. "1000000000000000", at most 21 digits',
   });
 
 const gasLimit = (description: string): SchemaOf<number> =>
-  integer(description, { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+  integer(description, { minimum: 0, maximum: 1_000_000_000 });
 
 export const gasCaps = (description: string): SchemaOf<GasCaps> =>
   object<GasCaps>(description, {
     required: {},
     optional: {
-      maxFeePerGas: weiText(
+      maxFeePerGas: weiPerGas(
         'Highest maxFeePerGas that is sponsored, in wei. Default: the larger of 3 times the latest base fee and 50 gwei.',
       ),
-      maxPriorityFeePerGas: weiText(
+      maxPriorityFeePerGas: weiPerGas(
         "Highest maxPriorityFeePerGas that is sponsored, in wei. Default: the larger of 3 times the network's tip and 3 gwei.",
       ),
       maxCallGasLimit: gasLimit('Highest callGasLimit that is signed. Default 10000000.'),
       maxVerificationGasLimit: gasLimit('Highest verificationGasLimit that is signed. Default 5000000.'),
+      maxDeploymentGas: gasLimit(
+        'Highest verificationGasLimit that is signed with initCode. Default 1000000.',
+      ),
       maxPreVerificationGas: gasLimit(
-        'Highest preVerificationGas that is signed. Default: the larger of 200000 and twice our own figure.',
+        'Highest preVerificationGas that is signed. Default: the larger of 200000 and twice our own figure, for which at most 2 KiB of the signature count.',
+      ),
+      maxUnusedGasFee: weiText(
+        'Highest fine for unused call and postOp gas (a tenth of them at maxFeePerGas, EntryPoint 0.7 and later), in wei, that is risked without a simulation; above it the limits are compared with one. Default: the larger of 10^15 and what 150000 gas cost at the latest base fee.',
       ),
     },
   });
 
-export const rateLimit = (description: string): SchemaOf<RateLimit> =>
+const rateLimit = (description: string): SchemaOf<RateLimit> =>
   object<RateLimit>(description, {
     required: {
       requests: integer('Requests per period, and the largest burst.', { minimum: 1, maximum: 1_000_000 }),
@@ -133,6 +147,19 @@ export const rateLimit = (description: string): SchemaOf<RateLimit> =>
     },
     optional: {},
   });
+
+export const rateLimits = (description: string): SchemaOf<RateLimits> =>
+  object<RateLimits>(description, {
+    required: {},
+    optional: {
+      perKey: rateLimit('All requests with the apiKey of a Paymaster.'),
+      perClient: rateLimit('Requests of one client address to a Paymaster.'),
+    },
+  });
+
+/** The longest that a bound may be; longer data are of no use to anybody who signs in time. */
+export const expirySeconds = (description: string): SchemaOf<number> =>
+  integer(description, { minimum: 1, maximum: 86_400 });
 
 export const contractAction = (description: string): SchemaOf<ContractAction> =>
   choice(description, ['Allow', 'Deny']);

@@ -1,5 +1,6 @@
 import type { KindDefinition } from '../schema/crd.js';
 import { boolean, list, object, text } from '../schema/structural.js';
+import { maxSignatureLength } from './abi-signature.js';
 import { maxFunctions, maxNameLength } from './abi.js';
 import { kindNames } from './kinds.js';
 import type { SmartContractSpec, SmartContractStatus } from './smart-contract.js';
@@ -23,7 +24,7 @@ export const maxAbiLength = 196_608;
 export const methodName = (description: string) =>
   text(description, {
     minLength: 1,
-    maxLength: 512,
+    maxLength: maxSignatureLength,
     pattern: '^[A-Za-z_$][^\\x00-\\x1f\\x7f]*$',
     expected: 'a method name such as "mint", or a full signature such as "mint(address)"',
   });
@@ -45,7 +46,7 @@ const spec = object<SmartContractSpec>('What the owner wants.', {
   optional: {
     active: boolean('False pauses the contract: its methods are not sponsored. Absent means active.'),
     whitelistedMethods: list(
-      'Methods that are sponsored: a name stands for all its overloads, a signature for one. Absent means none yet.',
+      'Methods that are sponsored: a name stands for all its overloads, a signature for one. Tuples may nest to 16 levels, arrays have 16 dimensions. Absent means none yet.',
       methodName('Name or signature of a method of the ABI.'),
       { maxItems: 1000 },
     ),

@@ -11,6 +11,8 @@ import type { EntryPointVersion, GasLimits, UserOperation } from './user-operati
 export type GasEstimator = { estimate(request: EstimateRequest): Promise<Estimate> };
 
 export type EstimateRequest = {
+  /** Who asks: no paymaster has more than its share of the simulations. */
+  readonly paymasterId: string;
   readonly chainId: number;
   readonly entryPoint: Address;
   readonly entryPointVersion: EntryPointVersion;

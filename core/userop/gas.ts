@@ -29,6 +29,19 @@ export function requiredGas(
 }
 
 /**
+ * Gas that the EntryPoint charges on top for unused call and postOp gas, and pays to the bundler: a tenth of both together
+ * on 0.7; on 0.8 of each by itself, and nothing of up to 40,000. Nothing on 0.6.
+ */
+export function unusedGasFine(unusedCall: bigint, unusedPostOp: bigint, version: EntryPointVersion): bigint {
+  if (version === '0.6') return 0n;
+  if (version === '0.7') return (unusedCall + unusedPostOp) / 10n;
+  const fine = (unused: bigint): bigint => (unused <= unfinedGas ? 0n : unused / 10n);
+  return fine(unusedCall) + fine(unusedPostOp);
+}
+
+const unfinedGas = 40_000n;
+
+/**
  * The most that the operation can cost, in wei: the EntryPoint's required prefund, which it holds back from the
  * paymaster's deposit. What a NATIVE_ASSET limit reserves.
  */

@@ -26,6 +26,20 @@ export function preVerificationGas(op: UserOperation, paymasterAndData: Hex): bi
   return transactionGas + operationGas + fixedCalldataGas + dynamic + authorization;
 }
 
+/** Longest signature that counts in a figure that callers are held to: no hash that a paymaster signs covers it. */
+const maxCountedSignatureBytes = 2048;
+
+/**
+ * Our own figure for the cap of what is signed: as {@link preVerificationGas}, with at most 2 KiB of the signature. Whoever
+ * sends more, and has the operation mined without it, would keep the difference.
+ */
+export function boundedPreVerificationGas(op: UserOperation, paymasterAndData: Hex): bigint {
+  const longest = 2 + 2 * maxCountedSignatureBytes;
+  if (op.signature.length <= longest) return preVerificationGas(op, paymasterAndData);
+  const signature: Hex = `0x${op.signature.slice(2, longest)}`;
+  return preVerificationGas({ ...op, signature }, paymasterAndData);
+}
+
 function dynamicGas(field: Hex): bigint {
   const bytes = hexToBytes(field);
   let zeros = 0;

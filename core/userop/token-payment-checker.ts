@@ -11,6 +11,8 @@ import type { EntryPointVersion, FinalUserOperation } from './user-operation.js'
 export type TokenPaymentChecker = { check(request: TokenPaymentRequest): Promise<Verdict> };
 
 export type TokenPaymentRequest = {
+  /** Who asks: no paymaster has more than its share of the simulations. */
+  readonly paymasterId: string;
   readonly chainId: number;
   readonly entryPoint: Address;
   readonly entryPointVersion: EntryPointVersion;

@@ -1,5 +1,5 @@
 import { compileContracts } from '../../core/config/compile-contracts.js';
-import type { CompiledContract, ReadAbi } from '../../core/config/compile-contracts.js';
+import type { CompiledContract, ReadMethods } from '../../core/config/compile-contracts.js';
 import { compilePolicies } from '../../core/config/compile-policies.js';
 import type { CompiledPolicy } from '../../core/config/compile-policies.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
@@ -20,7 +20,7 @@ type Deps = {
   readonly cache: Pick<Cache, 'contractsOf' | 'policiesOf'>;
   readonly statuses: StatusWriter;
   readonly facts: Pick<ChainFacts, 'code'>;
-  readonly readAbi: ReadAbi;
+  readonly readMethods: ReadMethods;
   readonly webhookRules: WebhookUrlRules;
   readonly clock: Clock;
 };
@@ -51,7 +51,7 @@ function codeFindings(
 export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymaster): Promise<void> {
   await runAll(
     compiled.policies.map((policy) => async () => {
-      const own = childFindings(policy.accepted, compiled);
+      const own = childFindings(policy.accepted, withoutContracts(compiled));
       const findings = [...own, summarise(own, pausedHold(policy.object.spec.active))];
       await statuses.write('PaymasterPolicy', policy.object, findings, policyStatus(policy));
     }),
@@ -62,7 +62,10 @@ export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymas
 export async function writeOrphans(deps: Deps, key: string): Promise<void> {
   const { name } = parseKey(key);
   const alone = { previous: undefined, quota: undefined };
-  const contracts = compileContracts(deps.cache.contractsOf(key), { ...alone, readAbi: deps.readAbi });
+  const contracts = compileContracts(deps.cache.contractsOf(key), {
+    ...alone,
+    readMethods: deps.readMethods,
+  });
   const policies = compilePolicies(deps.cache.policiesOf(key), {
     ...alone,
     webhookRules: deps.webhookRules,
@@ -96,7 +99,15 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
   ]);
 }
 
-function childFindings(accepted: Finding, { programmed }: CompiledPaymaster): readonly Finding[] {
+/** Only contracts are left out of what is too large. */
+function withoutContracts({ programmed }: CompiledPaymaster): Pick<CompiledPaymaster, 'programmed'> {
+  return { programmed: programmed.reason === 'TooLarge' ? finding('Programmed', 'Programmed') : programmed };
+}
+
+function childFindings(
+  accepted: Finding,
+  { programmed }: Pick<CompiledPaymaster, 'programmed'>,
+): readonly Finding[] {
   const resolved = finding('ResolvedRefs', 'ResolvedRefs');
   return [accepted, resolved, childProgrammed(accepted, programmed)];
 }

@@ -1,9 +1,11 @@
 import { compilePaymaster, holdsItsName } from '../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
-import type { ReadAbi } from '../../core/config/compile-contracts.js';
+import type { ReadMethods } from '../../core/config/compile-contracts.js';
 import type { ConfigStore, ReadConfig } from '../../core/config/config-store.js';
 import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/funding.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
+import { quotasOf } from '../../core/config/platform.js';
+import type { PlatformDefaults } from '../../core/config/platform.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
 import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
@@ -41,8 +43,9 @@ export type PaymasterReconcilerDeps = {
   readonly signers: Signers;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
-  readonly readAbi: ReadAbi;
+  readonly readMethods: ReadMethods;
   readonly webhookRules: WebhookUrlRules;
+  readonly platform: PlatformDefaults;
   readonly clock: Clock;
 };
 
@@ -84,7 +87,7 @@ async function gather(
   const { cache, configs, clock } = deps;
   const namespace = paymaster.metadata.namespace ?? '';
   const organisation = organisationOf(cache, namespace);
-  const quota = organisation?.spec.quotas?.paymasters ?? Number.POSITIVE_INFINITY;
+  const quota = quotasOf(organisation, deps.platform).paymasters ?? Number.POSITIVE_INFINITY;
   const rivals = cache.rivalsOf(paymaster);
   const siblings = cache.countPaymastersIn(namespace) > quota ? cache.paymastersIn(namespace) : rivals;
   const programmed = new Set(siblings.filter((each) => isConditionTrue(each, 'Programmed')).map(nameOf));
@@ -101,13 +104,14 @@ async function gather(
     contracts: cache.contractsOf(key),
     policies: cache.policiesOf(key),
     organisation,
+    platform: deps.platform,
     siblings,
     programmed,
     chain: deps.offeredChains.get(paymaster.spec.chainId),
     offeredChains: deps.offeredChains.ids(),
     masterKeys: deps.masterKeys,
     previous: stored?.config,
-    readAbi: deps.readAbi,
+    readMethods: deps.readMethods,
     webhookRules: deps.webhookRules,
     now: clock.now(),
   };
@@ -171,10 +175,10 @@ function paymasterFindings(
   paymaster: Paymaster,
   compiled: CompiledPaymaster,
 ): readonly Finding[] {
-  const { accepted, resolved, programmed, openSponsorship, profile } = compiled;
+  const { accepted, resolved, programmed, openSponsorship, limitedCaps, profile } = compiled;
   const own = [accepted, resolved, programmed];
-  if (profile === undefined)
-    return [...own, summarise(own, hold(deps, paymaster, compiled)), openSponsorship];
+  const told = limitedCaps === undefined ? [openSponsorship] : [openSponsorship, limitedCaps];
+  if (profile === undefined) return [...own, summarise(own, hold(deps, paymaster, compiled)), ...told];
 
   const { chainId } = paymaster.spec;
   const facts = deps.facts.profile(chainId, profile);
@@ -188,7 +192,7 @@ function paymasterFindings(
       : known(fundedFinding(deps.facts.funding(chainId, question), question));
   const contract = recallProfile(deps.cache, chainId, profile.version, contractFindings(facts, profile));
   const ready = summarise([...own, ...contract, signer, funded], hold(deps, paymaster, compiled));
-  return [...own, ready, signer, funded, openSponsorship];
+  return [...own, ready, signer, funded, ...told];
 }
 
 /** What keeps an otherwise sound paymaster from sponsoring. */

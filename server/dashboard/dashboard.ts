@@ -2,6 +2,8 @@ import cors from 'cors';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { DomainError } from '../../core/errors.js';
+import { maxBodyBytes } from '../http/body.js';
+import { createBodyAdmission } from '../http/body-admission.js';
 import { createAuthenticator } from '../http/auth.js';
 import type { Principal } from '../http/auth.js';
 import { collapseSlashes } from '../http/slashes.js';
@@ -34,11 +36,17 @@ export function createDashboard(deps: DashboardDeps): Express {
     turns: createTurns(),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
     parse: createParsers(deps.webhookUrls),
+    quotasOf: ({ spec }) => ({ ...deps.quotas, ...spec.quotas }),
   };
   const endpoints = createEndpoints(tools);
   const authenticator = createAuthenticator({ resources, configs, masterKeys, clock });
   const openApi = createOpenApi(endpoints);
   const limit = createLimit(deps);
+  const bodies = createBodyAdmission({
+    totalBytes: 128 * maxBodyBytes,
+    bodyBytes: maxBodyBytes,
+    withinMs: 5_000,
+  });
 
   const app = express();
   app.disable('x-powered-by');
@@ -50,7 +58,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   });
   app.use(prefix, observe(deps), cors(corsOptions));
   app.get(`${prefix}/openapi.json`, (_request, response) => void response.json(openApi));
-  app.use(prefix, createRouter(endpoints, { authenticator, log, limit }));
+  app.use(prefix, createRouter(endpoints, { authenticator, log, limit, bodies }));
   app.use(prefix, (request) => {
     throw new DomainError('NOT_FOUND', `There is no ${request.method} ${request.baseUrl}${request.path}`);
   });

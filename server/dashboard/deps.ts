@@ -1,8 +1,10 @@
+import type { Quotas } from '../../core/config/platform.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { Logger } from '../../core/log.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
+import type { Organisation } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock } from '../../core/units/time.js';
@@ -22,6 +24,8 @@ export type DashboardDeps = {
   readonly instruments: Pick<Instruments, 'dashboardRequests' | 'dashboardDuration'>;
   /** Which webhook URLs may be stored; the same rules as those of the caller. Default: public https hosts. */
   readonly webhookUrls?: WebhookUrlRules;
+  /** Of Organisations that set none. Default: none. */
+  readonly quotas?: Quotas;
   /** Calls of one authToken; none by default. */
   readonly rateLimit?: RateLimit;
   /** How long a write waits for the operator before it answers. Default 2,000 ms; 0 where no operator runs. */
@@ -34,4 +38,6 @@ export type Tools = Pick<DashboardDeps, 'resources' | 'fundingMessages' | 'maste
   readonly turns: Turns;
   readonly programmed: ProgrammedWait;
   readonly parse: Parsers;
+  /** What this organisation may create. */
+  readonly quotasOf: (organisation: Organisation) => Quotas;
 };

@@ -27,7 +27,7 @@ const webhookOptions = {
   onError: {
     enum: ['Deny', 'Allow'],
     description:
-      'What a failing webhook means. With Allow operations are sponsored unasked while it fails: only spending limits bound what that costs.',
+      'What a failing webhook means. Allow means that anyone who can overload your host is sponsored: only spending limits bound what that costs.',
   },
 };
 const webhookData = record({ url: text }, webhookOptions);

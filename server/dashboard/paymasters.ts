@@ -68,13 +68,13 @@ export async function findChain(
 
 /** Also paymasters that a manifest made count as taken, and towards the quota. */
 async function requireFreeName(
-  { resources }: Tools,
+  { resources, quotasOf }: Tools,
   { namespace, organisation }: Principal,
   { name, chainId }: CreatePaymaster,
 ): Promise<void> {
   const fields = { 'spec.name': name, 'spec.chainId': String(chainId) };
   if ((await resources.list('Paymaster', { namespace, fields })).length > 0) throw nameExists();
-  const quota = organisation.spec.quotas?.paymasters;
+  const quota = quotasOf(organisation).paymasters;
   if (quota !== undefined && (await resources.list('Paymaster', { namespace })).length >= quota)
     throw new DomainError('QUOTA_EXCEEDED', `The organisation may have ${quota} paymasters and has them all`);
 }

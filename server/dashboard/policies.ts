@@ -1,7 +1,12 @@
 import { deriveWebhookKey } from '../../core/config/api-key.js';
+import { maxPolicies, tooManyPolicies } from '../../core/config/too-many.js';
 import { DomainError, isDomainError, unreachable } from '../../core/errors.js';
 import { policyObjectName } from '../../core/resources/names.js';
-import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
+import type {
+  PaymasterPolicy,
+  PaymasterPolicySpec,
+  PolicyType,
+} from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
 import { decimalText } from '../http/json.js';
@@ -19,7 +24,8 @@ export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<R
   const policy = await inTurn(tools, call.paymaster, async () => {
     const policies = await policiesOf(tools, call.paymaster);
     requireFreeName(policies, input.name);
-    requireQuota(call.principal, policies.length);
+    requireQuota(tools, call.principal, policies.length);
+    requireRoom(policies, input.policyType);
     return create(tools, call, input);
   });
   const programmed = await tools.programmed.written('PaymasterPolicy', policy);
@@ -81,8 +87,14 @@ function specOf(input: NewPolicy, paymaster: Paymaster, clock: Clock): Paymaster
   }
 }
 
-function requireQuota({ organisation }: Principal, count: number): void {
-  const quota = organisation.spec.quotas?.policiesPerPaymaster;
+/** One more would be stored and never count. */
+function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyType): void {
+  if (policies.filter(({ spec }) => spec.policyType === type).length >= maxPolicies[type].count)
+    throw new DomainError('QUOTA_EXCEEDED', tooManyPolicies(type));
+}
+
+function requireQuota({ quotasOf }: Tools, { organisation }: Principal, count: number): void {
+  const quota = quotasOf(organisation).policiesPerPaymaster;
   if (quota !== undefined && count >= quota)
     throw new DomainError('QUOTA_EXCEEDED', `The paymaster may have ${quota} policies and has them all`);
 }

@@ -4,6 +4,7 @@ import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { parseBody, readBody } from '../http/body.js';
 import type { Authenticator, Principal } from '../http/auth.js';
+import type { BodyAdmission } from '../http/body-admission.js';
 import type { Call, Endpoint, PaymasterCall, Reply } from './endpoint.js';
 import { successEnvelope } from './envelope.js';
 import { credentialsRequired } from './errors.js';
@@ -13,6 +14,8 @@ export type RouterDeps = {
   readonly log: Logger;
   /** Throws RATE_LIMITED when the caller has to wait. */
   readonly limit: (principal: Principal) => void;
+  /** Bodies that are held at once, by organisation. */
+  readonly bodies: BodyAdmission;
 };
 
 /** Routes every endpoint under both spellings of its path. Errors go to the application's one error handler. */
@@ -43,7 +46,7 @@ async function answer(
   endpoint: Endpoint,
   request: Request,
   response: Response,
-  { authenticator, log, limit }: RouterDeps,
+  { authenticator, log, limit, bodies }: RouterDeps,
 ): Promise<Reply> {
   const token = headerOf(request, 'authToken');
   const key = headerOf(request, 'apiKey');
@@ -58,7 +61,8 @@ async function answer(
       : undefined;
   if (endpoint.scope === 'paymaster' && !paymaster) throw wrong(endpoint, endpoint.wrongKey);
 
-  const body = endpoint.bodies === undefined ? undefined : await bodyOf(request, response);
+  const body =
+    endpoint.bodies === undefined ? undefined : await bodyOf(request, response, bodies, principal.namespace);
   const call: Call = { principal, body, params: paramsOf(request) };
   const reply = await dispatch(endpoint, paymaster ? { ...call, paymaster } : call);
   if (endpoint.method !== 'get')
@@ -90,9 +94,34 @@ function headerOf(request: Request, name: string): string | undefined {
   return request.get(name)?.trim() || undefined;
 }
 
-async function bodyOf(request: Request, response: Response): Promise<unknown> {
+/** Held for its organisation until it is answered. Throws RATE_LIMITED where that is too much, or takes too long to arrive. */
+async function bodyOf(
+  request: Request,
+  response: Response,
+  { admit, limits }: BodyAdmission,
+  namespace: string,
+): Promise<unknown> {
+  // The caller is known by his token; his address says no more.
+  const admitted = admit(namespace, namespace);
+  response.once('close', () => admitted.release());
   await new Promise<void>((resolve, reject) => {
-    readBytes(request, response, (error: unknown) => (error ? reject(toError(error)) : resolve()));
+    const giveUp = (reason: string, message: string): void => {
+      response.set('Connection', 'close');
+      reject(new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 }));
+    };
+    const timer = setTimeout(
+      () => giveUp('BODY_SLOW', `The request body must arrive within ${limits.withinMs} ms.`),
+      limits.withinMs,
+    );
+    request.on('data', (chunk: Buffer) => {
+      if (!admitted.take(chunk.length))
+        giveUp('BODIES_FULL', 'Too many request bodies are under way: try again in a second.');
+    });
+    readBytes(request, response, (error: unknown) => {
+      clearTimeout(timer);
+      if (error) reject(toError(error));
+      else resolve();
+    });
   });
   return parseBody(request.body);
 }

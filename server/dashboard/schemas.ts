@@ -144,7 +144,7 @@ const webhookDataSchema: SchemaOf<WebhookSpec> = object('Data of a webhook rule.
   optional: {
     method: choice('How it is asked; POST when absent.', ['POST', 'GET']),
     onError: choice(
-      'What a failing webhook means; Deny when absent. With Allow operations are sponsored unasked while it fails: only spending limits bound what that costs.',
+      'What a failing webhook means; Deny when absent. Allow means that anyone who can overload your host is sponsored: only spending limits bound what that costs.',
       ['Deny', 'Allow'],
     ),
   },

@@ -1,6 +1,6 @@
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { maxContracts } from '../../core/config/paymaster-config.js';
-import { parseAbi, selectorsOf } from '../../core/resources/abi.js';
+import { readMethods } from '../../core/resources/abi.js';
 import { keyOf } from '../../core/resources/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -97,11 +97,11 @@ async function requireFree(
   if (contracts.some((contract) => isAt(contract, address))) throw addressExists();
   if (contracts.some(({ spec }) => spec.name === name))
     throw new DomainError('ALREADY_EXISTS', `A smart contract named ${quote(name)} already exists`);
-  requireQuota(principal, contracts.length);
+  requireQuota(tools, principal, contracts.length);
 }
 
-function requireQuota({ organisation }: Principal, count: number): void {
-  const quota = organisation.spec.quotas?.contractsPerPaymaster ?? maxContracts;
+function requireQuota({ quotasOf }: Tools, { organisation }: Principal, count: number): void {
+  const quota = Math.min(quotasOf(organisation).contractsPerPaymaster ?? maxContracts, maxContracts);
   if (count >= quota)
     throw new DomainError('QUOTA_EXCEEDED', `The paymaster may have ${quota} contracts and has them all`);
 }
@@ -114,7 +114,7 @@ async function findContract(tools: Tools, paymaster: Paymaster, address: string)
 
 /** Throws INVALID_INPUT for an ABI that is none, and for methods that it lacks, listing those that it has. */
 function requireMethods(abi: string, whitelistedMethods: readonly string[]): void {
-  const { problems } = selectorsOf(parseAbi(abi), whitelistedMethods);
+  const { problems } = readMethods(abi, whitelistedMethods);
   if (problems.length > 0) throw invalidInput(problems);
 }
 

@@ -1,6 +1,6 @@
 import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
 import { unreachable } from '../../core/errors.js';
-import { methodsOf, parseAbi } from '../../core/resources/abi.js';
+import { readMethods } from '../../core/resources/abi.js';
 import { createdByAnnotation } from '../../core/resources/meta.js';
 import type { ObjectMeta } from '../../core/resources/meta.js';
 import type { PaymasterPolicy, PolicyType } from '../../core/resources/paymaster-policy.js';
@@ -143,12 +143,8 @@ function createdBy({ annotations, managedFields }: ObjectMeta): string {
 /** As the operator found them, or from the ABI where it has not looked yet. */
 function methodsOfContract({ metadata, spec, status }: SmartContract): readonly string[] {
   if (status?.methods && status.observedGeneration === metadata.generation) return status.methods;
-  try {
-    return methodsOf(parseAbi(spec.abi));
-  } catch {
-    // A manifest may hold an ABI that is none; its condition says so, and the list stays readable.
-    return [];
-  }
+  // A manifest may hold an ABI that is none; its condition says so, and the list stays readable.
+  return readMethods(spec.abi, []).methods;
 }
 
 function idOf(of: (namespace: string, name: string) => string, { namespace, name }: ObjectMeta): string {

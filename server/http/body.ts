@@ -4,7 +4,7 @@ import { DomainError } from '../../core/errors.js';
 import { parseJson } from './json.js';
 
 /** A contract's ABI has up to 196,608 characters and doubles when its quotes are escaped; the rest is small. */
-const maxBodyBytes = 1024 * 1024;
+export const maxBodyBytes = 1024 * 1024;
 
 /**
  * Reads the body of any method and content type into `request.body` as bytes, `undefined` when there is none. The

@@ -102,6 +102,12 @@ export function createInstruments(metrics: Metrics) {
       help: 'Compiled configs that are served, by kind: paymaster or chain.',
       labels: ['kind'],
     }),
+    /** `sender` is `key` (a known paymaster's) or `stranger`. */
+    bodyBytes: metrics.gauge<'sender'>({
+      name: 'paymaster_request_body_bytes',
+      help: 'Bytes of JSON-RPC request bodies that are held now, from their arrival to the answer.',
+      labels: ['sender'],
+    }),
     configAge: metrics.gauge({
       name: 'paymaster_config_confirmed_age_seconds',
       help: 'Time since the config store last confirmed that what is served is current.',

@@ -1,34 +1,40 @@
 import type { IncomingMessage } from 'node:http';
 
 import { DomainError } from '../../core/errors.js';
+import type { AdmittedBody, BodyLimits } from '../http/body-admission.js';
 
-/** Largest request body: an operation with the biggest callData that a bundler takes, in hex, a few times over. */
-const maxBodyBytes = 1_048_576;
+/** Why a body was not read to its end. `close` where the connection must not be used any more. */
+export type UnreadBody = { readonly error: DomainError; readonly close: boolean };
 
 /**
  * Reads a request body into text. Most bodies arrive in one chunk, which is decoded without a copy.
- * `done` is called exactly once: with text, or with PAYLOAD_TOO_LARGE as soon as the cap is passed, or with `undefined`
- * when the client went away first. What is too large is read to its end, by node where nobody listens, and thrown away:
+ * `done` is called exactly once: with text, or with the reason as soon as a limit is passed, or with `undefined` when the
+ * client went away first. What is too large is read to its end, by node where nobody listens, and thrown away:
  * most clients send all before they read, and one whose connection is closed meanwhile never sees the answer.
  */
 export function readBody(
   request: IncomingMessage,
-  done: (body: string | DomainError | undefined) => void,
+  admitted: AdmittedBody,
+  { bodyBytes, withinMs }: BodyLimits,
+  done: (body: string | UnreadBody | undefined) => void,
 ): void {
-  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) return done(tooLarge());
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytes) return done(tooLarge(bodyBytes));
   let first: Buffer | undefined;
   let more: Buffer[] | undefined;
   let size = 0;
   let open = true;
-  const finish = (body: string | DomainError | undefined): void => {
+  const timer = setTimeout(() => finish(tooSlow(withinMs)), withinMs);
+  const finish = (body: string | UnreadBody | undefined): void => {
     if (!open) return;
     open = false;
+    clearTimeout(timer);
     done(body);
   };
   request.on('data', (chunk: Buffer) => {
     if (!open) return;
     size += chunk.length;
-    if (size > maxBodyBytes) return finish(tooLarge());
+    if (size > bodyBytes) return finish(tooLarge(bodyBytes));
+    if (!admitted.take(chunk.length)) return finish(tooMany());
     if (first === undefined) first = chunk;
     else if (more === undefined) more = [first, chunk];
     else more.push(chunk);
@@ -43,6 +49,20 @@ function text(first: Buffer | undefined, more: readonly Buffer[] | undefined): s
   return first === undefined ? '' : first.toString('utf8');
 }
 
-function tooLarge(): DomainError {
-  return new DomainError('PAYLOAD_TOO_LARGE', `The request body must be at most ${maxBodyBytes} bytes.`);
+function tooLarge(bodyBytes: number): UnreadBody {
+  const message = `The request body must be at most ${bodyBytes} bytes.`;
+  return { error: new DomainError('PAYLOAD_TOO_LARGE', message), close: false };
+}
+
+function tooSlow(withinMs: number): UnreadBody {
+  return { error: limited('BODY_SLOW', `The request body must arrive within ${withinMs} ms.`), close: true };
+}
+
+function tooMany(): UnreadBody {
+  const message = 'Too many request bodies of this key or client are under way: try again in a second.';
+  return { error: limited('BODIES_FULL', message), close: true };
+}
+
+function limited(reason: string, message: string): DomainError {
+  return new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 });
 }

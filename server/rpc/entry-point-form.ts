@@ -33,7 +33,6 @@ export function parseEntryPointParams(
   operation: unknown,
   { entryPoint, context, contextPath }: EntryPointParams,
   profile: ServedProfile,
-  paymaster: ServedPaymaster,
   requestId: string,
 ): ModeRequest {
   if (!isAddressText(entryPoint) || entryPoint.toLowerCase() !== profile.entryPointKey)
@@ -45,7 +44,7 @@ export function parseEntryPointParams(
       },
     ]);
   const params = [operation, context ?? {}];
-  const parsed = parseSponsorParams(params, profile, paymaster, requestId, contextPath);
+  const parsed = parseSponsorParams(params, profile, requestId, contextPath);
   const { request, members } = parsed;
   const mode = parsed.mode ?? (members['token'] === undefined ? 'SPONSORED' : 'ERC20');
   if (mode === 'SPONSORED') return { mode, request };
@@ -73,7 +72,7 @@ export function parseErc7677Params(
       },
     ]);
   const form = { entryPoint, context, contextPath: 'params[3]' };
-  return parseEntryPointParams(operation, form, profile, paymaster, requestId);
+  return parseEntryPointParams(operation, form, profile, requestId);
 }
 
 /** The documented result where sponsored; throws SPONSORSHIP_REFUSED otherwise. */

@@ -10,6 +10,8 @@ export type HttpAnswer = {
   readonly requestId: string;
   readonly refusal?: RefusalReason | undefined;
   readonly retryAfterSeconds?: number | undefined;
+  /** True where the rest of the request is not wanted any more. */
+  readonly close?: boolean | undefined;
 };
 
 /** Browsers' wallets call from any origin; the key in the address is the only credential, and it is no cookie. */
@@ -36,6 +38,7 @@ export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void 
   if (answer.refusal !== undefined) headers.push('X-Sponsorship-Reason', answer.refusal);
   if (answer.retryAfterSeconds !== undefined) headers.push('Retry-After', answer.retryAfterSeconds);
   if (answer.status === 405) headers.push('Allow', 'POST, OPTIONS');
+  if (answer.close === true) headers.push('Connection', 'close');
   response.writeHead(answer.status, headers);
   // As many bytes as characters: plain ASCII, which the socket takes without transcoding.
   response.end(answer.body, size === answer.body.length ? 'latin1' : 'utf8');

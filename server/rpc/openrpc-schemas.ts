@@ -1,4 +1,4 @@
-import { maxTokens } from './params.js';
+import { maxExpiryAsked, maxTokens } from './params.js';
 
 /** JSON Schemas of the OpenRPC document. */
 export const openRpcSchemas = {
@@ -88,6 +88,7 @@ export const openRpcSchemas = {
       paymasterData: ref('Bytes'),
       paymasterVerificationGasLimit: { type: 'integer' },
       paymasterPostOpGasLimit: { type: 'integer' },
+      ...windowProperties(),
       reason: {
         ...ref('RefusalReason'),
         description: 'Why it is 0x; also in the header X-Sponsorship-Reason.',
@@ -171,6 +172,7 @@ export const openRpcSchemas = {
       paymasterData: ref('Bytes'),
       paymasterVerificationGasLimit: ref('HexQuantity'),
       paymasterPostOpGasLimit: ref('HexQuantity'),
+      ...windowProperties(),
       isFinal: { const: false, description: 'Stub only: the signature comes with the second call.' },
       preVerificationGas: {
         ...ref('HexQuantity'),
@@ -304,6 +306,17 @@ function outcomeProperties() {
   } as const;
 }
 
+/** With signed data only. */
+function windowProperties() {
+  return {
+    validUntil: { type: 'integer', description: 'Unix seconds until which the signed data are valid.' },
+    expiryAsked: {
+      type: 'integer',
+      description: 'The expiryDuration that was asked for, where the data are valid for a shorter time.',
+    },
+  } as const;
+}
+
 function modeProperties() {
   return {
     mode: { type: 'string', description: 'SPONSORED (or SPONSORSHIP) or ERC20, in any case.' },
@@ -311,7 +324,13 @@ function modeProperties() {
       type: 'boolean',
       description: 'Absent: false when all limits are given, else true.',
     },
-    expiryDuration: { type: 'integer', minimum: 1, default: 300, description: 'Seconds.' },
+    expiryDuration: {
+      type: 'integer',
+      minimum: 1,
+      maximum: maxExpiryAsked,
+      default: 300,
+      description: 'Seconds. Shortened to what chain and paymaster allow, 600 in mode ERC20.',
+    },
     tokenInfo: {
       type: 'object',
       description: 'Mode ERC20; a quote reads the first two, a payment the last, an explanation all.',

@@ -27,8 +27,8 @@ const modes: Readonly<Record<string, Mode>> = {
 /** Bodies nest as deep as the parser allows; what is forwarded to a webhook is written by code that recurses. */
 const maxWebhookDataDepth = 32;
 
-/** Reads `params[1]`. `maxExpirySeconds` is the paymaster's own bound. Throws INVALID_INPUT with every problem. */
-function parseModeParams(value: unknown, maxExpirySeconds: number, path = 'params[1]'): ModeParams {
+/** Reads `params[1]`. Throws INVALID_INPUT with every problem. */
+function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
   if (!isRecord(value))
     throw invalidInput([
       { field: path, expected: 'an object such as {"mode": "SPONSORED"}', value: quote(value) },
@@ -37,7 +37,7 @@ function parseModeParams(value: unknown, maxExpirySeconds: number, path = 'param
   const params: ModeParams = {
     mode: readMode(value['mode'], path, problems),
     calculateGasLimits: readFlag(value['calculateGasLimits'], `${path}.calculateGasLimits`, problems),
-    expirySeconds: readExpiry(value['expiryDuration'], maxExpirySeconds, path, problems),
+    expirySeconds: readExpiry(value['expiryDuration'], path, problems),
     webhookData: readWebhookData(value['sponsorshipInfo'], path, problems),
     members: value,
   };
@@ -56,13 +56,12 @@ export type SponsorParams = {
 export function parseSponsorParams(
   params: readonly unknown[],
   { entryPointVersion }: { readonly entryPointVersion: EntryPointVersion },
-  { maxExpirySeconds }: { readonly maxExpirySeconds: number },
   requestId: string,
   modePath = 'params[1]',
 ): SponsorParams {
   const [op, given] = parseBoth(
     () => parseUserOperation(params[0], entryPointVersion),
-    () => parseModeParams(params[1], maxExpirySeconds, modePath),
+    () => parseModeParams(params[1], modePath),
   );
   const { mode, calculateGasLimits, expirySeconds, webhookData, members } = given;
   return { mode, members, request: { op, calculateGasLimits, expirySeconds, webhookData, requestId } };
@@ -174,14 +173,17 @@ function readFlag(value: unknown, field: string, problems: Problem[]): boolean |
   return undefined;
 }
 
-function readExpiry(value: unknown, max: number, path: string, problems: Problem[]): number | undefined {
+/** What may be asked; the caps of chain and paymaster then shorten it without an error, as clients ask for fixed figures. */
+export const maxExpiryAsked = 86_400;
+
+function readExpiry(value: unknown, path: string, problems: Problem[]): number | undefined {
   if (value === undefined || value === null) return undefined;
   const seconds = typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value;
-  if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds >= 1 && seconds <= max)
-    return seconds;
+  const isWhole = typeof seconds === 'number' && Number.isInteger(seconds);
+  if (isWhole && seconds >= 1 && seconds <= maxExpiryAsked) return seconds;
   problems.push({
     field: `${path}.expiryDuration`,
-    expected: `a whole number of seconds from 1 to ${max}`,
+    expected: `a whole number of seconds from 1 to ${maxExpiryAsked}`,
     value: quote(value),
   });
   return undefined;

@@ -28,7 +28,7 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
     async handle(params, { paymaster, requestId, authToken }) {
       requireOwner(paymaster, authToken, clock.now());
       const profile = requireProfile(view, paymaster);
-      const { mode, request, members } = parseSponsorParams(params, profile, paymaster, requestId);
+      const { mode, request, members } = parseSponsorParams(params, profile, requestId);
       const callWebhook = readCallWebhook(members);
       const explanation =
         mode === 'ERC20'

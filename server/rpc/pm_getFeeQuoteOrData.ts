@@ -20,7 +20,7 @@ export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
   return {
     async handle(params, { paymaster, requestId }) {
       const profile = requireProfile(view, paymaster);
-      const { mode, request, members } = parseSponsorParams(params, profile, paymaster, requestId);
+      const { mode, request, members } = parseSponsorParams(params, profile, requestId);
       switch (mode) {
         case 'SPONSORED':
           return renderSponsorship(await sponsor(paymaster, request));

@@ -5,7 +5,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { parseErc7677Params, type ModeRequest } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
-import { renderErc7677, renderHexLimits } from './results.js';
+import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
 
 /**
  * ERC-7677, second call of a wallet: signed data for exactly the gas limits that it sends. One that asks with
@@ -17,9 +17,9 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps): RpcMethod {
       const profile = requireProfile(deps.view, paymaster);
       const asked = parseErc7677Params(params, profile, paymaster, requestId);
       const calculated = asked.request.calculateGasLimits === true;
-      const { op, paymasterAndData } = await signed(deps, paymaster, asked, calculated);
-      const fields = renderErc7677(profile, paymasterAndData);
-      return { json: JSON.stringify(calculated ? { ...fields, ...renderHexLimits(op) } : fields) };
+      const data = await signed(deps, paymaster, asked, calculated);
+      const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderWindow(data) };
+      return { json: JSON.stringify(calculated ? { ...fields, ...renderHexLimits(data.op) } : fields) };
     },
     answersErrorsWithOk: () => true,
   };

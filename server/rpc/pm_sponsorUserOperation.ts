@@ -22,11 +22,11 @@ export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorM
       if (namesEntryPoint(params)) {
         const [operation, entryPoint, context] = params;
         const form = { entryPoint, context, contextPath: 'params[2]' };
-        const asked = parseEntryPointParams(operation, form, profile, paymaster, requestId);
+        const asked = parseEntryPointParams(operation, form, profile, requestId);
         if (asked.mode === 'ERC20') return renderTokenPayment(await payInTokens(paymaster, asked.request));
         return renderOrRefuse(await sponsor(paymaster, asked.request));
       }
-      const { mode, request, members } = parseSponsorParams(params, profile, paymaster, requestId);
+      const { mode, request, members } = parseSponsorParams(params, profile, requestId);
       switch (mode) {
         case 'SPONSORED':
           return renderSponsorship(await sponsor(paymaster, request));

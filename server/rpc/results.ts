@@ -15,6 +15,7 @@ import type { Mode } from './params.js';
  * - `mode` and `MODE`: the vendor's clients read one, the service document shows the other.
  * - All three limits always, also with `paymasterAndData: "0x"`: some flows have no other source of limits.
  * - `preVerificationGas` is decimal text, the others are integers, never hex.
+ * - `validUntil` in seconds, and `expiryAsked` where the caller asked for longer data than there may be.
  * - EntryPoint 0.7+: the paymaster's four fields beside the packed form, which not every client can take apart.
  */
 export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
@@ -47,14 +48,17 @@ type Signed = {
   readonly profile: ServedProfile;
   readonly op: FinalUserOperation;
   readonly paymasterAndData: Hex;
-};
+} & Window;
+
+type Window = { readonly validUntil: number; readonly expiryAsked: number | undefined };
 
 function signed(
   mode: Mode,
-  { profile, op, paymasterAndData }: Signed,
+  { profile, op, paymasterAndData, validUntil, expiryAsked }: Signed,
   { paymasterVerificationGasLimit, paymasterPostOpGasLimit }: PaymasterGas,
 ): string {
-  const members = head(mode, paymasterAndData, op);
+  const asked = expiryAsked === undefined ? '' : `,"expiryAsked":${expiryAsked}`;
+  const members = `${head(mode, paymasterAndData, op)},"validUntil":${validUntil}${asked}`;
   if (profile.entryPointVersion === '0.6') return members;
   return (
     `${members},"paymaster":"${paymasterAndData.slice(0, 42)}","paymasterData":"0x${paymasterAndData.slice(106)}",` +
@@ -76,6 +80,11 @@ export function renderErc7677(
   paymasterAndData: Hex,
 ): Readonly<Record<string, unknown>> {
   return profile.entryPointVersion === '0.6' ? { paymasterAndData } : renderPaymaster(paymasterAndData);
+}
+
+/** Until when signed data are valid, beside the fields of ERC-7677, whose clients pass over what they do not know. */
+export function renderWindow({ validUntil, expiryAsked }: Window): Readonly<Record<string, number>> {
+  return { validUntil, ...(expiryAsked === undefined ? {} : { expiryAsked }) };
 }
 
 /**

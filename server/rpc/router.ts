@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { tighterLimits } from '../../core/config/rate-limits.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { hashCredential, type ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { readBody } from './body.js';
+import type { BodyAdmission } from '../http/body-admission.js';
+import { readBody, type UnreadBody } from './body.js';
 import type { CallAnswer, CallRunner } from './call-runner.js';
 import { invalidRequest, maxBatchCalls, parseCall, type RpcCall } from './envelope.js';
 import { writeAnswer, writePreflight, type HttpAnswer } from './http-answer.js';
@@ -13,13 +15,17 @@ import type { RateLimiter } from './rate-limit.js';
 import type { RequestIds } from './request-id.js';
 
 export type RpcRouterDeps = {
-  readonly view: Pick<ConfigView, 'find' | 'load'>;
+  readonly view: Pick<ConfigView, 'find' | 'load' | 'chain'>;
   readonly calls: CallRunner;
   readonly rateLimiter: RateLimiter;
   readonly requestIds: RequestIds;
+  readonly bodies: RequestBodies;
   /** Proxies in front that each append to X-Forwarded-For; 0 takes the peer's own address. */
   readonly trustedProxies: number;
 };
+
+/** What is held of requests at once, counted apart: a stranger must not take what callers with a key need. */
+export type RequestBodies = { readonly ofKeys: BodyAdmission; readonly ofStrangers: BodyAdmission };
 
 /** Answers one HTTP request to the JSON-RPC edge. Never throws; every request is answered or its client is gone. */
 export type RpcRouter = (request: IncomingMessage, response: ServerResponse) => void;
@@ -37,28 +43,43 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
       );
       return writeAnswer(response, { status: 405, body, requestId });
     }
-    readBody(request, (body) => {
-      if (body === undefined) return;
-      // Every failure has become an answer inside; what is left is a bug, which must not leave a client waiting.
-      answer(deps, request, requestId, body).then(
-        (answered) => writeAnswer(response, answered),
-        (error: unknown) => {
-          const failed = deps.calls.fail({ id: 'null' }, error, requestId);
-          writeAnswer(response, { ...failed, requestId });
-        },
-      );
-    });
+    const identified = identify(deps, request);
+    if (identified instanceof Promise) void identified.then(serve);
+    else serve(identified);
+
+    function serve(caller: Caller): void {
+      // Nobody known: the body says no more than which form the answer has, and is read as far as that is free.
+      const { limits, admit } = isDomainError(caller) ? deps.bodies.ofStrangers : deps.bodies.ofKeys;
+      const client = clientAddress(request, deps.trustedProxies);
+      const admitted = admit(isDomainError(caller) ? client : caller.paymasterId, client);
+      readBody(request, admitted, limits, (body) => {
+        if (body === undefined) return admitted.release();
+        // Every failure has become an answer inside; what is left is a bug, which must not leave a client waiting.
+        answer(deps, { request, requestId, caller }, body)
+          .then(
+            (answered) => writeAnswer(response, answered),
+            (error: unknown) => {
+              const failed = deps.calls.fail({ id: 'null' }, error, requestId);
+              writeAnswer(response, { ...failed, requestId });
+            },
+          )
+          .finally(() => admitted.release());
+      });
+    }
   };
 }
 
-async function answer(
-  deps: RpcRouterDeps,
-  request: IncomingMessage,
-  requestId: string,
-  body: string | DomainError,
-): Promise<HttpAnswer> {
+/** Who asks: the paymaster of the key, or why there is none. */
+type Caller = ServedPaymaster | DomainError;
+type Asked = { readonly request: IncomingMessage; readonly requestId: string; readonly caller: Caller };
+
+async function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBody): Promise<HttpAnswer> {
   const { calls } = deps;
-  if (isDomainError(body)) return { ...calls.fail({ id: 'null' }, body, requestId), requestId };
+  const { requestId, caller } = asked;
+  if (typeof body !== 'string') {
+    const error = isDomainError(caller) ? caller : body.error;
+    return { ...calls.fail({ id: 'null' }, error, requestId), requestId, close: body.close };
+  }
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
@@ -67,90 +88,88 @@ async function answer(
     const error = new DomainError('RPC_PARSE_ERROR', 'Parse error: the body is not JSON.');
     return { ...calls.fail({ id: 'null' }, error, requestId), requestId };
   }
-  if (Array.isArray(parsed)) return answerBatch(deps, request, requestId, parsed);
-  return { ...(await answerCall(deps, request, requestId, parsed)), requestId };
+  if (Array.isArray(parsed)) return answerBatch(deps, asked, parsed);
+  return { ...(await answerCall(deps, asked, parsed)), requestId };
 }
 
 /** HTTP 200 whatever the calls come to: each answer says for itself. */
 async function answerBatch(
   deps: RpcRouterDeps,
-  request: IncomingMessage,
-  requestId: string,
+  asked: Asked,
   batch: readonly unknown[],
 ): Promise<HttpAnswer> {
+  const { requestId } = asked;
   if (batch.length === 0 || batch.length > maxBatchCalls) {
     const error = invalidRequest(`A batch must hold 1 to ${maxBatchCalls} calls, got ${batch.length}.`);
     return { ...deps.calls.fail({ id: 'null' }, error, requestId), requestId };
   }
-  const identify = once(() => authenticate(deps, request));
-  const answers = await Promise.all(
-    batch.map((call) => answerCall(deps, request, requestId, call, identify)),
-  );
+  const answers = await Promise.all(batch.map((call) => answerCall(deps, asked, call)));
   return { status: 200, body: `[${answers.map(({ body }) => body).join(',')}]`, requestId };
 }
 
 async function answerCall(
   deps: RpcRouterDeps,
-  request: IncomingMessage,
-  requestId: string,
+  { request, requestId, caller }: Asked,
   value: unknown,
-  identify: () => Identified = () => authenticate(deps, request),
 ): Promise<CallAnswer> {
   const call = parseCall(value);
   if ('error' in call) return deps.calls.reject(call, requestId);
-  let context: RpcContext;
+  if (isDomainError(caller)) return deps.calls.fail(call satisfies RpcCall, caller, requestId);
   try {
-    const found = identify();
-    const paymaster = found instanceof Promise ? await found : found;
-    limitRate(deps, request, paymaster);
-    context = { requestId, paymaster, authToken: single(request.headers['authtoken']) };
+    limitRate(deps, request, caller);
   } catch (error) {
     return deps.calls.fail(call satisfies RpcCall, error, requestId);
   }
+  const context: RpcContext = {
+    requestId,
+    paymaster: caller,
+    authToken: single(request.headers['authtoken']),
+  };
   return deps.calls.run(call, context);
 }
 
-/** Awaited only where the store has to be asked. */
-type Identified = ServedPaymaster | Promise<ServedPaymaster>;
-
-/** Calls of a batch share one key, and so one look at it; what it throws is every call's to answer. */
-function once(identify: () => Identified): () => Identified {
-  let identified: Identified | undefined;
-  return () => (identified ??= identify());
-}
-
-/** The paymaster that the key in the address or in the header `apiKey` opens. Throws KEY_UNKNOWN, CHAIN_MISMATCH and more. */
-function authenticate({ view }: RpcRouterDeps, request: IncomingMessage): Identified {
+/**
+ * The paymaster that the key in the address or in the header `apiKey` opens, found before the body is read; awaited only
+ * where the store has to be asked. KEY_UNKNOWN, CHAIN_MISMATCH and more are values: they are every call's to answer.
+ */
+function identify(deps: RpcRouterDeps, request: IncomingMessage): Caller | Promise<Caller> {
   const path = parseRpcPath(request.url ?? '');
   if (path === undefined)
-    throw invalidRequest('The address must be /api/v1/{chainId}/{apiKey}, with a decimal chainId.');
+    return invalidRequest('The address must be /api/v1/{chainId}/{apiKey}, with a decimal chainId.');
   const apiKey = path.apiKey ?? single(request.headers['apikey']);
   if (apiKey === undefined || apiKey === '')
-    throw new DomainError('KEY_UNKNOWN', 'An API key is required: in the address or in the header apiKey.', {
+    return new DomainError('KEY_UNKNOWN', 'An API key is required: in the address or in the header apiKey.', {
       reason: 'KEY_REQUIRED',
     });
   const sha256 = hashCredential(apiKey);
-  const paymaster = view.find(sha256);
+  const paymaster = deps.view.find(sha256);
   if (paymaster !== undefined) return checkChain(paymaster, path.chainId);
-  return view.load(sha256).then((loaded) => {
-    if (loaded === undefined) throw new DomainError('KEY_UNKNOWN', 'This API key is not known.');
-    return checkChain(loaded, path.chainId);
-  });
+  return deps.view.load(sha256, clientAddress(request, deps.trustedProxies)).then(
+    (loaded) =>
+      loaded === undefined
+        ? new DomainError('KEY_UNKNOWN', 'This API key is not known.')
+        : checkChain(loaded, path.chainId),
+    (error: unknown) =>
+      isDomainError(error)
+        ? error
+        : new DomainError('INTERNAL', 'The API key could not be looked up.', { cause: error }),
+  );
 }
 
-function checkChain(paymaster: ServedPaymaster, chainId: number): ServedPaymaster {
+function checkChain(paymaster: ServedPaymaster, chainId: number): Caller {
   if (paymaster.chainId === chainId) return paymaster;
-  throw new DomainError(
+  return new DomainError(
     'CHAIN_MISMATCH',
     `This API key belongs to chain ${paymaster.chainId}, the address says ${chainId}.`,
   );
 }
 
 function limitRate(
-  { rateLimiter, trustedProxies }: RpcRouterDeps,
+  { view, rateLimiter, trustedProxies }: RpcRouterDeps,
   request: IncomingMessage,
-  { paymasterId, rateLimit }: ServedPaymaster,
+  { paymasterId, chainId, rateLimit: own }: ServedPaymaster,
 ): void {
+  const rateLimit = tighterLimits(own, view.chain(chainId)?.rateLimit);
   if (rateLimit === undefined) return;
   const { perKey, perClient } = rateLimit;
   // The client's own limit first: who is beyond it must not use up what the key has for everybody else.

@@ -21,6 +21,8 @@ export type RequestFacts = {
   readonly head: Head;
   readonly now: EpochMs;
   readonly expirySeconds: number;
+  /** What the caller asked for where that is longer than `expirySeconds`. */
+  readonly expiryAsked: number | undefined;
   /** True when the limits are found by simulation rather than taken from the caller. */
   readonly estimating: boolean;
 };
@@ -53,11 +55,15 @@ export function gatherCase(deps: CaseDeps, paymaster: ServedPaymaster, request: 
   return { ...facts, funding: payerOf(facts.profile, paymaster), calls };
 }
 
-/** The part of a case that both modes need; throws as {@link gatherCase}. */
+/**
+ * The part of a case that both modes need; throws as {@link gatherCase}. `longestExpirySeconds` is the mode's own bound of
+ * the window, beside those of chain and paymaster.
+ */
 export function gatherFacts(
   { view, heads, clock }: CaseDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
+  longestExpirySeconds = Infinity,
 ): RequestFacts {
   const now = clock.now();
   // What was revoked since would still be signed for.
@@ -92,10 +98,18 @@ export function gatherFacts(
     request,
     head,
     now,
-    // A request is parsed by the config of its beginning, and may be decided by a tighter one.
-    expirySeconds: Math.min(request.expirySeconds ?? defaultExpirySeconds, paymaster.maxExpirySeconds),
+    ...expiryOf(request, Math.min(chain.maxExpirySeconds, paymaster.maxExpirySeconds, longestExpirySeconds)),
     estimating: wantsEstimate(request.op, request.calculateGasLimits),
   };
+}
+
+/** Shortened, not refused: clients ask for figures that their authors fixed. */
+function expiryOf(
+  { expirySeconds: asked }: SponsorRequest,
+  longest: number,
+): Pick<RequestFacts, 'expirySeconds' | 'expiryAsked'> {
+  const expirySeconds = Math.min(asked ?? defaultExpirySeconds, longest);
+  return { expirySeconds, expiryAsked: asked !== undefined && asked > longest ? asked : undefined };
 }
 
 /** The profile that a paymaster is served by. Throws PAYMASTER_NOT_READY when the chain does not offer it here. */

@@ -8,7 +8,7 @@ import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';
 import { withFreshConfig } from './fresh-config.js';
 import type { SponsorRequest } from './request.js';
 import { rulesAtOnce } from './rules.js';
-import { showAccounts, showBounds, showGas } from './show.js';
+import { showAccounts, showBounds, showGas, type GasFigures } from './show.js';
 import {
   askWebhooks,
   findLimits,
@@ -17,6 +17,7 @@ import {
   type PeekedUsage,
   type StageDeps,
 } from './stages.js';
+import { needsSimulation, unusedFees } from './unused-gas.js';
 import { createTrace, type Trace, type TraceStep } from './trace.js';
 
 export type ExplainDeps = CaseDeps & StageDeps & { readonly view: Pick<ConfigView, 'refresh'> };
@@ -81,7 +82,7 @@ async function explainOnce(
     steps: trace.steps,
     account: facts.calls.outcome === 'calls' ? facts.calls.signature : '',
     calls: traceCalls(facts.paymaster.allowList, facts.calls),
-    ...(op === undefined ? {} : { gas: showGas(facts.estimating, op, maxCostOf(facts, op)) }),
+    ...(op === undefined ? {} : { gas: showGas(op, gasFigures(facts, op)) }),
     ...showUsage(facts, op !== undefined, usage),
     webhooks,
   };
@@ -93,12 +94,13 @@ async function explainGas(
   facts: SponsorCase,
   trace: Trace,
 ): Promise<FinalUserOperation | undefined> {
-  if (facts.estimating && facts.funding === undefined) {
+  const simulates = needsSimulation(facts, facts.profile.paymasterGas);
+  if (simulates && facts.funding === undefined) {
     trace.skipped('gas', 'Nobody pays, so there is nothing to simulate.');
     return undefined;
   }
   try {
-    const { op, verdict } = facts.estimating ? await findLimits(deps, facts) : givenLimits(facts);
+    const { op, verdict } = simulates ? await findLimits(deps, facts) : givenLimits(facts);
     trace.judged('gas', verdict);
     return op;
   } catch (error) {
@@ -124,9 +126,15 @@ async function explainWebhooks(
     );
     return webhooks.map(({ name }) => ({ name, verdict: 'not asked' }));
   }
-  const { verdict, outcomes } = await askWebhooks(deps, facts, op);
-  trace.judged('webhooks', verdict);
-  return webhooks.map(({ name, onError }, index) => ({ name, onError, ...outcomes[index] }));
+  try {
+    const { verdict, outcomes } = await askWebhooks(deps, facts, op);
+    trace.judged('webhooks', verdict);
+    return webhooks.map(({ name, onError }, index) => ({ name, onError, ...outcomes[index] }));
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    trace.failed('webhooks', error.message, error.details.reason ?? error.code);
+    return webhooks.map(({ name }) => ({ name, verdict: 'not asked' }));
+  }
 }
 
 function showPaymaster({ paymaster, profile, funding }: SponsorCase): object {
@@ -142,8 +150,10 @@ function showPaymaster({ paymaster, profile, funding }: SponsorCase): object {
   };
 }
 
-function maxCostOf({ profile }: SponsorCase, op: FinalUserOperation): bigint {
-  return profile.layout.sponsorship.need(op, profile.options).entryPoint;
+function gasFigures(facts: SponsorCase, op: FinalUserOperation): GasFigures {
+  const { estimating, profile } = facts;
+  const maxCost = profile.layout.sponsorship.need(op, profile.options).entryPoint;
+  return { estimated: estimating, maxCost, unused: unusedFees(facts, op, profile.paymasterGas) };
 }
 
 /** `isFinal`: the operation's limits are known, and so is what it needs. */

@@ -6,6 +6,8 @@ import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/userop/user-operation.js';
 import type { ServedProfile } from '../view/served-chain.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { RequestFacts } from './case.js';
 
 /** Limits as the caller gave them; undefined members are missing. */
 export type GivenLimits = Pick<UserOperation, keyof GasLimits>;
@@ -65,39 +67,25 @@ export function stubData(profile: ServedProfile, op: UserOperation, terms: Spons
 /** Simulates the operation with stub data. Throws ESTIMATION_FAILED, UNAVAILABLE. */
 export function estimateSponsored(
   estimator: GasEstimator,
-  profile: ServedProfile,
-  op: UserOperation,
+  { profile, paymaster, request: { op } }: Pick<RequestFacts, 'profile' | 'paymaster' | 'request'>,
   terms: SponsorshipTerms,
 ): Promise<Estimate> {
-  return estimator.estimate(estimateRequest(profile, terms.chainId, op, stubData(profile, op, terms)));
+  return estimator.estimate(estimateRequest(profile, paymaster, op, stubData(profile, op, terms)));
 }
 
 /**
- * Limits that go with a refusal: what the caller gave, else an estimate without a paymaster, because the user now pays,
- * else fixed figures that are enough for an ordinary operation. Never an error, never 0: the refusal is the answer.
+ * Limits that go with a refusal: what the caller gave, else fixed figures that are enough for an ordinary operation. Never
+ * an error, never 0. Nothing is simulated for them: a refusal must cost the chain nothing, since anybody can ask for one.
  */
-export async function limitsOfRefusal(
-  estimator: GasEstimator,
-  profile: ServedProfile,
-  chainId: number,
-  op: UserOperation,
-  estimating: boolean,
-): Promise<GasLimits> {
+export function limitsOfRefusal(op: UserOperation, estimating: boolean): GasLimits {
   if (!estimating) return withLimits(op, op);
-  try {
-    const { callGasLimit, verificationGasLimit, preVerificationGas } = await estimator.estimate(
-      estimateRequest(profile, chainId, op, undefined),
-    );
-    return { callGasLimit, verificationGasLimit, preVerificationGas };
-  } catch {
-    return {
-      callGasLimit: op.callGasLimit || fallbackLimits.callGasLimit,
-      verificationGasLimit:
-        op.verificationGasLimit ||
-        (op.initCode === '0x' ? fallbackLimits.verificationGasLimit : fallbackLimits.deploymentGasLimit),
-      preVerificationGas: op.preVerificationGas || preVerificationGas(op, '0x'),
-    };
-  }
+  return {
+    callGasLimit: op.callGasLimit || fallbackLimits.callGasLimit,
+    verificationGasLimit:
+      op.verificationGasLimit ||
+      (op.initCode === '0x' ? fallbackLimits.verificationGasLimit : fallbackLimits.deploymentGasLimit),
+    preVerificationGas: op.preVerificationGas || preVerificationGas(op, '0x'),
+  };
 }
 
 const fallbackLimits = {
@@ -108,11 +96,12 @@ const fallbackLimits = {
 
 export function estimateRequest(
   profile: ServedProfile,
-  chainId: number,
+  { paymasterId, chainId }: ServedPaymaster,
   op: UserOperation,
   paymasterAndData: Hex | undefined,
 ): EstimateRequest {
   return {
+    paymasterId,
     chainId,
     entryPoint: profile.entryPoint,
     entryPointVersion: profile.entryPointVersion,

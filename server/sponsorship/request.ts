@@ -26,6 +26,8 @@ export type Sponsorship =
       /** Unix seconds. */
       readonly validUntil: number;
       readonly validAfter: number;
+      /** Set where the data end earlier than the caller asked, in seconds. */
+      readonly expiryAsked: number | undefined;
     }
   | {
       readonly outcome: 'refused';

@@ -5,7 +5,7 @@ import { pass, refuse, type Verdict } from '../../core/policy/verdict.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts, SponsorCase } from './case.js';
 import { stubData } from './gas-limits.js';
@@ -61,7 +61,7 @@ export function decideGas(facts: SponsorCase, op: FinalUserOperation): Verdict {
   return decideGasLimits(guardOf(chain, paymaster.gas), op, {
     minVerificationGasLimit: profile.layout.sponsorship.minVerificationGasLimit,
     ownPreVerificationGas: () =>
-      preVerificationGas(op, stubData(profile, op, termsOf(facts, toSeconds(facts.now)))),
+      boundedPreVerificationGas(op, stubData(profile, op, termsOf(facts, toSeconds(facts.now)))),
   });
 }
 

@@ -5,8 +5,15 @@ import type { PlannedReservation } from '../decision/reservation.js';
 
 // The parts that explanations of both modes show, for people. Nothing here decides.
 
-/** `maxCost`: the EntryPoint's prefund in wei. */
-export function showGas(estimated: boolean, op: FinalUserOperation, maxCost: bigint): object {
+export type GasFigures = {
+  readonly estimated: boolean;
+  /** The EntryPoint's prefund in wei. */
+  readonly maxCost: bigint;
+  /** The fine that could be paid for unused gas, and what is risked without a simulation; wei. */
+  readonly unused: { readonly fee: bigint; readonly cap: bigint };
+};
+
+export function showGas(op: FinalUserOperation, { estimated, maxCost, unused }: GasFigures): object {
   return {
     estimated,
     callGasLimit: op.callGasLimit.toString(),
@@ -15,6 +22,8 @@ export function showGas(estimated: boolean, op: FinalUserOperation, maxCost: big
     maxFeePerGas: op.maxFeePerGas.toString(),
     maxPriorityFeePerGas: op.maxPriorityFeePerGas.toString(),
     maxCost: formatDecimal(maxCost, 18),
+    unusedGasFee: formatDecimal(unused.fee, 18),
+    maxUnusedGasFee: formatDecimal(unused.cap, 18),
   };
 }
 

@@ -15,6 +15,7 @@ import { decideAtOnce } from './rules.js';
 import { signHash } from './sign-hash.js';
 import type { SigningBatch } from './signing-batch.js';
 import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
+import { needsSimulation } from './unused-gas.js';
 
 export type SponsorDeps = CaseDeps &
   StageDeps & {
@@ -46,18 +47,19 @@ async function attempt(
 ): Promise<Sponsorship | 'stale'> {
   const facts = gatherCase(deps, paymaster, request);
   const atOnce = decideAtOnce(facts);
-  if (!atOnce.pass) return refused(deps, facts, atOnce);
+  if (!atOnce.pass) return refused(facts, atOnce);
 
-  if (facts.estimating || paymaster.webhooks.length > 0) {
+  const simulates = needsSimulation(facts, facts.profile.paymasterGas);
+  if (simulates || paymaster.webhooks.length > 0) {
     const usage = await peekUsage(deps, facts);
     if (usage.outcome === 'stale') return 'stale';
-    if (usage.outcome === 'refused') return refused(deps, facts, usage.refusal);
+    if (usage.outcome === 'refused') return refused(facts, usage.refusal);
   }
-  const found = facts.estimating ? await findLimits(deps, facts) : givenLimits(facts);
-  if (!found.verdict.pass) return refused(deps, facts, found.verdict, found.op);
+  const found = simulates ? await findLimits(deps, facts) : givenLimits(facts);
+  if (!found.verdict.pass) return refused(facts, found.verdict, found.op);
   if (paymaster.webhooks.length > 0) {
     const { verdict } = await askWebhooks(deps, facts, found.op);
-    if (!verdict.pass) return refused(deps, facts, verdict, found.op);
+    if (!verdict.pass) return refused(facts, verdict, found.op);
   }
   // A webhook may take seconds: what was paused, tightened or suspended meanwhile must not be signed any more.
   if (!deps.view.isCurrent(paymaster, facts.chain)) return 'stale';
@@ -70,27 +72,26 @@ async function attempt(
   );
   if (result.outcome === 'reserved') return sign(deps, facts, draft);
   if (result.outcome === 'stale') return 'stale';
-  return refused(deps, facts, describeRefusal(paymaster, reservation, result), found.op);
+  return refused(facts, describeRefusal(paymaster, reservation, result), found.op);
 }
 
 async function sign(
   { signing }: SponsorDeps,
-  { profile, signer }: SponsorCase,
+  { profile, signer, expiryAsked }: SponsorCase,
   { promised: { op }, terms, hash }: DraftSponsorship,
 ): Promise<Sponsorship> {
   const signature = await signHash(signing, signer, hash);
   const paymasterAndData = profile.layout.sponsorship.encode(op, terms, signature);
   const { validUntil, validAfter } = terms;
-  return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter };
+  return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter, expiryAsked };
 }
 
-/** Whoever refuses before the limits were found still owes them to the client. */
-async function refused(
-  { estimator }: SponsorDeps,
-  { profile, paymaster, request, estimating }: SponsorCase,
+/** A refusal before the limits were found still owes some to the client. */
+function refused(
+  { profile, request, estimating }: SponsorCase,
   { reason, detail }: Refusal,
   op?: FinalUserOperation,
-): Promise<Sponsorship> {
-  const limits = op ?? (await limitsOfRefusal(estimator, profile, paymaster.chainId, request.op, estimating));
+): Sponsorship {
+  const limits = op ?? limitsOfRefusal(request.op, estimating);
   return { outcome: 'refused', profile, reason, detail, limits };
 }

@@ -14,6 +14,7 @@ import { estimateSponsored, withLimits, noLimits } from './gas-limits.js';
 import { plannedSponsorship } from './promise.js';
 import { decideGas } from './rules.js';
 import { termsOf } from './terms.js';
+import { decideUnused } from './unused-gas.js';
 
 // The steps of a sponsorship that wait for somebody else, shared by sponsor and explain so that both decide alike.
 
@@ -58,13 +59,19 @@ export function givenLimits(facts: SponsorCase): FoundLimits {
   return { op, verdict: decideGas(facts, op) };
 }
 
-/** Limits by simulation, judged. An operation that would fail is not worth a sponsor's money. */
+/**
+ * Limits by simulation, or the caller's compared with one, judged. An operation that would fail is not worth a sponsor's
+ * money. What is refused anyway is not simulated.
+ */
 export async function findLimits({ estimator, clock }: StageDeps, facts: SponsorCase): Promise<FoundLimits> {
-  const { profile, request } = facts;
+  const given = facts.estimating ? undefined : givenLimits(facts);
+  if (given?.verdict.pass === false) return given;
   const terms = termsOf(facts, toSeconds(clock.now()));
-  const estimate = await estimateSponsored(estimator, profile, request.op, terms);
-  const op = withLimits(request.op, estimate);
+  const estimate = await estimateSponsored(estimator, facts, terms);
+  const op = given?.op ?? withLimits(facts.request.op, estimate);
   if (estimate.reverted !== undefined) return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
+  if (given !== undefined)
+    return { op, verdict: decideUnused(facts, op, facts.profile.paymasterGas, estimate) };
   return { op, verdict: decideGas(facts, op) };
 }
 
@@ -78,6 +85,7 @@ export async function askWebhooks(
 ): Promise<AskedWebhooks> {
   if (paymaster.webhooks.length === 0) return { verdict: pass, outcomes: [] };
   const outcomes = await webhooks.call({
+    paymasterId: paymaster.paymasterId,
     webhooks: paymaster.webhooks,
     data: request.webhookData,
     userOp: renderUserOperation(op, profile.entryPointVersion),

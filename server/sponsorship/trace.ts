@@ -45,6 +45,7 @@ export function createTrace(): Trace {
 
 /** What would end an error that is no passing outage. */
 const errorRemedies: ReadonlyMap<string, string> = new Map([
+  ['WEBHOOK_BUSY', 'Try again in a second; limit the requests of a key with spec.rateLimit if it persists.'],
   ['FEE_TOKEN_REQUIRED', 'Name one of the tokens shown in tokenInfo.feeTokenAddress.'],
   ['FEE_TOKEN_UNSUPPORTED', 'Name a token that is shown with a price, or mend the price source of this one.'],
   [
@@ -82,7 +83,7 @@ const remedies = {
   DEPOSIT_TOO_LOW: 'Deposit more for the account named, or wait until what is promised is settled.',
   WEBHOOK_REFUSED: 'Meet the conditions of the webhook that refused.',
   WEBHOOK_FAILED:
-    'Mend the webhook host. With onError: Allow on its policy a host that fails lets everything through that other policies pass.',
+    'Repair the webhook host. With onError: Allow on its policy anyone who can overload the host is sponsored.',
   EXECUTION_REVERTS: 'Send an operation that succeeds when it is simulated.',
   TOKEN_BALANCE: 'Send the account as many tokens as the quote says, or lower the gas limits or fees.',
   TOKEN_ALLOWANCE: 'Approve the token paymaster for the amount of the quote, in this operation or before.',

@@ -11,16 +11,17 @@ import { parseAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
-import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, UserOperation } from '../../core/userop/user-operation.js';
 import { gatherFacts, type CaseDeps, type RequestFacts } from '../sponsorship/case.js';
 import { estimateRequest, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
 import { decideInAnyMode } from '../sponsorship/rules.js';
 import { windowOf } from '../sponsorship/terms.js';
+import { decideUnused, needsSimulation } from '../sponsorship/unused-gas.js';
 import { guardOf, type ServedProfile, type ServedTokenMode } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { refusedPayment } from './request.js';
+import { maxTokenExpirySeconds, refusedPayment } from './request.js';
 
 /** What is known of a request in mode ERC20 before its token is looked at. */
 export type TokenCase = RequestFacts & { readonly mode: ServedTokenMode };
@@ -35,11 +36,19 @@ export function gatherTokenCase(
   paymaster: ServedPaymaster,
   request: SponsorRequest,
 ): TokenCase {
-  const facts = gatherFacts(deps, paymaster, request);
+  const facts = gatherTokenFacts(deps, paymaster, request);
   const mode = requireTokenMode(facts.profile, paymaster);
   const verdict = decideInAnyMode(facts);
   if (!verdict.pass) throw refusedPayment(verdict);
   return { ...facts, mode };
+}
+
+export function gatherTokenFacts(
+  deps: CaseDeps,
+  paymaster: ServedPaymaster,
+  request: SponsorRequest,
+): RequestFacts {
+  return gatherFacts(deps, paymaster, request, maxTokenExpirySeconds);
 }
 
 export function requireTokenMode(profile: ServedProfile, { chainId }: ServedPaymaster): ServedTokenMode {
@@ -77,15 +86,16 @@ export function tokenStubData({ mode }: TokenCase, op: UserOperation, terms: Tok
 
 /**
  * What the operation itself takes, simulated without a paymaster: an account that cannot pay yet is told so by the check of
- * its payment, and can be quoted meanwhile. Undefined where the caller's limits are taken. Throws ESTIMATION_FAILED,
+ * its payment, and can be quoted meanwhile. Undefined where the caller's limits are taken as they are. Throws ESTIMATION_FAILED,
  * UNAVAILABLE.
  */
 export async function estimateIfAsked(
   estimator: GasEstimator,
-  { estimating, profile, paymaster, request }: TokenCase,
+  facts: TokenCase,
 ): Promise<Estimate | undefined> {
-  if (!estimating) return undefined;
-  return estimator.estimate(estimateRequest(profile, paymaster.chainId, request.op, undefined));
+  const { profile, paymaster, request, mode } = facts;
+  if (!needsSimulation(facts, mode.gas)) return undefined;
+  return estimator.estimate(estimateRequest(profile, paymaster, request.op, undefined));
 }
 
 /** The operation with final limits, and whether those are acceptable. */
@@ -96,16 +106,17 @@ export function decideTokenLimits(
 ): { readonly op: FinalUserOperation; readonly verdict: Verdict } {
   const { chain, paymaster, mode, request } = facts;
   const stub = () => tokenStubData(facts, request.op, terms);
-  const limits =
-    estimate === undefined ? request.op : limitsWithPayment(estimate, request.op, mode.codec, stub());
+  const isFound = facts.estimating && estimate !== undefined;
+  const limits = isFound ? limitsWithPayment(estimate, request.op, mode.codec, stub()) : request.op;
   const op = withLimits(request.op, limits);
   if (estimate?.reverted !== undefined)
     return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
   const verdict = decideGasLimits(guardOf(chain, paymaster.gas), op, {
     minVerificationGasLimit: mode.codec.minVerificationGasLimit,
-    ownPreVerificationGas: () => preVerificationGas(op, stub()),
+    ownPreVerificationGas: () => boundedPreVerificationGas(op, stub()),
   });
-  return { op, verdict };
+  if (!verdict.pass || estimate === undefined) return { op, verdict };
+  return { op, verdict: decideUnused(facts, op, mode.gas, estimate) };
 }
 
 /**

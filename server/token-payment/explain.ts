@@ -13,18 +13,19 @@ import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { describeRefusal } from '../decision/refusal.js';
 import { planReservation, type PlannedReservation } from '../decision/reservation.js';
-import { gatherFacts } from '../sponsorship/case.js';
 import { withFreshConfig } from '../sponsorship/fresh-config.js';
 import { noLimits, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
 import { rulesOfAnyMode } from '../sponsorship/rules.js';
-import { showAccounts, showBounds, showGas } from '../sponsorship/show.js';
+import { showAccounts, showBounds, showGas, type GasFigures } from '../sponsorship/show.js';
 import { signHash } from '../sponsorship/sign-hash.js';
 import { createTrace, type Trace, type TraceStep } from '../sponsorship/trace.js';
+import { unusedFees } from '../sponsorship/unused-gas.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import {
   decideTokenLimits,
   estimateIfAsked,
+  gatherTokenFacts,
   maxChargeOf,
   requireTokenMode,
   tokenTermsOf,
@@ -83,7 +84,7 @@ async function explainOnce(
   paymaster: ServedPaymaster,
   request: ExplainedPayment,
 ): Promise<TokenExplanation | 'stale'> {
-  const gathered = gatherFacts(deps, paymaster, request);
+  const gathered = gatherTokenFacts(deps, paymaster, request);
   const facts: TokenCase = { ...gathered, mode: requireTokenMode(gathered.profile, paymaster) };
   const trace = createTrace();
   for (const { name, decide } of rulesOfAnyMode) trace.judged(name, decide(facts));
@@ -115,9 +116,7 @@ async function explainOnce(
     paymaster: showPaymaster(facts),
     steps: trace.steps,
     tokens: await showTokens(deps, facts, request.choice),
-    ...(op === undefined
-      ? {}
-      : { gas: showGas(facts.estimating, op, facts.mode.codec.need(op, facts.mode.options).entryPoint) }),
+    ...(op === undefined ? {} : { gas: showGas(op, gasFigures(facts, op)) }),
     ...(token === undefined || price === undefined || charge === undefined
       ? {}
       : { fee: showFee({ token, price, charge, usdPerNative: usdOf(deps, facts, price) }) }),
@@ -239,6 +238,7 @@ async function explainPayment(
     'payment',
     () =>
       payments.check({
+        paymasterId: paymaster.paymasterId,
         chainId: paymaster.chainId,
         entryPoint,
         entryPointVersion,
@@ -268,6 +268,12 @@ async function showTokens(
       refusal: { reason: 'FEE_TOKEN_UNSUPPORTED', detail: 'not served on this chain' },
     })),
   ];
+}
+
+function gasFigures(facts: TokenCase, op: FinalUserOperation): GasFigures {
+  const { estimating, mode } = facts;
+  const maxCost = mode.codec.need(op, mode.options).entryPoint;
+  return { estimated: estimating, maxCost, unused: unusedFees(facts, op, mode.gas) };
 }
 
 function usdOf({ prices }: PayDeps, { chain }: TokenCase, price: Price): bigint | undefined {

@@ -80,7 +80,8 @@ async function attempt(
 
   const sign = (hash: Uint8Array): Promise<Uint8Array> => signHash(signing, signer, hash);
   const { entryPoint, entryPointVersion } = profile;
-  const target = { chainId: paymaster.chainId, entryPoint, entryPointVersion, codec: mode.codec };
+  const { paymasterId, chainId } = paymaster;
+  const target = { paymasterId, chainId, entryPoint, entryPointVersion, codec: mode.codec };
   const paid = await payments.check({ ...target, op, terms: draft, sign });
   if (!paid.pass) throw refusedPayment(paid);
 
@@ -97,7 +98,9 @@ async function attempt(
   if (reserved.result.outcome !== 'reserved')
     throw refusedPayment(describeRefusal(paymaster, reserved.request, reserved.result));
   const paymasterAndData = mode.codec.encode(op, terms, await sign(hash));
-  return { profile, paymasterGas: mode.gas, op, paymasterAndData };
+  const { validUntil } = terms;
+  const { expiryAsked } = facts;
+  return { profile, paymasterGas: mode.gas, op, paymasterAndData, validUntil, expiryAsked };
 }
 
 /** Throws FEE_TOKEN_UNSUPPORTED for a token that this chain does not serve. */

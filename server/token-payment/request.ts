@@ -18,7 +18,14 @@ export type TokenPayment = {
   /** Exactly what was signed. */
   readonly op: FinalUserOperation;
   readonly paymasterAndData: Hex;
+  /** Unix seconds. */
+  readonly validUntil: number;
+  /** Set where the data end earlier than the caller asked, in seconds. */
+  readonly expiryAsked: number | undefined;
 };
+
+/** A rate is promised for as long as data are valid: whatever the chain allows sponsorships, no longer than this. */
+export const maxTokenExpirySeconds = 600;
 
 /** Answer to a request for quotes. */
 export type FeeQuotes = {

@@ -27,8 +27,11 @@ import { createSharing } from './sharing.js';
 export type ConfigView = {
   /** The paymaster that accepts this key now, if the watch has delivered it. */
   find(sha256: string): ServedPaymaster | undefined;
-  /** Asks the store for a key that `find` does not know (a paymaster made a moment ago). RATE_LIMITED, UNAVAILABLE. */
-  load(sha256: string): Promise<ServedPaymaster | undefined>;
+  /**
+   * Asks the store for a key that `find` does not know (a paymaster made a moment ago), for the client at this address.
+   * Throws RATE_LIMITED, UNAVAILABLE.
+   */
+  load(sha256: string, client: string): Promise<ServedPaymaster | undefined>;
   /** Reads one paymaster again, past the watch: for a replica that has fallen behind. */
   refresh(paymasterId: string): Promise<ServedPaymaster | undefined>;
   /**
@@ -156,8 +159,8 @@ export function createConfigView({
   return {
     find: (sha256) => ifAccepted(byKey.get(sha256), sha256),
 
-    async load(sha256) {
-      const found = await lookup.find(sha256, compile);
+    async load(sha256, client) {
+      const found = await lookup.find(sha256, client, compile);
       // The watch may have been faster: then the look-up does not say what it read, or has read too early.
       return ifAccepted(byKey.get(sha256) ?? found, sha256);
     },

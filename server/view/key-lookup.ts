@@ -1,20 +1,26 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { withinDeadline } from '../../core/adapters/within-deadline.js';
 import { DomainError } from '../../core/errors.js';
+import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
+import { createRateLimiter } from '../rpc/rate-limit.js';
 import type { ServedPaymaster } from './served-paymaster.js';
 
 /**
  * Looks up keys that the watch has not delivered, without letting strangers turn wrong keys into load:
  *
  * - One look-up per key at a time, whoever asks.
- * - At most 20 per second in this process; beyond that a key is neither found nor unknown, so the answer is RATE_LIMITED.
+ * - At most 20 per second in this process, 4 of them for one client; beyond that a key is neither found nor unknown, so the
+ *   answer is RATE_LIMITED. The same where 100 requests, or 10 of one client, wait for a look-up already.
+ * - One that takes longer than 3 seconds is UNAVAILABLE.
  * - A key that was not found is not asked for again for ten seconds; one that was found is remembered as long, because
  *   the watch delivers it before that.
  */
 export type KeyLookup = {
   find(
     sha256: string,
+    client: string,
     compile: (config: PaymasterConfig) => ServedPaymaster | undefined,
   ): Promise<ServedPaymaster | undefined>;
   /** A watch event about this paymaster outranks whatever was looked up. */
@@ -22,6 +28,10 @@ export type KeyLookup = {
 };
 
 const lookupsPerSecond = 20;
+const lookupsOfClient: RateLimit = { requests: 4, perSeconds: 1 };
+const maxWaiting = 100;
+const maxWaitingOfClient = 10;
+const deadlineMs = 3_000;
 const rememberMs = 10_000;
 const maxRemembered = 10_000;
 
@@ -40,19 +50,34 @@ export function createKeyLookup({
   const inFlight = new Map<string, Promise<ServedPaymaster | undefined>>();
   // Paymasters that the watch spoke about while a look-up was under way: its answer may be older than the event.
   const changed = new Set<string>();
+  const clients = createRateLimiter({ clock });
+  const waitingOf = new Map<string, number>();
+  let waiting = 0;
   let tokens = lookupsPerSecond;
   let refilledAt = clock.now();
 
-  function takeToken(): void {
+  function takeToken(client: string): void {
     const now = clock.now();
     tokens = Math.min(lookupsPerSecond, tokens + (Math.max(0, now - refilledAt) * lookupsPerSecond) / 1000);
     refilledAt = now;
-    if (tokens < 1)
-      throw new DomainError('RATE_LIMITED', 'Too many look-ups of unknown API keys: try again in a second.', {
-        reason: 'KEY_LOOKUPS',
-        retryAfterSeconds: 1,
-      });
+    if (tokens < 1 || clients.take(client, lookupsOfClient) > 0) throw tooMany();
     tokens -= 1;
+  }
+
+  /** Requests that wait hold a socket and what node has read of it. */
+  async function wait<T>(client: string, lookup: Promise<T>): Promise<T> {
+    const others = waitingOf.get(client) ?? 0;
+    if (waiting >= maxWaiting || others >= maxWaitingOfClient) throw tooMany();
+    waiting += 1;
+    waitingOf.set(client, others + 1);
+    try {
+      return await lookup;
+    } finally {
+      waiting -= 1;
+      const left = (waitingOf.get(client) ?? 1) - 1;
+      if (left > 0) waitingOf.set(client, left);
+      else waitingOf.delete(client);
+    }
   }
 
   function remember(sha256: string, paymaster: ServedPaymaster | undefined): void {
@@ -71,7 +96,7 @@ export function createKeyLookup({
     compile: (config: PaymasterConfig) => ServedPaymaster | undefined,
   ): Promise<ServedPaymaster | undefined> {
     try {
-      const config = await configs.findByKey(sha256);
+      const config = await inTime(configs.findByKey(sha256));
       const paymaster = config === undefined || changed.has(config.paymasterId) ? undefined : compile(config);
       remember(sha256, paymaster);
       return paymaster;
@@ -82,17 +107,17 @@ export function createKeyLookup({
   }
 
   return {
-    async find(sha256, compile) {
+    async find(sha256, client, compile) {
       const now = clock.now();
       if (now < (unknownUntil.get(sha256) ?? 0)) return undefined;
       const known = found.get(sha256);
       if (known !== undefined && now < known.until) return known.paymaster;
       const running = inFlight.get(sha256);
-      if (running !== undefined) return running;
-      takeToken();
+      if (running !== undefined) return wait(client, running);
+      takeToken(client);
       const lookup = ask(sha256, compile);
       inFlight.set(sha256, lookup);
-      return lookup;
+      return wait(client, lookup);
     },
     noteChange(paymasterId) {
       if (inFlight.size > 0) changed.add(paymasterId);
@@ -100,4 +125,25 @@ export function createKeyLookup({
         if (paymaster.paymasterId === paymasterId) found.delete(sha256);
     },
   };
+}
+
+function tooMany(): DomainError {
+  return new DomainError('RATE_LIMITED', 'Too many look-ups of unknown API keys: try again in a second.', {
+    reason: 'KEY_LOOKUPS',
+    retryAfterSeconds: 1,
+  });
+}
+
+/** Throws UNAVAILABLE when the store does not answer in time. */
+async function inTime<T>(asked: Promise<T>): Promise<T> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  try {
+    return await withinDeadline(signal, asked);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new DomainError('UNAVAILABLE', `The config store did not answer within ${deadlineMs} ms.`, {
+      reason: 'KEY_LOOKUPS',
+      retryAfterSeconds: 1,
+    });
+  }
 }

@@ -1,4 +1,5 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
 import type { Logger } from '../../core/log.js';
 import type {
   Layout,
@@ -13,7 +14,7 @@ import { compilePriceGuard, type PriceGuard } from '../../core/policy/price-guar
 import { parseLossBudget } from '../../core/policy/token-loss.js';
 import type { AccountId } from '../../core/usage/usage-store.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
-import type { GasCaps } from '../../core/resources/paymaster.js';
+import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
 import type { EntryPointVersion } from '../../core/userop/user-operation.js';
@@ -29,6 +30,8 @@ export type ServedChain = {
   readonly guard: PriceGuard;
   /** Guards by the paymasters' own caps: compiled when first asked for, and gone with this object. */
   readonly guards: WeakMap<GasCaps, PriceGuard>;
+  readonly maxExpirySeconds: number;
+  readonly rateLimit: RateLimits | undefined;
   /** EIP-7702 delegates that operations may name. */
   readonly delegates: ReadonlySet<AddressKey>;
   /** By the `version` that paymasters name. */
@@ -100,6 +103,8 @@ export function compileChain(config: ChainConfig, signers: Signers, log: Logger)
     gas: config.gas,
     guard: compilePriceGuard({}, config.gas),
     guards: new WeakMap(),
+    maxExpirySeconds: config.maxExpirySeconds ?? defaultMaxExpirySeconds,
+    rateLimit: config.rateLimit,
     delegates: new Set(config.delegates.map(toAddressKey)),
     profiles,
     feeTokens: new Map(config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token])),

@@ -2,7 +2,7 @@ import type { PaymasterConfig, WebhookConfig } from '../../core/config/paymaster
 import { compileAllowList, type AllowList } from '../../core/policy/allow-list/compile.js';
 import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
 import { compileLimits, type CompiledLimit } from '../../core/policy/spending-limit/shares.js';
-import type { GasCaps, RateLimit } from '../../core/resources/paymaster.js';
+import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Sharing } from './sharing.js';
@@ -33,7 +33,7 @@ export type ServedPaymaster = {
   /** Caps of its own; undefined: the chain's. */
   readonly gas: GasCaps | undefined;
   readonly maxExpirySeconds: number;
-  readonly rateLimit: { readonly perKey?: RateLimit; readonly perClient?: RateLimit } | undefined;
+  readonly rateLimit: RateLimits | undefined;
   readonly standing: Standing;
 };
 

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { measureBefore } from './before-part.js';
 import { BenchProcess } from './child-process.js';
 import { measureFailover } from './failover-part.js';
 import { isMet, renderGoals, type Goal } from './goals.js';
@@ -75,6 +76,11 @@ async function runParts({ parts }: BenchOptions): Promise<void> {
     const kubernetes = await measureKubernetes(options);
     results['kube'] = kubernetes;
     goals.push(...kubernetes.goals);
+  }
+  if (parts.has('before')) {
+    const before = await measureBefore(options, load);
+    results['before'] = before;
+    goals.push(...before.goals);
   }
   if (parts.has('failover')) {
     const failover = await measureFailover(options);

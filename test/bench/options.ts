@@ -8,11 +8,13 @@ export type BenchOptions = {
   readonly parts: ReadonlySet<Part>;
   /** Numbers of paymasters that the part `kube` measures at, ascending. */
   readonly sizes: readonly number[];
+  /** A built checkout of another commit, which the part `before` compares with. */
+  readonly before: string | undefined;
 };
 
-const parts = ['servers', 'tokens', 'scale', 'redis', 'propagation', 'kube', 'failover'] as const;
-/** Each lost leader takes a lease's time, several minutes in all: it runs when it is named. */
-const partsByDefault = parts.filter((part) => part !== 'failover');
+const parts = ['servers', 'tokens', 'scale', 'redis', 'propagation', 'kube', 'failover', 'before'] as const;
+/** Run when they are named: each lost leader takes a lease's time, several minutes in all; `before` needs another build. */
+const partsByDefault = parts.filter((part) => part !== 'failover' && part !== 'before');
 export type Part = (typeof parts)[number];
 
 /** `--repeats 5 --seconds 1.5 --only servers,scale --sizes 100,1000`. Throws RangeError on anything else. */
@@ -24,6 +26,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       seconds: { type: 'string', default: '1.5' },
       only: { type: 'string', default: partsByDefault.join(',') },
       sizes: { type: 'string', default: '100,1000,10000' },
+      before: { type: 'string' },
     },
   });
   const chosen = values.only.split(',').map((name) => {
@@ -39,6 +42,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       .split(',')
       .map((size) => positive('--sizes', size))
       .toSorted((a, b) => a - b),
+    before: values.before,
   };
 }
 

@@ -37,7 +37,16 @@ export function ratio(
   denominators: readonly Measurement[],
   figure: (window: Measurement) => number,
 ): number {
-  return median(numerators.map((window, index) => figure(window) / figure(denominators[index] ?? window)));
+  return median(ratios(numerators, denominators, figure));
+}
+
+/** The ratio of each window to the one that ran next to it. */
+export function ratios(
+  numerators: readonly Measurement[],
+  denominators: readonly Measurement[],
+  figure: (window: Measurement) => number,
+): readonly number[] {
+  return numerators.map((window, index) => figure(window) / figure(denominators[index] ?? window));
 }
 
 export function median(values: readonly number[]): number {

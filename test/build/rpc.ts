@@ -15,7 +15,11 @@ import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import { pass, type Verdict } from '../../core/policy/verdict.js';
 import type { UsageStore } from '../../core/policy/usage-store.js';
-import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import type {
+  WebhookCaller,
+  WebhookOutcome,
+  WebhookRequest,
+} from '../../core/policy/webhook/webhook-caller.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { bytesToHex, isHexBytes, type Hex } from '../../core/units/hex.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -102,6 +106,8 @@ export type RpcHostOptions = {
   /** Ether in every deposit of the chain; undefined: never read. Default 100. */
   readonly deposit?: string | undefined;
   readonly trustedProxies?: number;
+  /** Default: whatever `world.webhook` says. The caller stops it. */
+  readonly webhooks?: Pick<WebhookCaller, 'call'>;
 };
 
 export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
@@ -139,7 +145,10 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       environment: { PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey },
       log: silentLogger,
     }),
-    webhooks: { call: (request) => world.webhook(request), stop: () => Promise.resolve() },
+    webhooks: {
+      call: (request) => options.webhooks?.call(request) ?? world.webhook(request),
+      stop: () => Promise.resolve(),
+    },
     estimator: { estimate: (request) => world.estimate(request) },
     heads: { get: () => world.head },
     clock,

@@ -1,7 +1,8 @@
 import { compileChain } from '../../core/config/compile-chain.js';
 import type { LayoutFacts } from '../../core/config/compile-chain.js';
+import { openPlatform } from '../../core/config/platform.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
-import { parseAbi } from '../../core/resources/abi.js';
+import { readMethods } from '../../core/resources/abi.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aPaymaster, anOrganisation } from './resources.js';
 
@@ -22,13 +23,14 @@ export function someSources(overrides: Partial<PaymasterSources> = {}): Paymaste
     contracts: [],
     policies: [],
     organisation: anOrganisation(),
+    platform: openPlatform,
     siblings: [paymaster],
     programmed: new Set(),
     chain: compileChain({ chain: aChain(), feeTokens: [], layouts: someLayouts, previous: undefined }).config,
     offeredChains: [31337],
     masterKeys: { current: new Uint8Array(32).fill(1) },
     previous: undefined,
-    readAbi: parseAbi,
+    readMethods,
     webhookRules: {},
     now: someNow,
     ...overrides,

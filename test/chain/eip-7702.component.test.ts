@@ -152,6 +152,7 @@ async function estimated(op: FinalUserOperation): Promise<FinalUserOperation> {
   });
   const { sponsorship } = layouts[profile.layout];
   const limits = await estimator.estimate({
+    paymasterId: 'pm-1',
     chainId: devChain.chainId,
     entryPoint: profile.entryPoint,
     entryPointVersion: '0.8',

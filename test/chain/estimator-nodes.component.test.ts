@@ -131,6 +131,7 @@ test.each(['0.6', '0.7', '0.8'] as const)(
     const code = '0x5a62030d40116018576001600055600060005260206000f35b60006000fd';
     await devChain.chain.request('anvil_setCode', [account.address, code]);
     const limits = await estimatorOver(devChain.url).estimate({
+      paymasterId: 'pm-1',
       chainId: devChain.chainId,
       entryPoint: devChain.deployments.entryPoints[version],
       entryPointVersion: version,
@@ -172,6 +173,7 @@ async function prepared(
   const account = await buildAccount(devChain, version);
   const op = await buildUserOp(account, [{ to, data: encodeWith(counter, 'increment', []) }]);
   const request: Omit<EstimateRequest, 'paymasterAndData'> = {
+    paymasterId: 'pm-1',
     chainId: devChain.chainId,
     entryPoint: devChain.deployments.entryPoints[version],
     entryPointVersion: version,

@@ -180,6 +180,7 @@ function call(method: 'increment' | 'burn' | 'fail', ...values: readonly number[
 
 function request(version: EntryPointVersion, op: FinalUserOperation, paymasterAndData: Hex | undefined) {
   return {
+    paymasterId: 'pm-1',
     chainId: devChain.chainId,
     entryPoint: entryPoints[version],
     entryPointVersion: version,

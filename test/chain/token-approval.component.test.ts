@@ -64,6 +64,7 @@ describe.each(['singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const)('pro
 
       async function limitsOf(by: TestAccount, made: readonly Call[]) {
         const limits = await estimator.estimate({
+          paymasterId: 'pm-1',
           chainId: devChain.chainId,
           entryPoint: profile.entryPoint,
           entryPointVersion: profile.entryPointVersion,

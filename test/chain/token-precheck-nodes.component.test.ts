@@ -102,6 +102,7 @@ async function checkOver(url: string, version: string, manners: Manners = 'plain
     clock: systemClock,
   });
   return checker.check({
+    paymasterId: 'pm-1',
     chainId: devChain.chainId,
     entryPoint: profile.entryPoint,
     entryPointVersion: profile.entryPointVersion,

@@ -223,6 +223,7 @@ test('an operation whose account refuses it says why', async () => {
 
 function target(profile: DevProfile) {
   return {
+    paymasterId: 'pm-1',
     chainId: devChain.chainId,
     entryPoint: profile.entryPoint,
     entryPointVersion: profile.entryPointVersion,

@@ -194,6 +194,7 @@ async function withLimits(
   const codec = tokenCodecOf(profile);
   const unestimated: UserOperation = op;
   const estimate = await estimator.estimate({
+    paymasterId: 'pm-1',
     chainId: devChain.chainId,
     entryPoint: profile.entryPoint,
     entryPointVersion: profile.entryPointVersion,
@@ -207,6 +208,7 @@ async function withLimits(
 
 function paymentOf(profile: DevProfile, op: FinalUserOperation, terms: TokenTerms) {
   return {
+    paymasterId: 'pm-1',
     chainId: devChain.chainId,
     entryPoint: profile.entryPoint,
     entryPointVersion: profile.entryPointVersion,

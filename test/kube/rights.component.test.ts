@@ -161,11 +161,11 @@ describe('what is done with the API server', () => {
       if (replica === undefined) throw new Error('no replica');
       const stranger = `${replica.origin}/api/v1/${installation.connection.chainId}/unknown-key`;
       expect((await rpc(stranger, 'pm_sponsorUserOperation', [{}])).error).toBeDefined();
-      patch('pm', 'shop', { spec: { maxExpirySeconds: 20_000 } }, ...tenant);
-      await until(
-        'it is promised for five hours',
-        async () => (await ask(replica, { expiryDuration: 18_000 })).result?.['mode'] === 'SPONSORED',
-      );
+      patch('chain', 'dev', { spec: { maxExpirySeconds: 20_000 } });
+      await until('it is promised for five hours', async () => {
+        const { result } = await ask(replica, { expiryDuration: 18_000 });
+        return result?.['mode'] === 'SPONSORED' && result['expiryAsked'] === undefined;
+      });
       await seen('rpc', 'update', '/configmaps', 'paymaster-usage-epochs');
     },
     longestMs,
@@ -228,7 +228,10 @@ describe('what is done with the API server', () => {
         patch('pm', 'shop', { spec: { maxExpirySeconds: expiryDuration } }, ...tenant);
         await until(
           'another replica has promised by the change',
-          async () => (await ask(other, { expiryDuration })).result?.['mode'] === 'SPONSORED',
+          async () => {
+            const asked = expiryDuration + 1;
+            return (await ask(other, { expiryDuration: asked })).result?.['expiryAsked'] === asked;
+          },
           patienceMs,
         );
         await restartApiServer(late);

@@ -59,7 +59,7 @@ describe('one bad resource never stops the rest', () => {
     );
   });
 
-  test('hundreds of bad policies are said too, in a message that a condition can hold', async () => {
+  test('of hundreds of bad policies the oldest close the paymaster, and the others say that they are too many', async () => {
     world = await startWorld();
     const names = Array.from({ length: 300 }, (_, index) => `${'x'.repeat(120)}${index}`);
     const webhook = { url: 'http://rules.example.com/' };
@@ -76,7 +76,11 @@ describe('one bad resource never stops the rest', () => {
       ({ type }) => type === 'Ready',
     );
     expect(ready?.message).toContain(names[0]);
-    expect(ready?.message.endsWith('…')).toBe(true);
+    expect(ready?.message.length).toBeLessThan(1_000);
+    await world.until(
+      'the last one says so',
+      async () => conditionOf(await world.get('PaymasterPolicy', 'p299'), 'Accepted') === 'False/TooMany',
+    );
   });
 
   test('a paymaster whose store write always fails is tried again alone', async () => {

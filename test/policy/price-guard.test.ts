@@ -4,7 +4,7 @@ import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decid
 import type { NetworkFees } from '../../core/policy/price-guard/decide.js';
 import type { RefusalReason } from '../../core/policy/verdict.js';
 import type { GasCaps } from '../../core/resources/paymaster.js';
-import type { GasLimits } from '../../core/userop/user-operation.js';
+import type { GasLimits, UserOperation } from '../../core/userop/user-operation.js';
 
 const gwei = 1_000_000_000n;
 
@@ -60,21 +60,54 @@ describe('fee caps', () => {
       want: 'FEE_TOO_HIGH',
     },
     {
-      name: 'a fixed cap of the paymaster before the chain’s',
+      name: 'a wider cap of the paymaster than the chain’s has no effect',
       paymaster: { maxFeePerGas: '2000' },
       chain: { maxFeePerGas: '1000' },
       network: quiet,
-      fee: 2000n,
+      fee: 1001n,
       tip: 0n,
-      want: 'pass',
+      want: 'FEE_TOO_HIGH',
     },
     {
-      name: 'a fixed cap above what the network asks',
-      paymaster: { maxFeePerGas: '900000000000' },
+      name: 'a lower cap of the paymaster than the chain’s',
+      paymaster: { maxFeePerGas: '1000' },
+      chain: { maxFeePerGas: '2000' },
+      network: quiet,
+      fee: 1001n,
+      tip: 0n,
+      want: 'FEE_TOO_HIGH',
+    },
+    {
+      name: 'a cap of the chain above what the network asks',
+      chain: { maxFeePerGas: '900000000000' },
       network: quiet,
       fee: 900n * gwei,
       tip: 0n,
       want: 'pass',
+    },
+    {
+      name: 'a cap of the paymaster above the default, which floats, has no effect',
+      paymaster: { maxFeePerGas: '1000000000000000' },
+      network: quiet,
+      fee: 50n * gwei + 1n,
+      tip: 0n,
+      want: 'FEE_TOO_HIGH',
+    },
+    {
+      name: 'a cap of the paymaster between the least of the default and what it comes to now',
+      paymaster: { maxFeePerGas: '60000000000' },
+      network: busy,
+      fee: 60n * gwei,
+      tip: 0n,
+      want: 'pass',
+    },
+    {
+      name: 'a wider cap of the paymaster on the tip has no effect',
+      paymaster: { maxPriorityFeePerGas: '1000000000000000' },
+      network: quiet,
+      fee: 50n * gwei,
+      tip: 3n * gwei + 1n,
+      want: 'PRIORITY_FEE_TOO_HIGH',
     },
     {
       name: 'a fixed cap on the tip',
@@ -102,7 +135,9 @@ describe('fee caps', () => {
 });
 
 describe('gas limit caps', () => {
-  const limits = (over: Partial<GasLimits> = {}): GasLimits => ({
+  type Limits = GasLimits & Pick<UserOperation, 'initCode'>;
+  const limits = (over: Partial<Limits> = {}): Limits => ({
+    initCode: '0x',
     callGasLimit: 100_000n,
     verificationGasLimit: 100_000n,
     preVerificationGas: 50_000n,
@@ -113,7 +148,7 @@ describe('gas limit caps', () => {
     name: string;
     paymaster?: GasCaps;
     chain?: GasCaps;
-    limits: GasLimits;
+    limits: Limits;
     own?: bigint;
     least?: bigint;
     want: 'pass' | RefusalReason;
@@ -163,11 +198,64 @@ describe('gas limit caps', () => {
       field: 'callGasLimit',
     },
     {
-      name: 'the paymaster’s cap before the chain’s',
+      name: 'a wider cap of the paymaster than the chain’s has no effect',
       paymaster: { maxCallGasLimit: 100_000 },
       chain: { maxCallGasLimit: 1 },
       limits: limits(),
+      want: 'GAS_LIMIT_TOO_HIGH',
+      field: 'callGasLimit',
+    },
+    {
+      name: 'a wider cap of the paymaster than the default has no effect',
+      paymaster: { maxCallGasLimit: 30_000_000, maxVerificationGasLimit: 30_000_000 },
+      limits: limits({ callGasLimit: 10_000_001n }),
+      want: 'GAS_LIMIT_TOO_HIGH',
+      field: 'callGasLimit',
+    },
+    {
+      name: 'the chain raises the default, which the paymaster may then use',
+      paymaster: { maxCallGasLimit: 20_000_000 },
+      chain: { maxCallGasLimit: 30_000_000 },
+      limits: limits({ callGasLimit: 20_000_000n }),
       want: 'pass',
+    },
+    {
+      name: 'a wider preVerification cap of the paymaster than the default has no effect',
+      paymaster: { maxPreVerificationGas: 30_000_000 },
+      limits: limits({ preVerificationGas: 600_001n }),
+      own: 300_000n,
+      want: 'GAS_LIMIT_TOO_HIGH',
+      field: 'preVerificationGas',
+    },
+    {
+      name: 'a preVerification cap of the chain counts as it is',
+      chain: { maxPreVerificationGas: 2_000_000 },
+      limits: limits({ preVerificationGas: 2_000_000n }),
+      want: 'pass',
+    },
+    {
+      name: 'verification 1 M with initCode',
+      limits: limits({ initCode: '0xf0', verificationGasLimit: 1_000_000n }),
+      want: 'pass',
+    },
+    {
+      name: 'verification above it with initCode',
+      limits: limits({ initCode: '0xf0', verificationGasLimit: 1_000_001n }),
+      want: 'GAS_LIMIT_TOO_HIGH',
+      field: 'verificationGasLimit',
+    },
+    {
+      name: 'the chain raises what deployments may use',
+      chain: { maxDeploymentGas: 2_000_000 },
+      limits: limits({ initCode: '0xf0', verificationGasLimit: 2_000_000n }),
+      want: 'pass',
+    },
+    {
+      name: 'the paymaster cannot raise what deployments may use',
+      paymaster: { maxDeploymentGas: 2_000_000 },
+      limits: limits({ initCode: '0xf0', verificationGasLimit: 1_000_001n }),
+      want: 'GAS_LIMIT_TOO_HIGH',
+      field: 'verificationGasLimit',
     },
     {
       name: 'a fixed preVerification cap',

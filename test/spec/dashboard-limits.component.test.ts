@@ -361,6 +361,26 @@ describe('what the organisation is granted', () => {
     expect(policy.body.message).toBe('The paymaster may have 1 policies and has them all');
   });
 
+  test('more limits or webhooks than count are a 400 that says how many do', async () => {
+    await applyOrganisation(host.resources, 'small', {
+      namespace: 'small',
+      tokens,
+      quotas: { paymasters: 5 },
+    });
+    const paymaster = await create('Many');
+    const credentials = { token, key: String(recordOf(paymaster.body.data)['apiKey']) };
+    const add = (body: object, name: string) =>
+      host.call('POST', '/paymaster-policy', { ...credentials, body: { ...body, name } });
+    for (let index = 1; index <= 20; index += 1)
+      expect((await add(aLimitBody, `L${index}`)).status).toBe(200);
+    const late = await add(aLimitBody, 'L21');
+    expect({ status: late.status, message: late.body.message }).toEqual({
+      status: 400,
+      message: 'A paymaster has at most 20 spending limits, and the oldest count: delete one.',
+    });
+    expect((await add(aDeploymentBody, 'Deploy')).status).toBe(200);
+  });
+
   test('a chain that the organisation may not use is not supported', async () => {
     await applyOrganisation(host.resources, 'small', { namespace: 'small', tokens, chains: [1] });
     const answer = await create('Elsewhere');

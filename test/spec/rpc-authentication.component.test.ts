@@ -125,6 +125,34 @@ describe('Rate limits', () => {
     },
   );
 
+  test.each([
+    { name: 'a limit of the chain', chain: { requests: 2, perSeconds: 10 } },
+    {
+      name: 'a limit of the chain that the paymaster would widen',
+      chain: { requests: 2, perSeconds: 10 },
+      paymaster: { requests: 1000, perSeconds: 1 },
+    },
+    {
+      name: 'a limit of the paymaster below that of the chain',
+      chain: { requests: 1000, perSeconds: 1 },
+      paymaster: { requests: 2, perSeconds: 10 },
+    },
+    {
+      name: 'the smaller burst at the lower rate of the two',
+      chain: { requests: 2, perSeconds: 1 },
+      paymaster: { requests: 4, perSeconds: 20 },
+    },
+  ])('$name counts', async ({ chain, paymaster }) => {
+    await host.putChain({ rateLimit: { perKey: chain } });
+    await host.put(paymaster === undefined ? {} : { rateLimit: { perKey: paymaster } });
+    const statuses = [];
+    for (let i = 0; i < 3; i += 1) statuses.push((await sponsor(rpcPath())).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    expect((await sponsor(rpcPath())).headers.get('retry-after')).toBe('5');
+    await host.putChain();
+    host.clock.advance(60_000);
+  });
+
   describe('behind a trusted proxy', () => {
     let proxied: RpcHost;
     beforeAll(async () => {

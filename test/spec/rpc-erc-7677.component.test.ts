@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
-import { addressOf, aLimitConfig, aProfileConfig, someVersions } from '../build/configs.js';
+import { addressOf, aLimitConfig, aProfileConfig, someNow, someVersions } from '../build/configs.js';
 import { anOperation, execute, type WireOperation } from '../build/operations.js';
 import { rpcPath, signerAddress, startRpc, verifySponsorship, type RpcHost } from '../build/rpc.js';
 
@@ -30,7 +30,9 @@ describe('ERC-7677', () => {
     const data = await host.call('pm_getPaymasterData', params({}));
     const { isFinal, ...fields } = stub.body.result ?? {};
     expect(isFinal).toBe(false);
-    expect(Object.keys(fields).sort()).toEqual(Object.keys(data.body.result ?? {}).sort());
+    const { validUntil, ...signed } = data.body.result ?? {};
+    expect(validUntil).toBe(someNow / 1000 + 300);
+    expect(Object.keys(fields).sort()).toEqual(Object.keys(signed).sort());
     for (const [name, value] of Object.entries(fields))
       expect(String(value)).toHaveLength(String(data.body.result?.[name]).length);
     const result = data.body.result ?? {};

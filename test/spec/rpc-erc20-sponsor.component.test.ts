@@ -202,14 +202,22 @@ describe('pm_sponsorUserOperation in mode ERC20', () => {
     expect(body.error).toMatchObject({ code: -32501, data: { reason: 'EXECUTION_REVERTS' } });
   });
 
-  test.each([
+  test.each<[{ expiryDuration?: number | string }, number]>([
     [{ expiryDuration: 60 }, 60],
-    [{ expiryDuration: '6000' }, 6000],
+    [{ expiryDuration: 600 }, 600],
+    [{ expiryDuration: '6000' }, 600],
     [{}, 300],
-  ])('%j: valid for %i seconds', async (params, seconds) => {
+  ])('%j: valid for %i seconds, 600 at most whatever the chain allows', async (params, seconds) => {
+    await host.putChain({ maxExpirySeconds: 86_400 });
+    await host.put({ maxExpirySeconds: 86_400 });
     const operation = anOperation();
     const { body } = await pay(operation, params);
-    expect(verifyTokenPayment(operation, body.result).validUntil).toBe(someNow / 1000 + seconds);
+    const validUntil = someNow / 1000 + seconds;
+    expect(verifyTokenPayment(operation, body.result).validUntil).toBe(validUntil);
+    expect(body.result).toMatchObject({ validUntil });
+    const shortened = params.expiryDuration === '6000';
+    expect(body.result?.['expiryAsked']).toBe(shortened ? 6000 : undefined);
+    await host.putChain();
   });
 
   test('the wallet of the paymaster is not drawn on: an empty one is no obstacle', async () => {
@@ -396,7 +404,8 @@ describe('ERC-7677 with a token', () => {
       const data = await host.call('pm_getPaymasterData', params({}));
       const { isFinal, ...fields } = stub.body.result ?? {};
       expect(isFinal).toBe(false);
-      const result = data.body.result ?? {};
+      const { validUntil, ...result } = data.body.result ?? {};
+      expect(validUntil).toBe(someNow / 1000 + 300);
       expect(Object.keys(fields).sort()).toEqual(Object.keys(result).sort());
       for (const [field, value] of Object.entries(fields)) {
         expect(value).toMatch(/^0x[0-9a-f]+$/i);

@@ -156,26 +156,35 @@ describe('What the watch delivers', () => {
   });
 });
 
+const client = '203.0.113.7';
+
+function outcomeOf(lookup: Promise<unknown>): Promise<string> {
+  return lookup.then(
+    (found) => (found === undefined ? 'unknown' : 'found'),
+    (error: unknown) => (isDomainError(error) ? error.code : 'bug'),
+  );
+}
+
 describe('A key that the watch has not delivered', () => {
   test('is asked for once, whoever asks, and remembered until the watch speaks about its paymaster', async () => {
     const { view, stored, asked, deliver } = await aView();
     stored.set('new', aPaymasterConfig({ paymasterId: 'new', keys: [{ sha256: key }] }));
-    const found = await Promise.all([view.load(key), view.load(key), view.load(key)]);
+    const found = await Promise.all([view.load(key, client), view.load(key, client), view.load(key, client)]);
     expect(found.map((paymaster) => paymaster?.paymasterId)).toEqual(['new', 'new', 'new']);
     expect(asked()).toBe(1);
     stored.delete('new');
     deliver({ type: 'delete-paymaster', paymasterId: 'new' });
-    expect(await view.load(key)).toBeUndefined();
+    expect(await view.load(key, client)).toBeUndefined();
   });
 
   test('is not asked for again for ten seconds when it is unknown', async () => {
     const { view, asked, advance } = await aView();
-    expect(await view.load(key)).toBeUndefined();
+    expect(await view.load(key, client)).toBeUndefined();
     advance(9_999);
-    expect(await view.load(key)).toBeUndefined();
+    expect(await view.load(key, client)).toBeUndefined();
     expect(asked()).toBe(1);
     advance(1);
-    await view.load(key);
+    await view.load(key, client);
     expect(asked()).toBe(2);
   });
 
@@ -183,7 +192,7 @@ describe('A key that the watch has not delivered', () => {
     const { view, stored, deliver, hold } = await aView();
     stored.set('gone', aPaymasterConfig({ paymasterId: 'gone', keys: [{ sha256: key }] }));
     const release = hold();
-    const lookup = view.load(key);
+    const lookup = view.load(key, client);
     deliver({ type: 'delete-paymaster', paymasterId: 'gone' });
     release();
     expect(await lookup).toBeUndefined();
@@ -197,7 +206,7 @@ describe('A key that the watch has not delivered', () => {
     const config = aPaymasterConfig({ paymasterId: 'new', keys: [{ sha256: key }] });
     if (isStored) stored.set('new', config);
     const release = hold();
-    const lookup = view.load(key);
+    const lookup = view.load(key, client);
     put(config);
     release();
     expect((await lookup)?.paymasterId).toBe('new');
@@ -207,19 +216,35 @@ describe('A key that the watch has not delivered', () => {
     const { view, put, advance } = await aView();
     put({ keys: [{ sha256: key }] });
     const outcomes = await Promise.all(
-      Array.from({ length: 30 }, (_, n) =>
-        view.load(sha256(`wrong ${n}`)).then(
-          () => 'unknown',
-          (error: unknown) => (isDomainError(error) ? error.code : 'bug'),
-        ),
-      ),
+      Array.from({ length: 30 }, (_, n) => outcomeOf(view.load(sha256(`wrong ${n}`), `client ${n}`))),
     );
     expect(outcomes.filter((outcome) => outcome === 'unknown')).toHaveLength(20);
     expect(outcomes.filter((outcome) => outcome === 'RATE_LIMITED')).toHaveLength(10);
     expect(view.find(key)).toBeDefined();
     advance(50);
-    await expect(view.load(sha256('one more'))).resolves.toBeUndefined();
-    await expect(view.load(sha256('and another'))).rejects.toBeInstanceOf(DomainError);
+    await expect(view.load(sha256('one more'), client)).resolves.toBeUndefined();
+    await expect(view.load(sha256('and another'), client)).rejects.toBeInstanceOf(DomainError);
+  });
+
+  test('one client has at most four of them, so that another one finds his new paymaster', async () => {
+    const { view, stored } = await aView();
+    stored.set('new', aPaymasterConfig({ paymasterId: 'new', keys: [{ sha256: key }] }));
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => outcomeOf(view.load(sha256(`wrong ${n}`), 'a stranger'))),
+    );
+    expect(outcomes.filter((outcome) => outcome === 'unknown')).toHaveLength(4);
+    expect(outcomes.filter((outcome) => outcome === 'RATE_LIMITED')).toHaveLength(26);
+    expect((await view.load(key, client))?.paymasterId).toBe('new');
+  });
+
+  test('no more than ten requests of a client wait for a look-up, also for the same key', async () => {
+    const { view, hold } = await aView();
+    const release = hold();
+    const waiting = Array.from({ length: 15 }, () => outcomeOf(view.load(key, 'a stranger')));
+    release();
+    const outcomes = await Promise.all(waiting);
+    expect(outcomes.filter((outcome) => outcome === 'unknown')).toHaveLength(10);
+    expect(outcomes.filter((outcome) => outcome === 'RATE_LIMITED')).toHaveLength(5);
   });
 });
 

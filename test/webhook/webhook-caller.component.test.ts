@@ -57,7 +57,11 @@ const aWebhook = (url: string, change: Partial<WebhookConfig> = {}): WebhookConf
   ...change,
 });
 
-const aRequest = (webhooks: readonly WebhookConfig[], change: Partial<WebhookRequest> = {}) => ({
+const aRequest = (
+  webhooks: readonly WebhookConfig[],
+  change: Partial<WebhookRequest> = {},
+): WebhookRequest => ({
+  paymasterId: 'pm-1',
   webhooks,
   data: { plan: 'gold' },
   userOp: { sender: '0xab' },
@@ -72,6 +76,11 @@ const localUrl = ({ port }: WebhookHost, path = '/') => `http://127.0.0.1:${port
 const yes = answerJson({ arePoliciesVerified: true });
 const no = answerJson({ arePoliciesVerified: false });
 const failedWith = (detail: RegExp) => ({ verdict: 'failed', detail: expect.stringMatching(detail) });
+const blockedWith = (detail: RegExp) => ({ verdict: 'blocked', detail: expect.stringMatching(detail) });
+const isBusy = expect.objectContaining({
+  code: 'UNAVAILABLE',
+  details: expect.objectContaining({ reason: 'WEBHOOK_BUSY', retryAfterSeconds: 1 }),
+});
 
 describe('a webhook is called', () => {
   test('by POST with the webhook data and the user operation, signed with the key of its policy', async () => {
@@ -176,11 +185,21 @@ describe('one retry', () => {
     expect(host.received).toHaveLength(2);
   });
 
-  test.each([200, 204, 301, 400, 401, 404, 429])('does not follow HTTP %d', async (status) => {
+  test.each([200, 204, 301, 404, 408, 429])('does not follow HTTP %d', async (status) => {
     const host = await aHost(answerJson({}, status));
     expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/./));
     expect(host.received).toHaveLength(1);
   });
+
+  test.each([400, 401, 403, 413, 414, 422, 431])(
+    'does not follow HTTP %d, which says that the request is at fault and so is a "no"',
+    async (status) => {
+      const host = await aHost(answerJson({}, status));
+      const outcome = await askOne(aCaller(), localUrl(host));
+      expect(outcome).toEqual({ verdict: 'refused', detail: `answered HTTP ${status}` });
+      expect(host.received).toHaveLength(1);
+    },
+  );
 
   test('does not follow a "no"', async () => {
     const host = await aHost([no, yes]);
@@ -233,7 +252,7 @@ describe('a failure is reported with host and cause', () => {
       response.writeHead(200);
       pump();
     });
-    expect(await askOne(aCaller(), localUrl(host))).toEqual(failedWith(/more than 65536 bytes/));
+    expect(await askOne(aCaller(), localUrl(host))).toEqual(blockedWith(/more than 65536 bytes/));
     expect(sent.bytes).toBeLessThan(64 * 1024 * 1024);
   });
 
@@ -283,9 +302,9 @@ describe('a failure is reported with host and cause', () => {
   });
 
   test('and never with the path or query, which may hold secrets', async () => {
-    const host = await aHost(answerJson({}, 418));
+    const host = await aHost(answerJson({}, 500));
     const outcome = await askOne(aCaller(), localUrl(host, '/p4th?key=s3cret'));
-    expect(outcome).toEqual(failedWith(/HTTP 418/));
+    expect(outcome).toEqual(failedWith(/HTTP 500/));
     expect(JSON.stringify(outcome)).not.toMatch(/p4th|s3cret/);
   });
 });
@@ -351,7 +370,7 @@ describe('no URL leads to an inner address', () => {
     const outcomes = await caller.call(aRequest(hostileByText.map(({ url }) => aWebhook(url))));
     expect(outcomes).toHaveLength(hostileByText.length);
     expect(hostileByText.length).toBeGreaterThanOrEqual(60);
-    for (const outcome of outcomes) expect(outcome).toEqual(failedWith(/must be/));
+    for (const outcome of outcomes) expect(outcome).toEqual(blockedWith(/must be/));
   });
 
   test.each(hostileByAddress)('$host, which resolves to $addresses', async ({ host: name, addresses }) => {
@@ -362,7 +381,7 @@ describe('no URL leads to an inner address', () => {
       ports: [canary.port],
       resolve: () => Promise.resolve(addresses),
     });
-    expect(await askOne(caller, `http://${name}:${canary.port}/`)).toEqual(failedWith(/may not be called/));
+    expect(await askOne(caller, `http://${name}:${canary.port}/`)).toEqual(blockedWith(/may not be called/));
     expect(canary.connections()).toBe(0);
   });
 
@@ -386,7 +405,7 @@ describe('no URL leads to an inner address', () => {
     const url = `http://rebind.example.com:${host.port}/`;
     expect(await askOne(caller, url)).toEqual({ verdict: 'verified' });
     expect(asked).toHaveLength(1);
-    expect(await askOne(caller, url)).toEqual(failedWith(/may not be called/));
+    expect(await askOne(caller, url)).toEqual(blockedWith(/may not be called/));
     expect(host.received).toHaveLength(1);
   });
 
@@ -466,8 +485,11 @@ describe('a host that does not answer', () => {
       expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/HTTP 500/));
     expect(await askOne(caller, localUrl(host))).toEqual({ verdict: 'verified' });
   });
+});
 
-  test('takes no more than its share of calls and connections', async () => {
+describe('what callers cause is no failure of the host', () => {
+  /** Answers nobody until it is released, and counts the calls that it has at once. */
+  async function aSlowHost() {
     const open = { now: 0, most: 0 };
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -476,16 +498,54 @@ describe('a host that does not answer', () => {
       open.most = Math.max(open.most, open.now);
       void released.then(() => {
         open.now -= 1;
-        yes(request, response);
+        no(request, response);
       });
     });
-    const caller = aCaller({ limits: { inFlight: 4, connections: 2 } });
-    const calls = Array.from({ length: 10 }, () => askOne(caller, localUrl(host)));
-    expect(await Promise.all(calls.slice(4))).toEqual(Array(6).fill(failedWith(/too many calls/)));
+    return { host, open, release };
+  }
+
+  test('requests beyond the bound of their paymaster are turned away, the rest wait for their turn', async () => {
+    const { host, open, release } = await aSlowHost();
+    const caller = aCaller({ limits: { requests: 4, connections: 10, perPaymaster: 2 } });
+    const calls = Array.from({ length: 10 }, () => askOne(caller, localUrl(host), { onError: 'Allow' }));
+    for (const turnedAway of calls.slice(4)) await expect(turnedAway).rejects.toEqual(isBusy);
     await until('both connections are in use', () => open.now === 2);
     release();
-    expect(await Promise.all(calls.slice(0, 4))).toEqual(Array(4).fill({ verdict: 'verified' }));
+    expect(await Promise.all(calls.slice(0, 4))).toEqual(Array(4).fill({ verdict: 'refused' }));
     expect(open.most).toBe(2);
+  });
+
+  test('one paymaster holds no more than its share of a host, another is served meanwhile', async () => {
+    const { host, open, release } = await aSlowHost();
+    const caller = aCaller({ limits: { connections: 5, perPaymaster: 1 } });
+    const greedy = Array.from({ length: 20 }, () => askOne(caller, localUrl(host)));
+    await until('the greedy paymaster has its share', () => open.now === 1);
+    const other = caller.call(aRequest([aWebhook(localUrl(host))], { paymasterId: 'pm-2' }));
+    await until('the other one is asked at once', () => open.now === 2);
+    release();
+    expect(await other).toEqual([{ verdict: 'refused' }]);
+    expect(await Promise.all(greedy)).toEqual(Array(20).fill({ verdict: 'refused' }));
+  });
+
+  test('a turn that does not come in time is ours to answer for', async () => {
+    const { host, open, release } = await aSlowHost();
+    const caller = aCaller({ limits: { connections: 1, perPaymaster: 1, maxWaitMs: 20 } });
+    const first = askOne(caller, localUrl(host));
+    await until('the host has the first call', () => open.now === 1);
+    await expect(askOne(caller, localUrl(host), { onError: 'Allow' })).rejects.toEqual(isBusy);
+    release();
+    expect(await first).toEqual({ verdict: 'refused' });
+  });
+
+  test('a process that is too busy to read the answer in time does not call the host slow', async () => {
+    const { host, open, release } = await aSlowHost();
+    const caller = aCaller({ budgetMs: 200 });
+    const asked = askOne(caller, localUrl(host));
+    await until('the host has the call', () => open.now === 1);
+    release();
+    const until500 = performance.now() + 500;
+    while (performance.now() < until500);
+    expect(await asked).toEqual({ verdict: 'refused' });
   });
 });
 
@@ -499,7 +559,7 @@ describe('the life of a caller', () => {
     const underWay = askOne(caller, localUrl(host));
     await until('the host has the call', () => host.received.length === 1);
     const stopped = Promise.all([caller.stop(), caller.stop()]);
-    expect(await askOne(caller, localUrl(host))).toEqual(failedWith(/stopping/));
+    await expect(askOne(caller, localUrl(host))).rejects.toEqual(isBusy);
     answer();
     expect(await underWay).toEqual({ verdict: 'verified' });
     await stopped;

@@ -4,7 +4,7 @@ import type { WebhookConfig } from '../../core/config/paymaster-config.js';
 import { decideWebhooks } from '../../core/policy/webhook/decide.js';
 import { readAnswer } from '../../core/policy/webhook/webhook-answer.js';
 import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
-import { renderWebhook } from '../../core/policy/webhook/webhook-request.js';
+import { encodeBody, renderWebhook } from '../../core/policy/webhook/webhook-request.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 
 const aWebhook = (change: Partial<WebhookConfig> = {}): WebhookConfig => ({
@@ -20,7 +20,7 @@ const render = (webhook: WebhookConfig, data: unknown) =>
   renderWebhook({
     webhook,
     data,
-    userOp: { sender: '0xab', nonce: '0x1' },
+    body: () => encodeBody(data, { sender: '0xab', nonce: '0x1' }),
     requestId: 'r-1',
     signingKey: 'k'.repeat(64),
     now: 1_700_000_000 as EpochSeconds,
@@ -32,7 +32,7 @@ const sign = (payload: string) =>
 describe('the request to a webhook host', () => {
   test('is a POST with the webhook data and the user operation, signed over timestamp and body', () => {
     const { method, path, body, headers } = render(aWebhook(), { plan: 'gold' });
-    expect({ method, path, body }).toEqual({
+    expect({ method, path, body: new TextDecoder().decode(body) }).toEqual({
       method: 'POST',
       path: '/check?tenant=7',
       body: '{"data":{"plan":"gold"},"userOp":{"sender":"0xab","nonce":"0x1"}}',
@@ -42,7 +42,19 @@ describe('the request to a webhook host', () => {
       'x-request-id': 'r-1',
       'x-policy-id': 'p-1',
       'x-timestamp': '1700000000',
-      'x-signature': sign(body ?? ''),
+      'x-signature': sign(new TextDecoder().decode(body)),
+    });
+  });
+
+  test.each([
+    { name: '2,048 bytes are sent whole', bytes: 2048, sent: `0x${'ff'.repeat(2048)}` },
+    { name: 'more are left out', bytes: 2049, sent: '0x' },
+    { name: '131,072 bytes are left out', bytes: 131_072, sent: '0x' },
+  ])('a signature, which its sender may replace at will, is bounded: $name', ({ bytes, sent }) => {
+    const body = encodeBody({}, { callData: '0xab', signature: `0x${'ff'.repeat(bytes)}` });
+    expect(JSON.parse(new TextDecoder().decode(body))).toEqual({
+      data: {},
+      userOp: { callData: '0xab', signature: sent },
     });
   });
 
@@ -121,21 +133,24 @@ describe('the reply of a webhook host', () => {
       body: '{"arePoliciesVerified":true}',
       detail: /redirects are not followed/,
     },
-    { name: '403', status: 403, body: '{"arePoliciesVerified":true}', detail: /HTTP 403/ },
+    { name: '404', status: 404, body: '{"arePoliciesVerified":true}', detail: /HTTP 404/ },
     { name: '500', status: 500, body: '{"arePoliciesVerified":true}', detail: /HTTP 500/ },
   ])('anything else is a failure: $name', ({ status, body, detail }) => {
     expect(readAnswer(status, body)).toEqual({ verdict: 'failed', detail: expect.stringMatching(detail) });
   });
 });
 
-test.each([413, 414, 431])('HTTP %d is a "no", which onError Allow does not pass', (status) => {
-  const outcome = readAnswer(status, '');
-  expect(outcome).toEqual({ verdict: 'refused', detail: expect.stringContaining(`HTTP ${status}`) });
-  expect(decideWebhooks([aWebhook({ onError: 'Allow' })], [outcome])).toMatchObject({
-    pass: false,
-    reason: 'WEBHOOK_REFUSED',
-  });
-});
+test.each([400, 401, 403, 413, 414, 422, 431])(
+  'HTTP %d is a "no", which onError Allow does not pass',
+  (status) => {
+    const outcome = readAnswer(status, '');
+    expect(outcome).toEqual({ verdict: 'refused', detail: expect.stringContaining(`HTTP ${status}`) });
+    expect(decideWebhooks([aWebhook({ onError: 'Allow' })], [outcome])).toMatchObject({
+      pass: false,
+      reason: 'WEBHOOK_REFUSED',
+    });
+  },
+);
 
 describe('the verdict over all webhooks', () => {
   const yes: WebhookOutcome = { verdict: 'verified' };

@@ -157,6 +157,14 @@ spec:
 - name: POD_NAMESPACE
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 - { name: PAYMASTER_KEY_DIR, value: /etc/paymaster/keys }
+{{- if ne .component "rpc" }}
+{{- with .root.Values.organisations }}
+- { name: PAYMASTER_QUOTA_PAYMASTERS, value: {{ .quotas.paymasters | quote }} }
+- { name: PAYMASTER_QUOTA_CONTRACTS_PER_PAYMASTER, value: {{ .quotas.contractsPerPaymaster | quote }} }
+- { name: PAYMASTER_QUOTA_POLICIES_PER_PAYMASTER, value: {{ .quotas.policiesPerPaymaster | quote }} }
+- { name: PAYMASTER_DEFAULT_CONTRACT_ACTION, value: {{ .defaultContractAction }} }
+{{- end }}
+{{- end }}
 {{- if ne .component "dashboard" }}
 - { name: PAYMASTER_SIGNER_DIR, value: /etc/paymaster/signers }
 - { name: PAYMASTER_CHAIN_URL_DIR, value: /etc/paymaster/chains }

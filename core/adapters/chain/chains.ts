@@ -36,7 +36,7 @@ export function createChains(deps: ChainsDeps): Chains {
 
   return {
     get(endpoint) {
-      const key = JSON.stringify([endpoint.chainId, endpoint.rpc.urls, endpoint.rpc.file]);
+      const key = JSON.stringify([endpoint.chainId, endpoint.rpc.urls, endpoint.rpc.file, endpoint.lane]);
       const existing = chains.get(key);
       if (existing !== undefined) return existing;
       const chain = connect(endpoint, () => {
@@ -54,7 +54,7 @@ export function createChains(deps: ChainsDeps): Chains {
 
   function connect(endpoint: ChainEndpoint, forget: () => void): Chain {
     const tracked = drainable(
-      rpc.sender(endpoint.chainId, createUrlSource(endpoint, deps)),
+      rpc.sender(endpoint.chainId, createUrlSource(endpoint, deps), endpoint.lane),
       endpoint.chainId,
     );
     return overRpc(endpoint.chainId, tracked.send, () => {

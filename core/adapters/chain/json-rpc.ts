@@ -21,11 +21,14 @@ export type RpcDeps = {
 
 /** A URL that failed is asked last for this long, so that a dead first URL does not cost every call its share of time. */
 const coolDownMs = 10_000;
+/** Connections to one origin: for the process itself, and for what its callers have simulated. */
+const connections = { process: 16, simulations: 80 } as const;
+type Lane = keyof typeof connections;
 /** `eth_getLogs` of a busy range is the largest honest answer. */
 const maxResponseBytes = 32 * 1024 * 1024;
 const revertible: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas']);
 
-/** One pool per origin, shared by all chains of the process; cool-downs belong to the origin too. */
+/** One pool per origin and lane, shared by all chains of the process; cool-downs belong to them too. */
 export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
   const pools = new Map<string, Pool>();
   const coolUntil = new Map<string, number>();
@@ -35,11 +38,11 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     labels: ['method', 'outcome'],
   });
 
-  function sender(chainId: number, urls: UrlSource): SendRpc {
+  function sender(chainId: number, urls: UrlSource, lane: Lane = 'process'): SendRpc {
     return async (method, params) => {
       let outcome = 'unavailable';
       try {
-        const result = await failover(chainId, await urls(), method, params);
+        const result = await failover({ chainId, lane }, await urls(), method, params);
         outcome = 'ok';
         return result;
       } catch (error) {
@@ -53,13 +56,13 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
   }
 
   async function failover(
-    chainId: number,
+    { chainId, lane }: { readonly chainId: number; readonly lane: Lane },
     targets: readonly Target[],
     method: string,
     params: readonly unknown[],
   ): Promise<unknown> {
     const deadline = performance.now() + timeoutMs;
-    const ordered = byHealth(targets);
+    const ordered = byHealth(lane, targets);
     const lastBlock = targets.length > 1 ? lastBlockOf(method, params) : undefined;
     const failures: string[] = [];
     let refusal: RpcError | undefined;
@@ -68,13 +71,13 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
       const share = (deadline - performance.now()) / (ordered.length - index);
       const answer =
         lastBlock === undefined
-          ? await attempt(target, method, params, share)
-          : await attemptWith(lastBlock, target, method, params, share);
+          ? await attempt(lane, target, method, params, share)
+          : await attemptWith(lane, lastBlock, target, method, params, share);
       if ('result' in answer) {
-        coolUntil.delete(target.origin);
+        coolUntil.delete(inLane(lane, target.origin));
         return answer.result;
       }
-      if (answer.coolDown) coolUntil.set(target.origin, clock.now() + coolDownMs);
+      if (answer.coolDown) coolUntil.set(inLane(lane, target.origin), clock.now() + coolDownMs);
       log.debug('chain call failed', { chainId, host: target.host, method, failure: answer.failure });
       failures.push(`${target.host}: ${answer.failure}`);
       refusal = answer.refusal ?? refusal;
@@ -85,10 +88,10 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     });
   }
 
-  function byHealth(targets: readonly Target[]): readonly Target[] {
+  function byHealth(lane: Lane, targets: readonly Target[]): readonly Target[] {
     if (targets.length < 2) return targets;
     const now = clock.now();
-    const isCooling = ({ origin }: Target) => (coolUntil.get(origin) ?? 0) > now;
+    const isCooling = ({ origin }: Target) => (coolUntil.get(inLane(lane, origin)) ?? 0) > now;
     return [...targets.filter((target) => !isCooling(target)), ...targets.filter(isCooling)];
   }
 
@@ -97,6 +100,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
    * that these blocks are there is known from another URL.
    */
   async function attemptWith(
+    lane: Lane,
     block: string,
     target: Target,
     method: string,
@@ -104,13 +108,14 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     shareMs: number,
   ): Promise<Attempt> {
     const deadline = performance.now() + shareMs;
-    const found = await attempt(target, 'eth_getBlockByNumber', [block, false], shareMs);
+    const found = await attempt(lane, target, 'eth_getBlockByNumber', [block, false], shareMs);
     if (!('result' in found)) return found;
     if (found.result === null) return { failure: `block ${block} is not there yet`, coolDown: false };
-    return attempt(target, method, params, deadline - performance.now());
+    return attempt(lane, target, method, params, deadline - performance.now());
   }
 
   async function attempt(
+    lane: Lane,
     target: Target,
     method: string,
     params: readonly unknown[],
@@ -120,7 +125,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     let text: string;
     try {
       const signal = AbortSignal.timeout(Math.max(1, Math.floor(shareMs)));
-      const asked = poolOf(target.origin).request({
+      const asked = poolOf(lane, target.origin).request({
         method: 'POST',
         path: target.path,
         headers: {
@@ -139,17 +144,17 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     return interpret(method, status, text);
   }
 
-  function poolOf(origin: string): Pool {
-    const existing = pools.get(origin);
+  function poolOf(lane: Lane, origin: string): Pool {
+    const existing = pools.get(inLane(lane, origin));
     if (existing !== undefined) return existing;
     const pool = new Pool(origin, {
-      connections: 16,
+      connections: connections[lane],
       connectTimeout: timeoutMs,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       maxResponseSize: maxResponseBytes,
     });
-    pools.set(origin, pool);
+    pools.set(inLane(lane, origin), pool);
     return pool;
   }
 
@@ -166,6 +171,10 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
 type Attempt =
   | { readonly result: unknown }
   | { readonly failure: string; readonly coolDown: boolean; readonly refusal?: RpcError };
+
+function inLane(lane: Lane, origin: string): string {
+  return `${lane} ${origin}`;
+}
 
 /** The last block that the answer is about, where a node that lacks it would answer all the same. */
 function lastBlockOf(method: string, [filter]: readonly unknown[]): string | undefined {

@@ -74,12 +74,14 @@ export function createSimulator(
 
   return async (simulation) => {
     const overrides = overridesOf(simulation, entryPoint, version);
-    const call = { to: entryPoint, data: encode(simulation, version) };
+    const gas = toQuantity(gasOf(simulation, version));
+    const call = { to: entryPoint, data: encode(simulation, version), gas };
     try {
       const block = simulation.block === undefined ? 'latest' : toQuantity(simulation.block);
       return decodeReturn(await callAtPresent(call, block, overrides), version);
     } catch (error) {
       if (error instanceof CallReverted) return decodeRevert(error, version);
+      if (refusesGas(error)) throw new GasCapped(printable(error.cause.message));
       throw error;
     }
   };
@@ -110,9 +112,37 @@ export function createSimulator(
   }
 }
 
+/** Besides the operation's own limits: the EntryPoint, the call data, and the call that is made afterwards. */
+const gasBesidesLimits = 5_000_000n;
+
+/**
+ * The most that a simulation can need. Without it the node goes on to its own cap, which is often tens of times as much: an
+ * account whose code loops would hold the node that long.
+ */
+function gasOf({ op, paymasterAndData }: Simulation, version: EntryPointVersion): bigint {
+  const { callGasLimit, verificationGasLimit, preVerificationGas } = op;
+  const hasPaymaster = paymasterAndData !== '0x';
+  // 0.6 lets the paymaster and its postOp use verificationGasLimit once more each; later versions name two limits.
+  const paymasterGas = !hasPaymaster
+    ? 0n
+    : version === '0.6'
+      ? 2n * verificationGasLimit
+      : BigInt(`0x${paymasterAndData.slice(42, 74)}`) + BigInt(`0x${paymasterAndData.slice(74, 106)}`);
+  const limits = callGasLimit + verificationGasLimit + preVerificationGas + paymasterGas;
+  // A call passes on 63 of 64 parts of what is left.
+  return (limits * 66n) / 64n + gasBesidesLimits;
+}
+
+/** The node gives no call that much gas; smaller limits may do. */
+function refusesGas(error: unknown): error is DomainError & { readonly cause: RpcError } {
+  if (!(error instanceof DomainError) || !(error.cause instanceof RpcError)) return false;
+  return /gas (limit|cap|allowance)|gas.*(exceed|too high)|exceed.*gas/i.test(error.cause.message);
+}
+
 /** The node does not know the parameters, as opposed to being busy or broken: asking again would not help. */
 function refusesParameters(error: unknown): boolean {
-  if (!(error instanceof DomainError) || !(error.cause instanceof RpcError)) return false;
+  if (!(error instanceof DomainError) || !(error.cause instanceof RpcError) || refusesGas(error))
+    return false;
   return invalidParameters.has(error.cause.code) || /argument|param|override/i.test(error.cause.message);
 }
 
@@ -138,7 +168,7 @@ function overridesOf(
   };
 }
 
-function toQuantity(value: number): string {
+function toQuantity(value: number | bigint): string {
   return `0x${value.toString(16)}`;
 }
 

@@ -5,6 +5,7 @@ import { stubSignature } from '../../paymaster/signature.js';
 import { userOpHash } from '../../paymaster/user-op-hash.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { Estimate, EstimateRequest } from '../../userop/estimator.js';
+import { unusedGasFine } from '../../userop/gas.js';
 import { preVerificationGas } from '../../userop/pre-verification-gas.js';
 import type { FinalUserOperation } from '../../userop/user-operation.js';
 import { formatRevert } from './revert-reason.js';
@@ -145,17 +146,11 @@ function behavesAlike(
 ): boolean {
   const spentWithPlenty = whole.paid - whole.preOpGas;
   const spent = bounded.paid - bounded.preOpGas;
-  const fineLess =
-    entryPointVersion === '0.6'
-      ? 0n
-      : fine(op.callGasLimit - callGas, entryPointVersion) - fine(callGasLimit - callGas, entryPointVersion);
+  const fine = (limit: bigint): bigint =>
+    unusedGasFine(limit > callGas ? limit - callGas : 0n, 0n, entryPointVersion);
+  const fineLess = fine(op.callGasLimit) - fine(callGasLimit);
   const deviation = spent - (spentWithPlenty - fineLess);
   return (deviation < 0n ? -deviation : deviation) <= callGas / 50n + 2_500n;
-}
-
-/** What the EntryPoint adds for unused call gas: a tenth; 0.8 lets 40,000 pass. */
-function fine(unused: bigint, version: '0.7' | '0.8'): bigint {
-  return unused <= (version === '0.8' ? 40_000n : 0n) ? 0n : unused / 10n;
 }
 
 function withMargin(gas: bigint): bigint {

@@ -4,6 +4,7 @@ import { DomainError } from '../../errors.js';
 import type { Address } from '../../units/address.js';
 import type { Clock } from '../../units/time.js';
 import type { EntryPointVersion } from '../../userop/user-operation.js';
+import { FairSlots, SlotsBusy, type SlotLimits } from '../fair-slots.js';
 import { createSimulator, type Simulator } from './simulate-handle-op.js';
 
 export type SimulatorsDeps = {
@@ -19,6 +20,8 @@ export type EstimatorEndpoint = {
 };
 
 export type SimulationTarget = {
+  /** Whose share of the simulations this takes. */
+  readonly paymasterId: string;
   readonly chainId: number;
   readonly entryPoint: Address;
   readonly entryPointVersion: EntryPointVersion;
@@ -31,28 +34,56 @@ export type Reached = {
   readonly simulate: Simulator;
 };
 
+/** Runs `work` when it is the paymaster's turn at the chain. Throws UNAVAILABLE when that is not in time, and what `work` throws. */
+export type WithSimulator = <T>(
+  target: SimulationTarget,
+  work: (reached: Reached) => Promise<T>,
+) => Promise<T>;
+
+/**
+ * Requests of one chain that are simulated at once. A fifth of them is one paymaster's at most: a node is the slowest thing
+ * that a request can wait for, and anybody with a key can ask for a simulation.
+ */
+const simulationsPerChain: SlotLimits = { slots: 20, perKey: 4, waitingPerKey: 32, maxWaitMs: 2000 };
+
 /**
  * Simulators per chain connection and EntryPoint, kept because a simulator remembers what its node cannot do. Throws
  * UNAVAILABLE for a chain that is not served.
  */
-export function createSimulators({
-  chains,
-  endpoint,
-  clock,
-}: SimulatorsDeps): (target: SimulationTarget) => Reached {
+export function createSimulators({ chains, endpoint, clock }: SimulatorsDeps): WithSimulator {
   const simulators = new WeakMap<object, Map<string, Simulator>>();
+  const slots = new Map<number, FairSlots>();
 
-  return ({ chainId, entryPoint, entryPointVersion }) => {
+  return async (target, work) => {
+    const reached = reach(target);
+    try {
+      return await slotsOf(target.chainId).run(target.paymasterId, () => work(reached));
+    } catch (error) {
+      if (!(error instanceof SlotsBusy)) throw error;
+      throw new DomainError('UNAVAILABLE', `Too many simulations on chain ${target.chainId} wait.`, {
+        reason: 'SIMULATIONS_BUSY',
+        retryAfterSeconds: 1,
+      });
+    }
+  };
+
+  function slotsOf(chainId: number): FairSlots {
+    const known = slots.get(chainId) ?? new FairSlots(simulationsPerChain);
+    slots.set(chainId, known);
+    return known;
+  }
+
+  function reach({ chainId, entryPoint, entryPointVersion }: SimulationTarget): Reached {
     const reached = endpoint(chainId);
     if (reached === undefined)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} is not configured here`, {
         reason: 'CHAIN_UNAVAILABLE',
       });
-    const chain = chains.get({ chainId, rpc: reached.rpc });
+    const chain = chains.get({ chainId, rpc: reached.rpc, lane: 'simulations' });
     const known = simulators.get(chain) ?? new Map<string, Simulator>();
     simulators.set(chain, known);
     const simulate = known.get(entryPoint) ?? createSimulator(chain, entryPoint, entryPointVersion, clock);
     known.set(entryPoint, simulate);
     return { chain, bundlerUrl: reached.bundlerUrl, simulate };
-  };
+  }
 }

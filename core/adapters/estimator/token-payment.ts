@@ -23,22 +23,27 @@ import { createSimulators, type SimulatorsDeps } from './simulators.js';
  * call.
  */
 export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChecker {
-  const reach = createSimulators(deps);
+  const withSimulator = createSimulators(deps);
   return {
-    async check(request) {
-      const { chain, simulate } = reach(request);
-      try {
-        return decidePayment(await observe(chain, simulate, request), request);
-      } catch (error) {
-        if (error instanceof OverridesUnsupported)
-          throw estimationFailed('the chain node knows no state overrides, so payments cannot be simulated');
-        if (error instanceof GasCapped)
-          throw estimationFailed('the chain node gives eth_call too little gas for this operation');
-        throw error;
-      }
-    },
+    check: (request) =>
+      withSimulator(request, async ({ chain, simulate }) => {
+        try {
+          return decidePayment(await observe(chain, simulate, request), request);
+        } catch (error) {
+          if (error instanceof OverridesUnsupported)
+            throw estimationFailed(
+              'the chain node knows no state overrides, so payments cannot be simulated',
+            );
+          if (error instanceof GasCapped)
+            throw estimationFailed('the chain node gives eth_call too little gas for this operation');
+          throw error;
+        }
+      }),
   };
 }
+
+/** Enough for any view of a token or paymaster; without a bound the node spends what its own cap allows. */
+const viewGas = 5_000_000n;
 
 async function observe(
   chain: Chain,
@@ -76,7 +81,7 @@ function readsOf(chain: Chain, simulate: Simulator, { op, terms }: TokenPaymentR
   };
   return {
     now: async (data: Hex) => {
-      const word = firstWord(await chain.call({ to: terms.token, data, block }));
+      const word = firstWord(await chain.call({ to: terms.token, data, block, gas: viewGas }));
       if (word === undefined) throw estimationFailed(`${terms.token} does not answer as a token`);
       return word;
     },
@@ -134,7 +139,7 @@ async function receiversOf(
 /** None when the contract has no such view. */
 async function receiverNamedBy(chain: Chain, contract: string, data: Hex): Promise<readonly AddressKey[]> {
   try {
-    const answer = await chain.call({ to: contract, data });
+    const answer = await chain.call({ to: contract, data, gas: viewGas });
     return /^0x0{24}[0-9a-f]{40}$/i.test(answer) ? [toAddressKey(`0x${answer.slice(26)}`)] : [];
   } catch (error) {
     if (error instanceof CallReverted) return [];

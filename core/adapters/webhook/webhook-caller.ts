@@ -2,19 +2,21 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { deriveWebhookKey } from '../../config/api-key.js';
 import type { WebhookConfig } from '../../config/paymaster-config.js';
-import { formatProblem } from '../../errors.js';
+import { DomainError, formatProblem } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import { createAddressGuard } from '../../policy/webhook/public-address.js';
-import { failed, readAnswer } from '../../policy/webhook/webhook-answer.js';
+import { blocked, failed, readAnswer } from '../../policy/webhook/webhook-answer.js';
 import type { WebhookCaller, WebhookOutcome, WebhookRequest } from '../../policy/webhook/webhook-caller.js';
-import { renderWebhook } from '../../policy/webhook/webhook-request.js';
+import { encodeBody, renderWebhook, type RenderedWebhook } from '../../policy/webhook/webhook-request.js';
 import { judgeWebhookUrl, type WebhookUrlRules } from '../../policy/webhook/webhook-url.js';
 import { toSeconds, type Clock } from '../../units/time.js';
+import { SlotsBusy } from '../fair-slots.js';
 import { Breaker } from './breaker.js';
 import { codeOf, isConnectionError } from './network-errors.js';
 import { createGuardedConnector, createResolver, type ResolveHost } from './ssrf-guard.js';
-import { WebhookHosts, type HostLimits } from './webhook-hosts.js';
+import { OwnStalls, startBudget, type Abandoned } from './own-stalls.js';
+import { WebhookHosts, type HostAnswer, type HostLimits, type SendToHost } from './webhook-hosts.js';
 
 export type WebhookCallerDeps = WebhookUrlRules & {
   /** Master key that the signing key of each policy is derived from. */
@@ -26,20 +28,25 @@ export type WebhookCallerDeps = WebhookUrlRules & {
   readonly resolve?: ResolveHost;
   /** PEM certificates to trust instead of the built-in ones. */
   readonly ca?: string;
-  /** Time for all webhooks of a request, retries included. Default 3000 ms. */
+  /** Time for each webhook of a request from its turn on, its retry included. Default 3000 ms. */
   readonly budgetMs?: number;
   readonly limits?: Partial<CallLimits>;
 };
 
 export type CallLimits = HostLimits & {
+  /** Requests of one paymaster whose webhooks are under way or wait for their turn; more are turned away. */
+  readonly requests: number;
   /** Unanswered calls in a row after which a policy's host is not called for `openMs`. */
   readonly failures: number;
   readonly openMs: number;
 };
 
 const defaultLimits: CallLimits = {
-  connections: 64,
-  inFlight: 256,
+  requests: 256,
+  connections: 320,
+  // A fifth: what one paymaster can take of a host that it shares with others, or points to to harm them.
+  perPaymaster: 64,
+  maxWaitMs: 3000,
   origins: 1024,
   bodyBytes: 64 * 1024,
   failures: 10,
@@ -63,6 +70,9 @@ class UndiciWebhookCaller implements WebhookCaller {
   readonly #stopResolver: () => void;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #underWay = new Set<Promise<unknown>>();
+  /** By paymaster. */
+  readonly #requests = new Map<string, number>();
+  readonly #stalls = new OwnStalls();
   #stopped: Promise<void> | undefined;
 
   constructor(deps: WebhookCallerDeps) {
@@ -82,14 +92,29 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 
   async call(request: WebhookRequest): Promise<readonly WebhookOutcome[]> {
-    if (request.webhooks.length === 0) return [];
+    const { webhooks, paymasterId } = request;
+    if (webhooks.length === 0) return [];
+    if (this.#stopped !== undefined) throw busy('the service is stopping');
+    const others = this.#requests.get(paymasterId) ?? 0;
+    if (others >= this.#limits.requests) {
+      this.#instruments.calls.with({ outcome: 'busy' }).inc(webhooks.length);
+      throw busy(`${others} requests of this paymaster wait for webhooks already`);
+    }
+    this.#requests.set(paymasterId, others + 1);
     const calls = this.#callAll(request);
     this.#underWay.add(calls);
     try {
       return await calls;
     } finally {
       this.#underWay.delete(calls);
+      this.#leave(paymasterId);
     }
+  }
+
+  #leave(paymasterId: string): void {
+    const left = (this.#requests.get(paymasterId) ?? 1) - 1;
+    if (left > 0) this.#requests.set(paymasterId, left);
+    else this.#requests.delete(paymasterId);
   }
 
   stop(): Promise<void> {
@@ -104,49 +129,52 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 
   async #callAll(request: WebhookRequest): Promise<readonly WebhookOutcome[]> {
-    const controller = new AbortController();
-    // One listener per webhook and attempt; the default warning is about leaks.
-    setMaxListeners(0, controller.signal);
-    const timer = setTimeout(() => controller.abort(), this.#budgetMs);
-    try {
-      return await Promise.all(
-        request.webhooks.map((webhook) => this.#callOne(webhook, request, controller.signal)),
-      );
-    } finally {
-      clearTimeout(timer);
-    }
+    const { data = {}, userOp, paymasterId, requestId } = request;
+    let encoded: Uint8Array | undefined;
+    const round: Round = { data, body: () => (encoded ??= encodeBody(data, userOp)), paymasterId, requestId };
+    const outcomes = await Promise.all(request.webhooks.map((webhook) => this.#callOne(webhook, round)));
+    // A clear answer of another host changes nothing: the request can be decided when all have been asked.
+    const ours = outcomes.find((outcome) => outcome.verdict === 'busy');
+    if (ours !== undefined) throw busy(ours.detail);
+    return outcomes.filter((outcome) => outcome.verdict !== 'busy');
   }
 
-  async #callOne(
-    webhook: WebhookConfig,
-    request: WebhookRequest,
-    signal: AbortSignal,
-  ): Promise<WebhookOutcome> {
-    const startedAt = performance.now();
+  async #callOne(webhook: WebhookConfig, round: Round): Promise<Outcome> {
     const endpoint = this.#endpoint(webhook);
-    const outcome = await this.#guarded(endpoint, webhook, request, signal);
+    const startedAt = performance.now();
+    const outcome = await this.#guarded(endpoint, webhook, round);
     this.#instruments.calls.with({ outcome: outcome.verdict }).inc();
     this.#instruments.duration.with({}).observe((performance.now() - startedAt) / 1000);
-    if (outcome.verdict === 'failed') {
+    if (outcome.verdict === 'failed' || outcome.verdict === 'blocked') {
       const { policyId } = webhook;
-      this.#deps.log.debug('webhook failed', { policyId, requestId: request.requestId, ...outcome });
+      this.#deps.log.debug('webhook failed', { policyId, requestId: round.requestId, ...outcome });
     }
     return outcome;
   }
 
-  async #guarded(
+  async #guarded(endpoint: Endpoint, webhook: WebhookConfig, round: Round): Promise<Outcome> {
+    if (endpoint.fault !== undefined) return blocked(endpoint.fault);
+    try {
+      return await this.#hosts.inTurn(endpoint.origin, round.paymasterId, (send) =>
+        this.#unlessOpen(endpoint, webhook, round, send),
+      );
+    } catch (error) {
+      if (!(error instanceof SlotsBusy)) throw error;
+      return busyOutcome(`too many calls to ${endpoint.host} wait`);
+    }
+  }
+
+  async #unlessOpen(
     endpoint: Endpoint,
     webhook: WebhookConfig,
-    request: WebhookRequest,
-    signal: AbortSignal,
-  ): Promise<WebhookOutcome> {
-    if (endpoint.fault !== undefined) return failed(endpoint.fault);
-    if (this.#stopped !== undefined) return failed('was not called, the service is stopping');
+    round: Round,
+    send: SendToHost,
+  ): Promise<Outcome> {
     if (!endpoint.breaker.tryEnter()) {
       return failed(`${endpoint.host} was not called, it did not answer lately; it is tried again shortly`);
     }
     const wasOpen = endpoint.breaker.isOpen;
-    const { outcome, didAnswer } = await this.#attempts(endpoint, webhook, request, signal);
+    const { outcome, didAnswer } = await this.#withinBudget(endpoint, webhook, round, send);
     endpoint.breaker.record(didAnswer);
     if (endpoint.breaker.isOpen !== wasOpen) {
       const { policyId } = webhook;
@@ -157,17 +185,41 @@ class UndiciWebhookCaller implements WebhookCaller {
     return outcome;
   }
 
+  async #withinBudget(
+    endpoint: Endpoint,
+    webhook: WebhookConfig,
+    round: Round,
+    send: SendToHost,
+  ): Promise<Attempt> {
+    const controller = new AbortController();
+    // One listener per attempt and wait; the default warning is about leaks.
+    setMaxListeners(0, controller.signal);
+    const end = startBudget(this.#stalls, this.#budgetMs, (why) => controller.abort(why));
+    try {
+      return await this.#attempts(
+        endpoint,
+        webhook,
+        round,
+        (request) => send(request, controller.signal),
+        controller.signal,
+      );
+    } finally {
+      end();
+    }
+  }
+
   async #attempts(
     endpoint: Endpoint,
     webhook: WebhookConfig,
-    request: WebhookRequest,
+    { data, body, requestId }: Round,
+    send: (request: RenderedWebhook) => Promise<HostAnswer>,
     signal: AbortSignal,
   ): Promise<Attempt> {
     const rendered = renderWebhook({
       webhook,
-      data: request.data ?? {},
-      userOp: request.userOp,
-      requestId: request.requestId,
+      data,
+      body,
+      requestId,
       signingKey: endpoint.signingKey,
       now: toSeconds(this.#deps.clock.now()),
     });
@@ -180,8 +232,9 @@ class UndiciWebhookCaller implements WebhookCaller {
 
     const attempt = async (): Promise<Attempt> => {
       try {
-        const { status, body } = await this.#hosts.send(endpoint.origin, rendered, signal);
-        const outcome = readAnswer(status, body);
+        const answer = await send(rendered);
+        const { status } = answer;
+        const outcome = readAnswer(status, answer.body);
         return { outcome: named(endpoint, outcome), didAnswer: true, isRetryable: status >= 500 };
       } catch (error) {
         return this.#readError(endpoint, error, signal);
@@ -201,17 +254,18 @@ class UndiciWebhookCaller implements WebhookCaller {
   #readError(endpoint: Endpoint, error: unknown, signal: AbortSignal): Attempt {
     const { host } = endpoint;
     if (signal.aborted) {
+      const why: Abandoned = signal.reason;
+      if (why === 'we-stalled') return notAsked(busyOutcome(`no time to read what ${host} answers`));
       const outcome = failed(`${host} did not answer within ${this.#budgetMs} ms`);
       return { outcome, didAnswer: false, isRetryable: false };
     }
     const code = codeOf(error);
     switch (code) {
       case 'ADDRESS_REFUSED':
-        return notAsked(failed(`${host} was not called, it has an address that may not be called`));
-      case 'HOST_BUSY':
-        return notAsked(failed(`${host} was not called, too many calls to it are under way`));
+        return notAsked(blocked(`${host} was not called, it has an address that may not be called`));
       case 'BODY_TOO_LARGE': {
-        const outcome = failed(`${host} answered a body of more than ${this.#limits.bodyBytes} bytes`);
+        // An answer may repeat what was sent, and the caller decides how much that is.
+        const outcome = blocked(`${host} answered a body of more than ${this.#limits.bodyBytes} bytes`);
         return { outcome, didAnswer: true, isRetryable: false };
       }
       default: {
@@ -256,8 +310,19 @@ type Endpoint = {
   readonly breaker: Breaker;
 };
 
+/** What all webhooks of one request have in common. */
+type Round = {
+  readonly data: unknown;
+  readonly body: () => Uint8Array;
+  readonly paymasterId: string;
+  readonly requestId: string;
+};
+
+/** `busy`: we did not get to ask. */
+type Outcome = WebhookOutcome | { readonly verdict: 'busy'; readonly detail: string };
+
 type Attempt = {
-  readonly outcome: WebhookOutcome;
+  readonly outcome: Outcome;
   /** For the breaker: was the host there at all? Undefined when it was not asked. */
   readonly didAnswer: boolean | undefined;
   readonly isRetryable: boolean;
@@ -266,7 +331,18 @@ type Attempt = {
 /** Longest request target (path and query) of a GET; hosts and proxies commonly refuse longer ones. */
 const maxTargetLength = 8192;
 
-function notAsked(outcome: WebhookOutcome): Attempt {
+function busyOutcome(detail: string): Outcome {
+  return { verdict: 'busy', detail };
+}
+
+function busy(detail: string): DomainError {
+  return new DomainError('UNAVAILABLE', `Webhooks could not be asked: ${detail}.`, {
+    reason: 'WEBHOOK_BUSY',
+    retryAfterSeconds: 1,
+  });
+}
+
+function notAsked(outcome: Outcome): Attempt {
   return { outcome, didAnswer: undefined, isRetryable: false };
 }
 
@@ -278,7 +354,7 @@ function createInstruments(metrics: Metrics) {
   return {
     calls: metrics.counter<'outcome'>({
       name: 'paymaster_webhook_calls_total',
-      help: 'Webhook calls by outcome: verified, refused or failed.',
+      help: 'Webhook calls by outcome: verified, refused, failed, blocked by our own rules, or busy (not asked in time by us).',
       labels: ['outcome'],
     }),
     retries: metrics.counter({

@@ -1,24 +1,31 @@
 import { Pool, type buildConnector } from 'undici';
+import { FairSlots } from '../fair-slots.js';
 import { withinDeadline } from '../within-deadline.js';
 import type { RenderedWebhook } from '../../policy/webhook/webhook-request.js';
 
 export type HostLimits = {
-  /** Open connections to one origin. */
+  /** Calls under way to one origin, each on a connection of its own; more wait. */
   readonly connections: number;
-  /** Calls to one origin that may be under way or wait for a connection; more fail at once. */
-  readonly inFlight: number;
+  /** Of them those of one paymaster: a host that many use must not be held by one of them. */
+  readonly perPaymaster: number;
+  /** How long a call waits for its turn at most. */
+  readonly maxWaitMs: number;
   /** Origins whose pools are kept; the least recently used idle ones are closed beyond that. */
   readonly origins: number;
   /** Bytes of an answer's body. */
   readonly bodyBytes: number;
 };
 
+/** Sends one request. Throws BodyTooLarge, or what the network reports; the abort reason when `signal` ends it. */
+export type SendToHost = (request: RenderedWebhook, signal: AbortSignal) => Promise<HostAnswer>;
+
 /** Status and body of an answer; `body` is empty unless the status is 200. */
 export type HostAnswer = { readonly status: number; readonly body: string };
 
 /**
  * One keep-alive pool per origin with bounds on connections, calls and answers, so that one slow host costs the others
- * nothing. Plain HTTP/1.1 without redirects, proxies or decompression.
+ * nothing. A call waits for its turn in our own queue, before its host's time begins to count. Plain HTTP/1.1 without
+ * redirects, proxies or decompression.
  */
 export class WebhookHosts {
   readonly #connect: buildConnector.connector;
@@ -30,28 +37,27 @@ export class WebhookHosts {
     this.#limits = limits;
   }
 
-  /** Throws HostBusy, BodyTooLarge, or what the network reports; the abort reason when `signal` ends it. */
-  async send(origin: string, request: RenderedWebhook, signal: AbortSignal): Promise<HostAnswer> {
+  /** Runs `calls` when it is the paymaster's turn at this origin. Throws SlotsBusy when that is not in time. */
+  async inTurn<T>(origin: string, paymasterId: string, calls: (send: SendToHost) => Promise<T>): Promise<T> {
     const host = this.#host(origin);
-    if (host.inFlight >= this.#limits.inFlight) throw new HostBusy();
-    host.inFlight += 1;
+    host.users += 1;
     try {
-      const { path, method, headers } = request;
-      const asked = host.pool.request({
-        path,
-        method,
-        headers,
-        body: request.body ?? null,
-        signal,
-      });
-      const { statusCode, body } = await withinDeadline(signal, asked);
-      if (statusCode === 200) return { status: 200, body: await readBody(body, this.#limits.bodyBytes) };
-      // Read to its end where it is short, so that the connection can be used again.
-      await body.dump({ limit: this.#limits.bodyBytes, signal });
-      return { status: statusCode, body: '' };
+      return await host.slots.run(paymasterId, () =>
+        calls((request, signal) => this.#send(host.pool, request, signal)),
+      );
     } finally {
-      host.inFlight -= 1;
+      host.users -= 1;
     }
+  }
+
+  async #send(pool: Pool, request: RenderedWebhook, signal: AbortSignal): Promise<HostAnswer> {
+    const { path, method, headers } = request;
+    const asked = pool.request({ path, method, headers, body: request.body ?? null, signal });
+    const { statusCode, body } = await withinDeadline(signal, asked);
+    if (statusCode === 200) return { status: 200, body: await readBody(body, this.#limits.bodyBytes) };
+    // Read to its end where it is short, so that the connection can be used again.
+    await body.dump({ limit: this.#limits.bodyBytes, signal });
+    return { status: statusCode, body: '' };
   }
 
   /** Lets calls under way finish, then closes every connection. */
@@ -71,20 +77,20 @@ export class WebhookHosts {
     }
     if (this.#hosts.size >= this.#limits.origins) this.#closeOldestIdle();
     // The deadline of each call is its signal; pool timeouts would only be a second, coarser one.
-    const pool = new Pool(origin, {
-      connect: this.#connect,
-      connections: this.#limits.connections,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    const host = { pool, inFlight: 0 };
+    // Slots bound its connections: a queue of the pool's own would count as the host's time.
+    const pool = new Pool(origin, { connect: this.#connect, headersTimeout: 0, bodyTimeout: 0 });
+    const { connections, perPaymaster, maxWaitMs } = this.#limits;
+    // No bound of their own on waiting calls: there are no more than the requests of the paymaster make.
+    const waitingPerKey = Number.POSITIVE_INFINITY;
+    const slots = new FairSlots({ slots: connections, perKey: perPaymaster, waitingPerKey, maxWaitMs });
+    const host = { pool, slots, users: 0 };
     this.#hosts.set(origin, host);
     return host;
   }
 
   #closeOldestIdle(): void {
     for (const [origin, host] of this.#hosts) {
-      if (host.inFlight > 0) continue;
+      if (host.users > 0) continue;
       this.#hosts.delete(origin);
       host.pool.close().catch(() => host.pool.destroy());
       return;
@@ -92,15 +98,11 @@ export class WebhookHosts {
   }
 }
 
-class HostBusy extends Error {
-  readonly code = 'HOST_BUSY';
-}
-
 class BodyTooLarge extends Error {
   readonly code = 'BODY_TOO_LARGE';
 }
 
-type Host = { readonly pool: Pool; inFlight: number };
+type Host = { readonly pool: Pool; readonly slots: FairSlots; users: number };
 
 async function readBody(body: AsyncIterable<Buffer>, limit: number): Promise<string> {
   const chunks: Buffer[] = [];

@@ -2,12 +2,8 @@ import type { Head } from '../../chain/heads.js';
 import type { GasLimits, UserOperation } from '../../userop/user-operation.js';
 import { pass, refuse } from '../verdict.js';
 import type { RefusalReason, Verdict } from '../verdict.js';
+import { capOf, platformCaps } from './compile.js';
 import type { PriceGuard } from './compile.js';
-
-const gwei = 1_000_000_000n;
-const feeFloor = 50n * gwei;
-const tipFloor = 3n * gwei;
-const preVerificationFloor = 200_000n;
 
 export type NetworkFees = Pick<Head, 'baseFeePerGas' | 'priorityFeePerGas'>;
 
@@ -20,14 +16,16 @@ export function decideFees(
   network: NetworkFees | undefined,
   op: Pick<UserOperation, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
 ): Verdict {
-  const feeCap = guard.maxFeePerGas ?? larger(3n * (network?.baseFeePerGas ?? 0n), feeFloor);
+  const baseFees = 3n * (network?.baseFeePerGas ?? 0n);
+  const feeCap = capOf(guard.maxFeePerGas, larger(baseFees, platformCaps.maxFeePerGas));
   if (op.maxFeePerGas > feeCap) return above('FEE_TOO_HIGH', 'maxFeePerGas', op.maxFeePerGas, feeCap, 'wei');
   if (op.maxPriorityFeePerGas > op.maxFeePerGas)
     return refuse(
       'PRIORITY_FEE_TOO_HIGH',
       `maxPriorityFeePerGas is ${op.maxPriorityFeePerGas} wei, above maxFeePerGas of ${op.maxFeePerGas} wei`,
     );
-  const tipCap = guard.maxPriorityFeePerGas ?? larger(3n * (network?.priorityFeePerGas ?? 0n), tipFloor);
+  const tips = 3n * (network?.priorityFeePerGas ?? 0n);
+  const tipCap = capOf(guard.maxPriorityFeePerGas, larger(tips, platformCaps.maxPriorityFeePerGas));
   if (op.maxPriorityFeePerGas > tipCap)
     return above('PRIORITY_FEE_TOO_HIGH', 'maxPriorityFeePerGas', op.maxPriorityFeePerGas, tipCap, 'wei');
   return pass;
@@ -36,13 +34,17 @@ export function decideFees(
 export type GasLimitBounds = {
   /** The layout's `minVerificationGasLimit`. */
   readonly minVerificationGasLimit: bigint;
-  /** Our own figure of preVerificationGas for this operation; asked only when the fixed cap is passed. */
+  /** Our own figure of preVerificationGas for this operation, of signed fields; asked only above the fixed cap. */
   readonly ownPreVerificationGas: () => bigint;
 };
 
 /** Whether the limits that will be signed are within their caps. */
-export function decideGasLimits(guard: PriceGuard, limits: GasLimits, bounds: GasLimitBounds): Verdict {
-  const { callGasLimit, verificationGasLimit, preVerificationGas } = limits;
+export function decideGasLimits(
+  guard: PriceGuard,
+  limits: GasLimits & Pick<UserOperation, 'initCode'>,
+  bounds: GasLimitBounds,
+): Verdict {
+  const { callGasLimit, verificationGasLimit, preVerificationGas, initCode } = limits;
   if (callGasLimit > guard.maxCallGasLimit)
     return above('GAS_LIMIT_TOO_HIGH', 'callGasLimit', callGasLimit, guard.maxCallGasLimit, 'gas');
   if (verificationGasLimit > guard.maxVerificationGasLimit)
@@ -51,6 +53,14 @@ export function decideGasLimits(guard: PriceGuard, limits: GasLimits, bounds: Ga
       'verificationGasLimit',
       verificationGasLimit,
       guard.maxVerificationGasLimit,
+      'gas',
+    );
+  if (initCode !== '0x' && verificationGasLimit > guard.maxDeploymentGas)
+    return above(
+      'GAS_LIMIT_TOO_HIGH',
+      'verificationGasLimit with initCode',
+      verificationGasLimit,
+      guard.maxDeploymentGas,
       'gas',
     );
   const preVerificationCap = preVerificationCapFor(guard, preVerificationGas, bounds);
@@ -64,10 +74,14 @@ export function decideGasLimits(guard: PriceGuard, limits: GasLimits, bounds: Ga
   return pass;
 }
 
-function preVerificationCapFor(guard: PriceGuard, value: bigint, bounds: GasLimitBounds): bigint {
-  if (guard.maxPreVerificationGas !== undefined) return guard.maxPreVerificationGas;
-  if (value <= preVerificationFloor) return preVerificationFloor;
-  return larger(preVerificationFloor, 2n * bounds.ownPreVerificationGas());
+function preVerificationCapFor(
+  { maxPreVerificationGas: cap }: PriceGuard,
+  value: bigint,
+  bounds: GasLimitBounds,
+): bigint {
+  const least = capOf(cap, platformCaps.maxPreVerificationGas);
+  if (value <= least || cap.platform !== undefined) return least;
+  return capOf(cap, larger(platformCaps.maxPreVerificationGas, 2n * bounds.ownPreVerificationGas()));
 }
 
 function above(

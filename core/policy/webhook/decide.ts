@@ -5,7 +5,8 @@ import type { WebhookOutcome } from './webhook-caller.js';
 
 /**
  * All webhooks must be satisfied. A clear "no" is reported before a failure, since it is what the client can act on.
- * A failure refuses unless that policy's owner chose `onError: Allow`; a missing outcome is a failure.
+ * A failure of the host refuses unless that policy's owner chose `onError: Allow`. What we did not ask refuses always: anyone
+ * who can keep us from asking would get past the policy.
  */
 export function decideWebhooks(
   webhooks: readonly WebhookConfig[],
@@ -28,6 +29,8 @@ function decideOne(webhook: WebhookConfig, outcome: WebhookOutcome | undefined):
       );
     case 'failed':
       if (webhook.onError === 'Allow') return pass;
+      return refuse('WEBHOOK_FAILED', `policy "${webhook.name}": ${outcome.detail}`);
+    case 'blocked':
       return refuse('WEBHOOK_FAILED', `policy "${webhook.name}": ${outcome.detail}`);
     default:
       return unreachable(outcome);

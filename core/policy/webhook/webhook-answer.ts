@@ -3,13 +3,14 @@ import type { WebhookOutcome } from './webhook-caller.js';
 
 /**
  * Reads what a host answered. Only HTTP 200 with a JSON object whose `arePoliciesVerified` is a boolean is an answer;
- * `"true"`, 1 or a 204 is a failure, because guessing here would spend the sponsor's money. Too large a request is a "no".
+ * `"true"`, 1 or a 204 is a failure, because guessing here would spend the sponsor's money. A status that says that the
+ * request is at fault is a "no".
  */
 export function readAnswer(status: number, body: string): WebhookOutcome {
   if (status >= 300 && status < 400) {
     return failed(`answered HTTP ${status}; redirects are not followed`);
   }
-  if (tooLarge.has(status)) return { verdict: 'refused', detail: `answered HTTP ${status}, too large` };
+  if (isRequestAtFault(status)) return { verdict: 'refused', detail: `answered HTTP ${status}` };
   if (status !== 200) return failed(`answered HTTP ${status}, expected 200`);
 
   const answer = parseJson(body);
@@ -24,12 +25,20 @@ export function readAnswer(status: number, body: string): WebhookOutcome {
   return failed(`arePoliciesVerified must be true or false, got ${quote(arePoliciesVerified)}`);
 }
 
-// How large a request is decides whoever sends the operation: one padded until the host takes it no more would else
-// pass a policy with `onError: Allow` unasked.
-const tooLarge: ReadonlySet<number> = new Set([413, 414, 431]);
+// The caller decides what is in a request and how large it is: data that a host finds malformed, or padding until it is too
+// large, would else pass a policy with `onError: Allow`. The exceptions say that the host is missing or overloaded.
+const hostAtFault: ReadonlySet<number> = new Set([404, 408, 410, 421, 425, 429]);
+
+function isRequestAtFault(status: number): boolean {
+  return status >= 400 && status < 500 && !hostAtFault.has(status);
+}
 
 export function failed(detail: string): WebhookOutcome {
   return { verdict: 'failed', detail };
+}
+
+export function blocked(detail: string): WebhookOutcome {
+  return { verdict: 'blocked', detail };
 }
 
 function parseJson(text: string): unknown {

@@ -1,8 +1,11 @@
 import type { WebhookConfig } from '../../config/paymaster-config.js';
 
 /**
- * Port: asks customer-hosted rule endpoints. All webhooks of a request are called at once inside one budget (3 s),
+ * Port: asks customer-hosted rule endpoints. All webhooks of a request are called at once, each inside one budget (3 s),
  * one retry each on connection error or 5xx, no redirects, SSRF-guarded. Never throws for what the host does.
+ *
+ * What is not the host's doing is never an outcome that `onError: Allow` could open: too many calls of this paymaster wait,
+ * this process is too busy to read answers, or it stops. Then `call` throws DomainError UNAVAILABLE (`WEBHOOK_BUSY`).
  */
 export type WebhookCaller = {
   call(request: WebhookRequest): Promise<readonly WebhookOutcome[]>;
@@ -10,6 +13,8 @@ export type WebhookCaller = {
 };
 
 export type WebhookRequest = {
+  /** Whose share of the pools the calls take. */
+  readonly paymasterId: string;
   readonly webhooks: readonly WebhookConfig[];
   /** `sponsorshipInfo.webhookData`; `{}` when absent. */
   readonly data: unknown;
@@ -23,4 +28,6 @@ export type WebhookOutcome =
   | { readonly verdict: 'verified' }
   /** The host said no, or (`detail` says why) the caller's data cannot be put to it, which is the caller's doing. */
   | { readonly verdict: 'refused'; readonly detail?: string }
-  | { readonly verdict: 'failed'; readonly detail: string };
+  | { readonly verdict: 'failed'; readonly detail: string }
+  /** Our own rules ended it (the URL, an inner address, too long an answer): refuses whatever `onError` says. */
+  | { readonly verdict: 'blocked'; readonly detail: string };

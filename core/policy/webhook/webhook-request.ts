@@ -9,13 +9,14 @@ export type RenderedWebhook = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined for GET. */
-  readonly body: string | undefined;
+  readonly body: Uint8Array | undefined;
 };
 
 export type RenderInput = {
   readonly webhook: WebhookConfig;
   readonly data: unknown;
-  readonly userOp: Readonly<Record<string, unknown>>;
+  /** {@link encodeBody}; asked for by a POST only. */
+  readonly body: () => Uint8Array;
   readonly requestId: string;
   /** The policy's signing key as the owner got it at creation: the text itself is the HMAC key. */
   readonly signingKey: string;
@@ -25,29 +26,43 @@ export type RenderInput = {
 /**
  * The request to a customer-hosted rule endpoint.
  *
- * POST sends `{"data": …, "userOp": {…}}`. GET sends the data alone, as query parameters (see {@link queryOf}).
+ * POST sends the body of {@link encodeBody}. GET sends the data alone, as query parameters (see {@link queryOf}).
  * Both are signed: `X-Signature` is HMAC-SHA256, 64 lowercase hex digits, over `<X-Timestamp>.<payload>`, where the
  * payload is the body of a POST and the request target (path and query, as received) of a GET. `X-Timestamp` is in Unix
  * seconds. A host should compute it over the raw bytes it received and refuse timestamps older than a few minutes.
  */
 export function renderWebhook(input: RenderInput): RenderedWebhook {
-  const { webhook, data, userOp } = input;
+  const { webhook, data } = input;
   const url = new URL(webhook.url);
   if (webhook.method === 'GET') {
     const path = `${url.pathname}${queryOf(url, data)}`;
     return { method: 'GET', path, headers: headersOf(input, path), body: undefined };
   }
-  const body = JSON.stringify({ data, userOp });
+  const body = input.body();
   const headers = { ...headersOf(input, body), 'content-type': 'application/json' };
   return { method: 'POST', path: `${url.pathname}${url.search}`, headers, body };
 }
 
-/** HMAC-SHA256 over `timestamp.payload`, as 64 lowercase hex digits. */
-function signWebhook(signingKey: string, timestamp: EpochSeconds, payload: string): string {
-  return createHmac('sha256', signingKey).update(`${timestamp}.${payload}`).digest('hex');
+/** Longest `signature` that a host is sent: a passkey's or several owners' fit. */
+const maxSignatureBytes = 2048;
+
+/**
+ * The body of every POST of one request, `{"data": …, "userOp": {…}}` in UTF-8, encoded once however many hosts get it. A
+ * `signature` of more than 2,048 bytes is sent as `0x`: no hash of ours covers it, so its sender may replace it at will and
+ * a host cannot judge by it. Everything else of the operation is signed and sent whole.
+ */
+export function encodeBody(data: unknown, userOp: Readonly<Record<string, unknown>>): Uint8Array {
+  const { signature } = userOp;
+  const isLong = typeof signature === 'string' && signature.length > 2 + 2 * maxSignatureBytes;
+  return Buffer.from(JSON.stringify({ data, userOp: isLong ? { ...userOp, signature: '0x' } : userOp }));
 }
 
-function headersOf(input: RenderInput, payload: string): Record<string, string> {
+/** HMAC-SHA256 over `timestamp.payload`, as 64 lowercase hex digits. */
+function signWebhook(signingKey: string, timestamp: EpochSeconds, payload: string | Uint8Array): string {
+  return createHmac('sha256', signingKey).update(`${timestamp}.`).update(payload).digest('hex');
+}
+
+function headersOf(input: RenderInput, payload: string | Uint8Array): Record<string, string> {
   return {
     accept: 'application/json',
     'user-agent': 'paymaster-operator',

@@ -8,6 +8,9 @@ import { fundingMessage } from '../../../core/config/funding-proof.js';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 import { maxConfigBytes } from '../../../core/config/paymaster-config.js';
 import { parseAddress } from '../../../core/units/address.js';
+import type { PaymasterPolicy } from '../../../core/resources/paymaster-policy.js';
+import type { SmartContract } from '../../../core/resources/smart-contract.js';
+import { formatInstant } from '../../../core/units/time.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import {
   aLimit,
@@ -98,7 +101,7 @@ describe('a paymaster that has all it needs', () => {
       walletDeployment: true,
       invalidPolicies: [],
       gas: {},
-      maxExpirySeconds: 7200,
+      maxExpirySeconds: 600,
     });
     expect(JSON.stringify(compiled.config)).not.toContain(apiKey);
   });
@@ -449,55 +452,228 @@ describe('policies', () => {
   });
 });
 
-describe('what is too large', () => {
-  const many = (count: number): ReturnType<typeof aSmartContract>[] =>
+describe('what is too many', () => {
+  const limits = (count: number, first = 0): readonly PaymasterPolicy[] =>
     Array.from({ length: count }, (_, index) =>
-      aSmartContract({
-        meta: { name: `c${index}` },
-        name: `C${index}`,
-        address: `0x${index.toString(16).padStart(40, '0')}`,
+      aPolicy({
+        meta: {
+          name: `l${first + index}`,
+          creationTimestamp: formatInstant((someNow + first + index) as EpochMs),
+        },
+        name: `L${first + index}`,
       }),
     );
-
-  test('is not served: the last form stays, and the condition says so', () => {
-    const previous = compile({ contracts: many(1000) }).config;
-    expect(previous.contracts).toHaveLength(1000);
-    const compiled = compile({ contracts: many(1001), previous });
-    expect(compiled.programmed).toMatchObject({ status: 'False', reason: 'TooLarge' });
-    expect(compiled.config).toEqual(previous);
-  });
-
-  test('still obeys suspension and key rotation at once', () => {
-    const previous = compile({ contracts: many(10) }).config;
-    const paymaster = aPaymaster({ suspended: true, keyGeneration: 2 });
-    const compiled = compile({ paymaster, contracts: many(1001), previous });
-    expect(compiled.config).toMatchObject({ suspended: true, contracts: previous.contracts });
-    expect(compiled.config.keys).not.toEqual(previous.keys);
-  });
-
-  test('never leaves a paymaster open that was open before it had contracts', () => {
-    const compiled = compile({ contracts: many(1001), previous: compile().config });
-    expect(compiled.config).toMatchObject({ contractsRegistered: true, contracts: [] });
-  });
-
-  test('from the start signs nothing', () => {
-    const compiled = compile({ contracts: many(1001) });
-    expect(compiled.config).toMatchObject({ contracts: [], notReady: { reason: 'TooLarge' } });
-    expect(compile({ contracts: many(1), previous: compiled.config }).config.notReady).toBeUndefined();
-  });
-
-  test('counts bytes too', () => {
-    const webhooks = Array.from({ length: 400 }, (_, index) =>
+  const webhooks = (count: number): readonly PaymasterPolicy[] =>
+    Array.from({ length: count }, (_, index) =>
       aPolicy({
         meta: { name: `w${index}` },
         name: `W${index}`,
         policyType: 'WEBHOOK',
-        webhook: { url: `https://host.example/${'x'.repeat(1500)}` },
+        webhook: { url: 'https://host.example/' },
       }),
     );
-    expect(JSON.stringify(webhooks).length).toBeGreaterThan(maxConfigBytes);
-    expect(compile({ policies: webhooks }).programmed.reason).toBe('TooLarge');
+
+  test('of limits counts the 20 oldest; a later one says so and refuses nothing', () => {
+    const compiled = compile({ policies: limits(21).toReversed() });
+    expect(compiled.config.limits.map(({ name }) => name)).toEqual(limits(20).map(({ spec }) => spec.name));
+    expect(compiled.policies.at(-1)?.accepted).toMatchObject({
+      status: 'False',
+      reason: 'TooMany',
+      message: 'A paymaster has at most 20 spending limits, and the oldest count: delete one.',
+    });
+    expect(compiled.config.invalidPolicies).toEqual([]);
+    expect(compiled.config.notReady).toBeUndefined();
   });
+
+  test('of webhooks counts five, of equal age those whose names come first', () => {
+    const compiled = compile({ policies: webhooks(7).toReversed() });
+    expect(compiled.config.webhooks.map(({ name }) => name)).toEqual(['W0', 'W1', 'W2', 'W3', 'W4']);
+    expect(compiled.config.invalidPolicies).toEqual([]);
+  });
+
+  test('also of limits that were served before there was such a bound, however broken', () => {
+    const broken = limits(1, 20).map((policy) => ({
+      ...policy,
+      spec: { ...policy.spec, spendingLimit: { ...aLimit, threshold: 'x' } },
+    }));
+    const served = compile({ policies: limits(1, 20) }).config;
+    const compiled = compile({ policies: [...limits(20), ...broken], previous: served });
+    expect(compiled.config).toMatchObject({ invalidPolicies: [] });
+    expect(compiled.config.limits).toHaveLength(20);
+  });
+
+  test('keeps a paused one in the count: resuming it must not put another one out of force', () => {
+    const paused = limits(1).map((policy) => ({ ...policy, spec: { ...policy.spec, active: false } }));
+    expect(compile({ policies: [...paused, ...limits(20, 1)] }).config.limits).toHaveLength(19);
+  });
+
+  test('of contracts counts the 1000 oldest; a later one sponsors nothing and is not even read', () => {
+    const contracts = Array.from({ length: 1001 }, (_, index) =>
+      aSmartContract({
+        meta: { name: `c${String(index).padStart(4, '0')}` },
+        name: `C${index}`,
+        address: `0x${(index + 1).toString(16).padStart(40, '0')}`,
+        // Broken, and nobody notices: it was not read.
+        ...(index === 1000 ? { abi: 'no JSON' } : {}),
+      }),
+    );
+    const compiled = compile({ contracts });
+    expect(compiled.config.contracts).toHaveLength(1000);
+    expect(compiled.contracts.at(-1)?.accepted.reason).toBe('TooMany');
+    expect(compiled.programmed.status).toBe('True');
+  });
+});
+
+describe('what is too large', () => {
+  const manyMethods = JSON.stringify(
+    Array.from({ length: 1000 }, (_, index) => ({ name: `method${index}`, inputs: [] })),
+  );
+  /** Each about 13 KiB compiled: 40 are too many. */
+  const large = (count: number, methods = 1000): readonly SmartContract[] =>
+    Array.from({ length: count }, (_, index) =>
+      aSmartContract({
+        meta: { name: `c${index}` },
+        name: `C${index}`,
+        address: `0x${(index + 1).toString(16).padStart(40, '0')}`,
+        abi: manyMethods,
+        whitelistedMethods: Array.from({ length: methods }, (__, method) => `method${method}`),
+      }),
+    );
+  const fitting = compile({ contracts: large(10) }).config;
+
+  test('is not served: the contracts that fitted last stay, and the condition says so', () => {
+    const compiled = compile({ contracts: large(50), previous: fitting });
+    expect(compiled.programmed).toMatchObject({ status: 'False', reason: 'TooLarge' });
+    expect(compiled.config).toEqual(fitting);
+  });
+
+  test('fits whatever generation the store writes into it', () => {
+    for (let count = 35; count < 45; count += 1) {
+      const { config } = compile({ contracts: large(count) });
+      const stored = { ...config, configGeneration: someNow };
+      expect(Buffer.byteLength(JSON.stringify(stored))).toBeLessThanOrEqual(maxConfigBytes);
+    }
+  });
+
+  test('still obeys everything else at once: suspension, keys, policies, caps', () => {
+    const paymaster = aPaymaster({ suspended: true, keyGeneration: 2, gas: { maxCallGasLimit: 1 } });
+    const compiled = compile({ paymaster, contracts: large(50), policies: [aPolicy()], previous: fitting });
+    expect(compiled.config).toMatchObject({
+      suspended: true,
+      contracts: fitting.contracts,
+      gas: { maxCallGasLimit: 1 },
+      limits: [{ name: 'Daily' }],
+    });
+    expect(compiled.config.keys).not.toEqual(fitting.keys);
+  });
+
+  test('keeps no contract and no method that was taken out meanwhile', () => {
+    const contracts = [...large(1, 3), ...large(50).slice(2)];
+    const compiled = compile({ contracts, previous: fitting });
+    expect(compiled.config.contracts).toHaveLength(9);
+    expect(compiled.config.contracts[0]?.selectors).toHaveLength(3);
+    expect(compiled.config.contracts.map(({ name }) => name)).not.toContain('C1');
+  });
+
+  test('keeps no wallet that the platform has revoked, also after the tenant takes it out of the spec', () => {
+    const wallet = `0x${'a1'.repeat(20)}`;
+    const vouching = anOrganisation({ fundingAddresses: [wallet] });
+    const paymaster = aPaymaster({ funding: { address: wallet } });
+    const previous = compile({ organisation: vouching, paymaster, contracts: large(10) }).config;
+    expect(previous.fundingAddress).toBeDefined();
+    const revoked = compile({ paymaster, contracts: large(50), previous });
+    expect(revoked.config).toMatchObject({ notReady: { reason: 'FundingNotProven' } });
+    const without = compile({ contracts: large(50), previous: revoked.config });
+    expect(without.accepted.status).toBe('True');
+    expect(without.config.fundingAddress).toBeUndefined();
+  });
+
+  test('keeps no token, chain or quota that the platform has taken back', () => {
+    const tokens = [{ name: 'ci', sha256: 'a'.repeat(64) }];
+    const previous = compile({ organisation: anOrganisation({ tokens }), contracts: large(10) }).config;
+    const revoked = anOrganisation({ chains: [1], quotas: { contractsPerPaymaster: 5 } });
+    const { config } = compile({ organisation: revoked, contracts: large(50), previous });
+    expect(config).toMatchObject({ tokens: [], notReady: { reason: 'ChainNotAllowed' } });
+    expect(config.contracts).toHaveLength(5);
+  });
+
+  test('never leaves a paymaster open that was open before it had contracts', () => {
+    const compiled = compile({ contracts: large(50), previous: compile().config });
+    expect(compiled.config).toMatchObject({ contractsRegistered: true, contracts: [] });
+  });
+
+  test('keeps no contracts where they no longer fit beside what counts at once', () => {
+    const previous = { ...fitting, contracts: compile({ contracts: large(39) }).config.contracts };
+    expect(previous.contracts).toHaveLength(39);
+    const tokens = Array.from({ length: 64 }, (_, index) => ({
+      name: `t${index}`,
+      sha256: index.toString(16).padStart(64, '0'),
+      expiresAt: '2030-01-01T00:00:00Z',
+    }));
+    const policies = Array.from({ length: 5 }, (_, index) =>
+      aPolicy({
+        meta: { name: `w${index}` },
+        name: `W${index}`,
+        policyType: 'WEBHOOK',
+        webhook: { url: `https://host.example/${'x'.repeat(2000)}` },
+      }),
+    );
+    const organisation = anOrganisation({ tokens });
+    const { config } = compile({ organisation, policies, contracts: large(50), previous });
+    expect(config).toMatchObject({ contractsRegistered: true, contracts: [] });
+    expect(config.tokens).toHaveLength(64);
+    expect(Buffer.byteLength(JSON.stringify(config))).toBeLessThan(maxConfigBytes);
+  });
+
+  test('from the start signs nothing', () => {
+    const compiled = compile({ contracts: large(50) });
+    expect(compiled.config).toMatchObject({ contracts: [], notReady: { reason: 'TooLarge' } });
+    const still = compile({ contracts: large(50), previous: compiled.config });
+    expect(still.config.notReady?.reason).toBe('TooLarge');
+    expect(compile({ contracts: large(1), previous: compiled.config }).config.notReady).toBeUndefined();
+  });
+});
+
+describe('what happens without contracts is decided by', () => {
+  const platform = { quotas: {}, defaultContractAction: 'Deny' as const };
+  test.each([
+    { name: 'the platform, where nobody else says', own: {}, organisation: {}, want: 'Deny' },
+    {
+      name: 'the Organisation before the platform',
+      own: {},
+      organisation: { defaultContractAction: 'Allow' as const },
+      want: 'Allow',
+    },
+    {
+      name: 'the Paymaster before both',
+      own: { defaultContractAction: 'Deny' as const },
+      organisation: { defaultContractAction: 'Allow' as const },
+      want: 'Deny',
+    },
+  ])('$name', ({ own, organisation, want }) => {
+    const compiled = compile({
+      platform,
+      organisation: anOrganisation(organisation),
+      paymaster: aPaymaster(own),
+    });
+    expect(compiled.config.defaultContractAction).toBe(want);
+    expect(compiled.openSponsorship.reason).toBe(want === 'Allow' ? 'NoContracts' : 'Denied');
+  });
+
+  test('nobody: then it is Allow', () => {
+    expect(compile().config.defaultContractAction).toBe('Allow');
+  });
+});
+
+test('a quota of the platform counts where the Organisation has none of its own', () => {
+  const platform = { quotas: { contractsPerPaymaster: 1 }, defaultContractAction: 'Allow' as const };
+  const contracts = [
+    aSmartContract(),
+    aSmartContract({ meta: { name: 'b', ...younger }, name: 'B', address: `0x${'2'.repeat(40)}` }),
+  ];
+  expect(compile({ platform, contracts }).config.contracts).toHaveLength(1);
+  const organisation = anOrganisation({ quotas: { contractsPerPaymaster: 2 } });
+  expect(compile({ platform, organisation, contracts }).config.contracts).toHaveLength(2);
 });
 
 test('a suspended paymaster says so in what is served', () => {

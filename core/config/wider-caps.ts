@@ -1,0 +1,70 @@
+import { platformCaps } from '../policy/price-guard/compile.js';
+import { finding } from '../resources/conditions.js';
+import type { Finding } from '../resources/conditions.js';
+import type { GasCaps, PaymasterSpec, RateLimit, RateLimits } from '../resources/paymaster.js';
+import type { ChainConfig } from './chain-config.js';
+import { defaultMaxExpirySeconds } from './expiry.js';
+import { isWider } from './rate-limits.js';
+
+type PlatformCaps = Pick<ChainConfig, 'gas' | 'maxExpirySeconds' | 'rateLimit'>;
+
+/** Unit of a cap, and what the default is where that is higher than its least. */
+const gasCaps: readonly {
+  readonly name: keyof GasCaps;
+  readonly unit: 'wei' | 'gas';
+  readonly or?: string;
+}[] = [
+  { name: 'maxFeePerGas', unit: 'wei', or: '3 times the latest base fee' },
+  { name: 'maxPriorityFeePerGas', unit: 'wei', or: "3 times the network's tip" },
+  { name: 'maxCallGasLimit', unit: 'gas' },
+  { name: 'maxVerificationGasLimit', unit: 'gas' },
+  { name: 'maxDeploymentGas', unit: 'gas' },
+  { name: 'maxPreVerificationGas', unit: 'gas', or: 'twice our own figure' },
+  { name: 'maxUnusedGasFee', unit: 'wei', or: 'the price of 150000 gas at the latest base fee' },
+];
+
+/**
+ * Says which caps of a Paymaster have no effect because the platform's are tighter; undefined where all count as written.
+ * Of a default that floats the least is compared: a cap between that and what it comes to now counts for now.
+ */
+export function widerCaps(
+  spec: Pick<PaymasterSpec, 'gas' | 'maxExpirySeconds' | 'rateLimit'>,
+  chain: PlatformCaps | undefined,
+): Finding | undefined {
+  const wider = [
+    ...widerGas(spec.gas ?? {}, chain?.gas ?? {}),
+    ...widerExpiry(spec.maxExpirySeconds, chain?.maxExpirySeconds ?? defaultMaxExpirySeconds),
+    ...widerRates(spec.rateLimit ?? {}, chain?.rateLimit ?? {}),
+  ];
+  if (wider.length === 0) return undefined;
+  return finding('CapsLimited', 'WiderThanPlatform', `The platform's caps count: ${wider.join('; ')}.`);
+}
+
+function widerGas(own: GasCaps, chain: GasCaps): readonly string[] {
+  return gasCaps.flatMap(({ name, unit, or }) => {
+    const value = own[name];
+    if (value === undefined) return [];
+    const fixed = chain[name];
+    const platform = fixed === undefined ? platformCaps[name] : BigInt(fixed);
+    if (BigInt(value) <= platform) return [];
+    const floating = fixed === undefined && or !== undefined ? ` (or ${or}, where that is more)` : '';
+    return [`spec.gas.${name} is ${value} ${unit}, the platform allows ${platform}${floating}`];
+  });
+}
+
+function widerExpiry(own: number | undefined, platform: number): readonly string[] {
+  if (own === undefined || own <= platform) return [];
+  return [`spec.maxExpirySeconds is ${own}, the platform allows ${platform}`];
+}
+
+function widerRates(own: RateLimits, chain: RateLimits): readonly string[] {
+  return (['perKey', 'perClient'] as const).flatMap((name) => {
+    const [limit, platform] = [own[name], chain[name]];
+    if (limit === undefined || platform === undefined || !isWider(limit, platform)) return [];
+    return [`spec.rateLimit.${name} is ${rate(limit)}, the platform allows ${rate(platform)}`];
+  });
+}
+
+function rate({ requests, perSeconds }: RateLimit): string {
+  return `${requests} requests per ${perSeconds} s`;
+}

@@ -1,0 +1,112 @@
+import { canonicalDimension, canonicalWord, maxTypeDepth } from './abi-type.js';
+import type { TypeFault } from './abi-type.js';
+
+/** Longest signature that is read, as the schema bounds it too. */
+export const maxSignatureLength = 512;
+
+/**
+ * `mint( address to, uint )` → `mint(address,uint256)`: the canonical form of a signature as people write it, also with
+ * names, data locations, visibility and results. Reads each character once, whatever the text is: tenants write it.
+ */
+export function canonicalSignature(
+  text: string,
+): { readonly signature: string } | { readonly fault: TypeFault } {
+  if (text.length > maxSignatureLength) return { fault: 'too-deep' };
+  const tokens = tokensOf(text.trim());
+  const [name] = tokens ?? [];
+  if (tokens === undefined || name === undefined || !isWord(name)) return { fault: 'malformed' };
+  const inputs = readParameters(tokens, 1);
+  if ('fault' in inputs) return inputs;
+  const fault = faultOfTail(tokens, inputs.end);
+  return fault === undefined ? { signature: `${name}${inputs.text}` } : { fault };
+}
+
+// Sticky, and every alternative is told by its first character: no position is tried twice.
+const tokenPattern = /\s*([A-Za-z_$][A-Za-z0-9_$]*|[(),]|\[[0-9]*\])/y;
+const wordStart = /^[A-Za-z_$]/;
+
+function tokensOf(text: string): readonly string[] | undefined {
+  const tokens: string[] = [];
+  tokenPattern.lastIndex = 0;
+  for (let at = 0; at < text.length; at = tokenPattern.lastIndex) {
+    const token = tokenPattern.exec(text)?.[1];
+    if (token === undefined) return undefined;
+    tokens.push(token);
+  }
+  return tokens;
+}
+
+type Parameters = { readonly text: string; readonly end: number };
+
+/** A list of parameters in parentheses that begins at `start`; `end` is the token behind it. */
+function readParameters(
+  tokens: readonly string[],
+  start: number,
+): Parameters | { readonly fault: TypeFault } {
+  if (tokens[start] !== '(') return { fault: 'malformed' };
+  const out = ['('];
+  let depth = 1;
+  let dimensions = 0;
+  // first: behind "("; type: behind ","; dimension: behind a type; name: behind a name or data location.
+  let place: 'first' | 'type' | 'dimension' | 'name' = 'first';
+  for (let index = start + 1; index < tokens.length; index += 1) {
+    const token = tokens[index]!;
+    const isTypePlace = place === 'first' || place === 'type';
+    if (token === ')') {
+      if (place === 'type') return { fault: 'malformed' };
+      out.push(')');
+      depth -= 1;
+      if (depth === 0) return { text: out.join(''), end: index + 1 };
+      place = 'dimension';
+      dimensions = 0;
+    } else if (isTypePlace) {
+      if (token === 'tuple' && tokens[index + 1] === '(') continue;
+      const word = token === '(' ? token : canonicalWord(token);
+      if (word === undefined) return { fault: 'malformed' };
+      out.push(word);
+      dimensions = 0;
+      place = token === '(' ? 'first' : 'dimension';
+      if (token === '(') depth += 1;
+    } else if (token === ',') {
+      out.push(',');
+      place = 'type';
+    } else if (isWord(token)) {
+      place = 'name';
+    } else {
+      const dimension =
+        place === 'dimension' && token.startsWith('[') ? canonicalDimension(token) : undefined;
+      if (dimension === undefined) return { fault: 'malformed' };
+      out.push(dimension);
+      dimensions += 1;
+    }
+    if (depth > maxTypeDepth + 1 || dimensions > maxTypeDepth) return { fault: 'too-deep' };
+  }
+  return { fault: 'malformed' };
+}
+
+const visibility: ReadonlySet<string> = new Set([
+  'constant',
+  'external',
+  'internal',
+  'nonpayable',
+  'payable',
+  'private',
+  'public',
+  'pure',
+  'view',
+]);
+
+/** What may stand behind the parameters: visibility, then what is returned. */
+function faultOfTail(tokens: readonly string[], start: number): TypeFault | undefined {
+  let at = start;
+  while (visibility.has(tokens[at] ?? '')) at += 1;
+  if (at === tokens.length) return undefined;
+  if (tokens[at] !== 'returns') return 'malformed';
+  const outputs = readParameters(tokens, at + 1);
+  if ('fault' in outputs) return outputs.fault;
+  return outputs.end === tokens.length ? undefined : 'malformed';
+}
+
+function isWord(token: string): boolean {
+  return wordStart.test(token);
+}

@@ -1,0 +1,58 @@
+import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import {
+  decideUnusedGas,
+  unusedGasFee,
+  unusedGasFeeCap,
+  type UnusedGasQuestion,
+} from '../../core/policy/price-guard/unused-gas.js';
+import { pass, type Verdict } from '../../core/policy/verdict.js';
+import type { Estimate } from '../../core/userop/estimator.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { guardOf } from '../view/served-chain.js';
+import type { RequestFacts } from './case.js';
+import { withLimits } from './gas-limits.js';
+
+// From EntryPoint 0.7 on unused gas is fined, in favour of the bundler: a caller who is his own could ask for much, use
+// little, and keep the fine. Limits that risk more than the cap are compared with a simulation before they are signed.
+
+/** Whether the limits must be simulated: because they are ours to find, or because too much could be paid for unused gas. */
+export function needsSimulation(facts: RequestFacts, gas: PaymasterGas): boolean {
+  if (facts.estimating) return true;
+  const { chain, paymaster, request } = facts;
+  const op = withLimits(request.op, request.op);
+  // A limit above its cap is refused without a simulation.
+  if (op.callGasLimit > guardOf(chain, paymaster.gas).maxCallGasLimit) return false;
+  return unusedGasFee(questionOf(facts, op, gas)) > capOf(facts);
+}
+
+/** Judges the caller's limits by what the call was found to need; those that were found by us are as they must be. */
+export function decideUnused(
+  facts: RequestFacts,
+  op: FinalUserOperation,
+  gas: PaymasterGas,
+  { callGasLimit: neededGas }: Pick<Estimate, 'callGasLimit'>,
+): Verdict {
+  if (facts.estimating) return pass;
+  return decideUnusedGas(questionOf(facts, op, gas), { neededGas, cap: capOf(facts) });
+}
+
+/** The fine that could be paid if nothing of call and postOp gas were used, and what is risked; wei. */
+export function unusedFees(
+  facts: RequestFacts,
+  op: FinalUserOperation,
+  gas: PaymasterGas,
+): { readonly fee: bigint; readonly cap: bigint } {
+  return { fee: unusedGasFee(questionOf(facts, op, gas)), cap: capOf(facts) };
+}
+
+function questionOf(
+  { profile }: RequestFacts,
+  op: FinalUserOperation,
+  paymasterGas: PaymasterGas,
+): UnusedGasQuestion {
+  return { op, version: profile.entryPointVersion, paymasterGas };
+}
+
+function capOf({ chain, paymaster, head }: RequestFacts): bigint {
+  return unusedGasFeeCap(guardOf(chain, paymaster.gas), head);
+}

@@ -1,0 +1,32 @@
+import { connect, type Socket } from 'node:net';
+
+/** A connection that sends what it is told to, byte by byte if need be, and notes what comes back. */
+export type RawClient = {
+  readonly socket: Socket;
+  /** All that was received so far. */
+  readonly received: () => string;
+  readonly isClosed: () => boolean;
+};
+
+export function openRaw(port: number, text: string): Promise<RawClient> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    let closed = false;
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => (received += chunk));
+    socket.on('close', () => (closed = true));
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.off('error', reject);
+      // A server that closes in the middle of what is sent resets the connection.
+      socket.on('error', () => {});
+      socket.write(text, () => resolve({ socket, received: () => received, isClosed: () => closed }));
+    });
+  });
+}
+
+/** The head of a request and the beginning of its body, which goes on for `length` bytes. */
+export function unfinishedPost(path: string, length: number, begun: number): string {
+  return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${' '.repeat(begun)}`;
+}

@@ -1,0 +1,33 @@
+/**
+ * How much more work a run takes when its input is four times as large: 4 where work is linear, 16 where it is
+ * quadratic. Both are measured in this process in turn, and the least of many short rounds counts: other load only ever
+ * adds to a round, so the answer depends neither on the machine nor on what else it does. A figure that looks too
+ * large is measured on before it is believed.
+ */
+export function growthOf(runOfSize: (size: number) => () => unknown, size: number): number {
+  const small = runOfSize(size);
+  const large = runOfSize(4 * size);
+  for (let warm = 0; warm < 3; warm += 1) millis(large, 1);
+  const times = Math.max(1, Math.ceil(roundMs / Math.max(0.001, millis(large, 1))));
+  let leastSmall = Number.POSITIVE_INFINITY;
+  let leastLarge = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < mostRounds; round += 1) {
+    leastSmall = Math.min(leastSmall, millis(small, times));
+    leastLarge = Math.min(leastLarge, millis(large, times));
+    if (round >= leastRounds && leastLarge < mostGrowth * leastSmall) break;
+  }
+  return leastLarge / leastSmall;
+}
+
+/** Twice the input may take 2.5 times the work, so four times the input its square. */
+export const mostGrowth = 2.5 ** 2;
+
+const roundMs = 1;
+const leastRounds = 5;
+const mostRounds = 100;
+
+function millis(run: () => unknown, times: number): number {
+  const before = performance.now();
+  for (let index = 0; index < times; index += 1) run();
+  return performance.now() - before;
+}
