@@ -29,7 +29,10 @@ const inAdvanceBit = 2 ** 31;
  * The markup as contracts are given it that keep a field for it. Its highest bit demands that the tokens are taken in
  * validation; only contracts that were probed to obey it are given one, since others would take it for a price.
  */
-export function markupField({ priceMarkup, inAdvance }: TokenTerms): number {
+export function markupField({
+  priceMarkup,
+  inAdvance,
+}: Pick<TokenTerms, 'priceMarkup' | 'inAdvance'>): number {
   return inAdvance === true ? priceMarkup + inAdvanceBit : priceMarkup;
 }
 
