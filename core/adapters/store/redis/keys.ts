@@ -9,6 +9,7 @@ import type { AddressKey } from '../../../units/address.js';
  *     {1}:seen          number  latest time at which the follower advanced, in milliseconds
  *     {1}:sequence      number  rises with every write, see sequence.ts
  *     {1}:w:PROCESS     number  the sequence of that process' last write; a day
+ *     {1}:longest       number  longest expiry of promises, in milliseconds
  *     {1}:cursor        text    block up to which events are settled
  *     {1}:step          text    id of a step of the follower that is carried out in several calls; with
  *     {1}:step-body     text    what it does
@@ -28,6 +29,7 @@ export type ChainKeys = {
   /** What all keys of the chain start with. */
   readonly prefix: string;
   readonly epoch: string;
+  readonly longestExpiry: string;
   readonly cursor: string;
   readonly step: string;
   readonly stepBody: string;
@@ -46,6 +48,7 @@ export function chainKeys(storePrefix: string, chainId: number, processId: strin
   return {
     prefix,
     epoch,
+    longestExpiry: `${prefix}longest`,
     cursor: `${prefix}cursor`,
     step: `${prefix}step`,
     stepBody: `${prefix}step-body`,

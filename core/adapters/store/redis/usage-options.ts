@@ -2,7 +2,8 @@ import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import type { FollowerLease } from '../../../policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../../../usage/epoch.js';
-import type { UsageStore } from '../../../policy/usage-store.js';
+import type { FundingMessages } from '../../../usage/funding-messages.js';
+import type { UsageStore } from '../../../usage/usage-store.js';
 import type { Clock } from '../../../units/time.js';
 import type { RedisCredentials, RedisTls } from './client.js';
 import type { RedisDurability } from './durability.js';
@@ -30,7 +31,7 @@ export type RedisUsageOptions = {
   readonly metrics?: Metrics;
 };
 
-export type RedisUsageStore = UsageStore & {
+export type RedisUsageStore = UsageStore & FundingMessages & {
   readonly lease: FollowerLease;
   readonly recovery: UsageRecovery;
   /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
