@@ -98,6 +98,7 @@ for i = 1, restored do
   take('c', record[5], 'c:', record[7])
   take('h', record[8], 'c:')
   take('p', record[6], 'p:')
+  for j = 1, #record[6], 2 do redis.call('SADD', KEYS[9], record[6][j]) end
   redis.call('HSET', operation, paymasterId, text)
   redis.call('ZADD', KEYS[8], 'GT', string.format('%d', record[1]), ARGV[at + 1])
 end

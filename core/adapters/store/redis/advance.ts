@@ -22,7 +22,9 @@ type Deps = {
 
 /** Expiry member, how it ends, and the actual cost or the latest validUntil, or "". */
 type Ending = readonly [member: string, how: 's' | 'r' | 'f', term: number | ''];
-type Parts = Pick<FollowerStep, 'restored' | 'balances' | 'charges'> & { readonly endings: readonly Ending[] };
+type Parts = Pick<FollowerStep, 'restored' | 'balances' | 'charges'> & {
+  readonly endings: readonly Ending[];
+};
 /** A step that is carried out in several calls, as Redis keeps it until it is done. */
 type LongStep = {
   readonly expected: string;

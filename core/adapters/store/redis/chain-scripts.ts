@@ -1,6 +1,7 @@
 import { DomainError } from '../../../errors.js';
 import type { EpochMs } from '../../../units/time.js';
 import type { KnownEpoch, UsageEpochs } from '../usage-epochs.js';
+import { keptOfEpoch } from './data-format.js';
 import type { ChainKeys } from './keys.js';
 import type { RedisLink } from './link.js';
 import type { HeadArgs, ScriptCall } from './reserve-call.js';
@@ -24,6 +25,7 @@ export class ChainScripts {
   readonly #epochs: UsageEpochs;
   readonly #imposedNow: () => EpochMs | 0;
   readonly #noteTime: (now: EpochMs) => void;
+  #kept = { epoch: '', text: '' };
   #own = { epoch: '', sequence: 0, at: 0 };
 
   constructor(deps: {
@@ -101,7 +103,8 @@ export class ChainScripts {
   #head({ text, sequence }: KnownEpoch): HeadArgs {
     const own = this.#own;
     const isRemembered = own.epoch === text && performance.now() - own.at < ownMemoryMs;
-    return [this.#imposedNow(), text, sequence, isRemembered ? own.sequence : 0];
+    if (this.#kept.epoch !== text) this.#kept = { epoch: text, text: keptOfEpoch(text) };
+    return [this.#imposedNow(), this.#kept.text, sequence, isRemembered ? own.sequence : 0];
   }
 
   #saw({ text }: KnownEpoch, sequence: number, isOwn: boolean): void {

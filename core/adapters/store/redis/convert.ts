@@ -43,7 +43,10 @@ export async function convertChain({ link, chain, log }: Deps, kept: string): Pr
   for (const page of pages(members, perPage)) await convertRecords({ link, chain }, converting, page, sums);
   for await (const names of link.scan(`${chain.prefix}${kinds.counter}`))
     await convertCounters({ link, chain }, converting, names, sums);
-  const holds = Array.from(sums.holds, ([name, sum]) => ({ key: `${chain.prefix}${kinds.counter}${name}`, sum }));
+  const holds = Array.from(sums.holds, ([name, sum]) => ({
+    key: `${chain.prefix}${kinds.counter}${name}`,
+    sum,
+  }));
   for (const page of pages(holds, perPage)) {
     const keys = page.map(({ key }) => key);
     const values = page.flatMap(({ sum }) => [sum, 0]);
@@ -109,16 +112,17 @@ async function formerReservation(
   const owner = paymasterId.endsWith(formerTokenOwner)
     ? paymasterId.slice(0, -formerTokenOwner.length)
     : paymasterId;
-  const exposure = { counter: exposureCounter(contract, 'all'), unit: 'NATIVE_ASSET', cost: prefund } as const;
+  const exposure = {
+    counter: exposureCounter(contract, 'all'),
+    unit: 'NATIVE_ASSET',
+    cost: prefund,
+  } as const;
   return {
     promises: [],
     folded: [{ mode, contract, prefundWei: BigInt(prefund) * 1_000_000_000n, validUntil }],
     validUntil,
     limits: limits.map(([name, cost], i) => ({ ...parseCounterName(name), until: ends[i]!, cost })),
-    holds: [
-      { counter: liveCounter(owner), unit: 'COUNT', cost: 1 },
-      ...(mode === 'ERC20' ? [exposure] : []),
-    ],
+    holds: [{ counter: liveCounter(owner), unit: 'COUNT', cost: 1 }, ...(mode === 'ERC20' ? [exposure] : [])],
     accounts: accounts.map(([name, need]) => ({ ...parseAccountName(name), need: gwei(need) })),
   };
 }

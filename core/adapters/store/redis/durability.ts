@@ -30,7 +30,9 @@ export async function checkServer(
   const info = infoOf(await redis.info());
   const version = info.get('redis_version') ?? '';
   if (!(Number.parseInt(version, 10) >= oldestMajor))
-    throw unsafe(`${name} is Redis ${version || 'of an unknown version'}: the usage store needs 7.0 or later`);
+    throw unsafe(
+      `${name} is Redis ${version || 'of an unknown version'}: the usage store needs 7.0 or later`,
+    );
   if (info.get('role') !== 'master')
     throw unsafe(`${name} is a replica: the usage store must talk to the master`);
   const found = await configOf(redis, name);

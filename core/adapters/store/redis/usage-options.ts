@@ -31,9 +31,11 @@ export type RedisUsageOptions = {
   readonly metrics?: Metrics;
 };
 
-export type RedisUsageStore = UsageStore & FundingMessages & {
-  readonly lease: FollowerLease;
-  readonly recovery: UsageRecovery;
-  /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
-  opened(): Promise<void>;
-};
+export type RedisUsageStore = UsageStore &
+  FundingMessages & {
+    readonly lease: FollowerLease;
+    /** `raise` brings the epochs' copies up to date at once, as happens every few seconds. */
+    readonly recovery: UsageRecovery & { raise(): Promise<void> };
+    /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
+    opened(): Promise<void>;
+  };

@@ -34,12 +34,7 @@ import { balanceOf, readPeek, readVerdict, reserveCall, takenOf } from './reserv
 import { peekScript, reserveScript } from './reserve-script.js';
 import { textsOf } from './reply.js';
 import { replies, type Script } from './script.js';
-import {
-  addBalanceScript,
-  forgetAccountsScript,
-  noteGenerationsScript,
-  suspendScript,
-} from './scripts.js';
+import { addBalanceScript, forgetAccountsScript, noteGenerationsScript, suspendScript } from './scripts.js';
 import type { RedisUsageOptions, RedisUsageStore } from './usage-options.js';
 
 /** As for a webhook: a disk that stands still for a second makes an answer late, and late is better than refused. */
@@ -61,7 +56,7 @@ type OfChain = { readonly keys: ChainKeys; readonly scripts: ChainScripts };
 
 class RedisStore implements RedisUsageStore {
   readonly lease: FollowerLease;
-  readonly recovery: UsageRecovery;
+  readonly recovery: UsageRecovery & { raise(): Promise<void> };
   readonly #link: RedisLink;
   readonly #epochs: UsageEpochs;
   readonly #messages: ReturnType<typeof createFundingMessages>;
@@ -148,6 +143,7 @@ class RedisStore implements RedisUsageStore {
   }
 
   async counters(chainId: number, counters: readonly CounterId[]): Promise<readonly CounterState[]> {
+    this.#link.assertUsable();
     const { keys, scripts } = this.#chain(chainId);
     const states: CounterState[] = [];
     for (const page of pages(counters, perPage)) {
@@ -167,6 +163,7 @@ class RedisStore implements RedisUsageStore {
   }
 
   async noteGenerations(chainId: number, fences: readonly Fence[]): Promise<void> {
+    this.#link.assertUsable();
     const { keys, scripts } = this.#chain(chainId);
     for (const page of pages(fences, perPage))
       await this.#counted(() =>
@@ -181,9 +178,7 @@ class RedisStore implements RedisUsageStore {
   async setSuspended(chainId: number, id: string, isSuspended: boolean): Promise<void> {
     const { keys, scripts } = this.#chain(chainId);
     const fence = `${keys.prefix}${kinds.generation}${id}`;
-    await this.#counted(() =>
-      scripts.run(suspendScript, [fence, keys.suspended], [id, isSuspended ? 1 : 0]),
-    );
+    await this.#counted(() => scripts.run(suspendScript, [fence, keys.suspended], [id, isSuspended ? 1 : 0]));
   }
 
   async suspended(chainId: number): Promise<readonly string[]> {
@@ -242,6 +237,7 @@ class RedisStore implements RedisUsageStore {
   }
 
   async forgetAccounts(chainId: number, accounts: readonly AccountId[]): Promise<void> {
+    this.#link.assertUsable();
     const { keys, scripts } = this.#chain(chainId);
     for (const page of pages(accounts, perPage)) {
       const names = page.map(accountName);
