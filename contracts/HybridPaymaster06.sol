@@ -25,7 +25,8 @@ interface IToken {
 /// Paymaster for EntryPoint 0.6 with a deposit per sponsor. Not audited. Two kinds of paymasterAndData, told apart by length:
 ///  sponsored, 276 bytes: paymaster 20, abi.encode(address paymasterId, uint48 validUntil, uint48 validAfter, bytes signature)
 ///  token, 278 bytes: paymaster 20, priceSource 1, abi.encode(uint48 validUntil, uint48 validAfter, address token,
-///    address oracle, uint256 rate, uint32 markup), signature 65. `rate` = token base units per 1e18 wei, markup 1e6 = none.
+///    address oracle, uint256 rate, uint32 markup), signature 65. `rate` = token base units per 1e18 wei, markup 1e6 = none;
+///    in token mode its highest bit demands payment in validation.
 /// What an operation may cost at most is taken from one balance in validation and the rest given back in postOp, so that
 /// the sum of all balances never exceeds the deposit in the EntryPoint. Every error carries at least 32 bytes: this
 /// EntryPoint copies 32 bytes of revert data, and shorter data would revert a whole bundle.
@@ -34,6 +35,8 @@ contract HybridPaymaster06 {
     uint256 public constant unaccountedGas = 10_000;
     /// The same with two token transfers, when tokens are computed before they move.
     uint256 public constant unaccountedTokenGas = 60_000;
+    /// Of a signed markup in token mode: tokens are taken in validation, or the operation is refused there.
+    uint32 private constant inAdvanceBit = 1 << 31;
     uint256 public constant minDeposit = 0;
     uint256 private constant halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
 
@@ -122,16 +125,21 @@ contract HybridPaymaster06 {
 
     function _validateToken(UserOperation calldata op, bytes32 userOpHash, uint256 maxCost, bytes calldata data) private returns (bytes memory, uint256) {
         (uint48 until, uint48 from, address token, address oracle, uint256 rate, uint32 markup) = abi.decode(data[21:213], (uint48, uint48, address, address, uint256, uint32));
+        bytes32 hash = getHash(op, 0, until, from, token, oracle, rate, markup);
+        bool inAdvance = markup >= inAdvanceBit;
+        if (inAdvance) markup -= inAdvanceBit;
         if (data[20] != 0 || rate == 0 || markup < 1e6 || markup > 2e6) revert InvalidValue(markup);
         bytes memory context = _begin(op, tokenAccount, maxCost, unaccountedTokenGas);
-        uint256 gasLimit = op.callGasLimit + op.verificationGasLimit + op.preVerificationGas + unaccountedTokenGas;
+        // The limit of validation bounds the account's, ours and postOp, each by itself: three times as much may be used.
+        uint256 gasLimit = op.callGasLimit + 3 * op.verificationGasLimit + op.preVerificationGas + unaccountedTokenGas;
         TokenTerms memory terms = TokenTerms(op.sender, token, _tokens(gasLimit * op.maxFeePerGas, rate, markup), rate, markup, userOpHash);
         uint256 balance = IToken(token).balanceOf(op.sender);
         if (balance < terms.taken) revert InsufficientTokens(terms.taken, balance);
-        // Taken now where it is allowed already, which cannot fail later; else after the call, which may be the approval.
-        if (IToken(token).allowance(op.sender, address(this)) < terms.taken) terms.taken = 0;
+        // Taken now where it is allowed already, which cannot fail later; else after the call, which may be the approval, unless
+        // the signer demands it now: the call may also move the tokens away.
+        if (!inAdvance && IToken(token).allowance(op.sender, address(this)) < terms.taken) terms.taken = 0;
         else if (!_try(token, abi.encodeCall(IToken.transferFrom, (op.sender, address(this), terms.taken)))) revert TokenPaymentFailed(token);
-        return (bytes.concat(context, abi.encode(terms)), _validation(getHash(op, 0, until, from, token, oracle, rate, markup), data[213:278], until, from));
+        return (bytes.concat(context, abi.encode(terms)), _validation(hash, data[213:278], until, from));
     }
 
     function _collect(uint8 mode, TokenTerms memory t, uint256 charge) private {

@@ -26,7 +26,7 @@ interface IToken {
 /// verificationGasLimit 16, postOpGasLimit 16; then, told apart by the length of the whole:
 ///  sponsored, 153 bytes: paymasterId 20, validUntil 6, validAfter 6, markup 4, signature 65
 ///  token, 186 bytes: mode 1 (0), validUntil 6, validAfter 6, token 20, rate 32, markup 4, signature 65
-/// `rate` = token base units per 1e18 wei, markup 1e6 = none. What an operation may cost at most, with the EntryPoint's
+/// `rate` = token base units per 1e18 wei, markup 1e6 = none; in token mode its highest bit demands payment in validation. What an operation may cost at most, with the EntryPoint's
 /// fine of 10 % on unused gas, is taken from one balance in validation and the rest given back in postOp, so that the
 /// sum of all balances never exceeds the deposit in the EntryPoint.
 contract HybridPaymaster07 {
@@ -36,6 +36,8 @@ contract HybridPaymaster07 {
     uint256 public constant unaccountedTokenGas = 60_000;
     /// Crediting a premium is an extra write, paid out of the premium itself.
     uint256 private constant premiumGas = 25_000;
+    /// Of a signed markup in token mode: tokens are taken in validation, or the operation is refused there.
+    uint32 private constant inAdvanceBit = 1 << 31;
     uint256 public constant minDeposit = 0;
     uint256 private constant halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
 
@@ -131,15 +133,19 @@ contract HybridPaymaster07 {
     function _validateToken(PackedUserOperation calldata op, bytes32 userOpHash, uint256 maxCost, bytes calldata data) private returns (bytes memory, uint256) {
         (uint48 until, uint48 from, address token) = (uint48(bytes6(data[53:59])), uint48(bytes6(data[59:65])), address(bytes20(data[65:85])));
         (uint256 rate, uint32 markup) = (uint256(bytes32(data[85:117])), uint32(bytes4(data[117:121])));
+        bytes32 hash = getHash(op, until, from, token, rate, markup);
+        bool inAdvance = markup >= inAdvanceBit;
+        if (inAdvance) markup -= inAdvanceBit;
         if (data[52] != 0 || rate == 0 || markup < 1e6 || markup > 2e6) revert InvalidValue(markup);
         Charge memory charge = _begin(op, tokenAccount, maxCost, unaccountedTokenGas, 1e6);
         TokenTerms memory terms = TokenTerms(op.sender, token, _tokens(charge.taken, rate, markup), rate, markup, userOpHash);
         uint256 balance = IToken(token).balanceOf(op.sender);
         if (balance < terms.taken) revert InsufficientTokens(terms.taken, balance);
-        // Taken now where it is allowed already, which cannot fail later; else after the call, which may be the approval.
-        if (IToken(token).allowance(op.sender, address(this)) < terms.taken) terms.taken = 0;
+        // Taken now where it is allowed already, which cannot fail later; else after the call, which may be the approval, unless
+        // the signer demands it now: the call may also move the tokens away.
+        if (!inAdvance && IToken(token).allowance(op.sender, address(this)) < terms.taken) terms.taken = 0;
         else if (!_try(token, abi.encodeCall(IToken.transferFrom, (op.sender, address(this), terms.taken)))) revert TokenPaymentFailed(token);
-        return (bytes.concat(abi.encode(charge), abi.encode(terms)), _validation(getHash(op, until, from, token, rate, markup), data[121:186], until, from));
+        return (bytes.concat(abi.encode(charge), abi.encode(terms)), _validation(hash, data[121:186], until, from));
     }
 
     function _collect(uint8 mode, TokenTerms memory t, uint256 charge) private {

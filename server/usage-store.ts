@@ -4,13 +4,15 @@ import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../core/usage/epoch.js';
-import type { UsageStore } from '../core/policy/usage-store.js';
 import type { Clock } from '../core/units/time.js';
+import type { FundingMessages } from '../core/usage/funding-messages.js';
+import type { UsageStore } from '../core/usage/usage-store.js';
 import type { UsageSettings } from './usage-settings.js';
 
 /** A usage store with what the follower needs of it; an embedded one has one follower. */
 export type OpenedUsage = {
   readonly usage: UsageStore;
+  readonly messages: FundingMessages;
   readonly lease?: FollowerLease;
   readonly recovery?: UsageRecovery;
 };
@@ -30,7 +32,7 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
   switch (settings.kind) {
     case 'embedded': {
       const usage = createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' });
-      return { usage, recovery: usage.recovery };
+      return { usage, messages: usage, recovery: usage.recovery };
     }
     case 'redis': {
       const { url, keyPrefix, durability, credentials, tls, replicaAcks } = settings;
@@ -46,7 +48,7 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
         log: deps.log,
         metrics: deps.metrics,
       });
-      return { usage, lease: usage.lease, recovery: usage.recovery };
+      return { usage, messages: usage, lease: usage.lease, recovery: usage.recovery };
     }
   }
 }

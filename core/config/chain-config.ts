@@ -37,6 +37,12 @@ export type ProfileConfig = {
   };
   /** Percent, 1 to 100, of an account that the platform pays from which one organisation may take; absent: the default. */
   readonly organisationShare?: number;
+  /** Absent: after the call, unless the contract is one that takes tokens in validation by itself. */
+  readonly tokenPayment?: 'preFund';
+  /** True: token payments that are not taken in validation are refused. */
+  readonly requireAllowance?: boolean;
+  /** True: the contract was seen to take tokens in validation when its data demand it. Absent: it is not known to. */
+  readonly tokenSecured?: boolean;
   /** Coins as decimal text; absent: the default. */
   readonly tokenLossBudget?: string;
 };

@@ -110,6 +110,9 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
       unaccountedGas: options?.unaccountedGas ?? 50_000,
       ...(options?.treasury === undefined ? {} : { treasury: parseAddress(options.treasury) }),
     },
+    ...(profile.organisationShare === undefined ? {} : { organisationShare: profile.organisationShare }),
+    ...(profile.tokenPayment === 'preFund' ? { tokenPayment: 'preFund' } : {}),
+    ...(profile.requireAllowance === true ? { requireAllowance: true } : {}),
     ...(profile.tokenLossBudget === undefined ? {} : { tokenLossBudget: profile.tokenLossBudget }),
   };
 }

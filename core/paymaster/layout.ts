@@ -107,6 +107,11 @@ export type TokenTerms = {
   /** Unix seconds, 48 bits. */
   readonly validUntil: number;
   readonly validAfter: number;
+  /**
+   * Demands that the tokens are taken in validation: an account that has moved them away, or allows them no longer, is
+   * refused by the EntryPoint at nobody's cost. Only for contracts that were seen to do so.
+   */
+  readonly inAdvance?: true;
   readonly options: TokenOptions;
 };
 
@@ -147,6 +152,8 @@ export type TokenCodec = {
    * that `tokenAccountCall` answers; undefined in layouts whose contracts pay from their EntryPoint deposit alone.
    */
   readonly need: (op: FinalUserOperation, options: TokenOptions) => DepositNeed;
+  /** Of a payment `inAdvance`: what the platform still loses if the account pays nothing after its call, in wei. */
+  readonly residual: (op: FinalUserOperation, terms: TokenTerms) => bigint;
   /** `tokenAccount()`: reverts in contracts that keep no balances. Undefined where no contract of the layout has it. */
   readonly tokenAccountCall: Hex | undefined;
   /** Who may receive the tokens: the contract itself, and whom the terms name. */
@@ -185,6 +192,7 @@ export type DecodedTokenPayment = {
   /** As signed: includes the premium where `priceMarkup` is absent. */
   readonly exchangeRate: bigint;
   readonly priceMarkup?: number;
+  readonly inAdvance?: true;
   readonly validUntil: number;
   readonly validAfter: number;
   readonly treasury?: AddressKey;

@@ -66,7 +66,7 @@ export function trialOf(op: FinalUserOperation, terms: TokenTerms): Trial {
 
 /** What simulations of an operation in mode ERC20 found. */
 export type ObservedPayment = {
-  /** Of the account after its call and before the payment. */
+  /** Of the account before the payment: after its call, or now where tokens are taken in advance. */
   readonly balance: bigint;
   readonly allowance: bigint;
   readonly payment: SimulatedPayment;
@@ -84,22 +84,23 @@ export type JudgedPayment = {
 };
 
 /**
- * Whether the operation pays for itself whatever gas it uses: after its call the account has, and allows, the most that the
+ * Whether the operation pays for itself whatever gas it uses: after its call (before it, where tokens are taken in advance) the account has, and allows, the most that the
  * contract can take, and the simulated payment arrived and was worth its cost. One base unit is let go to contracts that
  * round down.
  */
 export function decidePayment(observed: ObservedPayment, { codec, op, terms }: JudgedPayment): Verdict {
   const { balance, allowance, payment } = observed;
   const most = codec.maxTokenCharge(op, terms);
+  const when = terms.inAdvance === true ? 'before its call' : 'after its call';
   if (balance < most)
     return refuse(
       'TOKEN_BALANCE',
-      `after its call the account holds ${balance} base units of ${terms.token}, it may be charged ${most}`,
+      `${when} the account holds ${balance} base units of ${terms.token}, it may be charged ${most}`,
     );
   if (allowance < most)
     return refuse(
       'TOKEN_ALLOWANCE',
-      `after its call the account allows ${terms.paymaster} ${allowance} base units of ${terms.token}, it may be charged ${most}`,
+      `${when} the account allows ${terms.paymaster} ${allowance} base units of ${terms.token}, it may be charged ${most}`,
     );
   if (payment.outcome === 'refused') return refuse('TOKEN_PAYMENT_FAILS', payment.reason);
   const { received, costWei } = payment;

@@ -22,6 +22,27 @@ export function assertTokenTerms({ exchangeRate, priceMarkup }: TokenTerms): voi
     );
 }
 
+/** Highest bit of the field that holds the markup: see {@link markupField}. */
+const inAdvanceBit = 2 ** 31;
+
+/**
+ * The markup as contracts are given it that keep a field for it. Its highest bit demands that the tokens are taken in
+ * validation; only contracts that were probed to obey it are given one, since others would take it for a price.
+ */
+export function markupField({
+  priceMarkup,
+  inAdvance,
+}: Pick<TokenTerms, 'priceMarkup' | 'inAdvance'>): number {
+  return inAdvance === true ? priceMarkup + inAdvanceBit : priceMarkup;
+}
+
+/** Inverse of {@link markupField}. */
+export function readMarkupField(field: number): Pick<TokenTerms, 'priceMarkup' | 'inAdvance'> {
+  return field < inAdvanceBit
+    ? { priceMarkup: field }
+    : { priceMarkup: field - inAdvanceBit, inAdvance: true };
+}
+
 /**
  * Token base units for a cost in wei: cost × rate / 10^18 × markup / 10^6, rounded up once at the end. RangeError when the
  * product does not fit the 256 bits in which contracts compute it: there it would revert, and the gas would be lost.

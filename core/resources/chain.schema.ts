@@ -85,8 +85,19 @@ const profile = object<ProfileSpec>(
           treasury: address('singleton layouts, mode ERC20: who receives the tokens.'),
         },
       }),
+      organisationShare: integer(
+        'Percent of an account that the platform pays from (defaultFunding, or the deposit of a contract without balances per sponsor) which the operations of one organisation that are not mined yet may take; the same part of tokenLossBudget. Default 25, or 100 where defaultFunding lists one organisation only.',
+        { minimum: 1, maximum: 100 },
+      ),
+      tokenPayment: choice(
+        'singleton layouts, mode ERC20: preFund takes the tokens in validation where the account allows them already, so that the payment cannot be lost. The treasury must allow the contract to take back what was too much, and bundlers with the rules of ERC-7562 may refuse such operations. Default postOp.',
+        ['postOp', 'preFund'],
+      ),
+      requireAllowance: boolean(
+        'Mode ERC20: refuse payments that the contract cannot take in validation, i.e. those that draw on tokenLossBudget. An approve in the same operation is too late then. Default false.',
+      ),
       tokenLossBudget: coins(
-        'Mode ERC20: what operations that were mined and paid no token may cost in a day (UTC), in native coins. Above it token payments of this version are refused until the day ends, with condition TokenLoss. Zero stops them at the first such operation. Default "0.1".',
+        'Mode ERC20: what operations that were mined and paid no token may cost in a day (UTC), in native coins. Payments that are not taken in validation are signed only while those under way and the losses of the day stay within it. Zero stops them. Default "0.1".',
       ),
     },
   },
@@ -104,6 +115,16 @@ const profile = object<ProfileSpec>(
     rule: 'has(self.addresses.token) || !has(self.tokenLossBudget)',
     message: 'must be left out without addresses.token: there is no mode ERC20 that it could stop',
     fieldPath: '.tokenLossBudget',
+  },
+  {
+    rule: 'has(self.addresses.token) || !has(self.requireAllowance)',
+    message: 'must be left out without addresses.token: there is no mode ERC20',
+    fieldPath: '.requireAllowance',
+  },
+  {
+    rule: "self.layout.startsWith('singleton-') || !has(self.tokenPayment) || self.tokenPayment == 'postOp'",
+    message: 'must be postOp or left out: only the singleton layouts take tokens in advance so',
+    fieldPath: '.tokenPayment',
   },
   {
     rule: "self.layout != 'verifying-0.7' || !has(self.addresses.token)",

@@ -21,6 +21,12 @@ export type ProfileSpec = {
     /** Singleton, mode ERC20: who receives the tokens. */
     readonly treasury?: string;
   };
+  /** Percent of an account that the platform pays from which one organisation's operations under way may take. */
+  readonly organisationShare?: number;
+  /** Singleton, mode ERC20: `preFund` takes the tokens in validation where the account allows them. Default `postOp`. */
+  readonly tokenPayment?: 'postOp' | 'preFund';
+  /** Mode ERC20: refuses accounts whose payment is not taken in validation. */
+  readonly requireAllowance?: boolean;
   /** Coins that operations in mode ERC20 may cost without paying in a day (UTC), as decimal text. Default 0.1. */
   readonly tokenLossBudget?: string;
 };

@@ -147,6 +147,17 @@ export const conditionReasons = {
     },
     Unknown: { status: 'Unknown', text: 'No server has opened the usage of this chain yet.' },
   },
+  TokenSecured: {
+    Secured: {
+      status: 'True',
+      text: 'The contract takes tokens in validation when they are allowed: such payments cannot be lost.',
+    },
+    AfterCall: {
+      status: 'False',
+      text: 'The contract takes tokens after the call, which may move them away: payments draw on tokenLossBudget.',
+    },
+    Unknown: { status: 'Unknown', text: 'The contract was not asked yet, or the chain does not answer.' },
+  },
   TokenLoss: {
     WithinBudget: { status: 'False', text: 'Every version takes token payments, as far as losses go.' },
     BudgetExceeded: {

@@ -1,6 +1,6 @@
 import type { TokenCodec, TokenTerms } from '../paymaster/layout.js';
 import type { Verdict } from '../policy/verdict.js';
-import type { Address } from '../units/address.js';
+import type { Address, AddressKey } from '../units/address.js';
 import type { EntryPointVersion, FinalUserOperation } from './user-operation.js';
 
 /**
@@ -8,7 +8,22 @@ import type { EntryPointVersion, FinalUserOperation } from './user-operation.js'
  * and pays nothing costs the paymaster. Refusals are TOKEN_BALANCE, TOKEN_ALLOWANCE and TOKEN_PAYMENT_FAILS, the last with
  * the EntryPoint's reason. Throws ESTIMATION_FAILED when the operation cannot be simulated, UNAVAILABLE when nobody answers.
  */
-export type TokenPaymentChecker = { check(request: TokenPaymentRequest): Promise<Verdict> };
+export type TokenPaymentChecker = {
+  check(request: TokenPaymentRequest): Promise<Verdict>;
+  /** What a contract could take of an account's tokens now: the lesser of balance and allowance, in base units. UNAVAILABLE. */
+  takeable(request: TakeableRequest): Promise<bigint>;
+};
+
+export type TakeableRequest = {
+  /** Who asks, as in {@link TokenPaymentRequest}. */
+  readonly paymasterId: string;
+  readonly chainId: number;
+  readonly entryPoint: Address;
+  readonly entryPointVersion: EntryPointVersion;
+  readonly token: AddressKey;
+  readonly account: AddressKey;
+  readonly contract: AddressKey;
+};
 
 export type TokenPaymentRequest = {
   /** Who asks: no paymaster has more than its share of the simulations. */

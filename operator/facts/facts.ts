@@ -14,6 +14,8 @@ export type ProfileFacts = {
   readonly entryPoint: ConditionReason<'EntryPointMatches'>;
   readonly hash: ConditionReason<'HashMatches'>;
   readonly signer: ConditionReason<'SignerAuthorized'>;
+  /** Whether its token mode takes payments in validation; `Unknown` also where there is no token mode. */
+  readonly tokens: ConditionReason<'TokenSecured'>;
 };
 
 export const unknownProfile: ProfileFacts = {
@@ -21,6 +23,7 @@ export const unknownProfile: ProfileFacts = {
   entryPoint: 'Unknown',
   hash: 'Unknown',
   signer: 'Unknown',
+  tokens: 'Unknown',
 };
 
 /** A deposit: of a funding wallet inside a contract, or without one of the contract itself, which keeps one for all. */
@@ -37,10 +40,19 @@ export type PaymasterQuestions = {
 /** Below this a deposit is `Low`: 0.05 of the native currency, in wei. */
 export const lowDeposit = 50_000_000_000_000_000n;
 
+/**
+ * Whether data of the profile may demand payment in validation: those of the singleton layouts only where the platform wants
+ * it, because their contracts read the token's storage in validation, which bundlers may refuse.
+ */
+export function mayDemandAdvance({ layout, tokenPayment }: ProfileConfig): boolean {
+  return !layout.startsWith('singleton-') || tokenPayment === 'preFund';
+}
+
 /** Profiles that differ only in their version bind the same contracts, so they are asked about once. */
 export function profileKey(profile: ProfileConfig): string {
-  const { layout, entryPoint, sponsorship, token, signerFile, options } = profile;
-  return `profile:${JSON.stringify([layout, entryPoint, sponsorship, token ?? null, signerFile, options])}`;
+  const { layout, entryPoint, sponsorship, token, tokenPayment, signerFile, options } = profile;
+  const contracts = [sponsorship, token ?? null, tokenPayment ?? null];
+  return `profile:${JSON.stringify([layout, entryPoint, contracts, signerFile, options])}`;
 }
 
 export function fundingKey({ profile, wallet }: FundingQuestion): string {

@@ -11,7 +11,8 @@ import { bytesToHex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
-import { lowDeposit, unknownProfile } from './facts.js';
+import { probeTokenPayment } from './token-probe.js';
+import { lowDeposit, mayDemandAdvance, unknownProfile } from './facts.js';
 import type {
   ClockLevel,
   CodeLevel,
@@ -68,6 +69,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
           entryPointOf(profile, contract),
         ),
         hash: await ofAll<ProfileFacts['hash']>('HashMatches', hashOf),
+        tokens: await tokensOf(profile),
         signer:
           signer === undefined
             ? 'SignerNotFound'
@@ -104,6 +106,22 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     const answer = await ask({ to: address, data: entryPointSelector });
     if (answer === undefined) return 'Unknown';
     return answer === addressWord(entryPoint) ? 'EntryPointMatches' : 'OtherEntryPoint';
+  }
+
+  /** Only a key of ours makes a contract take anything; without one the answer stays open. */
+  async function tokensOf(profile: ProfileConfig): Promise<ProfileFacts['tokens']> {
+    const signer = signers.get(profile.signerFile);
+    const layout = layouts[profile.layout];
+    if (signer === undefined || profile.token === undefined || layout.token === undefined) return 'Unknown';
+    if (!mayDemandAdvance(profile)) return 'AfterCall';
+    return probeTokenPayment({
+      chain,
+      chainId: config.chainId,
+      profile,
+      contract: profile.token,
+      layout,
+      signer,
+    });
   }
 
   /** Signatures are worth nothing when the contract hashes an operation in another way than we do. */

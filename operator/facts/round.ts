@@ -203,6 +203,7 @@ function mergeProfile(known: ProfileFacts | undefined, next: ProfileFacts): Prof
     entryPoint: next.entryPoint === 'Unknown' ? known.entryPoint : next.entryPoint,
     hash: next.hash === 'Unknown' ? known.hash : next.hash,
     signer: next.signer === 'Unknown' ? known.signer : next.signer,
+    tokens: next.tokens === 'Unknown' ? known.tokens : next.tokens,
   };
 }
 

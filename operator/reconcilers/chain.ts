@@ -1,6 +1,6 @@
 import { compileChain } from '../../core/config/compile-chain.js';
 import type { CompiledChain } from '../../core/config/compile-chain.js';
-import type { ProfileConfig } from '../../core/config/chain-config.js';
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
@@ -14,6 +14,7 @@ import type { ChainStatus } from '../../core/resources/chain.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
+import { profileKey } from '../facts/facts.js';
 import type { LossFacts } from '../facts/loss-facts.js';
 import type { UsageFacts } from '../facts/usage-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
@@ -54,7 +55,11 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
       return done;
     }
     const previous = await deps.configs.getChain(chainId);
-    const compiled = compileChain({ chain, feeTokens, layouts: deps.layouts, previous: previous?.config });
+    const compiled = withSecurity(
+      deps.facts,
+      compileChain({ chain, feeTokens, layouts: deps.layouts, previous: previous?.config }),
+      previous?.config,
+    );
     const programmed = await store(deps, compiled);
     deps.facts.setChain(compiled.config);
     deps.prices.setChain(compiled.config);
@@ -65,6 +70,27 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
     ]);
     return done;
   };
+}
+
+/**
+ * Whether contracts take tokens in validation, as they were last seen to do: every replica must judge a payment alike. While
+ * a contract was not asked yet, what was stored for the very same contract stays.
+ */
+function withSecurity(
+  facts: Pick<ChainFacts, 'profile'>,
+  compiled: CompiledChain,
+  previous: ChainConfig | undefined,
+): CompiledChain {
+  const { chainId, profiles } = compiled.config;
+  const before = new Map(previous?.profiles.map((profile) => [profileKey(profile), profile]));
+  const secured = profiles.map((profile) => {
+    if (profile.token === undefined) return profile;
+    const { tokens } = facts.profile(chainId, profile);
+    const isSecured =
+      tokens === 'Unknown' ? before.get(profileKey(profile))?.tokenSecured === true : tokens === 'Secured';
+    return isSecured ? { ...profile, tokenSecured: true } : profile;
+  });
+  return { ...compiled, config: { ...compiled.config, profiles: secured } };
 }
 
 /** One already programmed, else the oldest, holds a chain id. */
@@ -103,7 +129,9 @@ async function writeChain(
         : factsOf(deps, chain, profile.served, profile.accepted),
   }));
   // A profile that is wrong on the chain is shown where it stands, and makes the whole not ready: it is offered.
-  const wrong = profiles.flatMap(({ findings }) => findings).filter(({ type }) => type !== 'Ready');
+  const wrong = profiles
+    .flatMap(({ findings }) => findings)
+    .filter(({ type }) => type !== 'Ready' && type !== 'TokenSecured');
   const ready = summarise([...own, reachable, ...wrong], holdOf(chain, clock, usage));
   // A loss is told apart: sponsorships go on, and paymasters of the version stay ready.
   const losses = lossesOf(deps, compiled.config).map(told);
@@ -137,9 +165,12 @@ function factsOf(
   accepted: Finding,
 ): readonly Finding[] {
   const signer = deps.signers.get(profile.signerFile)?.address;
-  const found = profileFindings(deps.facts.profile(chain.spec.chainId, profile), profile, signer);
+  const facts = deps.facts.profile(chain.spec.chainId, profile);
+  const found = profileFindings(facts, profile, signer);
   const findings = [accepted, ...recallOf(chain, profile.version, found)];
-  return [...findings, summarise(findings)];
+  // Payments after the call are served too, as far as the budget goes.
+  const tokens = profile.token === undefined ? [] : [finding('TokenSecured', facts.tokens)];
+  return [...findings, ...recallOf(chain, profile.version, tokens), summarise(findings)];
 }
 
 /** Findings about the contract of a version, or what the Chain's status said of them before the chain was asked. */

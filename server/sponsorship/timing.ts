@@ -55,6 +55,9 @@ export function timeDependencies(
     },
     estimator: { estimate: (request) => onEstimator(estimator.estimate(request)) },
     webhooks: { call: (request) => onWebhook(webhooks.call(request)) },
-    payments: { check: (request) => onPayment(payments.check(request)) },
+    payments: {
+      check: (request) => onPayment(payments.check(request)),
+      takeable: (request) => onPayment(payments.takeable(request)),
+    },
   };
 }

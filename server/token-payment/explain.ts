@@ -31,6 +31,7 @@ import {
   tokenTermsOf,
   type TokenCase,
 } from './case.js';
+import { draftOf, takeableNow, unsecuredOf } from './draft.js';
 import { requireFeeToken, type PayDeps } from './pay.js';
 import { plannedPayment } from './promise.js';
 import { showFee, showLosses, showPrice, showToken } from './show.js';
@@ -60,6 +61,8 @@ export type TokenExplanation = {
   /** The tokens of the choice with their prices, in the order in which they would be quoted. */
   readonly tokens: readonly object[];
   readonly gas?: object;
+  /** Whether the tokens would be taken in validation: such a payment cannot be lost. */
+  readonly secured: boolean;
   /** From the price to what is quoted, and what the contract can take of this operation. */
   readonly fee?: object;
   /** What the account and the contract have lost on operations that paid nothing, against what is let go. */
@@ -91,8 +94,7 @@ async function explainOnce(
 
   const token = await attempt(trace, 'token', () => tokenOf(facts, request.feeToken));
   const price = await explainPrice(deps, token, trace);
-  const terms = draftTerms(deps, facts, token, price);
-  const op = await explainGas(deps, facts, terms, trace);
+  const { op, terms } = await explainGas(deps, facts, { token, price }, trace);
   const charge =
     op === undefined || price === undefined
       ? undefined
@@ -102,7 +104,9 @@ async function explainOnce(
         }));
 
   const payer = await deps.tokenAccounts.payer(facts.chain, facts.mode);
-  const planned = plannedPayment(facts, op ?? withLimits(request.op, noLimits), { payer }, deps.clock.now());
+  const asked = op ?? withLimits(request.op, noLimits);
+  const stake = { payer, token: terms.token, unsecured: unsecuredOf(facts, asked, terms) };
+  const planned = plannedPayment(facts, asked, stake, deps.clock.now());
   const usage = await peek(deps.usage, planReservation(planned, deps.usage.capacity()));
   if (usage.result.outcome === 'stale') return 'stale';
   await explainUsage(facts, usage, trace);
@@ -120,6 +124,7 @@ async function explainOnce(
     ...(token === undefined || price === undefined || charge === undefined
       ? {}
       : { fee: showFee({ token, price, charge, usdPerNative: usdOf(deps, facts, price) }) }),
+    secured: terms.inAdvance === true,
     losses: showLosses(usage.request, await lossesOf(deps, usage.request)),
     bounds: showBounds(usage.request, usage.peeked, op !== undefined),
     deposits: showAccounts(
@@ -166,31 +171,29 @@ async function explainPrice(
   return undefined;
 }
 
-/** Without a token and its price those of the same length stand in: limits depend on the length of the data. */
-function draftTerms(
-  { clock }: PayDeps,
-  facts: TokenCase,
-  token: FeeTokenSpec | undefined,
-  price: Price | undefined,
-): TokenTerms {
-  const now = toSeconds(clock.now());
-  if (token !== undefined && price !== undefined) return tokenTermsOf(facts, token, price, now);
-  return tokenTermsOf(facts, { address: zeroAddress }, { rate: 1n }, now);
-}
+type Chosen = { readonly token: FeeTokenSpec | undefined; readonly price: Price | undefined };
 
+/** Without a token and its price those of the same length stand in: limits depend on the length of the data. */
 async function explainGas(
-  { estimator }: PayDeps,
+  { estimator, payments, clock }: PayDeps,
   facts: TokenCase,
-  terms: TokenTerms,
+  { token, price }: Chosen,
   trace: Trace,
-): Promise<FinalUserOperation | undefined> {
+): Promise<{ readonly op: FinalUserOperation | undefined; readonly terms: TokenTerms }> {
+  const standIn = tokenTermsOf(facts, { address: zeroAddress }, { rate: 1n }, toSeconds(clock.now()));
   const found = await attempt(
     trace,
     'gas',
-    async () => decideTokenLimits(facts, terms, await estimateIfAsked(estimator, facts)),
+    async () => {
+      const estimate = await estimateIfAsked(estimator, facts);
+      if (token === undefined || price === undefined)
+        return { ...decideTokenLimits(facts, standIn, estimate), terms: standIn };
+      const takeable = await takeableNow(payments, facts, token);
+      return draftOf(facts, { token, price, estimate, takeable, now: clock.now() });
+    },
     ({ verdict }) => verdict,
   );
-  return found?.op;
+  return found ?? { op: undefined, terms: standIn };
 }
 
 /** What the counters of the request's bars stand at. */

@@ -13,16 +13,11 @@ import type { CaseDeps } from '../sponsorship/case.js';
 import { withFreshConfig } from '../sponsorship/fresh-config.js';
 import { signHash } from '../sponsorship/sign-hash.js';
 import type { SigningBatch } from '../sponsorship/signing-batch.js';
+import { windowOf } from '../sponsorship/terms.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import {
-  decideTokenLimits,
-  estimateIfAsked,
-  gatherTokenCase,
-  maxChargeOf,
-  tokenTermsOf,
-  type TokenCase,
-} from './case.js';
+import { estimateIfAsked, gatherTokenCase, maxChargeOf, type TokenCase } from './case.js';
+import { draftOf, takeableNow, unsecuredOf } from './draft.js';
 import { draftPayment, plannedPayment } from './promise.js';
 import { refusedPayment, type TokenPayment, type TokenPaymentRequest } from './request.js';
 import type { TokenAccounts } from './token-accounts.js';
@@ -41,7 +36,7 @@ export type PayInTokens = (paymaster: ServedPaymaster, request: TokenPaymentRequ
 
 /**
  * Signs data with which the account pays for its gas in a token. Order: state, fees, delegate → token and price →
- * limits, estimated where missing, and their caps → a peek at losses and deposits → simulation of exactly this operation:
+ * what can be taken of the account in advance → limits, estimated where missing, and their caps → a peek at losses and deposits → simulation of exactly this operation:
  * does it pay? → reservation of both → signature over today's rate.
  *
  * Every refusal is an error: SPONSORSHIP_REFUSED with the reason, RATE_LIMITED (TOKEN_EXPOSURE_FULL),
@@ -61,18 +56,21 @@ async function attempt(
   const facts = gatherTokenCase(deps, paymaster, request);
   const { profile, mode, signer } = facts;
   const token = requireFeeToken(facts, request.feeToken);
-  const [answer, estimate, payer] = await Promise.all([
+  const [answer, estimate, payer, takeable] = await Promise.all([
     deps.prices.get(token),
     estimateIfAsked(deps.estimator, facts),
     deps.tokenAccounts.payer(facts.chain, mode),
+    takeableNow(payments, facts, token),
   ]);
   const price = requirePrice(token, answer);
-  const draft = tokenTermsOf(facts, token, price, toSeconds(clock.now()));
-  const { op, verdict } = decideTokenLimits(facts, draft, estimate);
+  const draft = draftOf(facts, { token, price, estimate, takeable, now: clock.now() });
+  const { op, verdict } = draft;
   if (!verdict.pass) throw refusedPayment(verdict);
-  maxChargeOf(facts, op, draft);
+  maxChargeOf(facts, op, draft.terms);
 
-  const planned = plannedPayment(facts, op, { payer, token: draft.token }, clock.now());
+  const unsecured = unsecuredOf(facts, op, draft.terms);
+  const stake = { payer, token: draft.terms.token, unsecured };
+  const planned = plannedPayment(facts, op, stake, clock.now());
   const peeked = await peek(deps.usage, planReservation(planned, deps.usage.capacity()));
   if (peeked.result.outcome === 'stale') return 'stale';
   if (peeked.result.outcome !== 'reserved')
@@ -82,7 +80,7 @@ async function attempt(
   const { entryPoint, entryPointVersion } = profile;
   const { paymasterId, chainId } = paymaster;
   const target = { paymasterId, chainId, entryPoint, entryPointVersion, codec: mode.codec };
-  const paid = await payments.check({ ...target, op, terms: draft, sign });
+  const paid = await payments.check({ ...target, op, terms: draft.terms, sign });
   if (!paid.pass) throw refusedPayment(paid);
 
   // Prices, estimates and simulations may take seconds: what was suspended meanwhile must not be signed any more.
@@ -91,8 +89,8 @@ async function attempt(
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const now = clock.now();
   // The rate that was simulated, for a window that begins now.
-  const terms = tokenTermsOf(facts, token, price, toSeconds(now));
-  const { promised, hash } = draftPayment(facts, op, terms, { payer, now });
+  const terms = { ...draft.terms, ...windowOf(facts, toSeconds(now)) };
+  const { promised, hash } = draftPayment(facts, op, terms, { stake, now });
   const reserved = await reserve(deps.usage, planReservation(promised, deps.usage.capacity()));
   if (reserved.result.outcome === 'stale') return 'stale';
   if (reserved.result.outcome !== 'reserved')

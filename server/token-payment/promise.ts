@@ -6,8 +6,10 @@ import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { nothingSigned, type Promised } from '../decision/reservation.js';
 import type { TokenCase } from './case.js';
 
-/** What the platform puts at stake for a payment: the balance that is charged, and in which token it is paid. */
+/** What the platform puts at stake for a payment: the balance that is charged, for which token, and what may be lost. */
 export type Stake = {
+  /** What the platform loses if the account pays nothing after its call, in wei. */
+  readonly unsecured: bigint;
   /** Balance inside the contract that is charged, where there is one. */
   readonly payer: AddressKey | undefined;
   readonly token?: AddressKey;
@@ -21,10 +23,10 @@ export function draftPayment(
   facts: TokenCase,
   op: FinalUserOperation,
   terms: TokenTerms,
-  { payer, now }: { readonly payer: AddressKey | undefined; readonly now: EpochMs },
+  { stake, now }: { readonly stake: Stake; readonly now: EpochMs },
 ): DraftPayment {
   const hash = facts.mode.codec.hash(op, terms);
-  return { promised: promiseOf(facts, op, { payer, token: terms.token }, digestOf(hash), now), hash };
+  return { promised: promiseOf(facts, op, stake, digestOf(hash), now), hash };
 }
 
 /** For a look at usage before the operation is final: takes the same, and nothing is signed. */
@@ -40,7 +42,7 @@ export function plannedPayment(
 function promiseOf(
   { paymaster, chain, profile, mode, expirySeconds }: TokenCase,
   op: FinalUserOperation,
-  { payer, token }: Stake,
+  { payer, token, unsecured }: Stake,
   digest: Promised['promise']['digest'],
   now: EpochMs,
 ): Promised {
@@ -51,7 +53,7 @@ function promiseOf(
     profile,
     op,
     need,
-    unsecured: need.entryPoint,
+    unsecured,
     promise: {
       digest,
       mode: 'ERC20',

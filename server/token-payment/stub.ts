@@ -48,11 +48,15 @@ export function createTokenPaymentStub(deps: TokenStubDeps): TokenPaymentStub {
     const [answer, payer] = await Promise.all([prices.get(token), tokenAccounts.payer(facts.chain, mode)]);
     const price = requirePrice(token, answer);
     const least = withLimits(request.op, noLimits);
-    const planned = plannedPayment(facts, least, { payer }, clock.now());
+    // The account may be able to pay in advance when its final operation comes: nothing unsecured is asked for yet.
+    const unsecured = mode.isSecured ? 0n : mode.codec.need(least, mode.options).entryPoint;
+    const planned = plannedPayment(facts, least, { payer, unsecured }, clock.now());
     const { request: asked, result } = await peek(usage, planReservation(planned, usage.capacity()));
     if (result.outcome !== 'reserved' && result.outcome !== 'stale')
       throw refusedPayment(describeRefusal(paymaster, asked, result));
-    const terms = tokenTermsOf(facts, token, price, toSeconds(clock.now()));
+    const plain = tokenTermsOf(facts, token, price, toSeconds(clock.now()));
+    // As long as the data can become.
+    const terms = mode.isSecured ? ({ ...plain, inAdvance: true } as const) : plain;
     return {
       profile,
       paymasterGas: mode.gas,

@@ -71,8 +71,12 @@ export type ServedTokenMode = {
   readonly contractKey: AddressKey;
   readonly options: TokenOptions;
   readonly gas: PaymasterGas;
-  /** What operations that pay no token may cost in a day before this mode stops. */
+  /** What operations that pay no token may cost in a day, with those under way that may not. */
   readonly lossBudget: Gwei;
+  /** True where the contract takes tokens in validation when its data demand it. */
+  readonly isSecured: boolean;
+  /** True: only payments that are taken in validation are signed. */
+  readonly requiresAllowance: boolean;
 };
 
 /** A wallet that pays for paymasters without one of their own. */
@@ -135,7 +139,7 @@ function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile
 
 function compileTokenMode(
   { token: codec }: Layout,
-  { token: contract, options: { treasury }, tokenLossBudget }: ProfileConfig,
+  { token: contract, options: { treasury }, tokenLossBudget, tokenSecured, requireAllowance }: ProfileConfig,
 ): ServedTokenMode | undefined {
   if (codec === undefined || contract === undefined) return undefined;
   const options = treasury === undefined ? {} : { treasury };
@@ -146,6 +150,8 @@ function compileTokenMode(
     options,
     gas: codec.gas(options),
     lossBudget: parseLossBudget(tokenLossBudget),
+    isSecured: tokenSecured === true,
+    requiresAllowance: requireAllowance === true,
   });
 }
 

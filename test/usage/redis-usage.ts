@@ -1,10 +1,11 @@
+import { Redis } from 'ioredis';
 import type { RedisUsageOptions } from '../../core/adapters/store/redis/usage-options.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import { silentLogger } from '../../core/log.js';
-import type { EpochHarness, LosableUsage } from '../conformance/usage-epoch.js';
+import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import type { UsageHarness } from '../conformance/usage/suite.js';
 import type { RedisServer } from '../support/redis.js';
-import { aClock } from './sqlite-usage.js';
+import { aClock } from './clock.js';
 
 /**
  * Options of a store on a server, with what a test does not care about filled in: an answer that a busy machine takes
@@ -22,43 +23,74 @@ export async function openStore(url: string, change: Partial<RedisUsageOptions> 
 }
 
 /**
- * An empty store of its own on a server that all tests share, by its key prefix: `flush` before it may be too. Its clock
- * is moved by hand; restarting it is a replica that is replaced.
+ * An empty store of its own on a server that all tests share, by its key prefix. Its clock is moved by hand; reopening it is
+ * a replica that is replaced. `data`: the client for the server's data, of the node that has them.
  */
 export async function createRedisHarness(
-  server: RedisServer,
+  server: Pick<RedisServer, 'url'>,
   keyPrefix: string,
-  change: Partial<RedisUsageOptions> = {},
+  options: { readonly change?: Partial<RedisUsageOptions>; readonly data?: () => Redis } = {},
 ): Promise<UsageHarness> {
   const clock = aClock();
-  const options = { keyPrefix, clock, ...change };
-  let current = await openStore(server.url, options);
+  const all = { keyPrefix, clock, epochMirror: createMemoryEpochMirror(), ...options.change };
+  const url = options.change?.url ?? server.url;
+  const open = () => openStore(url, all);
+  let current = await open();
+  const data = options.data?.() ?? new Redis(server.url);
+  let copy: Copy = [];
+  const reopen = async () => {
+    await current.stop();
+    current = await open();
+    return current;
+  };
+  const putCopyBackUnderneath = async () => {
+    await wipe(data, keyPrefix);
+    await putBack(data, copy);
+  };
   return {
     store: current,
-    now: () => clock.now(),
-    advance: (ms) => clock.advance(ms),
-    restart: async () => {
-      await current.stop();
-      current = await openStore(change.url ?? server.url, options);
-      return current;
+    clock,
+    reopen,
+    wipe: async () => {
+      await wipe(data, keyPrefix);
+      return reopen();
     },
-    stop: () => current.stop(),
+    mirrored: () => current.recovery.raise(),
+    takeCopy: async () => {
+      copy = await copyOf(data, keyPrefix);
+    },
+    putCopyBack: async () => {
+      await current.stop();
+      await putCopyBackUnderneath();
+      return reopen();
+    },
+    putCopyBackUnderneath,
+    stop: async () => {
+      await current.stop();
+      data.disconnect();
+    },
   };
 }
 
-/** Two key prefixes of one server: the one that is kept, and one in which there was nothing. */
-export async function createRedisEpochHarness(server: RedisServer, keyPrefix: string): Promise<EpochHarness> {
-  const clock = aClock();
-  let current: LosableUsage | undefined;
-  return {
-    clock,
-    open: async (data, epochMirror) => {
-      await current?.stop();
-      current = await openStore(server.url, { keyPrefix: `${keyPrefix}${data}:`, clock, epochMirror });
-      return current;
-    },
-    stop: async () => {
-      await current?.stop();
-    },
-  };
+type Copy = readonly { readonly key: string; readonly value: Buffer; readonly ttl: number }[];
+
+async function keysOf(data: Redis, prefix: string): Promise<readonly string[]> {
+  return data.keys(`${prefix}*`);
+}
+
+async function wipe(data: Redis, prefix: string): Promise<void> {
+  for (const key of await keysOf(data, prefix)) await data.del(key);
+}
+
+async function copyOf(data: Redis, prefix: string): Promise<Copy> {
+  const found: { key: string; value: Buffer; ttl: number }[] = [];
+  for (const key of await keysOf(data, prefix)) {
+    const value = await data.dumpBuffer(key);
+    if (value !== null) found.push({ key, value, ttl: Math.max(0, await data.pttl(key)) });
+  }
+  return found;
+}
+
+async function putBack(data: Redis, copy: Copy): Promise<void> {
+  for (const { key, value, ttl } of copy) await data.restore(key, ttl, value);
 }

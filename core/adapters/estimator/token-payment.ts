@@ -8,7 +8,6 @@ import {
   type ObservedPayment,
   type SimulatedPayment,
 } from '../../paymaster/token-payment.js';
-import type { TokenTerms } from '../../paymaster/layout.js';
 import { toAddressKey, type AddressKey } from '../../units/address.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { TokenPaymentChecker, TokenPaymentRequest } from '../../userop/token-payment-checker.js';
@@ -39,11 +38,30 @@ export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChe
           throw error;
         }
       }),
+    takeable: (request) =>
+      withSimulator(request, async ({ chain }) => {
+        const { token, account, contract } = request;
+        const [balance, allowance] = await Promise.all([
+          wordNow(chain, token, balanceOf(account)),
+          wordNow(chain, token, allowanceOf(account, contract)),
+        ]);
+        return balance < allowance ? balance : allowance;
+      }),
   };
 }
 
 /** Enough for any view of a token or paymaster; without a bound the node spends what its own cap allows. */
 const viewGas = 5_000_000n;
+
+/** 0 where the token does not answer as one: nothing can be taken of it. */
+async function wordNow(chain: Chain, token: AddressKey, data: Hex): Promise<bigint> {
+  try {
+    return firstWord(await chain.call({ to: token, data, gas: viewGas })) ?? 0n;
+  } catch (error) {
+    if (error instanceof CallReverted) return 0n;
+    throw error;
+  }
+}
 
 async function observe(
   chain: Chain,
@@ -57,9 +75,12 @@ async function observe(
   ]);
   if (newest === undefined) throw estimationFailed('the chain has no block yet');
   const reads = readsOf(chain, simulate, request, newest.number);
+  const { op, terms } = request;
+  // What is taken in validation has to be there before the call.
+  const read = terms.inAdvance === true ? reads.now : reads.afterCall;
   const [balance, allowance, payment] = await Promise.all([
-    reads.afterCall(balanceOf(request.op.sender)),
-    reads.afterCall(allowanceOf(request.op.sender, request.terms)),
+    read(balanceOf(op.sender)),
+    read(allowanceOf(op.sender, toAddressKey(terms.paymaster))),
     paymentTo(receivers, reads, paymasterAndData),
   ]);
   return { balance, allowance, payment };
@@ -151,8 +172,8 @@ function balanceOf(account: AddressKey): Hex {
   return encodeCall('function balanceOf(address account)', [account]);
 }
 
-function allowanceOf(account: AddressKey, { paymaster }: TokenTerms): Hex {
-  return encodeCall('function allowance(address account, address spender)', [account, paymaster]);
+function allowanceOf(account: AddressKey, spender: AddressKey): Hex {
+  return encodeCall('function allowance(address account, address spender)', [account, spender]);
 }
 
 function firstWord(result: Hex): bigint | undefined {

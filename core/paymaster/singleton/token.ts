@@ -1,4 +1,5 @@
 import { toAddressKey } from '../../units/address.js';
+import { divideUp } from '../../units/divide.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../userop/gas.js';
@@ -50,15 +51,19 @@ export type TokenFigures = {
  */
 export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): TokenCodec {
   const format = formatOf(version);
+  const prefundOf = (op: FinalUserOperation) => maxCost(op, version, figures.gas);
   return {
     gas: () => figures.gas,
     minVerificationGasLimit: figures.minVerificationGasLimit,
     validationGas: figures.validationGas,
     namesTreasury: true,
-    hash: (op, terms) => hashOf(format, op, unsigned(format, terms, figures), terms.chainId),
-    encode: (_op, terms, signature) => {
+    hash: (op, terms) =>
+      hashOf(format, op, unsigned(format, withPreFund(terms, prefundOf(op)), figures), terms.chainId),
+    encode: (op, terms, signature) => {
       assertSignature(signature);
-      return bytesToHex(Buffer.concat([unsigned(format, terms, figures), signature]));
+      return bytesToHex(
+        Buffer.concat([unsigned(format, withPreFund(terms, prefundOf(op)), figures), signature]),
+      );
     },
     decode: (paymasterAndData) => decode(format, paymasterAndData),
     recognise: (op, paymasterAndData, chainId) => {
@@ -72,10 +77,11 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
         1,
-        format.abiValues(op, bytesToHex(unsigned(format, terms, figures))),
+        format.abiValues(op, bytesToHex(unsigned(format, withPreFund(terms, prefundOf(op)), figures))),
       ]),
     signerCall: signersCall,
-    need: (op) => ({ entryPoint: maxCost(op, version, figures.gas), funding: undefined }),
+    need: (op) => ({ entryPoint: prefundOf(op), funding: undefined }),
+    residual: (op, terms) => residual(version, op, terms, figures),
     tokenAccountCall: undefined,
     receivers: ({ options }) => (options.treasury === undefined ? [] : [toAddressKey(options.treasury)]),
     receiverCalls: [],
@@ -106,6 +112,32 @@ const fixedSize = 118;
 function constantFeeOf(terms: TokenTerms): bigint | undefined {
   const isCoarse = rateWithMarkup(terms) <= 1_000_000_000n;
   return terms.options.constantFee ?? (isCoarse ? 1n : undefined);
+}
+
+/**
+ * Paid in validation: the tokens that the EntryPoint's prefund is worth, rounded down, because the contract refuses more.
+ * What it charges on top (postOp gas, fine, constant fee) it can only take afterwards.
+ */
+function withPreFund(terms: TokenTerms, prefundWei: bigint): TokenTerms {
+  if (terms.inAdvance !== true) return terms;
+  const preFund = (prefundWei * rateWithMarkup(terms)) / weiPerCoin;
+  return { ...terms, options: { ...terms.options, preFund } };
+}
+
+const weiPerCoin = 10n ** 18n;
+
+/** What is charged on top of the prefund, in wei; the constant fee at the rate. */
+function residual(
+  version: EntryPointVersion,
+  op: FinalUserOperation,
+  terms: TokenTerms,
+  figures: TokenFigures,
+): bigint {
+  const { postOpGas, gas, assumedGas } = figures;
+  const fine =
+    version === '0.7' ? expectedFine(op, gas, requiredGas(op, version, gas) + postOpGas, assumedGas) : 0n;
+  const fee = divideUp((constantFeeOf(terms) ?? 0n) * weiPerCoin, rateWithMarkup(terms));
+  return (fine + postOpGas) * op.maxFeePerGas + fee;
 }
 
 /**

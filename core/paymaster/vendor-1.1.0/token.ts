@@ -24,7 +24,7 @@ import {
 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
-import { assertTokenTerms, tokensFor } from '../token-price.js';
+import { assertTokenTerms, markupField, readMarkupField, tokensFor } from '../token-price.js';
 import { writeAddressWord, writeHex, writeScoped06, writeUint256, writeUint48, zeroed } from '../words.js';
 
 /**
@@ -39,7 +39,7 @@ import { writeAddressWord, writeHex, writeScoped06, writeUint256, writeUint48, z
  * | 85 | 32 | token |
  * | 117 | 32 | oracle aggregator: zero |
  * | 149 | 32 | exchangeRate |
- * | 181 | 32 | priceMarkup |
+ * | 181 | 32 | priceMarkup; bit 31: taken in validation or refused, which only `contracts/` knows |
  * | 213 | 65 | signature |
  *
  * Hash = keccak of 18 words: sender, nonce, keccak(initCode), keccak(callData), callGasLimit, verificationGasLimit,
@@ -65,6 +65,7 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
       const prefund = maxCost(op, '0.6', noPaymasterGas);
       return { entryPoint: prefund, funding: prefund };
     },
+    residual: () => 0n,
     tokenAccountCall,
     receivers: ({ paymaster }) => [toAddressKey(paymaster)],
     receiverCalls: [tokenAccountCall, feeReceiverCall],
@@ -125,7 +126,7 @@ function writeTerms(buffer: Buffer, terms: TokenTerms, oracleAggregator: Hex, of
   writeAddressWord(buffer, terms.token, offset + 64);
   writeAddressWord(buffer, oracleAggregator, offset + 96);
   writeUint256(buffer, terms.exchangeRate, offset + 128);
-  buffer.writeUInt32BE(terms.priceMarkup, offset + 160 + 28);
+  buffer.writeUInt32BE(markupField(terms), offset + 160 + 28);
 }
 
 function encode(terms: TokenTerms, oracleAggregator: Hex, signature: Uint8Array): Hex {
@@ -150,7 +151,7 @@ function decode(paymasterAndData: Hex, oracleAggregator: Hex): DecodedTokenPayme
     validAfter: readUint48Word(data, 53),
     token: readAddressWord(data, 85),
     exchangeRate: readUint256(data, 149),
-    priceMarkup: data.readUInt32BE(181 + 28),
+    ...readMarkupField(data.readUInt32BE(181 + 28)),
     signature: bytesToHex(data.subarray(213, 213 + signatureSize)),
   };
 }
@@ -166,7 +167,7 @@ function getHashCall(op: FinalUserOperation, terms: TokenTerms, oracleAggregator
       terms.token,
       oracleAggregator,
       terms.exchangeRate,
-      terms.priceMarkup,
+      markupField(terms),
     ],
   );
 }

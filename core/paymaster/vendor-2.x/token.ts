@@ -23,7 +23,7 @@ import type {
 import { readAddress, readBytes, readExactly, readPaymasterGas, readUint256, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
-import { assertTokenTerms, tokensFor } from '../token-price.js';
+import { assertTokenTerms, markupField, readMarkupField, tokensFor } from '../token-price.js';
 import {
   paymasterHeadSize,
   writeAddressWord,
@@ -48,7 +48,7 @@ import {
  * | 59 | 6 | validAfter |
  * | 65 | 20 | token |
  * | 85 | 32 | tokenPrice: base units per 10^18 wei |
- * | 117 | 4 | priceMarkup |
+ * | 117 | 4 | priceMarkup; highest bit: taken in validation or refused, which only `contracts/` knows |
  * | 121 | 65 | signature |
  *
  * Hash = keccak of 15 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
@@ -68,6 +68,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
     getHashCall: (op, terms) => getHashCall(op, terms, gas),
     signerCall: verifyingSignerCall,
     need: (op) => need(op, gas),
+    residual: () => 0n,
     tokenAccountCall,
     receivers: ({ paymaster }) => [toAddressKey(paymaster)],
     receiverCalls: [tokenAccountCall],
@@ -129,7 +130,7 @@ function hashTerms(op: FinalUserOperation, terms: HashedTerms, gas: PaymasterGas
   writeUint48(words, terms.validAfter, 352 + 26);
   writeAddressWord(words, terms.token, 384);
   writeUint256(words, terms.exchangeRate, 416);
-  words.writeUInt32BE(terms.priceMarkup, 448 + 28);
+  words.writeUInt32BE(markupField(terms), 448 + 28);
   return keccak256(words);
 }
 
@@ -142,7 +143,7 @@ function encode(terms: TokenTerms, gas: PaymasterGas, signature: Uint8Array): He
   writeUint48(data, terms.validAfter, 59);
   writeHex(data, terms.token, 65);
   writeUint256(data, terms.exchangeRate, 85);
-  data.writeUInt32BE(terms.priceMarkup, 117);
+  data.writeUInt32BE(markupField(terms), 117);
   data.set(signature, signatureAt);
   return bytesToHex(data);
 }
@@ -158,7 +159,7 @@ function decode(paymasterAndData: Hex): DecodedTokenPayment {
     validAfter: readUint48(data, 59),
     token: readAddress(data, 65),
     exchangeRate: readUint256(data, 85),
-    priceMarkup: data.readUInt32BE(117),
+    ...readMarkupField(data.readUInt32BE(117)),
     signature: bytesToHex(data.subarray(signatureAt, signatureAt + signatureSize)),
   };
 }
@@ -192,7 +193,7 @@ function getHashCall(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGa
       terms.validAfter,
       terms.token,
       terms.exchangeRate,
-      terms.priceMarkup,
+      markupField(terms),
     ],
   );
 }

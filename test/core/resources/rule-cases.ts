@@ -186,6 +186,18 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: profile({ tokenLossBudget: '0.5' }) },
   },
   {
+    field: 'spec.profiles[0].requireAllowance',
+    message: 'left out without addresses.token: there is no mode ERC20',
+    passes: { now: profile({ addresses: { sponsorship: wallet, token: other }, requireAllowance: true }) },
+    fails: { now: profile({ requireAllowance: true }) },
+  },
+  {
+    field: 'spec.profiles[0].tokenPayment',
+    message: 'postOp or left out: only the singleton layouts take tokens in advance so',
+    passes: { now: profile({ layout: 'singleton-0.7', tokenPayment: 'preFund' }) },
+    fails: { now: profile({ layout: 'vendor-2.x', tokenPayment: 'preFund' }) },
+  },
+  {
     field: 'spec.profiles[0].addresses',
     message: 'without token: the layout verifying-0.7 has no token mode',
     passes: { now: profile({ layout: 'verifying-0.7', addresses: { sponsorship: wallet } }) },

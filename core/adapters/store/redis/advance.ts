@@ -1,131 +1,190 @@
-import { DomainError } from '../../../errors.js';
-import type { Cursor, FollowerStep } from '../../../policy/usage-store.js';
-import type { EpochMs } from '../../../units/time.js';
-import { accountName, kinds, operationName, unitOfCounter, type ChainKeys } from './keys.js';
+import { randomUUID } from 'node:crypto';
+import type { Charge, Cursor, FollowerStep, Reservation } from '../../../usage/usage-store.js';
+import type { ScriptCall } from './reserve-call.js';
+import { advanceScript } from './advance-script.js';
+import type { ChainScripts } from './chain-scripts.js';
+import { cursorText, parseCursor } from './cursor.js';
+import { accountName, counterName, kinds, operationName, type ChainKeys } from './keys.js';
 import type { RedisLink } from './link.js';
-import { pages, readRecord } from './listing.js';
-import { hashField, memberOf, parseRecord, splitMember } from './record.js';
-import { listOf } from './reply.js';
-import { advanceScript } from './scripts.js';
+import { pages, readRecords } from './listing.js';
+import { encodeReservation, memberOf, namesOf, splitMember } from './record.js';
+import { listOf, textOf } from './reply.js';
+import { replies } from './script.js';
 
-/** A reservation may be raised while it is settled; it is then read again. */
-const mostAttempts = 5;
-const perPage = 500;
+/** Endings of one call: what holds up Redis for a few milliseconds. */
+export const mostEndings = 250;
 
-type Context = {
-  readonly step: FollowerStep;
-  readonly epoch: string;
-  readonly imposedNow: EpochMs | 0;
-  readonly cursorText: (cursor: Cursor | undefined) => string;
-  readonly sha1: (text: string) => string;
+type Deps = {
+  readonly link: RedisLink;
+  readonly chain: ChainKeys;
+  readonly scripts: ChainScripts;
 };
 
-/** A reservation that ends with the step, as it was read. */
-type Ended = { readonly member: string; readonly record: string };
-
-/** What the step adds to each counter and to each account's promised sum. */
-type Sums = {
-  readonly ended: readonly Ended[];
-  readonly counters: ReadonlyMap<string, number>;
-  readonly promised: ReadonlyMap<string, number>;
+/** Expiry member, how it ends, and the actual cost or the latest validUntil, or "". */
+type Ending = readonly [member: string, how: 's' | 'r' | 'f', term: number | ''];
+type Parts = Pick<FollowerStep, 'restored' | 'balances' | 'charges'> & {
+  readonly endings: readonly Ending[];
 };
+/** A step that is carried out in several calls, as Redis keeps it until it is done. */
+type LongStep = {
+  readonly expected: string;
+  readonly next: string;
+  readonly endings: readonly Ending[];
+  readonly charges: readonly Charge[];
+};
+const nothing = { restored: [], balances: [], charges: [], endings: [] };
 
 /**
- * One step of the follower. What it ends is read first, so that every key that the script touches is declared; the
- * script takes the step only if these records still are as they were read. Undefined: another epoch.
+ * One step of the follower: one call where it is short, else several. These begin with what takes (restored reservations,
+ * losses, balances), so that nothing is free too early, and with a note of the whole step; then come the endings, piece by
+ * piece; the cursor moves with the last call. A step that was broken off is carried on from its note by whichever process
+ * comes next, so that it is taken as a whole or not at all.
  */
-export async function advance(
-  link: RedisLink,
-  chain: ChainKeys,
-  context: Context,
-): Promise<boolean | undefined> {
-  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
-    const sums = await gather(link, chain, context.step);
-    const { keys, args } = stepCall(chain, context, sums);
-    const reply = await link.run(advanceScript, keys, args, true);
-    const [code] = listOf(reply);
-    if (code === 7) return undefined;
-    if (code === 0 || code === 1) return code === 1;
+export async function advance(deps: Deps, step: FollowerStep): Promise<boolean> {
+  const endings = endingsOf(step);
+  const expected = cursorText(step.expected);
+  const next = cursorText(step.next);
+  const restoring = new Set(step.restored.map(({ key }) => memberOf(operationName(key), key.paymasterId)));
+  // What is restored and ends again needs two calls.
+  if (endings.length <= mostEndings && !endings.some(([member]) => restoring.has(member))) {
+    const [code] = await call(deps, { ...step, endings }, { expected, next });
+    if (code === replies.unfinished) return resumedInstead(deps);
+    if (code !== replies.contested) return code === replies.done;
   }
-  throw new DomainError('UNAVAILABLE', 'reservations changed faster than they could be settled', {
-    reason: 'USAGE_STORE_BUSY',
-    retryAfterSeconds: 1,
-  });
-}
-
-async function gather(link: RedisLink, chain: ChainKeys, step: FollowerStep): Promise<Sums> {
-  const members = new Set<string>();
-  for (const { key } of [...step.settled, ...step.released])
-    members.add(memberOf(operationName(key), key.paymasterId));
-  const records = new Map<string, string>();
-  for (const page of pages([...members], perPage)) {
-    const found = await Promise.all(page.map((member) => readRecord(link, chain, member)));
-    for (const [i, [record]] of found.entries()) if (record !== undefined) records.set(page[i]!, record);
-  }
-
-  const counters = new Map<string, number>();
-  const promised = new Map<string, number>();
-  const ended: Ended[] = [];
-  const end = (member: string, actualCost: number | undefined): void => {
-    const record = records.get(member)!;
-    const { costs, needs } = parseRecord(record);
-    for (const [name, cost] of costs) {
-      // A mined operation counts as one, whatever it cost.
-      const stays = actualCost === undefined ? 0 : unitOfCounter(name) === 'COUNT' ? cost : actualCost;
-      if (stays !== cost) counters.set(name, (counters.get(name) ?? 0) + stays - cost);
-    }
-    for (const [name, need] of needs) promised.set(name, (promised.get(name) ?? 0) - need);
-    ended.push({ member, record });
-    records.delete(member);
+  const id = randomUUID();
+  const losses = step.charges.filter(({ amount }) => amount > 0);
+  const long: LongStep = {
+    expected,
+    next,
+    endings,
+    charges: step.charges.filter(({ amount }) => amount <= 0),
   };
-  for (const { key, actualCost } of step.settled) {
-    const member = memberOf(operationName(key), key.paymasterId);
-    if (records.has(member)) end(member, actualCost);
-  }
-  for (const { key, validUntil } of step.released) {
-    const member = memberOf(operationName(key), key.paymasterId);
-    const record = records.get(member);
-    if (record !== undefined && parseRecord(record).validUntil <= validUntil) end(member, undefined);
-  }
-  return { ended, counters, promised };
+  const { restored, balances } = step;
+  const begun = { ...nothing, restored, balances, charges: losses };
+  const [code] = await call(deps, begun, { expected, begins: { id, body: JSON.stringify(long) } });
+  if (code === replies.unfinished) return resumedInstead(deps);
+  if (code !== replies.done) return false;
+  return carryOn(deps, id, long);
 }
 
-function stepCall(
-  chain: ChainKeys,
-  { step, epoch, imposedNow, cursorText, sha1 }: Context,
-  { ended, counters, promised }: Sums,
-): { readonly keys: readonly string[]; readonly args: readonly (string | number)[] } {
-  const keyOf = (kind: keyof typeof kinds) => (name: string) => `${chain.prefix}${kinds[kind]}${name}`;
-  const balances = step.balances.map((account) => ({ ...account, name: accountName(account) }));
-  const operations = ended.map(({ member, record }) => ({ ...splitMember(member), member, record }));
+/** Where the chain is settled up to, after carrying on a step that was broken off. */
+export async function readCursor(deps: Deps): Promise<Cursor | undefined> {
+  for (;;) {
+    const [cursor, id, body] = await deps.scripts.read([
+      deps.chain.cursor,
+      deps.chain.step,
+      deps.chain.stepBody,
+    ]);
+    const [step, text] = [textOf(id), textOf(body)];
+    if (step === undefined || text === undefined) return parseCursor(textOf(cursor) ?? '');
+    await carryOn(deps, step, parseLongStep(text));
+  }
+}
+
+/** Another step stood half done, so this one was planned from a cursor that no longer stands. */
+async function resumedInstead(deps: Deps): Promise<false> {
+  await readCursor(deps);
+  return false;
+}
+
+/** False where another process has done it meanwhile. */
+async function carryOn(deps: Deps, id: string, step: LongStep): Promise<boolean> {
+  const { expected, next, charges } = step;
+  let rest: readonly Ending[] = step.endings;
+  while (rest.length > 0) {
+    const left: Ending[] = [];
+    for (const endings of pages(rest, mostEndings)) {
+      const [code, , , contested] = await call(deps, { ...nothing, endings }, { expected, stands: id });
+      if (code !== replies.done) return false;
+      for (const index of listOf(contested)) left.push(endings[Number(index)]!);
+    }
+    rest = left;
+  }
+  const [code] = await call(deps, { ...nothing, charges }, { expected, stands: id, next });
+  return code === replies.done;
+}
+
+/** What a step decides twice is decided by its first mention. */
+function endingsOf({ settled, released, forfeited }: FollowerStep): readonly Ending[] {
+  const endings = new Map<string, Ending>();
+  const add = (key: Reservation['key'], how: Ending[1], term: number | ''): void => {
+    const member = memberOf(operationName(key), key.paymasterId);
+    if (!endings.has(member)) endings.set(member, [member, how, term]);
+  };
+  for (const { key, actualCost } of settled) add(key, 's', actualCost ?? '');
+  for (const { key, validUntil } of released) add(key, 'r', validUntil ?? '');
+  for (const { key } of forfeited) add(key, 'f', '');
+  return [...endings.values()];
+}
+
+type Terms = {
+  readonly expected: string;
+  readonly next?: string;
+  readonly stands?: string;
+  readonly begins?: { readonly id: string; readonly body: string };
+};
+
+async function call(deps: Deps, parts: Parts, terms: Terms): Promise<readonly unknown[]> {
+  const { link, chain, scripts } = deps;
+  const records = await readRecords(
+    link,
+    chain,
+    parts.endings.map(([member]) => member),
+  );
+  const names = new Set<string>();
+  for (const record of records) if (record !== undefined) addNames(names, namesOf(record));
+  for (const charge of parts.charges) addNames(names, { limits: [counterName(charge)] });
+  for (const account of parts.balances) names.add(`${kinds.balance}${accountName(account)}`);
+  const restored = parts.restored.map((reservation) => {
+    const operation = operationName(reservation.key);
+    const record = encodeReservation(reservation);
+    addNames(names, namesOf(record));
+    return { operation, paymasterId: reservation.key.paymasterId, record };
+  });
+  const operations = [
+    ...parts.endings.map(([member]) => splitMember(member).operation),
+    ...restored.map(({ operation }) => operation),
+  ];
   const keys = [
-    chain.epoch,
     chain.cursor,
-    chain.seen,
+    chain.step,
+    chain.stepBody,
     chain.expiries,
     chain.accounts,
-    ...balances.map(({ name }) => keyOf('balance')(name)),
-    ...Array.from(promised.keys(), keyOf('promised')),
-    ...Array.from(counters.keys(), keyOf('counter')),
-    ...operations.map(({ operation }) => keyOf('operation')(operation)),
+    ...operations.map((operation) => `${chain.prefix}${kinds.operation}${operation}`),
+    ...Array.from(names, (name) => `${chain.prefix}${name}`),
   ];
   const args = [
-    imposedNow,
-    epoch,
-    cursorText(step.expected),
-    cursorText(step.next),
-    balances.length,
-    promised.size,
-    counters.size,
-    ...balances.flatMap(({ name, balance, readAt }) => [name, `${balance}:${readAt}`]),
-    ...promised.values(),
-    ...counters.values(),
-    ...operations.flatMap(({ paymasterId, member, record }) => [
+    terms.expected,
+    terms.next ?? '',
+    terms.stands ?? '',
+    terms.begins?.id ?? '',
+    terms.begins?.body ?? '',
+    parts.endings.length,
+    restored.length,
+    parts.charges.length,
+    parts.balances.length,
+    ...parts.endings.flatMap(([member, how, term]) => [splitMember(member).paymasterId, member, how, term]),
+    ...restored.flatMap(({ operation, paymasterId, record }) => [
       paymasterId,
-      hashField(paymasterId),
-      sha1(record),
-      member,
+      memberOf(operation, paymasterId),
+      record,
     ]),
-  ];
-  return { keys, args };
+    ...parts.charges.flatMap((charge) => [counterName(charge), charge.amount, charge.until]),
+    ...parts.balances.flatMap((one) => [accountName(one), `${one.balance}:${one.readAt}`]),
+  ] satisfies ScriptCall['args'];
+  return scripts.run(advanceScript, keys, args);
+}
+
+type Names = Partial<ReturnType<typeof namesOf>>;
+
+function addNames(names: Set<string>, { limits = [], holds = [], accounts = [] }: Names): void {
+  for (const limit of limits) names.add(`${kinds.counter}${limit}`).add(`${kinds.used}${limit}`);
+  for (const hold of holds) names.add(`${kinds.counter}${hold}`);
+  for (const account of accounts) names.add(`${kinds.promised}${account}`);
+}
+
+/** Only {@link advance} writes it. */
+function parseLongStep(text: string): LongStep {
+  return JSON.parse(text) as LongStep;
 }

@@ -1,4 +1,4 @@
-import type { Cursor } from '../../../policy/usage-store.js';
+import type { Cursor } from '../../../usage/usage-store.js';
 import type { Hex } from '../../../units/hex.js';
 
 /** A cursor as Redis keeps it and scripts compare it: "number:hash:timestamp", "" where there is none. */

@@ -1,34 +1,61 @@
 import { randomUUID } from 'node:crypto';
 import type { EpochMs } from '../../../units/time.js';
-import type { KeptEpochs } from '../usage-epochs.js';
-import { chainKeys } from './keys.js';
+import type { KeptEpoch, KeptEpochs } from '../usage-epochs.js';
+import { epochOfKept, isFirstFormat, keptOfEpoch } from './data-format.js';
+import type { ChainKeys } from './keys.js';
 import type { RedisLink } from './link.js';
 import { listOf, textOf } from './reply.js';
-import { writeEpochScript } from './scripts.js';
+import type { Script } from './script.js';
+import { noteExpiryScript, readEpochScript, writeEpochScript } from './scripts.js';
 
-/** The epochs that stand in Redis beside the data, read and written by script so that the time is the store's. */
+/**
+ * The epochs that stand in Redis beside the data, read and written by script so that the time is the store's. Data of the
+ * first format are converted when they are first read.
+ */
 export function createKeptEpochs(deps: {
   readonly link: RedisLink;
-  readonly prefix: string;
+  readonly keys: (chainId: number) => ChainKeys;
   readonly imposedNow: () => EpochMs | 0;
+  /** Converts the data of a chain that `kept` stands beside. */
+  readonly convert: (chainId: number, kept: string) => Promise<void>;
 }): KeptEpochs {
+  const { link, keys, imposedNow, convert } = deps;
+  const keysOf = (chainId: number) => {
+    const chain = keys(chainId);
+    return [chain.epoch, chain.head[2], chain.longestExpiry];
+  };
+
   async function call(
+    script: Script,
     chainId: number,
-    expected: string,
-    terms: { readonly id: string; readonly isFirst: boolean; readonly isWrite: boolean },
-  ): Promise<{ readonly kept: string; readonly now: EpochMs }> {
-    const { epoch } = chainKeys(deps.prefix, chainId);
-    const args = [deps.imposedNow(), expected, terms.id, terms.isFirst ? 1 : 0];
-    const [kept, now] = listOf(await deps.link.run(writeEpochScript, [epoch], args, terms.isWrite));
-    return { kept: textOf(kept) ?? '', now: Number(now) as EpochMs };
+    args: readonly string[],
+    isWrite: boolean,
+  ): Promise<KeptEpoch> {
+    const reply = await link.run(script, keysOf(chainId), [imposedNow(), ...args], isWrite);
+    const [kept, sequence, longestExpiryMs, now] = listOf(reply);
+    return {
+      kept: textOf(kept) ?? '',
+      sequence: Number(sequence),
+      longestExpiryMs: Number(longestExpiryMs),
+      now: Number(now) as EpochMs,
+    };
   }
+  const translated = (found: KeptEpoch): KeptEpoch => ({ ...found, kept: epochOfKept(found.kept) });
 
   return {
-    assertUsable: () => deps.link.assertUsable(),
-    // What is kept can never be this text, so nothing is written.
-    read: (chainId) => call(chainId, 'read', { id: '', isFirst: false, isWrite: false }),
+    assertUsable: () => link.assertUsable(),
+    async read(chainId) {
+      const found = await call(readEpochScript, chainId, [], false);
+      if (!isFirstFormat(found.kept)) return translated(found);
+      await convert(chainId, found.kept);
+      return translated(await call(readEpochScript, chainId, [], false));
+    },
     async begin(chainId, expected, isFirst) {
-      return (await call(chainId, expected, { id: randomUUID(), isFirst, isWrite: true })).kept;
+      const next = keptOfEpoch(`${randomUUID()}:${isFirst ? '0' : '%now'}`);
+      return translated(await call(writeEpochScript, chainId, [keptOfEpoch(expected), next], true));
+    },
+    async noteExpiry(chainId, expected, longestExpiryMs) {
+      await link.run(noteExpiryScript, keysOf(chainId), [keptOfEpoch(expected), longestExpiryMs], true);
     },
   };
 }

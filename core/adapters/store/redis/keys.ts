@@ -1,19 +1,26 @@
-import type { AccountId, LimitShare, ReservationKey } from '../../../policy/usage-store.js';
+import type { AccountId, CounterId, OperationId } from '../../../usage/usage-store.js';
 import type { AddressKey } from '../../../units/address.js';
 
 /**
  * Names of what Redis holds. All keys of a chain share the hash slot `{chainId}`, because the paymasters of a contract
  * share its deposit: a Cluster scales by chains.
  *
- *     {1}:epoch         text    identity of the data, see epochs.ts
+ *     {1}:epoch         text    identity of the data and their format, see data-format.ts
  *     {1}:seen          number  latest time at which the follower advanced, in milliseconds
+ *     {1}:sequence      number  rises with every write, see sequence.ts
+ *     {1}:w:PROCESS     number  the sequence of that process' last write; a day
+ *     {1}:longest       number  longest expiry of promises, in milliseconds
  *     {1}:cursor        text    block up to which events are settled
- *     {1}:g:PM          number  newest config generation seen of a paymaster
- *     {1}:c:COUNTER     number  used and promised of a limit in one window
+ *     {1}:step          text    id of a step of the follower that is carried out in several calls; with
+ *     {1}:step-body     text    what it does
+ *     {1}:g:ID          text    newest generation seen of a fence, "suspended:GENERATION" while it is suspended
+ *     {1}:suspended     set     IDs that are suspended
+ *     {1}:c:COUNTER     number  used and reserved; of a limit until its window has ended, of a hold while it is above 0
+ *     {1}:u:COUNTER     number  used, which is part of it
  *     {1}:b:ACCOUNT     text    balance in gwei, and when it was read
  *     {1}:p:ACCOUNT     number  gwei promised by live reservations
  *     {1}:accounts      set     ACCOUNTs with a balance
- *     {1}:o:OPERATION   hash    PM → record of its reservation; PM/hash → signed userOpHash
+ *     {1}:o:OPERATION   hash    PM → record of its reservation
  *     {1}:x             zset    OPERATION/PM by validUntil
  *     {1}:lease         text    who follows the chain
  *     {f:PM}            text    live funding message and its end
@@ -22,42 +29,53 @@ export type ChainKeys = {
   /** What all keys of the chain start with. */
   readonly prefix: string;
   readonly epoch: string;
-  readonly seen: string;
+  readonly longestExpiry: string;
   readonly cursor: string;
+  readonly step: string;
+  readonly stepBody: string;
+  readonly suspended: string;
   readonly accounts: string;
   readonly expiries: string;
   readonly lease: string;
+  /** Epoch, seen, sequence and this process' last write: what every script begins with. */
+  readonly head: readonly [epoch: string, seen: string, sequence: string, own: string];
 };
 
-export function chainKeys(storePrefix: string, chainId: number): ChainKeys {
+/** `processId` is unique per process. */
+export function chainKeys(storePrefix: string, chainId: number, processId: string): ChainKeys {
   const prefix = `${storePrefix}{${chainId}}:`;
+  const epoch = `${prefix}epoch`;
   return {
     prefix,
-    epoch: `${prefix}epoch`,
-    seen: `${prefix}seen`,
+    epoch,
+    longestExpiry: `${prefix}longest`,
     cursor: `${prefix}cursor`,
+    step: `${prefix}step`,
+    stepBody: `${prefix}step-body`,
+    suspended: `${prefix}suspended`,
     accounts: `${prefix}accounts`,
     expiries: `${prefix}x`,
     lease: `${prefix}lease`,
+    head: [epoch, `${prefix}seen`, `${prefix}sequence`, `${prefix}w:${processId}`],
   };
 }
 
 export const kinds = {
   generation: 'g:',
   counter: 'c:',
+  used: 'u:',
   balance: 'b:',
   promised: 'p:',
   operation: 'o:',
 } as const;
 
-/** One counter of a limit. The unit is part of it: an amount never adds up with a number of operations. */
-export function counterName(limit: LimitShare, window: number): string {
-  const unit = limit.unit === 'COUNT' ? 'c' : 'n';
-  return `${limit.policyId}/${limit.startMs}/${window}/${limit.subject}/${unit}`;
+/** The unit is part of a counter: an amount never adds up with a number of operations. */
+export function counterName({ counter, unit }: CounterId): string {
+  return `${counter}/${unit === 'COUNT' ? 'c' : 'n'}`;
 }
 
-export function unitOfCounter(name: string): LimitShare['unit'] {
-  return name.endsWith('/c') ? 'COUNT' : 'NATIVE_ASSET';
+export function parseCounterName(name: string): CounterId {
+  return { counter: name.slice(0, -2), unit: name.endsWith('/c') ? 'COUNT' : 'NATIVE_ASSET' };
 }
 
 export function accountName({ contract, fundingAddress }: AccountId): string {
@@ -71,13 +89,11 @@ export function parseAccountName(name: string): AccountId {
     : { contract: contract as AddressKey, fundingAddress: fundingAddress as AddressKey };
 }
 
-type Operation = Pick<ReservationKey, 'entryPoint' | 'sender' | 'nonce'>;
-
-export function operationName({ entryPoint, sender, nonce }: Operation): string {
+export function operationName({ entryPoint, sender, nonce }: OperationId): string {
   return `${entryPoint}/${sender}/${nonce.toString(16)}`;
 }
 
-export function parseOperationName(name: string): Operation {
+export function parseOperationName(name: string): OperationId {
   const [entryPoint = '', sender = '', nonce = ''] = name.split('/');
   return {
     entryPoint: entryPoint as AddressKey,

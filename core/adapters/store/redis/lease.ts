@@ -14,7 +14,12 @@ export function createRedisLease(deps: {
   readonly identity: string;
 }): FollowerLease {
   const ask = async (chainId: number, ms: number): Promise<boolean> => {
-    const reply = await deps.link.run(leaseScript, [deps.keys(chainId).lease], [deps.identity, ms], false);
+    const reply = await deps.link.run(
+      leaseScript,
+      [deps.keys(chainId).lease],
+      [`2:${deps.identity}`, ms],
+      false,
+    );
     return reply === 1;
   };
   return {

@@ -3,7 +3,8 @@ import { DomainError } from '../../../errors.js';
 import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import { createClient, refreshCredentials, type ClientOptions } from './client.js';
-import { checkServer, type RedisDurability } from './durability.js';
+import { checkServer, type RedisDurability, type RedisMemory } from './durability.js';
+import { listOf, textOf, textsOf } from './reply.js';
 import { scriptCommand } from './script-command.js';
 import type { Script } from './script.js';
 import { TurnWrites } from './turn-writes.js';
@@ -33,11 +34,14 @@ export class RedisLink {
   readonly #options: LinkOptions;
   readonly #client: Redis | Cluster;
   readonly #connected: { set(value: number): void };
-  readonly #failures: Readonly<Record<'down' | 'refused' | 'unconfirmed', { inc(): void }>>;
+  readonly #failures: Readonly<Record<'down' | 'refused' | 'full' | 'unconfirmed', { inc(): void }>>;
+  readonly #memory: Readonly<Record<keyof RedisMemory, { set(value: number): void }>>;
   readonly #writes = new TurnWrites();
   readonly #firstSafe = Promise.withResolvers<void>();
   /** Undefined while the servers are known to be safe. */
   #problem: DomainError | undefined = down('the usage store is not connected yet');
+  /** Of the smallest server; 0: not bounded, or not known yet. */
+  #maxmemory = 0;
   /** Counts connections: a confirmation counts only on the one that has written. */
   #connection = 0;
   #recheck: NodeJS.Timeout | undefined;
@@ -57,13 +61,25 @@ export class RedisLink {
       .with({});
     const failures = options.metrics.counter<'kind'>({
       name: 'paymaster_usage_redis_failures_total',
-      help: 'Calls of Redis that were not answered as they must be: down, refused by the server, or unconfirmed by replicas.',
+      help: 'Calls of Redis that were not answered as they must be: down, refused by the server, refused because it is full, or unconfirmed by replicas.',
       labels: ['kind'],
     });
     this.#failures = {
       down: failures.with({ kind: 'down' }),
       refused: failures.with({ kind: 'refused' }),
+      full: failures.with({ kind: 'full' }),
       unconfirmed: failures.with({ kind: 'unconfirmed' }),
+    };
+    const gauge = (name: string, help: string) => options.metrics.gauge({ name, help }).with({});
+    this.#memory = {
+      used: gauge(
+        'paymaster_usage_redis_memory_used_bytes',
+        'Memory that the fullest Redis of the usage store uses.',
+      ),
+      maxmemory: gauge(
+        'paymaster_usage_redis_memory_max_bytes',
+        'Its maxmemory, above which nothing is signed; 0: not bounded.',
+      ),
     };
     this.#firstSafe.promise.catch(() => {});
     this.#watch();
@@ -78,6 +94,11 @@ export class RedisLink {
   /** What is wrong with the servers now. */
   get problem(): DomainError | undefined {
     return this.#problem;
+  }
+
+  /** `maxmemory` of the smallest server in bytes; 0: not bounded, or not known yet. */
+  get maxmemory(): number {
+    return this.#maxmemory;
   }
 
   /**
@@ -110,6 +131,26 @@ export class RedisLink {
       return await this.#client.sendCommand(new Command(name, [...args], { replyEncoding: 'utf8' }));
     } catch (error) {
       throw this.#failure(error);
+    }
+  }
+
+  /** Keys that begin with `prefix`, page by page; one may come twice. All servers are searched. */
+  async *scan(prefix: string): AsyncGenerator<readonly string[]> {
+    const pattern = `${prefix.replace(/[[\]*?\\]/g, '\\$&')}*`;
+    for (const server of this.#servers()) {
+      let cursor = '0';
+      do {
+        this.assertUsable();
+        let reply: unknown;
+        try {
+          reply = await server.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000');
+        } catch (error) {
+          throw this.#failure(error);
+        }
+        const [next, keys] = listOf(reply);
+        yield textsOf(keys).filter((key) => key !== undefined);
+        cursor = textOf(next) ?? '0';
+      } while (cursor !== '0');
     }
   }
 
@@ -211,6 +252,10 @@ export class RedisLink {
   #failure(error: unknown): DomainError {
     if (error instanceof DomainError) return error;
     const message = error instanceof Error ? error.message : String(error);
+    if (message.startsWith('OOM ')) {
+      this.#failures.full.inc();
+      return full(message);
+    }
     const isRefused = error instanceof Error && error.name === 'ReplyError';
     this.#failures[isRefused ? 'refused' : 'down'].inc();
     // Errors of the client carry the command with its arguments, which may be a password.
@@ -265,6 +310,18 @@ export class RedisLink {
     });
   }
 
+  #servers(): readonly Redis[] {
+    return this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
+  }
+
+  #noteMemory(servers: readonly RedisMemory[]): void {
+    const [fullest] = servers.toSorted((a, b) => shareOf(b) - shareOf(a));
+    this.#memory.used.set(fullest?.used ?? 0);
+    this.#memory.maxmemory.set(fullest?.maxmemory ?? 0);
+    const bounded = servers.map(({ maxmemory }) => maxmemory).filter((bytes) => bytes > 0);
+    this.#maxmemory = bounded.length === 0 ? 0 : Math.min(...bounded);
+  }
+
   /** Looks at the settings of every master; until it has found them safe nothing is sent. */
   async #check(): Promise<void> {
     clearTimeout(this.#recheck);
@@ -273,10 +330,11 @@ export class RedisLink {
     // Nodes of a Cluster are announced before it can be used.
     if (this.#client.status !== 'ready') return;
     try {
-      const servers = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
-      await Promise.all(servers.map((server) => checkServer(server, nameOf(server), durability)));
+      const checked = this.#servers().map((server) => checkServer(server, nameOf(server), durability));
+      const memory = await Promise.all(checked);
       if (this.#stopped.signal.aborted || connection !== this.#connection) return;
       if (this.#problem !== undefined) log.info('usage store is connected');
+      this.#noteMemory(memory);
       this.#problem = undefined;
       this.#isDownLogged = false;
       this.#connected.set(1);
@@ -298,6 +356,18 @@ export class RedisLink {
     );
     this.#recheck.unref();
   }
+}
+
+function shareOf({ used, maxmemory }: RedisMemory): number {
+  return maxmemory === 0 ? 0 : used / maxmemory;
+}
+
+function full(message: string): DomainError {
+  return new DomainError(
+    'UNAVAILABLE',
+    'the usage store is full: its Redis has reached maxmemory, and nothing is signed until reservations end or maxmemory is raised',
+    { reason: 'USAGE_STORE_FULL', retryAfterSeconds: 10, cause: new Error(message) },
+  );
 }
 
 function nameOf({ options }: Redis): string {

@@ -1,8 +1,8 @@
-import type { Reservation, ReservationQuery } from '../../../policy/usage-store.js';
+import type { Reservation, ReservationQuery } from '../../../usage/usage-store.js';
 import { kinds, operationName, type ChainKeys } from './keys.js';
 import type { RedisLink } from './link.js';
 import { listOf, textOf, textsOf } from './reply.js';
-import { hashField, memberOf, parseRecord, reservationOf, splitMember } from './record.js';
+import { isFormerHashField, memberOf, parseReservation, splitMember } from './record.js';
 
 /** Reservations that are read together, so that no single command holds up Redis. */
 const perPage = 500;
@@ -20,31 +20,34 @@ export async function listReservations(
   const members = query === undefined ? await allMembers(link, chain) : await membersOf(link, chain, query);
   const found: Reservation[] = [];
   for (const page of pages(members, perPage)) {
-    const records = await Promise.all(page.map((member) => readRecord(link, chain, member)));
-    for (const [i, [text, hash]] of records.entries())
+    const records = await readRecords(link, chain, page);
+    for (const [i, text] of records.entries())
       // Settled since it was listed.
-      if (text !== undefined) found.push(reservationOf(chainId, page[i]!, parseRecord(text), hash));
+      if (text !== undefined) found.push(parseReservation(chainId, page[i]!, text));
   }
   return found;
 }
 
-/** The record and the signed hash of a member of the expiry list; undefined where there is none. */
-export async function readRecord(
+/** The records of members of the expiry list; undefined where there is none. */
+export async function readRecords(
   link: RedisLink,
   chain: ChainKeys,
-  member: string,
-): Promise<readonly [string | undefined, string | undefined]> {
-  const { operation, paymasterId } = splitMember(member);
-  const key = `${chain.prefix}${kinds.operation}${operation}`;
-  const [record, hash] = textsOf(await link.read('hmget', [key, paymasterId, hashField(paymasterId)]));
-  return [record, hash];
+  members: readonly string[],
+): Promise<readonly (string | undefined)[]> {
+  const records = await Promise.all(
+    members.map((member) => {
+      const { operation, paymasterId } = splitMember(member);
+      return link.read('hget', [`${chain.prefix}${kinds.operation}${operation}`, paymasterId]);
+    }),
+  );
+  return records.map(textOf);
 }
 
 export function* pages<T>(list: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
 }
 
-async function allMembers(link: RedisLink, chain: ChainKeys): Promise<readonly string[]> {
+export async function allMembers(link: RedisLink, chain: ChainKeys): Promise<readonly string[]> {
   const members = new Set<string>();
   let cursor = '0';
   do {
@@ -76,7 +79,7 @@ async function membersOf(
     );
     for (const [i, name] of names.entries())
       for (const field of textsOf(fields[i]))
-        if (field !== undefined && !field.endsWith('/hash')) members.add(memberOf(name, field));
+        if (field !== undefined && !isFormerHashField(field)) members.add(memberOf(name, field));
   }
   return [...members];
 }

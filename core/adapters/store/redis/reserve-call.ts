@@ -1,124 +1,161 @@
 import { DomainError } from '../../../errors.js';
-import { windowAt, windowEnd } from '../../../policy/spending-limit/cycle.js';
+import { gwei } from '../../../units/wei.js';
+import type { EpochMs } from '../../../units/time.js';
 import type {
   AccountBalance,
-  AccountShare,
+  AccountId,
+  HoldShare,
   PeekResult,
   ReserveRequest,
   ReserveResult,
-} from '../../../policy/usage-store.js';
-import type { EpochMs } from '../../../units/time.js';
-import { gwei } from '../../../units/wei.js';
+} from '../../../usage/usage-store.js';
 import { accountName, counterName, kinds, operationName, type ChainKeys } from './keys.js';
 import { encodeRecord, memberOf } from './record.js';
 import { listOf } from './reply.js';
-import { replies } from './reserve-script.js';
+import { replies } from './script.js';
 
-/** A call of the reserve script, and what is needed to read its answer. */
-export type ReserveCall = {
+/** A call of the reserve script, or of the one that peeks. */
+export type ScriptCall = {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
-  /** Ends of the windows that the plan is about, by limit. */
-  readonly windows: readonly { readonly window: number; readonly resetsAt: EpochMs }[];
 };
 
-export type CallContext = {
-  readonly keys: ChainKeys;
-  readonly epoch: string;
-  /** Windows that began before this moment have lost their usage. */
-  readonly since: EpochMs;
-  /** The server's time as far as it is known here; the script checks the windows that follow from it. */
-  readonly now: EpochMs;
-  /** Time that the script shall take for now; 0: the server's. */
-  readonly imposedNow: EpochMs | 0;
-};
+/** First arguments of a script on a chain; see sequence.ts. */
+export type HeadArgs = readonly [imposedNow: number, epoch: string, seen: number, own: number];
 
-export function reserveCall(request: ReserveRequest, context: CallContext, isReal: boolean): ReserveCall {
-  const { keys: chain, now } = context;
-  const { limits, accounts, key } = request;
+export function reserveCall(
+  request: ReserveRequest,
+  context: {
+    readonly chain: ChainKeys;
+    readonly head: HeadArgs;
+    /** Windows that began before this moment have lost their usage. */
+    readonly since: EpochMs;
+  },
+  isReal: boolean,
+): ScriptCall {
+  const { chain } = context;
+  const { prefix } = chain;
+  const { key, promise, fences, bars, limits, holds, accounts } = request;
   const operation = operationName(key);
-  const keys = [
-    `${chain.prefix}${kinds.operation}${operation}`,
-    chain.expiries,
-    chain.epoch,
-    chain.seen,
-    `${chain.prefix}${kinds.generation}${key.paymasterId}`,
-  ];
-  const counters: string[] = [];
-  const windows: { window: number; resetsAt: EpochMs }[] = [];
-  const terms: number[] = [];
+  const keys: string[] = [...chain.head];
+  const terms: (string | number)[] = [];
   let from = 0;
   let until = Number.MAX_SAFE_INTEGER;
+  const meet = (window: { readonly from: number; readonly until: number }): void => {
+    if (window.from > from) from = window.from;
+    if (window.until < until) until = window.until;
+  };
+
+  for (const { id, generation } of fences) {
+    keys.push(`${prefix}${kinds.generation}${id}`);
+    terms.push(generation);
+  }
+  for (const bar of bars) {
+    meet(bar.window);
+    keys.push(`${prefix}${kinds.used}${counterName(bar)}`);
+    terms.push(bar.most);
+  }
   let lost = 0;
+  const named = new Set<string>();
+  const counters: string[] = [];
   for (let i = 0; i < limits.length; i++) {
     const limit = limits[i]!;
-    const window = windowAt(limit, now);
-    const resetsAt = windowEnd(limit, window);
-    const name = counterName(limit, window);
-    // Two shares of one counter would each be judged without the other.
-    if (counters.includes(name)) throw listedTwice(`limit ${limit.policyId}`);
-    const begin = resetsAt - limit.durationMs;
-    // Everything before the start of the cycle belongs to window 0.
-    if (window > 0 && begin > from) from = begin;
-    if (resetsAt < until) until = resetsAt;
-    if (lost === 0 && begin < context.since && limit.startsOverWhenLost !== true) lost = i + 1;
+    meet(limit.window);
+    if (lost === 0 && limit.enforce && limit.window.from < context.since) lost = i + 1;
+    const name = uniqueName(named, counterName(limit));
     counters.push(name);
-    windows.push({ window, resetsAt });
-    keys.push(`${chain.prefix}${kinds.counter}${name}`);
-    terms.push(resetsAt, limit.threshold, limit.cost);
+    keys.push(`${prefix}${kinds.counter}${name}`);
+    terms.push(limit.enforce ? limit.threshold : -1, limit.cost, limit.window.until);
   }
-  const named = new Set<string>();
+  const held: string[] = [];
+  const uses: string[] = [];
+  for (const hold of holds) {
+    const name = uniqueName(named, counterName(hold));
+    held.push(name);
+    keys.push(`${prefix}${kinds.counter}${name}`);
+    for (const counter of hold.plusUsed ?? [])
+      uses.push(`${prefix}${kinds.used}${counterName({ counter, unit: hold.unit })}`);
+    terms.push(
+      hold.cost,
+      thresholdTerm(hold, accounts.length),
+      hold.plusUsed?.length ?? 0,
+      hold.admitsOneAlone === true ? 1 : 0,
+    );
+  }
+  if (!isReal) for (const name of counters) uses.push(`${prefix}${kinds.used}${name}`);
+  keys.push(...uses);
   for (const account of accounts) {
-    const name = accountName(account);
-    if (named.has(name)) throw listedTwice(`account ${account.contract}`);
-    named.add(name);
-    keys.push(`${chain.prefix}${kinds.balance}${name}`, `${chain.prefix}${kinds.promised}${name}`);
+    const name = uniqueName(named, accountName(account));
+    keys.push(`${prefix}${kinds.balance}${name}`, `${prefix}${kinds.promised}${name}`);
     terms.push(account.need);
   }
+  keys.push(`${prefix}${kinds.operation}${operation}`, chain.expiries);
   const args = [
-    context.imposedNow,
-    context.epoch,
-    isReal ? 1 : 0,
-    request.configGeneration,
-    key.paymasterId,
-    request.validUntil,
-    memberOf(operation, key.paymasterId),
-    encodeRecord(request, counters),
-    request.depositMaxAgeMs,
+    ...context.head,
     from,
     until,
     lost,
+    request.depositMaxAgeMs,
+    key.paymasterId,
+    fences.length,
+    bars.length,
     limits.length,
+    holds.length,
+    uses.length,
     ...terms,
   ];
-  return { keys, args, windows };
+  if (isReal)
+    args.push(
+      promise.validUntil,
+      memberOf(operation, key.paymasterId),
+      encodeRecord(request, { counters, held }),
+    );
+  return { keys, args };
+}
+
+function thresholdTerm({ threshold }: HoldShare, accounts: number): string | number {
+  if (typeof threshold === 'number') return threshold;
+  if (threshold.account >= accounts)
+    throw new DomainError('INTERNAL', `a hold is a share of account ${threshold.account} of ${accounts}`);
+  return `${threshold.account + 1}@${threshold.percent}`;
+}
+
+/** Two shares of one counter would each be judged without the other. */
+function uniqueName(named: Set<string>, name: string): string {
+  if (named.has(name)) throw new DomainError('INTERNAL', `a reservation names ${name} twice`);
+  named.add(name);
+  return name;
 }
 
 /**
- * What the script decided. Throws UNAVAILABLE where a deposit is not known well enough; undefined when the windows
- * have turned, or what it says is about the store and not about the request.
+ * What the script decided. Throws UNAVAILABLE where a deposit is not known well enough; undefined where the answer is
+ * about the store, or not one of its own.
  */
-export function readVerdict(
-  request: ReserveRequest,
-  call: ReserveCall,
-  reply: readonly unknown[],
-): ReserveResult | undefined {
-  const index = Number(reply[2]);
+export function readVerdict(request: ReserveRequest, reply: readonly unknown[]): ReserveResult | undefined {
+  const index = Number(reply[3]);
   switch (Number(reply[0])) {
-    case replies.reserved:
-      return reserved;
+    case replies.done:
+      return reservedWith(overOf(request, reply));
+    case replies.turned:
+      return { outcome: 'turned', now: Number(reply[1]) as EpochMs };
+    case replies.suspended:
+      return { outcome: 'suspended', id: request.fences[index]!.id };
     case replies.stale:
-      return stale;
+      return { outcome: 'stale', id: request.fences[index]!.id };
+    case replies.barred:
+      return { outcome: 'barred', index, used: Number(reply[4]) };
     case replies.limit:
-      return { outcome: 'limit', index, used: Number(reply[3]), resetsAt: call.windows[index]!.resetsAt };
+      return { outcome: 'limit', index, used: Number(reply[4]) };
     case replies.usageLost:
-      return { outcome: 'usage-lost', index, resetsAt: call.windows[index]!.resetsAt };
+      return { outcome: 'usage-lost', index };
+    case replies.held:
+      return { outcome: 'held', index, taken: Number(reply[4]), most: Number(reply[5]) };
     case replies.deposit:
-      return { outcome: 'deposit', index, balance: Number(reply[3]), reserved: Number(reply[4]) };
+      return { outcome: 'deposit', index, balance: Number(reply[4]), reserved: Number(reply[5]) };
     case replies.depositUnknown:
       throw depositUnknown(
         request.accounts[index]!,
-        reply[3] === 1 ? 'was read too long ago' : 'was never read',
+        reply[4] === 1 ? 'was read too long ago' : 'was never read',
       );
     default:
       return undefined;
@@ -128,31 +165,32 @@ export function readVerdict(
 /** The reply to a peek, of which the first element was read already. */
 export function readPeek(
   request: ReserveRequest,
-  call: ReserveCall,
   result: ReserveResult,
-  [, used, shown]: readonly unknown[],
+  [, limits, holds, accounts]: readonly unknown[],
 ): PeekResult {
-  const amounts = listOf(used);
-  const balances = listOf(shown);
+  const [ofLimits, ofHolds, ofAccounts] = [limits, holds, accounts].map(listOf);
   return {
     result,
-    limits: call.windows.map((window, i) => ({ used: Number(amounts[i]), ...window })),
+    limits: request.limits.map((_, i) => ({
+      used: Number(ofLimits![2 * i]),
+      reserved: Number(ofLimits![2 * i + 1]),
+    })),
+    holds: request.holds.map((_, i) => ({
+      taken: Number(ofHolds![2 * i]),
+      most: Number(ofHolds![2 * i + 1]),
+    })),
     accounts: request.accounts.map(({ contract, fundingAddress }, i) =>
       balanceOf(
         fundingAddress === undefined ? { contract } : { contract, fundingAddress },
-        balances[2 * i],
-        balances[2 * i + 1],
+        ofAccounts![2 * i],
+        ofAccounts![2 * i + 1],
       ),
     ),
   };
 }
 
 /** An account as Redis keeps it: "balance:readAt", or nothing, and what is promised. */
-export function balanceOf(
-  account: Pick<AccountBalance, 'contract' | 'fundingAddress'>,
-  balance: unknown,
-  promised: unknown,
-): AccountBalance {
+export function balanceOf(account: AccountId, balance: unknown, promised: unknown): AccountBalance {
   const [amount, readAt] = typeof balance === 'string' && balance !== '' ? balance.split(':') : [];
   return {
     ...account,
@@ -164,17 +202,23 @@ export function balanceOf(
 
 /** What a limit has taken after a reservation, this one included. */
 export function takenOf(reply: readonly unknown[], limit: number): number {
-  return Number(reply[2 + limit]);
+  return Number(reply[3 + limit]);
+}
+
+function overOf({ limits }: ReserveRequest, reply: readonly unknown[]): readonly number[] {
+  const over: number[] = [];
+  for (let i = 0; i < limits.length; i++)
+    if (!limits[i]!.enforce && takenOf(reply, i) > limits[i]!.threshold) over.push(i);
+  return over;
+}
+
+function reservedWith(over: readonly number[]): ReserveResult {
+  return over.length === 0 ? reserved : { outcome: 'reserved', over };
 }
 
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
-const stale: ReserveResult = Object.freeze({ outcome: 'stale' });
 
-function listedTwice(what: string): DomainError {
-  return new DomainError('INTERNAL', `a reservation names ${what} twice`);
-}
-
-function depositUnknown(share: AccountShare, why: string): DomainError {
+function depositUnknown(share: AccountId, why: string): DomainError {
   const account = share.fundingAddress === undefined ? 'deposit' : `balance of ${share.fundingAddress}`;
   return new DomainError('UNAVAILABLE', `the ${account} in contract ${share.contract} ${why}`, {
     reason: 'DEPOSIT_UNKNOWN',

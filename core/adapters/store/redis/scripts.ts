@@ -1,73 +1,83 @@
-import { readClock, script } from './script.js';
+import { closeChain, openChain, readClock, replies, script } from './script.js';
+import { generationMs } from './reserve-script.js';
+
+/** KEYS 1 to 4 head, 5 balance, 6 accounts; ARGV 1 to 4 head, 5 account name, 6 value. Replies [done, now, sequence]. */
+export const addBalanceScript = script(`
+${openChain}
+if redis.call('EXISTS', KEYS[5]) == 1 then return {${replies.done}, now, tonumber(head[3] or 0)} end
+redis.call('SET', KEYS[5], ARGV[6])
+redis.call('SADD', KEYS[6], ARGV[5])
+${closeChain}
+return {${replies.done}, now, sequence}
+`);
+
+/** KEYS 1 to 4 head, 5 accounts, then per account balance and promised; ARGV 1 to 4 head, account names. */
+export const forgetAccountsScript = script(
+  `
+${openChain}
+for i = 1, #ARGV - 4 do
+  if tonumber(redis.call('GET', KEYS[5 + 2 * i]) or 0) == 0 then
+    redis.call('DEL', KEYS[4 + 2 * i], KEYS[5 + 2 * i])
+    redis.call('SREM', KEYS[5], ARGV[4 + i])
+  end
+end
+${closeChain}
+return {${replies.done}, now, sequence}
+`,
+  'allow-oom',
+);
 
 /**
- * One step of the follower, or nothing.
- *
- *     KEYS  1 epoch, 2 cursor, 3 seen, 4 expiries, 5 accounts, then balances, promised sums, counters, operations
- *     ARGV  1 now or 0, 2 epoch, 3 expected cursor or "", 4 next cursor, 5…7 numbers of balances, promised sums, counters,
- *           then per balance account name and value, per promised sum and counter what to add,
- *           per operation paymasterId, its hash field, SHA-1 of the record that the sums were made from, expiry member
- *
- * Replies [code, now]: 1 done; 0 the cursor is another; 2 a record has changed since it was read; 7 as in the reserve script.
+ * KEYS 1 to 4 head, then fences; ARGV 1 to 4 head, then generations. What it adds is bounded by the number of paymasters, and
+ * stopping one must be possible while memory is full.
  */
-export const advanceScript = script(`
-${readClock}
-if redis.call('GET', KEYS[1]) ~= ARGV[2] then return {7, now} end
-if (redis.call('GET', KEYS[2]) or '') ~= ARGV[3] then return {0, now} end
-local balances, sums, counters = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local firstSum = 5 + balances
-local firstCounter = firstSum + sums
-local firstOperation = firstCounter + counters
-local deltas = 7 + 2 * balances
-local records = deltas + sums + counters
-for i = 1, #KEYS - firstOperation do
-  local at = records + 4 * (i - 1)
-  local record = redis.call('HGET', KEYS[firstOperation + i], ARGV[at + 1])
-  if not record or redis.sha1hex(record) ~= ARGV[at + 3] then return {2, now} end
-end
-
-for i = 1, balances do
-  redis.call('SET', KEYS[5 + i], ARGV[7 + 2 * i])
-  redis.call('SADD', KEYS[5], ARGV[6 + 2 * i])
-end
-for i = 1, sums do redis.call('INCRBY', KEYS[firstSum + i], ARGV[deltas + i]) end
-for i = 1, counters do
-  -- One that has gone with its window is not brought back.
-  if redis.call('EXISTS', KEYS[firstCounter + i]) == 1 then
-    redis.call('INCRBY', KEYS[firstCounter + i], ARGV[deltas + sums + i])
+export const noteGenerationsScript = script(
+  `
+${openChain}
+local isNewer = false
+for i = 5, #KEYS do
+  local kept = redis.call('GET', KEYS[i])
+  local newest = tonumber(kept or 0)
+  local isSuspended = not newest
+  if isSuspended then newest = tonumber(string.sub(kept, 11)) end
+  if tonumber(ARGV[i]) > newest then
+    isNewer = true
+    if isSuspended then
+      redis.call('SET', KEYS[i], 'suspended:' .. ARGV[i])
+    else
+      redis.call('SET', KEYS[i], ARGV[i], 'PX', ${generationMs})
+    end
   end
 end
-for i = 1, #KEYS - firstOperation do
-  local at = records + 4 * (i - 1)
-  redis.call('HDEL', KEYS[firstOperation + i], ARGV[at + 1], ARGV[at + 2])
-  redis.call('ZREM', KEYS[4], ARGV[at + 4])
-end
-redis.call('SET', KEYS[2], ARGV[4])
-if now > tonumber(redis.call('GET', KEYS[3]) or 0) then redis.call('SET', KEYS[3], now) end
-return {1, now}
-`);
+if not isNewer then return {${replies.done}, now, tonumber(head[3] or 0)} end
+${closeChain}
+return {${replies.done}, now, sequence}
+`,
+  'allow-oom',
+);
 
-/** KEYS 1 epoch, 2 balance, 3 accounts; ARGV 1 0, 2 epoch, 3 account name, 4 value. Replies [1, now], or 7 instead. */
-export const addBalanceScript = script(`
-${readClock}
-if redis.call('GET', KEYS[1]) ~= ARGV[2] then return {7, now} end
-if redis.call('EXISTS', KEYS[2]) == 0 then
-  redis.call('SET', KEYS[2], ARGV[4])
-  redis.call('SADD', KEYS[3], ARGV[3])
-end
-return {1, now}
-`);
-
-/** KEYS operations; ARGV per operation paymasterId, its hash field, userOpHash. Only reservations that live get one. */
-export const noteSignedScript = script(`
-for i = 1, #KEYS do
-  local at = 3 * (i - 1)
-  if redis.call('HEXISTS', KEYS[i], ARGV[at + 1]) == 1 then
-    redis.call('HSET', KEYS[i], ARGV[at + 2], ARGV[at + 3])
+/** KEYS 1 to 4 head, 5 fence, 6 suspended; ARGV 1 to 4 head, 5 id, 6 "1" to suspend it, "0" to resume. */
+export const suspendScript = script(
+  `
+${openChain}
+local kept = redis.call('GET', KEYS[5]) or '0'
+local generation = tonumber(kept) and kept or string.sub(kept, 11)
+if ARGV[6] == '1' then
+  redis.call('SET', KEYS[5], 'suspended:' .. generation)
+  redis.call('SADD', KEYS[6], ARGV[5])
+else
+  redis.call('SREM', KEYS[6], ARGV[5])
+  if generation == '0' then
+    redis.call('DEL', KEYS[5])
+  else
+    redis.call('SET', KEYS[5], generation, 'PX', ${generationMs})
   end
 end
-return 1
-`);
+${closeChain}
+return {${replies.done}, now, sequence}
+`,
+  'allow-oom',
+);
 
 /** KEYS 1 message; ARGV 1 now or 0, 2 text, 3 end in milliseconds. A message is kept as its end and its text. */
 export const putMessageScript = script(`
@@ -78,37 +88,117 @@ redis.call('SET', KEYS[1], ARGV[3] .. ':' .. ARGV[2], 'PX', ttl)
 return 1
 `);
 
-/** KEYS 1 message; ARGV 1 now or 0, 2 "" to read it, or the text that must be live to use it up. Replies it, or false. */
-export const readMessageScript = script(`
+const liveMessage = `
 ${readClock}
 local kept = redis.call('GET', KEYS[1])
 if not kept then return false end
 local at = string.find(kept, ':', 1, true)
 if tonumber(string.sub(kept, 1, at - 1)) <= now then return false end
 local text = string.sub(kept, at + 1)
-if ARGV[2] == '' then return text end
+`;
+
+/** KEYS 1 message; ARGV 1 now or 0. Replies the live message, or false. */
+export const readMessageScript = script(`${liveMessage} return text`, 'no-writes');
+
+/** KEYS 1 message; ARGV 1 now or 0, 2 the text that must be live. Uses it up and replies it, or false. */
+export const consumeMessageScript = script(
+  `
+${liveMessage}
 if text ~= ARGV[2] then return false end
 redis.call('DEL', KEYS[1])
 return text
-`);
+`,
+  'allow-oom',
+);
 
-/** KEYS 1 epoch; ARGV 1 now or 0, 2 the value it must have now or "", 3 id, 4 "1" for the beginning of all usage, else "0".
- *  Writes id:since and replies what is kept then, and now. */
-export const writeEpochScript = script(`
+/** KEYS 1 epoch, 2 sequence, 3 longest expiry; ARGV 1 now or 0. Replies [epoch or "", sequence, longest expiry, now]. */
+export const readEpochScript = script(
+  `
 ${readClock}
-local kept = redis.call('GET', KEYS[1]) or ''
-if kept == ARGV[2] then
-  kept = ARGV[3] .. ':' .. (ARGV[4] == '1' and '0' or string.format('%.0f', now))
-  redis.call('SET', KEYS[1], kept)
-end
-return {kept, now}
-`);
+local kept = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
+return {kept[1] or '', tonumber(kept[2] or 0), tonumber(kept[3] or 0), now}
+`,
+  'no-writes',
+);
 
-/** KEYS 1 lease; ARGV 1 holder, 2 milliseconds; 0 gives it back. Replies 1 when the holder has it, or had it. */
-export const leaseScript = script(`
+/**
+ * KEYS as above; ARGV 1 now or 0, 2 the value it must have now or "", 3 its new value, in which %now is the time.
+ * Replies as above, with what is kept then.
+ */
+export const writeEpochScript = script(
+  `
+${readClock}
+if (redis.call('GET', KEYS[1]) or '') == ARGV[2] then
+  redis.call('SET', KEYS[1], (string.gsub(ARGV[3], '%%now', string.format('%.0f', now))))
+  redis.call('INCR', KEYS[2])
+end
+local kept = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
+return {kept[1], tonumber(kept[2] or 0), tonumber(kept[3] or 0), now}
+`,
+  'allow-oom',
+);
+
+/** KEYS as above; ARGV 1 the epoch that must be kept, 2 the longest expiry. */
+export const noteExpiryScript = script(
+  `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[3], ARGV[2]) end
+return 1
+`,
+  'allow-oom',
+);
+
+/**
+ * KEYS 1 lease; ARGV 1 holder, 2 milliseconds; 0 gives it back. Replies 1 when the holder has it, or had it. A holder whose
+ * name has not the present form is of a version that cannot read the data any longer: its lease is taken from it.
+ */
+export const leaseScript = script(
+  `
 local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) return 1 end
+local isOurs = holder and string.sub(holder, 1, 2) == '2:'
+if isOurs and holder ~= ARGV[1] then return 0 end
+if ARGV[2] == '0' then
+  if isOurs then redis.call('DEL', KEYS[1]) end
+  return 1
+end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
-`);
+`,
+  'allow-oom',
+);
+
+// Of the conversion of data of the first format; see convert.ts. Both end with an error where it is no longer under way.
+const whileConverting = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('the usage data are converted by another process') end
+`;
+
+/** KEYS 1 epoch, then operations; ARGV 1 what stands for the epoch, then per operation paymasterId and record. */
+export const convertRecordsScript = script(
+  `
+${whileConverting}
+for i = 2, #KEYS do
+  redis.call('HSET', KEYS[i], ARGV[2 * i - 2], ARGV[2 * i - 1])
+  redis.call('HDEL', KEYS[i], ARGV[2 * i - 2] .. '/hash')
+end
+return 1
+`,
+  'allow-oom',
+);
+
+/** KEYS 1 epoch, then counters; ARGV 1 what stands for the epoch, then per counter value (0: deleted) and milliseconds to keep
+ *  it (0: without end). */
+export const setCountersScript = script(
+  `
+${whileConverting}
+for i = 2, #KEYS do
+  if ARGV[2 * i - 2] == '0' then
+    redis.call('DEL', KEYS[i])
+  elseif ARGV[2 * i - 1] == '0' then
+    redis.call('SET', KEYS[i], ARGV[2 * i - 2])
+  else
+    redis.call('SET', KEYS[i], ARGV[2 * i - 2], 'PX', ARGV[2 * i - 1])
+  end
+end
+return 1
+`,
+  'allow-oom',
+);

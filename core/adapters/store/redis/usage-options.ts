@@ -2,7 +2,8 @@ import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import type { FollowerLease } from '../../../policy/follower-lease.js';
 import type { EpochMirror, UsageRecovery } from '../../../usage/epoch.js';
-import type { UsageStore } from '../../../policy/usage-store.js';
+import type { FundingMessages } from '../../../usage/funding-messages.js';
+import type { UsageStore } from '../../../usage/usage-store.js';
 import type { Clock } from '../../../units/time.js';
 import type { RedisCredentials, RedisTls } from './client.js';
 import type { RedisDurability } from './durability.js';
@@ -30,9 +31,11 @@ export type RedisUsageOptions = {
   readonly metrics?: Metrics;
 };
 
-export type RedisUsageStore = UsageStore & {
-  readonly lease: FollowerLease;
-  readonly recovery: UsageRecovery;
-  /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
-  opened(): Promise<void>;
-};
+export type RedisUsageStore = UsageStore &
+  FundingMessages & {
+    readonly lease: FollowerLease;
+    /** `raise` brings the epochs' copies up to date at once, as happens every few seconds. */
+    readonly recovery: UsageRecovery & { raise(): Promise<void> };
+    /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
+    opened(): Promise<void>;
+  };

@@ -1,70 +1,74 @@
-import { createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { DomainError } from '../../../errors.js';
 import { noMetrics } from '../../../metrics.js';
 import type { FollowerLease } from '../../../policy/follower-lease.js';
+import type { Clock, EpochMs } from '../../../units/time.js';
 import { createMemoryEpochMirror, type UsageRecovery } from '../../../usage/epoch.js';
 import type {
   AccountBalance,
+  AccountId,
+  CounterId,
+  CounterState,
   Cursor,
+  Fence,
   FollowerStep,
   PeekResult,
   Reservation,
-  ReservationKey,
   ReservationQuery,
   ReserveRequest,
   ReserveResult,
-} from '../../../policy/usage-store.js';
-import type { Hex } from '../../../units/hex.js';
-import type { Clock, EpochMs } from '../../../units/time.js';
-import { UsageEpochs, type KnownEpoch } from '../usage-epochs.js';
+} from '../../../usage/usage-store.js';
+import { UsageEpochs } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
 import { parseRedisAddress } from './address.js';
-import { advance } from './advance.js';
-import { cursorText, parseCursor } from './cursor.js';
+import { advance, readCursor } from './advance.js';
+import { ChainScripts, unknownReply } from './chain-scripts.js';
+import { convertChain } from './convert.js';
 import { createFundingMessages } from './funding-messages.js';
-import { accountName, chainKeys, kinds, parseAccountName, type ChainKeys } from './keys.js';
 import { createKeptEpochs } from './kept-epochs.js';
+import { accountName, chainKeys, counterName, kinds, parseAccountName, type ChainKeys } from './keys.js';
 import { createRedisLease } from './lease.js';
 import { RedisLink } from './link.js';
-import { listReservations } from './listing.js';
-import { balanceOf, readPeek, readVerdict, reserveCall, takenOf, type ReserveCall } from './reserve-call.js';
-import { replies, reserveScript } from './reserve-script.js';
-import { listOf, textOf, textsOf } from './reply.js';
-import { addBalanceScript } from './scripts.js';
-import { SignedHashes } from './signed-hashes.js';
+import { listReservations, pages } from './listing.js';
+import { balanceOf, readPeek, readVerdict, reserveCall, takenOf } from './reserve-call.js';
+import { peekScript, reserveScript } from './reserve-script.js';
+import { textsOf } from './reply.js';
+import { replies, type Script } from './script.js';
+import { addBalanceScript, forgetAccountsScript, noteGenerationsScript, suspendScript } from './scripts.js';
 import type { RedisUsageOptions, RedisUsageStore } from './usage-options.js';
 
 /** As for a webhook: a disk that stands still for a second makes an answer late, and late is better than refused. */
 const defaultTimeoutMs = 3_000;
-/** The default bound of a paymaster: nearly no promise is noted in the copy. */
-const expiryStepMs = 7_200_000;
-/** Windows turn while a request is on its way; more than this and the clocks are at odds. */
-const mostPlans = 3;
+/** Values that are read together, so that no single command holds up Redis. */
+const perPage = 500;
+/** What a reservation takes of Redis with its two limits, three holds and one account, measured; rounded up. */
+export const bytesPerReservation = 2_048;
 
 /**
- * The usage store on Redis 7: one atomic script per request decides over all limits and balances, by the time of
- * Redis. Throws INVALID_INPUT for options that cannot work; connects in the background.
+ * The usage store on Redis 7: one atomic script per request decides over everything in it, by the time of Redis. Throws
+ * INVALID_INPUT for options that cannot work; connects in the background.
  */
 export function createRedisUsageStore(options: RedisUsageOptions): RedisUsageStore {
   return new RedisStore(options);
 }
 
+type OfChain = { readonly keys: ChainKeys; readonly scripts: ChainScripts };
+
 class RedisStore implements RedisUsageStore {
   readonly lease: FollowerLease;
-  readonly recovery: UsageRecovery;
+  readonly recovery: UsageRecovery & { raise(): Promise<void> };
   readonly #link: RedisLink;
   readonly #epochs: UsageEpochs;
-  readonly #signed: SignedHashes;
   readonly #messages: ReturnType<typeof createFundingMessages>;
   readonly #fullness: UsageFullness;
   readonly #prefix: string;
+  readonly #processId = randomUUID();
   readonly #clock: Clock | undefined;
-  readonly #chains = new Map<number, ChainKeys>();
+  readonly #chains = new Map<number, OfChain>();
   #running = 0;
   #idle: PromiseWithResolvers<void> | undefined;
   /** What to add to the monotonic time of this process to get the time of Redis. */
   #ahead = Date.now() - performance.now();
-  #stopped = false;
 
   constructor(options: RedisUsageOptions) {
     const { log, metrics = noMetrics, timeoutMs = defaultTimeoutMs } = options;
@@ -84,29 +88,27 @@ class RedisStore implements RedisUsageStore {
       log,
       metrics,
     });
+    const imposedNow = (): EpochMs | 0 => this.#clock?.now() ?? 0;
+    const link = this.#link;
     this.#epochs = new UsageEpochs({
       store: createKeptEpochs({
-        link: this.#link,
-        prefix: this.#prefix,
-        imposedNow: () => this.#imposedNow(),
+        link,
+        imposedNow,
+        keys: (chainId) => this.#chain(chainId).keys,
+        convert: (chainId, kept) => convertChain({ link, chain: this.#chain(chainId).keys, log }, kept),
       }),
       mirror: options.epochMirror ?? createMemoryEpochMirror(),
-      expiryStepMs,
+      clock: { now: () => this.now() },
       log,
       metrics,
     });
     this.recovery = this.#epochs;
     this.lease = createRedisLease({
-      link: this.#link,
-      keys: (chainId) => this.#keys(chainId),
+      link,
+      keys: (chainId) => this.#chain(chainId).keys,
       identity: options.identity,
     });
-    this.#signed = new SignedHashes({ link: this.#link, keys: (chainId) => this.#keys(chainId), log });
-    this.#messages = createFundingMessages({
-      link: this.#link,
-      keyPrefix: this.#prefix,
-      imposedNow: () => this.#imposedNow(),
-    });
+    this.#messages = createFundingMessages({ link, keyPrefix: this.#prefix, imposedNow });
     this.#fullness = new UsageFullness(metrics);
   }
 
@@ -114,80 +116,134 @@ class RedisStore implements RedisUsageStore {
     return this.#link.opened();
   }
 
+  now(): EpochMs {
+    return this.#clock?.now() ?? (Math.floor(performance.now() + this.#ahead) as EpochMs);
+  }
+
   async reserve(request: ReserveRequest): Promise<ReserveResult> {
-    this.#begin();
-    try {
-      const { call, reply } = await this.#decide(request, true);
-      const result = understood(readVerdict(request, call, reply));
+    return this.#counted(async () => {
+      const { chainId } = request.key;
+      const expiryMs = request.promise.validUntil * 1000 - this.now();
+      if (this.#epochs.known(chainId) === undefined) await this.#epochs.of(chainId);
+      if (!this.#epochs.isNoted(chainId, expiryMs)) await this.#epochs.note(chainId, expiryMs);
+      const reply = await this.#decide(reserveScript, request, true);
+      const result = readVerdict(request, reply);
+      if (result === undefined) throw unknownReply();
       this.#noteFullness(request, result, reply);
       return result;
-    } finally {
-      this.#end();
-    }
+    });
   }
 
   async peek(request: ReserveRequest): Promise<PeekResult> {
-    const { call, reply } = await this.#decide(request, false);
-    return readPeek(request, call, understood(readVerdict(request, call, listOf(reply[0]))), reply);
+    const reply = await this.#decide(peekScript, request, false);
+    const verdict = Array.isArray(reply[0]) ? reply[0] : reply;
+    const result = readVerdict(request, verdict);
+    if (result === undefined) throw unknownReply();
+    return readPeek(request, result, verdict === reply ? [] : reply);
   }
 
-  noteSigned(key: ReservationKey, userOpHash: Hex): void {
-    if (!this.#stopped) this.#signed.add(key, userOpHash);
+  async counters(chainId: number, counters: readonly CounterId[]): Promise<readonly CounterState[]> {
+    this.#link.assertUsable();
+    const { keys, scripts } = this.#chain(chainId);
+    const states: CounterState[] = [];
+    for (const page of pages(counters, perPage)) {
+      const names = page.map(counterName);
+      const values = await scripts.read(
+        names.flatMap((name) => [
+          `${keys.prefix}${kinds.counter}${name}`,
+          `${keys.prefix}${kinds.used}${name}`,
+        ]),
+      );
+      for (const i of names.keys()) {
+        const used = Number(values[2 * i + 1] ?? 0);
+        states.push({ used, reserved: Number(values[2 * i] ?? 0) - used });
+      }
+    }
+    return states;
+  }
+
+  async noteGenerations(chainId: number, fences: readonly Fence[]): Promise<void> {
+    this.#link.assertUsable();
+    const { keys, scripts } = this.#chain(chainId);
+    for (const page of pages(fences, perPage))
+      await this.#counted(() =>
+        scripts.run(
+          noteGenerationsScript,
+          page.map(({ id }) => `${keys.prefix}${kinds.generation}${id}`),
+          page.map(({ generation }) => generation),
+        ),
+      );
+  }
+
+  async setSuspended(chainId: number, id: string, isSuspended: boolean): Promise<void> {
+    const { keys, scripts } = this.#chain(chainId);
+    const fence = `${keys.prefix}${kinds.generation}${id}`;
+    await this.#counted(() => scripts.run(suspendScript, [fence, keys.suspended], [id, isSuspended ? 1 : 0]));
+  }
+
+  async suspended(chainId: number): Promise<readonly string[]> {
+    const { keys, scripts } = this.#chain(chainId);
+    await scripts.read([]);
+    const ids = textsOf(await this.#link.read('smembers', [keys.suspended]));
+    return ids.filter((id) => id !== undefined).toSorted();
   }
 
   async reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]> {
-    await this.#signed.flush();
-    await this.#assertEpoch(chainId);
-    return listReservations(this.#link, this.#keys(chainId), chainId, query);
+    const { keys, scripts } = this.#chain(chainId);
+    await scripts.read([]);
+    return listReservations(this.#link, keys, chainId, query);
   }
 
   async liveCount(chainId: number): Promise<number> {
-    await this.#assertEpoch(chainId);
-    return Number(await this.#link.read('zcard', [this.#keys(chainId).expiries]));
+    const { keys, scripts } = this.#chain(chainId);
+    await scripts.read([]);
+    return Number(await this.#link.read('zcard', [keys.expiries]));
   }
 
-  async cursor(chainId: number): Promise<Cursor | undefined> {
-    const [cursor] = await this.#readChecked(chainId, [this.#keys(chainId).cursor]);
-    return parseCursor(textOf(cursor) ?? '');
+  capacity(): number {
+    const { maxmemory } = this.#link;
+    return maxmemory === 0 ? Infinity : Math.floor(maxmemory / bytesPerReservation);
   }
 
-  async advance(step: FollowerStep): Promise<boolean> {
-    return this.#withEpoch(step.chainId, (epoch) =>
-      advance(this.#link, this.#keys(step.chainId), {
-        step,
-        epoch: epoch.text,
-        imposedNow: this.#imposedNow(),
-        cursorText,
-        sha1: (text) => createHash('sha1').update(text).digest('hex'),
-      }),
-    );
+  cursor(chainId: number): Promise<Cursor | undefined> {
+    return this.#counted(() => readCursor(this.#stepDeps(chainId)));
+  }
+
+  advance(step: FollowerStep): Promise<boolean> {
+    return this.#counted(() => advance(this.#stepDeps(step.chainId), step));
   }
 
   async addBalance(chainId: number, account: AccountBalance): Promise<void> {
     const { balance, readAt } = account;
     if (balance === undefined || readAt === undefined) return;
-    const chain = this.#keys(chainId);
+    const { keys, scripts } = this.#chain(chainId);
     const name = accountName(account);
-    await this.#withEpoch(chainId, async (epoch) => {
-      const keys = [chain.epoch, `${chain.prefix}${kinds.balance}${name}`, chain.accounts];
-      const args = [this.#imposedNow(), epoch.text, name, `${balance}:${readAt}`];
-      const reply = await this.#link.run(addBalanceScript, keys, args, true);
-      return Number(listOf(reply)[0]) === replies.epochLost ? undefined : true;
-    });
+    const written = [`${keys.prefix}${kinds.balance}${name}`, keys.accounts];
+    await this.#counted(() => scripts.run(addBalanceScript, written, [name, `${balance}:${readAt}`]));
   }
 
   async accounts(chainId: number): Promise<readonly AccountBalance[]> {
-    await this.#assertEpoch(chainId);
-    const chain = this.#keys(chainId);
-    const members = textsOf(await this.#link.read('smembers', [chain.accounts]));
+    const { keys, scripts } = this.#chain(chainId);
+    await scripts.read([]);
+    const members = textsOf(await this.#link.read('smembers', [keys.accounts]));
     const names = members.filter((name) => name !== undefined).toSorted();
-    if (names.length === 0) return [];
-    const keys = names.flatMap((name) => [
-      `${chain.prefix}${kinds.balance}${name}`,
-      `${chain.prefix}${kinds.promised}${name}`,
-    ]);
-    const values = listOf(await this.#link.read('mget', keys));
-    return names.map((name, i) => balanceOf(parseAccountName(name), values[2 * i], values[2 * i + 1]));
+    const found: AccountBalance[] = [];
+    for (const page of pages(names, perPage)) {
+      const values = await scripts.read(page.flatMap((name) => accountKeys(keys, name)));
+      for (const [i, name] of page.entries())
+        found.push(balanceOf(parseAccountName(name), values[2 * i], values[2 * i + 1]));
+    }
+    return found;
+  }
+
+  async forgetAccounts(chainId: number, accounts: readonly AccountId[]): Promise<void> {
+    this.#link.assertUsable();
+    const { keys, scripts } = this.#chain(chainId);
+    for (const page of pages(accounts, perPage)) {
+      const names = page.map(accountName);
+      const named = [keys.accounts, ...names.flatMap((name) => accountKeys(keys, name))];
+      await this.#counted(() => scripts.run(forgetAccountsScript, named, names));
+    }
   }
 
   putFundingMessage(paymasterId: string, message: string, expiresAt: EpochMs): Promise<void> {
@@ -207,9 +263,8 @@ class RedisStore implements RedisUsageStore {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#signed.stop();
     if (this.#running > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
+    await this.#epochs.stop();
     await this.#link.stop();
   }
 
@@ -219,99 +274,57 @@ class RedisStore implements RedisUsageStore {
     if (result.outcome === 'limit') this.#fullness.observe(limits[result.index]!, result.used);
   }
 
-  /** The script's answer to a plan that was made for the right windows and the right epoch. */
-  async #decide(
-    request: ReserveRequest,
-    isReal: boolean,
-  ): Promise<{ readonly call: ReserveCall; readonly reply: readonly unknown[] }> {
-    const { chainId } = request.key;
-    const keys = this.#keys(chainId);
-    let epoch = this.#epochs.known(chainId) ?? (await this.#epochs.of(chainId));
-    const expiryMs = request.validUntil * 1000 - this.#now();
-    if (isReal && expiryMs > epoch.longestExpiryMs) epoch = await this.#epochs.raise(chainId, expiryMs);
-    for (let plan = 1; plan <= mostPlans; plan++) {
-      const context = {
-        keys,
-        epoch: epoch.text,
-        since: epoch.since,
-        now: this.#now(),
-        imposedNow: this.#imposedNow(),
-      };
-      const call = reserveCall(request, context, isReal);
-      const reply = listOf(await this.#link.run(reserveScript, call.keys, call.args, isReal));
-      const [code, now] = isReal ? reply : listOf(reply[0]);
-      // Windows that are planned by a time that is none would be checked against nothing.
-      this.#ahead = understood(typeof now === 'number' ? now : undefined) - performance.now();
-      if (code === replies.clockBack)
-        throw new DomainError('UNAVAILABLE', 'the clock of the usage store was set back', {
-          reason: 'USAGE_STORE_CLOCK',
-          retryAfterSeconds: 60,
-        });
-      if (code === replies.epochLost) epoch = await this.#epochs.mismatch(chainId, epoch);
-      else if (code !== replies.turned) return { call, reply };
-    }
-    throw new DomainError('UNAVAILABLE', 'the clock of the usage store is not steady', {
-      reason: 'USAGE_STORE_CLOCK',
-      retryAfterSeconds: 1,
-    });
-  }
-
-  /** Runs a step that answers undefined when it has found another epoch. */
-  async #withEpoch<T>(chainId: number, step: (epoch: KnownEpoch) => Promise<T | undefined>): Promise<T> {
-    this.#begin();
-    try {
-      const epoch = await this.#epochs.of(chainId);
-      const done = await step(epoch);
-      return done ?? understood(await step(await this.#epochs.mismatch(chainId, epoch)));
-    } finally {
-      this.#end();
-    }
-  }
-
-  async #assertEpoch(chainId: number): Promise<void> {
-    await this.#readChecked(chainId, []);
-  }
-
-  /** Values of keys of a chain, read together with its epoch. */
-  async #readChecked(chainId: number, keys: readonly string[]): Promise<readonly unknown[]> {
-    return this.#withEpoch(chainId, async ({ text }) => {
-      const [epoch, ...values] = listOf(await this.#link.read('mget', [this.#keys(chainId).epoch, ...keys]));
-      return epoch === text ? values : undefined;
-    });
+  async #decide(script: Script, request: ReserveRequest, isReal: boolean): Promise<readonly unknown[]> {
+    const { keys: chain, scripts } = this.#chain(request.key.chainId);
+    const reply = await scripts.call(
+      script,
+      ({ since }, head) => reserveCall(request, { chain, head, since }, isReal),
+      isReal,
+    );
+    if (reply[0] === replies.clockBack)
+      throw new DomainError('UNAVAILABLE', 'the clock of the usage store was set back', {
+        reason: 'USAGE_STORE_CLOCK',
+        retryAfterSeconds: 60,
+      });
+    return reply;
   }
 
   /** Counts what is under way: a stop waits for it. */
-  #begin(): void {
+  async #counted<T>(run: () => Promise<T>): Promise<T> {
     this.#running += 1;
+    try {
+      return await run();
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) this.#idle?.resolve();
+    }
   }
 
-  #end(): void {
-    this.#running -= 1;
-    if (this.#running === 0) this.#idle?.resolve();
+  #stepDeps(chainId: number) {
+    const { keys, scripts } = this.#chain(chainId);
+    return { link: this.#link, chain: keys, scripts };
   }
 
-  #keys(chainId: number): ChainKeys {
+  #chain(chainId: number): OfChain {
     const known = this.#chains.get(chainId);
     if (known !== undefined) return known;
-    const keys = chainKeys(this.#prefix, chainId);
-    this.#chains.set(chainId, keys);
-    return keys;
-  }
-
-  #imposedNow(): EpochMs | 0 {
-    return this.#clock?.now() ?? 0;
-  }
-
-  #now(): EpochMs {
-    return this.#clock?.now() ?? (Math.floor(performance.now() + this.#ahead) as EpochMs);
+    const keys = chainKeys(this.#prefix, chainId, this.#processId);
+    const scripts = new ChainScripts({
+      link: this.#link,
+      chain: keys,
+      chainId,
+      epochs: this.#epochs,
+      imposedNow: () => this.#clock?.now() ?? 0,
+      noteTime: (now) => {
+        this.#ahead = now - performance.now();
+      },
+    });
+    const made = { keys, scripts };
+    this.#chains.set(chainId, made);
+    return made;
   }
 }
 
-/** An answer that was read as far as it can be understood. */
-function understood<T>(value: T | undefined): T {
-  if (value !== undefined) return value;
-  throw new DomainError('UNAVAILABLE', 'the usage store gave an answer that is not known', {
-    reason: 'USAGE_STORE_DOWN',
-    retryAfterSeconds: 1,
-  });
+function accountKeys({ prefix }: ChainKeys, name: string): readonly [balance: string, promised: string] {
+  return [`${prefix}${kinds.balance}${name}`, `${prefix}${kinds.promised}${name}`];
 }

@@ -1,0 +1,167 @@
+import { mergeRecords } from './merge.js';
+import { endlessMs, graceMs } from './reserve-script.js';
+import { closeChain, openChain, replies, script } from './script.js';
+
+/**
+ * One call of a step of the follower: the whole step, or a part of one that is carried out in several.
+ *
+ *     KEYS  1 to 4 head, 5 cursor, 6 step, 7 step-body, 8 expiries, 9 accounts, then operations of E endings and R restored
+ *           reservations, then in any order what records, charges and balances name: c:, u:, p:, b:
+ *     ARGV  1 to 4 head, 5 expected cursor or "", 6 cursor to be written or "" (not yet), 7 id of the step that stands or "",
+ *           8 id of the step that begins with this call or "", 9 its body, 10 to 13 E, R, charges, balances,
+ *           then per ending paymasterId, expiry member, "s", "r" or "f", and actual cost or latest validUntil or "",
+ *           per restored one paymasterId, expiry member, record, per charge counter, amount and end of its window,
+ *           per balance account and value
+ *
+ * Endings are computed from the records as they are now: asking again meanwhile changes nothing about them. A record that
+ * names keys that are not declared is left as it is and reported; a call that writes the cursor is not taken then.
+ * Replies [code, now, sequence, indexes of endings that were left]: done, otherCursor, contested, unfinished.
+ *
+ * It runs while memory is full, since nothing else frees any. What it adds is less than what it frees: a settled use for a
+ * record; or was freed by an earlier step: restored reservations.
+ */
+export const advanceScript = script(
+  `
+${openChain}
+if (redis.call('GET', KEYS[5]) or '') ~= ARGV[5] then return {${replies.otherCursor}, now} end
+if (redis.call('GET', KEYS[6]) or '') ~= ARGV[7] then return {${replies.unfinished}, now} end
+local endings, restored, charges, balances = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local restoredArg = 13 + 4 * endings
+local chargeArg = restoredArg + 3 * restored
+local balanceArg = chargeArg + 3 * charges
+local keyOf = {}
+local prefix = #KEYS[1] - 4
+for i = 10 + endings + restored, #KEYS do keyOf[string.sub(KEYS[i], prefix)] = KEYS[i] end
+
+-- Judge: what ends, and whether all that it names is declared.
+local function declares(kind, list)
+  for i = 1, #list, 2 do
+    if not keyOf[kind .. list[i]] then return false end
+  end
+  return true
+end
+local ending, left = {}, {}
+for i = 1, endings do
+  local text = redis.call('HGET', KEYS[9 + i], ARGV[10 + 4 * i])
+  if text then
+    local record = cjson.decode(text)
+    local latest = ARGV[12 + 4 * i] == 'r' and tonumber(ARGV[13 + 4 * i])
+    if not latest or record[1] <= latest then
+      if declares('c:', record[5]) and declares('p:', record[6]) and declares('c:', record[8]) then
+        ending[#ending + 1] = {i, record}
+      else
+        left[#left + 1] = i - 1
+      end
+    end
+  end
+end
+if #left > 0 and ARGV[6] ~= '' then return {${replies.contested}, now, tonumber(head[3] or 0), left} end
+
+-- Carry out. A counter that has gone with its window is not brought back, and one that reaches 0 is deleted.
+local function add(name, amount)
+  if amount == 0 or redis.call('EXISTS', keyOf[name]) == 0 then return end
+  if redis.call('INCRBY', keyOf[name], string.format('%d', amount)) <= 0 then redis.call('DEL', keyOf[name]) end
+end
+local function grow(name, amount, untilMs)
+  if redis.call('EXISTS', keyOf[name]) == 1 then
+    redis.call('INCRBY', keyOf[name], string.format('%d', amount))
+    return
+  end
+  local ttl = untilMs - now + ${graceMs}
+  if ttl > ${endlessMs} then
+    redis.call('SET', keyOf[name], string.format('%d', amount))
+  elseif ttl > 0 then
+    redis.call('SET', keyOf[name], string.format('%d', amount), 'PX', string.format('%d', ttl))
+  end
+end
+
+${mergeRecords}
+for i = 1, restored do
+  local at = restoredArg + 3 * i - 2
+  local operation, paymasterId, text = KEYS[9 + endings + i], ARGV[at], ARGV[at + 2]
+  local record = cjson.decode(text)
+  local former = redis.call('HGET', operation, paymasterId)
+  local held = {}
+  if former then
+    former = cjson.decode(former)
+    for kind, list in pairs({c = former[5], h = former[8], p = former[6]}) do
+      for j = 1, #list, 2 do held[kind .. list[j]] = list[j + 1] end
+    end
+    text = merged(former, record, false)
+  end
+  local function take(kind, list, name, untils)
+    for j = 1, #list, 2 do
+      local more = list[j + 1] - (held[kind .. list[j]] or 0)
+      if more > 0 then grow(name .. list[j], more, untils and untils[(j + 1) / 2] or ${Number.MAX_SAFE_INTEGER}) end
+    end
+  end
+  take('c', record[5], 'c:', record[7])
+  take('h', record[8], 'c:')
+  take('p', record[6], 'p:')
+  for j = 1, #record[6], 2 do redis.call('SADD', KEYS[9], record[6][j]) end
+  redis.call('HSET', operation, paymasterId, text)
+  redis.call('ZADD', KEYS[8], 'GT', string.format('%d', record[1]), ARGV[at + 1])
+end
+
+local sums, uses, untils = {}, {}, {}
+local function sum(name, amount) sums[name] = (sums[name] or 0) + amount end
+for _, one in ipairs(ending) do
+  local i, record = one[1], one[2]
+  local how, cost = ARGV[12 + 4 * i], tonumber(ARGV[13 + 4 * i])
+  for j = 1, #record[5], 2 do
+    local name, reserved = record[5][j], record[5][j + 1]
+    local spent = 0
+    if how == 'f' then spent = reserved end
+    if how == 's' and cost then
+      -- A mined operation counts as one, whatever it cost.
+      spent = string.sub(name, -2) == '/c' and reserved or math.min(cost, reserved)
+    end
+    sum('c:' .. name, spent - reserved)
+    if spent > 0 then
+      uses[name] = (uses[name] or 0) + spent
+      untils[name] = record[7][(j + 1) / 2]
+    end
+  end
+  for j = 1, #record[8], 2 do sum('c:' .. record[8][j], -record[8][j + 1]) end
+  for j = 1, #record[6], 2 do sum('p:' .. record[6][j], -record[6][j + 1]) end
+  -- The first data format kept a hash beside the record, and its last versions may have written one since.
+  redis.call('HDEL', KEYS[9 + i], ARGV[10 + 4 * i], ARGV[10 + 4 * i] .. '/hash')
+  redis.call('ZREM', KEYS[8], ARGV[11 + 4 * i])
+end
+for name, amount in pairs(uses) do
+  if redis.call('EXISTS', keyOf['c:' .. name]) == 1 then grow('u:' .. name, amount, untils[name]) end
+end
+for name, amount in pairs(sums) do add(name, amount) end
+
+for i = 1, charges do
+  local at = chargeArg + 3 * i - 2
+  local name, amount, untilMs = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  if amount > 0 then
+    grow('c:' .. name, amount, untilMs)
+    grow('u:' .. name, amount, untilMs)
+  else
+    local back = math.min(-amount, tonumber(redis.call('GET', keyOf['u:' .. name]) or 0))
+    add('u:' .. name, -back)
+    add('c:' .. name, -back)
+  end
+end
+for i = 1, balances do
+  local account = ARGV[balanceArg + 2 * i - 1]
+  redis.call('SET', keyOf['b:' .. account], ARGV[balanceArg + 2 * i])
+  redis.call('SADD', KEYS[9], account)
+end
+
+if ARGV[8] ~= '' then
+  redis.call('SET', KEYS[6], ARGV[8])
+  redis.call('SET', KEYS[7], ARGV[9])
+end
+if ARGV[6] ~= '' then
+  redis.call('SET', KEYS[5], ARGV[6])
+  redis.call('DEL', KEYS[6], KEYS[7])
+  if now > tonumber(head[2] or 0) then redis.call('SET', KEYS[2], string.format('%.0f', now)) end
+end
+${closeChain}
+return {${replies.done}, now, sequence, left}
+`,
+  'allow-oom',
+);

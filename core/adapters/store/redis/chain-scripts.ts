@@ -1,0 +1,122 @@
+import { DomainError } from '../../../errors.js';
+import type { EpochMs } from '../../../units/time.js';
+import type { KnownEpoch, UsageEpochs } from '../usage-epochs.js';
+import { keptOfEpoch } from './data-format.js';
+import type { ChainKeys } from './keys.js';
+import type { RedisLink } from './link.js';
+import type { HeadArgs, ScriptCall } from './reserve-call.js';
+import { listOf } from './reply.js';
+import { ownWriteMs, replies, type Script } from './script.js';
+
+/** Shorter than a write is remembered in Redis: what may have been forgotten there is not asked for. */
+const ownMemoryMs = ownWriteMs / 2;
+
+/**
+ * Calls on one chain, each fenced by the epoch and by the sequence, which rises with every write:
+ * - A store whose sequence is below the highest that this process has seen has lost writes.
+ * - So has one that does not know the last write of this process, also where others have written since: a replica that was
+ *   promoted without that write has by then reached the same number in another way.
+ * Both throw USAGE_STORE_LOST, and end the epoch for every process.
+ */
+export class ChainScripts {
+  readonly #link: RedisLink;
+  readonly #chain: ChainKeys;
+  readonly #chainId: number;
+  readonly #epochs: UsageEpochs;
+  readonly #imposedNow: () => EpochMs | 0;
+  readonly #noteTime: (now: EpochMs) => void;
+  #kept = { epoch: '', text: '' };
+  #own = { epoch: '', sequence: 0, at: 0 };
+
+  constructor(deps: {
+    readonly link: RedisLink;
+    readonly chain: ChainKeys;
+    readonly chainId: number;
+    readonly epochs: UsageEpochs;
+    readonly imposedNow: () => EpochMs | 0;
+    /** Called with the store's time. */
+    readonly noteTime: (now: EpochMs) => void;
+  }) {
+    this.#link = deps.link;
+    this.#chain = deps.chain;
+    this.#chainId = deps.chainId;
+    this.#epochs = deps.epochs;
+    this.#imposedNow = deps.imposedNow;
+    this.#noteTime = deps.noteTime;
+  }
+
+  /** Runs a script that writes; `keys` and `args` follow those of the head. Replies [code, now, sequence, …]. */
+  run(script: Script, keys: readonly string[], args: ScriptCall['args']): Promise<readonly unknown[]> {
+    const build = (_: KnownEpoch, head: HeadArgs): ScriptCall => ({
+      keys: [...this.#chain.head, ...keys],
+      args: [...head, ...args],
+    });
+    return this.call(script, build, true);
+  }
+
+  /** Runs a script whose call is built for the epoch that stands. */
+  async call(
+    script: Script,
+    build: (epoch: KnownEpoch, head: HeadArgs) => ScriptCall,
+    isWrite: boolean,
+  ): Promise<readonly unknown[]> {
+    let epoch = await this.epoch();
+    for (;;) {
+      const { keys, args } = build(epoch, this.#head(epoch));
+      const reply = listOf(await this.#link.run(script, keys, args, isWrite));
+      // A reply to a peek begins with the verdict.
+      const [code, now, sequence] = Array.isArray(reply[0]) ? reply[0] : reply;
+      if (typeof now !== 'number') throw unknownReply();
+      this.#noteTime(now as EpochMs);
+      if (code === replies.behind) return this.#epochs.behind(this.#chainId, epoch);
+      if (code !== replies.epochLost) {
+        if (typeof sequence === 'number') this.#saw(epoch, sequence, isWrite && code === replies.done);
+        return reply;
+      }
+      // Throws while it is the same epoch, or none.
+      epoch = await this.#epochs.mismatch(this.#chainId, epoch);
+    }
+  }
+
+  /** Values of keys of the chain. */
+  async read(keys: readonly string[]): Promise<readonly unknown[]> {
+    let epoch = await this.epoch();
+    for (;;) {
+      // Read before the call: what is seen while it is under way may be newer than its answer.
+      const [, text, seen, own] = this.#head(epoch);
+      const values = listOf(await this.#link.read('mget', [...this.#chain.head, ...keys]));
+      const [kept, , sequence, lastOwn] = values;
+      if (kept === text) {
+        if (Number(sequence ?? 0) < seen || Number(lastOwn ?? 0) < own)
+          return this.#epochs.behind(this.#chainId, epoch);
+        this.#saw(epoch, Number(sequence ?? 0), false);
+        return values.slice(this.#chain.head.length);
+      }
+      epoch = await this.#epochs.mismatch(this.#chainId, epoch);
+    }
+  }
+
+  async epoch(): Promise<KnownEpoch> {
+    return this.#epochs.known(this.#chainId) ?? this.#epochs.of(this.#chainId);
+  }
+
+  #head({ text, sequence }: KnownEpoch): HeadArgs {
+    const own = this.#own;
+    const isRemembered = own.epoch === text && performance.now() - own.at < ownMemoryMs;
+    if (this.#kept.epoch !== text) this.#kept = { epoch: text, text: keptOfEpoch(text) };
+    return [this.#imposedNow(), this.#kept.text, sequence, isRemembered ? own.sequence : 0];
+  }
+
+  #saw({ text }: KnownEpoch, sequence: number, isOwn: boolean): void {
+    this.#epochs.seen(this.#chainId, sequence);
+    if (!isOwn || (this.#own.epoch === text && this.#own.sequence >= sequence)) return;
+    this.#own = { epoch: text, sequence, at: performance.now() };
+  }
+}
+
+export function unknownReply(): DomainError {
+  return new DomainError('UNAVAILABLE', 'the usage store gave an answer that is not known', {
+    reason: 'USAGE_STORE_DOWN',
+    retryAfterSeconds: 1,
+  });
+}

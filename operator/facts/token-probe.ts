@@ -1,0 +1,147 @@
+import { CallReverted, type Chain } from '../../core/chain/chain.js';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { personalDigest } from '../../core/crypto/keccak.js';
+import { isDomainError } from '../../core/errors.js';
+import {
+  encodeCall,
+  userOperation06,
+  userOperation06Values,
+  userOperation07,
+  userOperation07Values,
+} from '../../core/paymaster/abi.js';
+import type { Layout, TokenTerms } from '../../core/paymaster/layout.js';
+import type { Signer } from '../../core/paymaster/signer.js';
+import { toAddressKey, type Address } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { probeOperation, probeTokenTerms } from './probe-operation.js';
+
+/** Whether a contract takes tokens in validation when its data demand it; `Unknown` when the chain does not answer. */
+export type TokenSecurity = 'Secured' | 'AfterCall' | 'Unknown';
+
+export type TokenProbe = {
+  readonly chain: Pick<Chain, 'call'>;
+  readonly chainId: number;
+  readonly profile: ProfileConfig;
+  readonly contract: Address;
+  readonly layout: Layout;
+  readonly signer: Signer;
+};
+
+/**
+ * Simulates three payments by calling the contract's validation in the EntryPoint's name, with a token whose code stands in
+ * for the call only. Validation must pass with a token that lets the most be taken that the EntryPoint can charge, and with
+ * no less; it must fail with one that refuses to be taken, and with one that is not allowed either, or an account that moves
+ * its tokens away after the signature would be sponsored.
+ *
+ * The signed data have a window that is over: the contract leaves that to the EntryPoint, which was not asked.
+ */
+export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurity> {
+  try {
+    const { codec, op, terms } = trialOf(probe);
+    const least = (codec.need(op, terms.options).entryPoint * terms.exchangeRate) / weiPerCoin;
+    const validate = await validationOf(probe, op, terms);
+    const [willing, refusing, notAllowed] = await Promise.all([
+      validate(tokenCode({ allowance: plenty, least })),
+      validate(tokenCode({ allowance: plenty, least: plenty })),
+      validate(tokenCode({ allowance: 0n, least: plenty })),
+    ]);
+    return willing && !refusing && !notAllowed ? 'Secured' : 'AfterCall';
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return 'Unknown';
+    throw error;
+  }
+}
+
+const weiPerCoin = 10n ** 18n;
+/** More than any operation costs, and little enough for what contracts compute with it. */
+const plenty = (1n << 128n) - 1n;
+
+/** Cheap enough for any deposit, with a rate at which it costs many base units. */
+function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
+  const codec = layout.token;
+  if (codec === undefined) throw new RangeError(`layout ${layout.id} has no token mode`);
+  const op: FinalUserOperation = {
+    ...probeOperation,
+    verificationGasLimit: 200_000n,
+    maxFeePerGas: 1_000n,
+    maxPriorityFeePerGas: 1_000n,
+  };
+  const terms: TokenTerms = {
+    ...probeTokenTerms(chainId, profile, contract),
+    exchangeRate: 10n ** 21n,
+    priceMarkup: 1_000_000,
+    validUntil: 1,
+    validAfter: 0,
+    inAdvance: true,
+  };
+  return { codec, op, terms };
+}
+
+/** Answers whether the contract's validation passes, given the code of the token. Throws UNAVAILABLE. */
+async function validationOf(
+  { chain, profile, contract, layout, signer }: TokenProbe,
+  op: FinalUserOperation,
+  terms: TokenTerms,
+): Promise<(token: Hex) => Promise<boolean>> {
+  const codec = layout.token;
+  if (codec === undefined) throw new RangeError(`layout ${layout.id} has no token mode`);
+  const [signature] = await signer.sign([personalDigest(codec.hash(op, terms))]);
+  if (signature === undefined) throw new Error('the signer answered no signature');
+  const data = codec.encode(op, terms, signature);
+  const isFirst = layout.entryPointVersion === '0.6';
+  const values = isFirst ? userOperation06Values(op, data) : userOperation07Values(op, data);
+  const call = encodeCall(
+    `function validatePaymasterUserOp(${isFirst ? userOperation06 : userOperation07} op, bytes32 userOpHash, uint256 maxCost)`,
+    [values, `0x${'ab'.repeat(32)}`, codec.need(op, terms.options).entryPoint],
+  );
+  return (code) =>
+    chain
+      .call({
+        from: profile.entryPoint,
+        to: contract,
+        data: call,
+        overrides: { [toAddressKey(terms.token)]: { code } },
+      })
+      .then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof CallReverted) return false;
+          throw error;
+        },
+      );
+}
+
+/**
+ * Runtime code of a token: `transferFrom` answers true from `least` base units on and reverts below, `allowance` answers what
+ * is given, anything else answers plenty.
+ */
+function tokenCode({ allowance, least }: { readonly allowance: bigint; readonly least: bigint }): Hex {
+  const word = (value: bigint): string => `6f${value.toString(16).padStart(32, '0')}`;
+  const answer = (value: bigint): string => `${word(value)}60005260206000f3`;
+  const head = '60003560e01c';
+  const dispatch = (selector: string, target: number): string =>
+    `8063${selector}1461${target.toString(16).padStart(4, '0')}57`;
+  const otherwise = answer(plenty);
+  const allowanceAt = (head.length + 2 * dispatch('00000000', 0).length + otherwise.length) / 2;
+  const ofAllowance = `5b${answer(allowance)}`;
+  const transferAt = allowanceAt + ofAllowance.length / 2;
+  // amount >= least: LT pushes 1 where the amount, the third argument, is less.
+  const compare = `5b${word(least)}60443510`;
+  const passed = answer(1n);
+  const refuseAt = transferAt + (compare.length + 'xxxxxxxx'.length + passed.length) / 2;
+  const jump = `61${refuseAt.toString(16).padStart(4, '0')}57`;
+  const refuse = '5b60006000fd';
+  const code = [
+    head,
+    dispatch('dd62ed3e', allowanceAt),
+    dispatch('23b872dd', transferAt),
+    otherwise,
+    ofAllowance,
+    compare,
+    jump,
+    passed,
+    refuse,
+  ];
+  return `0x${code.join('')}`;
+}

@@ -1,0 +1,87 @@
+import type { TokenTerms } from '../../core/paymaster/layout.js';
+import { refuse, type Verdict } from '../../core/policy/verdict.js';
+import type { Price } from '../../core/pricing/price-source.js';
+import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import { parseAddressKey, toAddressKey, type AddressKey } from '../../core/units/address.js';
+import { toSeconds, type EpochMs } from '../../core/units/time.js';
+import type { Estimate } from '../../core/userop/estimator.js';
+import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { decideTokenLimits, maxChargeOf, tokenTermsOf, type TokenCase } from './case.js';
+
+/** An operation with final limits and the terms on which it would pay. */
+export type Draft = {
+  readonly op: FinalUserOperation;
+  readonly terms: TokenTerms;
+  readonly verdict: Verdict;
+};
+
+export type DraftInput = {
+  readonly token: FeeTokenSpec;
+  readonly price: Price;
+  readonly estimate: Estimate | undefined;
+  /** See {@link takeableNow}. */
+  readonly takeable: bigint;
+  readonly now: EpochMs;
+};
+
+/**
+ * What the contract could take of the account's tokens now, in base units; 0 where it takes them after the call anyway, and
+ * where a treasury must give back what was too much and does not allow it. Throws UNAVAILABLE.
+ */
+export async function takeableNow(
+  payments: Pick<TokenPaymentChecker, 'takeable'>,
+  { paymaster, profile, mode, request }: TokenCase,
+  token: Pick<FeeTokenSpec, 'address'>,
+): Promise<bigint> {
+  if (!mode.isSecured) return 0n;
+  const { treasury } = mode.options;
+  const of = (account: AddressKey): Promise<bigint> =>
+    payments.takeable({
+      paymasterId: paymaster.paymasterId,
+      chainId: paymaster.chainId,
+      entryPoint: profile.entryPoint,
+      entryPointVersion: profile.entryPointVersion,
+      token: parseAddressKey(token.address),
+      account,
+      contract: mode.contractKey,
+    });
+  if (!mode.codec.namesTreasury || treasury === undefined) return of(request.op.sender);
+  const [ofSender, ofTreasury] = await Promise.all([of(request.op.sender), of(toAddressKey(treasury))]);
+  return ofSender < ofTreasury ? ofSender : ofTreasury;
+}
+
+/**
+ * In advance where the account holds and allows the most that can be charged: such a payment cannot be lost. Else after the
+ * call, which may be the approval, unless the platform wants no such payment.
+ */
+export function draftOf(facts: TokenCase, { token, price, estimate, takeable, now }: DraftInput): Draft {
+  const terms = tokenTermsOf(facts, token, price, toSeconds(now));
+  if (takeable > 0n) {
+    const secured: TokenTerms = { ...terms, inAdvance: true };
+    const limits = decideTokenLimits(facts, secured, estimate);
+    if (maxChargeOf(facts, limits.op, secured) <= takeable) return { ...limits, terms: secured };
+  }
+  const limits = decideTokenLimits(facts, terms, estimate);
+  if (!limits.verdict.pass || !facts.mode.requiresAllowance) return { ...limits, terms };
+  const most = maxChargeOf(facts, limits.op, terms);
+  return { ...limits, terms, verdict: allowanceRequired(facts, terms, { most, takeable }) };
+}
+
+function allowanceRequired(
+  { mode }: TokenCase,
+  { paymaster, token }: TokenTerms,
+  { most, takeable }: { readonly most: bigint; readonly takeable: bigint },
+): Verdict {
+  const detail = mode.isSecured
+    ? `${paymaster} could take ${takeable} base units of ${token} from the account now, it may charge ${most}`
+    : `${paymaster} takes tokens after the call`;
+  return refuse('TOKEN_ALLOWANCE_REQUIRED', detail);
+}
+
+/** What the platform loses if the account pays nothing after its call, in wei. */
+export function unsecuredOf({ mode }: TokenCase, op: FinalUserOperation, terms: TokenTerms): bigint {
+  return terms.inAdvance === true
+    ? mode.codec.residual(op, terms)
+    : mode.codec.need(op, mode.options).entryPoint;
+}
