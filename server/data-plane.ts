@@ -88,7 +88,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const losses = reportLosses(deps, view);
   const follower = deps.heads === undefined ? followChains(deps, view, tokenAccounts, losses) : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
-  const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower);
+  const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower, view);
   const simulation = {
     chains,
     endpoint: (chainId: number) => view.chain(chainId)?.config,
@@ -211,10 +211,10 @@ function followChains(
     ...(losses === undefined ? {} : { losses }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
-    fundingAccounts: (chainId) => {
+    platformAccounts: (chainId) => {
       const chain = view.chain(chainId);
       if (chain === undefined) return [];
-      return [...view.fundingAccounts(chainId), ...tokenAccounts.known(chain)];
+      return [...view.defaultFundingAccounts(chainId), ...tokenAccounts.known(chain)];
     },
     clock,
     log,

@@ -9,10 +9,9 @@ import type { Signers } from '../../core/paymaster/signer.js';
 import type { AccountId } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
-import { createFundingCensus } from './funding-census.js';
 import { KeyTable } from './key-table.js';
 import { createKeyLookup } from './key-lookup.js';
-import { compileChain, fundingAccounts, type ServedChain } from './served-chain.js';
+import { compileChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
 import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
 
@@ -38,8 +37,10 @@ export type ConfigView = {
   isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean;
   chain(chainId: number): ServedChain | undefined;
   chains(): Iterable<ServedChain>;
-  /** Balances inside contracts that the paymasters of a chain draw on. */
-  fundingAccounts(chainId: number): readonly AccountId[];
+  /** Balances inside contracts that the platform lets organisations draw on. */
+  defaultFundingAccounts(chainId: number): readonly AccountId[];
+  /** Namespace of a paymaster that is served. */
+  organisationOf(paymasterId: string): string | undefined;
   /** Milliseconds since the store last confirmed that this is current. */
   staleness(): number;
   /** Whether that is too long ago: what is served may have been revoked since. */
@@ -78,7 +79,6 @@ export function createConfigView({
   const byKey = new KeyTable<ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
-  const census = createFundingCensus();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
   const counts = {
@@ -93,7 +93,6 @@ export function createConfigView({
     if (known === undefined) return;
     byId.delete(paymasterId);
     known.standing.state = 'replaced';
-    census.remove(known);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
 
@@ -101,7 +100,6 @@ export function createConfigView({
     forget(paymaster.paymasterId);
     byId.set(paymaster.paymasterId, paymaster);
     paymaster.standing.state = 'listed';
-    census.add(paymaster);
     for (const key of paymaster.keys) byKey.set(key, paymaster);
   }
 
@@ -182,9 +180,10 @@ export function createConfigView({
     },
     chain: (chainId) => chains.get(chainId),
     chains: () => chains.values(),
-    fundingAccounts(chainId) {
+    organisationOf: (paymasterId) => byId.get(paymasterId)?.namespace,
+    defaultFundingAccounts(chainId) {
       const chain = chains.get(chainId);
-      return chain === undefined ? [] : fundingAccounts(chain, census.wallets(chainId));
+      return chain === undefined ? [] : defaultFundingAccounts(chain);
     },
     staleness,
     isStale: () => staleness() > maxStalenessMs,
