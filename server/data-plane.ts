@@ -38,9 +38,10 @@ import { createQuote } from './token-payment/quote.js';
 import { createTokenPaymentStub } from './token-payment/stub.js';
 import { createTokenAccounts, type TokenAccounts } from './token-payment/token-accounts.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
+import { createSeenGenerations } from './view/seen-generations.js';
 
 export type DataPlaneDeps = {
-  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
+  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
   readonly usage: UsageStore;
   /** Which replica of those that share the usage store follows a chain. Default: this one. */
   readonly lease?: FollowerLease;
@@ -83,7 +84,16 @@ export type DataPlane = {
 
 export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const { configs, chains, signers, clock, log, instruments } = deps;
-  const view = createConfigView({ ...deps, configs, signers, clock, log, instruments });
+  const seen = createSeenGenerations({ usage: deps.usage, clock, log });
+  const view = createConfigView({
+    ...deps,
+    configs,
+    signers,
+    onGeneration: (generation) => seen.note(generation),
+    clock,
+    log,
+    instruments,
+  });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
   const follower = deps.heads === undefined ? followChains(deps, view, tokenAccounts, losses) : undefined;
@@ -173,6 +183,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     async stop() {
       isWarm = false;
       view.stop();
+      seen.stop();
       await Promise.all([follower?.stop(), prices.stop()]);
       await losses?.stop();
     },

@@ -151,6 +151,7 @@ async function startParts(
     roles: ['rpc', 'dashboard'],
     configs,
     usage,
+    messages: usage,
     recovery: usage.recovery,
     chains,
     signers,

@@ -6,12 +6,13 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import type { AccountId } from '../../core/usage/usage-store.js';
+import { chainFence, type AccountId } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { KeyTable } from './key-table.js';
 import { createKeyLookup } from './key-lookup.js';
 import { compileChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
+import type { SeenGeneration } from './seen-generations.js';
 import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
 
@@ -28,7 +29,7 @@ export type ConfigView = {
   find(sha256: string): ServedPaymaster | undefined;
   /** Asks the store for a key that `find` does not know (a paymaster made a moment ago). RATE_LIMITED, UNAVAILABLE. */
   load(sha256: string): Promise<ServedPaymaster | undefined>;
-  /** Reads one paymaster again, past the watch: for a replica that has fallen behind. */
+  /** Reads one paymaster and its chain again, past the watch: for a replica that has fallen behind. */
   refresh(paymasterId: string): Promise<ServedPaymaster | undefined>;
   /**
    * False when either was replaced or taken away since it was looked up. For whoever has waited for others in between:
@@ -52,7 +53,9 @@ export type ConfigView = {
 };
 
 export type ConfigViewDeps = {
-  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
+  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
+  /** Told of every generation that the watch delivers, deletions included. Default: nobody. */
+  readonly onGeneration?: (seen: SeenGeneration) => void;
   readonly signers: Signers;
   /** Default 6 h. */
   readonly maxStalenessMs?: number;
@@ -71,6 +74,7 @@ const defaultMaxStalenessMs = 6 * 3_600_000;
 export function createConfigView({
   configs,
   signers,
+  onGeneration = () => {},
   maxStalenessMs = defaultMaxStalenessMs,
   clock,
   log,
@@ -120,22 +124,59 @@ export function createConfigView({
     }
   }
 
+  function noteGeneration({ chainId, paymasterId: id, configGeneration: generation }: PaymasterConfig): void {
+    const before = byId.get(id);
+    // Where it is no longer, its older configs must not be signed on either.
+    if (before !== undefined && before.chainId !== chainId)
+      onGeneration({ chainId: before.chainId, id, generation });
+    onGeneration({ chainId, id, generation });
+  }
+
+  /** One that is made again has a higher generation than this. */
+  function noteDeletion(paymaster: ServedPaymaster | undefined): void {
+    if (paymaster === undefined) return;
+    const { chainId, paymasterId: id, configGeneration } = paymaster;
+    onGeneration({ chainId, id, generation: configGeneration + 1 });
+  }
+
+  function noteChainDeletion(chain: ServedChain | undefined): void {
+    if (chain === undefined) return;
+    const { chainId, config } = chain;
+    onGeneration({ chainId, id: chainFence, generation: config.configGeneration + 1 });
+  }
+
+  /** A chain that another replica has served a newer config of. */
+  async function refreshChain(chainId: number): Promise<void> {
+    const stored = await configs.getChain(chainId);
+    const known = chains.get(chainId);
+    if (stored === undefined || known === undefined) return;
+    if (stored.config.configGeneration > known.config.configGeneration) putChain(stored.config);
+  }
+
   function apply(event: ConfigEvent): void {
     switch (event.type) {
       case 'put-paymaster': {
         lookup.noteChange(event.config.paymasterId);
+        noteGeneration(event.config);
         const compiled = compile(event.config);
         if (compiled !== undefined) remember(compiled);
         break;
       }
       case 'delete-paymaster':
         lookup.noteChange(event.paymasterId);
+        noteDeletion(byId.get(event.paymasterId));
         forget(event.paymasterId);
         break;
       case 'put-chain':
+        onGeneration({
+          chainId: event.config.chainId,
+          id: chainFence,
+          generation: event.config.configGeneration,
+        });
         putChain(event.config);
         break;
       case 'delete-chain':
+        noteChainDeletion(chains.get(event.chainId));
         chains.delete(event.chainId);
         break;
     }
@@ -163,6 +204,7 @@ export function createConfigView({
     async refresh(paymasterId) {
       const stored = await configs.getPaymaster(paymasterId);
       if (stored === undefined) return undefined;
+      await refreshChain(stored.config.chainId);
       const known = byId.get(paymasterId);
       // The watch may have been faster; a read that began earlier must not undo it.
       if (known !== undefined && known.configGeneration >= stored.config.configGeneration) return known;

@@ -23,6 +23,7 @@ export async function openEmbeddedDashboardWorld({
     resources,
     configs,
     usage,
+    messages: usage,
     replicas: 1,
     openReplica: async () => stores,
     stop: async () => {
