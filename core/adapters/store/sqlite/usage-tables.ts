@@ -56,6 +56,8 @@ export type UsageTables = {
   read(): Usage;
   /** Stores changes of chains and messages (undefined: used up), all or nothing. Throws UNAVAILABLE. */
   write(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
+  /** The same inside of a transaction. */
+  put(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
   /** Writes what is there already, to see whether writing works. Throws UNAVAILABLE. */
   probe(): void;
   /** Brings what was committed into the main file, so that the log of commits can begin anew. Throws UNAVAILABLE. */
@@ -100,6 +102,13 @@ export function createUsageTables(db: Database): UsageTables {
     chains.put.run(chainId, epoch, longestExpiryMs, sequence, forgottenUntil, ...at);
   }
 
+  const put: UsageTables['put'] = (changed, changedMessages) => {
+    for (const one of changed) writeChain(one);
+    for (const [paymasterId, message] of changedMessages)
+      if (message === undefined) messages.remove.run(paymasterId);
+      else messages.put.run(paymasterId, message.message, message.expiresAt);
+  };
+
   return {
     read: () =>
       db.run(() => {
@@ -118,13 +127,8 @@ export function createUsageTables(db: Database): UsageTables {
         for (const chain of usage.chains.values()) chain.dropChanges();
         return usage;
       }),
-    write: (changed, changedMessages) =>
-      db.transaction(() => {
-        for (const one of changed) writeChain(one);
-        for (const [paymasterId, message] of changedMessages)
-          if (message === undefined) messages.remove.run(paymasterId);
-          else messages.put.run(paymasterId, message.message, message.expiresAt);
-      }),
+    put,
+    write: (changed, changedMessages) => db.transaction(() => put(changed, changedMessages)),
     probe: () => db.transaction(() => void probe.run()),
     checkpoint: () => db.run(() => db.sql.exec('PRAGMA wal_checkpoint(PASSIVE)')),
     close: () => db.close(),

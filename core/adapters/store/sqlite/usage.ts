@@ -6,6 +6,7 @@ import type { UsageStore } from '../../../usage/usage-store.js';
 import type { Clock } from '../../../units/time.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { openDatabase, type Database } from './database.js';
+import { convertJournal } from './journal-conversion/convert-journal.js';
 import { LedgerUsageStore } from './ledger-usage.js';
 import { migrate } from './migrate.js';
 import { guardEpochs } from './usage-epoch-guard.js';
@@ -75,6 +76,7 @@ export function openUsageDatabase({
       ),
     );
     migrate(db, 'usage', [usageSchema]);
+    convertJournal(db);
     return db;
   } catch (error) {
     db.close();
