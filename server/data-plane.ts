@@ -39,9 +39,10 @@ import { createQuote } from './token-payment/quote.js';
 import { createTokenPaymentStub } from './token-payment/stub.js';
 import { createTokenAccounts, type TokenAccounts } from './token-payment/token-accounts.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
+import { createSeenGenerations } from './view/seen-generations.js';
 
 export type DataPlaneDeps = {
-  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
+  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
   readonly usage: UsageStore;
   /** Which replica of those that share the usage store follows a chain. Default: this one. */
   readonly lease?: FollowerLease;
@@ -85,12 +86,21 @@ export type DataPlane = {
 
 export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const { configs, chains, signers, clock, log, instruments } = deps;
-  const view = createConfigView({ ...deps, configs, signers, clock, log, instruments });
+  const seen = createSeenGenerations({ usage: deps.usage, clock, log });
+  const view = createConfigView({
+    ...deps,
+    configs,
+    signers,
+    onGeneration: (generation) => seen.note(generation),
+    clock,
+    log,
+    instruments,
+  });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
   const follower = deps.heads === undefined ? followChains(deps, view, tokenAccounts, losses) : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
-  const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower);
+  const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower, view);
   const simulation = {
     chains,
     endpoint: (chainId: number) => view.chain(chainId)?.config,
@@ -178,6 +188,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     async stop() {
       isWarm = false;
       view.stop();
+      seen.stop();
       await Promise.all([follower?.stop(), prices.stop()]);
       await losses?.stop();
     },
@@ -227,10 +238,10 @@ function followChains(
     ...(losses === undefined ? {} : { losses }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
-    fundingAccounts: (chainId) => {
+    platformAccounts: (chainId) => {
       const chain = view.chain(chainId);
       if (chain === undefined) return [];
-      return [...view.fundingAccounts(chainId), ...tokenAccounts.known(chain)];
+      return [...view.defaultFundingAccounts(chainId), ...tokenAccounts.known(chain)];
     },
     clock,
     log,

@@ -8,7 +8,6 @@ import type { RateLimit } from '../core/resources/paymaster.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { MasterKeys } from '../core/secrets.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
-import type { UsageStore } from '../core/usage/usage-store.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { createHttpServer } from './http-server.js';
@@ -20,10 +19,11 @@ import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
 
 /** What the rpc role needs serves the dashboard role too, as far as that needs it. */
-export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'usage' | 'metrics' | 'instruments'> & {
+export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments'> & {
   readonly roles: readonly Role[];
   readonly configs: ConfigStore;
-  readonly usage: UsageStore & FundingMessages;
+  /** Messages that funding wallets have to sign; the dashboard role is refused without. */
+  readonly messages?: FundingMessages;
   /** What the dashboard role needs besides; it is refused without. */
   readonly dashboard?: {
     readonly resources: ResourceStore;
@@ -122,12 +122,13 @@ export function createServer(deps: ServerDeps): Server {
 }
 
 function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
-  const { configs, usage, clock, log } = deps;
-  if (deps.dashboard === undefined) throw new Error('the dashboard role needs resources and master keys');
+  const { configs, messages, clock, log } = deps;
+  if (deps.dashboard === undefined || messages === undefined)
+    throw new Error('the dashboard role needs resources, master keys and funding messages');
   const app: RequestHandler = createDashboard({
     ...deps.dashboard,
     configs,
-    fundingMessages: usage,
+    fundingMessages: messages,
     clock,
     log,
     instruments,

@@ -32,7 +32,7 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
   switch (settings.kind) {
     case 'embedded': {
       const usage = createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' });
-      return { usage, messages: usage, recovery: usage.recovery };
+      return { usage, messages: usage.messages, recovery: usage.recovery };
     }
     case 'redis': {
       const { url, keyPrefix, durability, credentials, tls, replicaAcks } = settings;

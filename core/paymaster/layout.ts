@@ -145,6 +145,8 @@ export type TokenCodec = {
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
   readonly decode: (paymasterAndData: Hex) => DecodedTokenPayment;
   readonly recognise: Recognise;
+  /** True where a contract of this layout may take data that nobody signed. */
+  readonly acceptsUnsigned: boolean;
   readonly getHashCall: (op: FinalUserOperation, terms: TokenTerms) => Hex;
   readonly signerCall: SponsorshipCodec['signerCall'];
   /**

@@ -13,6 +13,11 @@ export function limitCounter(
   return `${limit.policyId}/${limit.startMs}/${windowIndex}/${subject}`;
 }
 
+/** Whether a counter that {@link limitCounter} named is one for all users. */
+export function isForAllUsers(counter: string): boolean {
+  return counter.endsWith('/');
+}
+
 /** Live reservations of a paymaster. */
 export function liveCounter(paymasterId: string): string {
   return `live:${paymasterId}`;

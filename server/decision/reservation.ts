@@ -15,6 +15,7 @@ import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
+import { mostAheadMs } from '../view/seen-generations.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { organisationPercent } from './shares.js';
 
@@ -67,15 +68,16 @@ export function planReservation(promised: Promised, capacity: number): (now: Epo
       sender: op.sender,
       nonce: op.nonce,
     },
-    fences: fencesOf(paymaster, chain, contract),
     promise,
     accounts,
     depositMaxAgeMs,
   };
   return (now) => {
+    const fences = fencesOf(paymaster, chain, contract, now);
     if (isSponsored)
       return {
         ...fixed,
+        fences,
         bars: [],
         limits: limitShares(paymaster.limits, op.sender, cost, now),
         holds: standing,
@@ -83,6 +85,7 @@ export function planReservation(promised: Promised, capacity: number): (now: Epo
     const budget = profile.token?.lossBudget ?? gwei(0);
     return {
       ...fixed,
+      fences,
       bars: lossBars(of, op.sender, { budget, now }),
       limits: [],
       holds: [...standing, ...exposureHolds(promised, budget, now)],
@@ -90,14 +93,17 @@ export function planReservation(promised: Promised, capacity: number): (now: Epo
   };
 }
 
+/** Generations are times: one that is far ahead must not make every later config stale. */
 function fencesOf(
   paymaster: ServedPaymaster,
   chain: ServedChain,
   contract: SignedPromise['contract'],
-): Fence[] {
+  now: EpochMs,
+): readonly Fence[] {
+  const newest = now + mostAheadMs;
   return [
-    { id: paymaster.paymasterId, generation: paymaster.configGeneration },
-    { id: chainFence, generation: chain.config.configGeneration },
+    { id: paymaster.paymasterId, generation: Math.min(paymaster.configGeneration, newest) },
+    { id: chainFence, generation: Math.min(chain.config.configGeneration, newest) },
     // Has no config of its own: it can only be suspended.
     { id: contractFence(contract), generation: 0 },
   ];

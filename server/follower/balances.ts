@@ -1,7 +1,7 @@
-import type { AccountBalance, AccountId, FollowerStep, Reservation } from '../../core/policy/usage-store.js';
+import type { AccountBalance, AccountId, FollowerStep, Reservation } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
-import type { Settlement } from './settlement.js';
+import { byOperation, operationId, type MinedOperation } from './mined.js';
 
 /**
  * How much of an account may be promised.
@@ -16,18 +16,15 @@ import type { Settlement } from './settlement.js';
  *   their needs are still held. As a charge is never above its need, what is left for operations that are not mined
  *   is at most B(H). A withdrawal seen at the head thus counts at once, and no charge counts twice.
  *
- * C may be too low, never too high. Operations that were settled in a
- * block which a reorganisation has removed may be mined again, so their needs are taken off until they are seen.
+ * C may be too low, never too high. What a reorganisation brought back is live again, so its needs are held.
  */
 export function usable(balance: {
   readonly settled: bigint;
   readonly head: bigint;
   readonly chargedSince: bigint;
-  readonly orphaned: Gwei;
 }): Gwei {
   const atHead = balance.head + balance.chargedSince;
-  const least = gweiFloor(balance.settled < atHead ? balance.settled : atHead);
-  return gwei(Math.max(0, least - balance.orphaned));
+  return gweiFloor(balance.settled < atHead ? balance.settled : atHead);
 }
 
 /**
@@ -35,11 +32,19 @@ export function usable(balance: {
  * deposit in the EntryPoint falls by exactly the cost of the event; what the contract takes from a funding wallet may
  * be less, so there nothing is added, and such an operation weighs twice until it is settled.
  */
-export function charges(unsettled: Settlement): ReadonlyMap<string, bigint> {
+export function charges(
+  unsettled: readonly MinedOperation[],
+  reservations: readonly Reservation[],
+): ReadonlyMap<string, bigint> {
+  const promised = byOperation(reservations);
   const sums = new Map<string, bigint>();
-  for (const operation of new Set(unsettled.settled.map((pair) => pair.operation))) {
-    const name = accountName({ contract: operation.paymaster });
-    sums.set(name, (sums.get(name) ?? 0n) + operation.actualGasCost);
+  for (const operation of unsettled) {
+    const { paymaster, actualGasCost } = operation;
+    const isHeld = (promised.get(operationId(operation)) ?? []).some(({ accounts }) =>
+      accounts.some(({ contract }) => contract === paymaster),
+    );
+    const name = accountName({ contract: paymaster });
+    if (isHeld) sums.set(name, (sums.get(name) ?? 0n) + actualGasCost);
   }
   return sums;
 }
@@ -61,17 +66,6 @@ export function stepBalances(
     if (balance !== undefined) return [{ ...account, balance, readAt }];
     return lost.has(name) ? [{ ...account, balance: gwei(0), readAt: 0 as EpochMs }] : [];
   });
-}
-
-/** Gwei that orphaned operations may still take from each account. */
-export function orphanedNeeds(orphans: readonly Reservation[]): ReadonlyMap<string, Gwei> {
-  const sums = new Map<string, Gwei>();
-  for (const { accounts } of orphans)
-    for (const share of accounts) {
-      const name = accountName(share);
-      sums.set(name, gwei((sums.get(name) ?? 0) + share.need));
-    }
-  return sums;
 }
 
 export function accountName({ contract, fundingAddress }: AccountId): string {

@@ -3,40 +3,52 @@ import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import type { AccountBalance, AccountId, Cursor, UsageStore } from '../../core/policy/usage-store.js';
+import { contractFence } from '../../core/usage/counter-names.js';
+import { lossCharges } from '../../core/usage/token-losses.js';
+import type {
+  AccountBalance,
+  AccountId,
+  Charge,
+  Cursor,
+  FollowerStep,
+  Reservation,
+  UsageStore,
+} from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { toSeconds, type Clock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import { gwei, gweiCeil } from '../../core/units/wei.js';
-import { accountName, charges, orphanedNeeds, stepBalances } from './balances.js';
+import { AccountsInUse } from './accounts.js';
+import { accountName, charges, stepBalances } from './balances.js';
+import { readEvidence } from './evidence.js';
 import { History } from './history.js';
+import { operationId, type MinedOperation } from './mined.js';
+import { Releaser, type Ending } from './releaser.js';
 import { Scanner } from './scan.js';
-import {
-  chargeToLimits,
-  contested,
-  expired,
-  promisedInTokens,
-  settle,
-  type MinedOperation,
-  type Settlement,
-  type TokenPaid,
-} from './settlement.js';
-import {
-  blockAt,
-  readPayers,
-  readTokenPayments,
-  readUsable,
-  watched,
-  watchedContracts,
-  type Source,
-} from './source.js';
+import { nothingSettled, settle, settledInStep, type Settlement, type Unattributed } from './settlement.js';
+import { blockAt, readUsable, watched, watchedContracts, type Source } from './source.js';
+import { endedByForfeit, endedByRelease, endedBySettling, negated } from './undo.js';
 
 export type ChainFollowerDeps = {
-  readonly usage: Pick<UsageStore, 'reservations' | 'cursor' | 'advance' | 'addBalance' | 'accounts'>;
+  readonly usage: Pick<
+    UsageStore,
+    | 'now'
+    | 'reservations'
+    | 'cursor'
+    | 'advance'
+    | 'addBalance'
+    | 'accounts'
+    | 'forgetAccounts'
+    | 'setSuspended'
+  >;
   readonly chainId: number;
-  /** The config that is served now, and its connection. */
-  readonly current: () => { readonly config: ChainConfig; readonly chain: Chain };
-  /** Funding wallets of the served paymasters of this chain. */
-  readonly fundingAccounts: () => readonly AccountId[];
+  /** The config that is served now, its connection, and other connections to the same chain where there are any. */
+  readonly current: () => {
+    readonly config: ChainConfig;
+    readonly chain: Chain;
+    readonly elsewhere?: (attempt: number) => Chain;
+  };
+  /** Wallets of the platform itself, which are followed also while nothing is promised from them. */
+  readonly platformAccounts: () => readonly AccountId[];
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -46,9 +58,15 @@ export type Round = {
   readonly cursor: Cursor | undefined;
   readonly settled: number;
   readonly released: number;
-  /** Of the settled ones, those in mode ERC20 that were charged no token. */
+  /** Nonce used, and no event found: limits keep the maximum. */
+  readonly forfeited: number;
+  /** Operations in mode ERC20 that were charged no token. */
   readonly unpaid: number;
-  /** False when more reservations than one step releases have expired: the next round is due at once. */
+  /** Operations of our contracts that nobody here has promised. */
+  readonly unattributed: number;
+  /** Reservations of removed blocks that are live again. */
+  readonly restored: number;
+  /** False when there is more to do than one step does: the next round is due at once. */
   readonly isComplete: boolean;
 };
 
@@ -56,8 +74,13 @@ export type Round = {
 const refreshMs = 60_000;
 /** Most reservations that one step releases: a few milliseconds, since sponsorships wait for it. */
 const releasesPerStep = 1_000;
+/** Most blocks and, but for a single block with more of them, operations that one step settles. */
+const blocksPerStep = 10_000;
+const operationsPerStep = 2_000;
 /** How far back to look when nothing is known that a reorganisation has left standing. */
 const blindRescanBlocks = 256;
+/** The longest that a promise was ever made for: that long after a blind rescan, what nobody has promised proves nothing. */
+const longestExpirySeconds = 86_400;
 /**
  * A pending block shows the node's time. A real block that is still on its way may be this much older, so an expiry
  * counts only when it has passed by more.
@@ -69,18 +92,22 @@ const lagSeconds = 120;
 const catchUpMs = 15_000;
 
 /**
- * Follows one chain: each round reads the head, settles what was mined up to `confirmations` below it, releases what
- * has expired unmined, and writes the balances of that block with it in one fenced step. A round that fails changes
- * nothing; the next one starts from the store's cursor again.
+ * Follows one chain: each round reads the head, settles what was mined up to `confirmations` below it, ends what has expired, and
+ * writes the balances of that block with it in one fenced step. A round that fails changes nothing; the next one starts from the
+ * store's cursor again. A reorganisation below the settled block is a step of its own, which takes back those after the last common block.
  */
 export class ChainFollower {
   readonly #deps: ChainFollowerDeps;
   readonly #scanner = new Scanner();
+  readonly #releaser = new Releaser(this.#scanner);
   readonly #history = new History();
+  readonly #inUse = new AccountsInUse();
   /** Of every profile that this process has seen: also those of profiles that were taken away. */
   readonly #entryPoints = new Set<AddressKey>();
   /** Since when the node shows a shorter and older chain than the one that was settled. */
   #behindSince: EpochMs | undefined;
+  /** Chain time up to which operations may be mined that were settled before, without this process knowing. */
+  #blindUntil = 0;
   #head: Head | undefined;
   #verified: Chain | undefined;
   /** Head block and time of the last step that was written. */
@@ -101,80 +128,109 @@ export class ChainFollower {
 
   /** One round. Throws UNAVAILABLE when the node or the store does not answer. */
   async round(): Promise<Round> {
-    const { usage, chainId, clock, log } = this.#deps;
+    const { usage, chainId, clock } = this.#deps;
     const source = await this.#source();
     const startedAt = clock.now();
     const head = await this.#readHead(source, startedAt);
     const stored = await usage.cursor(chainId);
     if (stored !== undefined && this.#isBehind(stored, head, startedAt)) return idle;
+    if (stored !== undefined && !(await stands(source, stored, head)))
+      return this.#rewind(source, stored, head);
 
-    const { from, rewound } = await this.#start(source, stored, head);
-    const target = await blockAt(source, Math.max(0, head.number - source.confirmations, from - 1));
-    const passedTime = await this.#passedTime(source, head, target);
-    const due = await usage.reservations(chainId, {
-      operations: [],
-      expiredBefore: passedTime,
-      limit: releasesPerStep,
-    });
+    // Gather: what was mined, who had promised it, what has expired, what the accounts hold.
+    const confirmed = Math.max(0, head.number - source.confirmations);
+    // The first cursor ever: nothing was promised before it, so nothing needs to be found.
+    const from = stored === undefined ? confirmed + 1 : stored.blockNumber + 1;
+    const end = Math.min(Math.max(confirmed, from - 1), from - 1 + blocksPerStep);
+    const last = end === head.number ? head : await blockAt(source, end);
+    const passedTime = await this.#passedTime(source, head, last);
+    const isBehindHead = last.number < confirmed;
+    const due = isBehindHead ? [] : await this.#due(passedTime);
     const known = await usage.accounts(chainId);
-    const accounts = this.#accounts(source, known);
+    const { followed, forgotten } = this.#accounts(source, known, startedAt);
     const isFresh =
       this.#written?.hash === head.hash &&
-      this.#written.accounts === accounts.length &&
+      this.#written.accounts === followed.length &&
       startedAt - this.#written.at < refreshMs;
-    if (isFresh && due.length === 0 && !rewound) return idle;
+    if (isFresh && due.length === 0) return idle;
 
-    // Gather: what was mined, who had promised it, what the accounts hold.
     const wanted = watched(source.contracts, known, this.#entryPoints);
-    const mined = await this.#scanner.operations(source.chain, wanted, from, target.number);
-    const fresh = mined.filter((operation) => !this.#history.isSettled(operation));
-    const confirmed = await this.#settle(source, fresh);
-    const above = Math.max(from, target.number + 1);
-    const recent = await this.#scanner.operations(source.chain, wanted, above, head.number);
-    const unsettled = await this.#settle(source, recent);
-    const released = [...confirmed.released, ...expired(due, mined, passedTime)];
-    const orphaned = orphanedNeeds(this.#history.orphansWithout(mined));
-    const balances = await readUsable(source, accounts, target, head, charges(unsettled), orphaned);
+    const found = await this.#scanner.operations(source.chain, wanted, from, last.number);
+    const cut = endOfStep(found, last.number);
+    const target = cut === last.number ? last : await blockAt(source, cut);
+    const mined = found.filter(({ blockNumber }) => blockNumber <= cut);
+    const isCaughtUp = !isBehindHead && cut === last.number;
+    const ours = new Set(wanted.contracts);
+    const settlement = await this.#settle(source, mined, ours);
+    const seen = new Set(mined.map(operationId));
+    const ending: Ending = isCaughtUp
+      ? await this.#releaser.end(
+          source,
+          due.filter(({ key }) => !seen.has(operationId(key))),
+          target,
+          releasesPerStep,
+        )
+      : { released: [], forfeited: [], mined: [], suspects: undefined, isComplete: false };
+    const late = await this.#settle(source, ending.mined, ours);
+    // Of blocks far below the head most nodes have no balances; nothing is promised until the head is reached.
+    const balances = isCaughtUp
+      ? await this.#balances(source, followed, { from, target, head, wanted })
+      : new Map<string, never>();
     // Asked last: also proves that the node that gave the events has this block, and not only an older one.
     if ((await blockAt(source, target.number)).hash !== target.hash)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} changed while it was read`);
 
-    // Apply: one step, or nothing.
+    // Apply: one step, or nothing. A suspension comes before it, so that no crash in between can lose it.
+    const parts = [settlement, late];
+    const unattributed = parts.flatMap((part) => part.unattributed);
+    const strange = target.timestamp < this.#blindUntil ? [] : unattributed;
+    await this.#suspendContracts(source, strange);
+    const losses = parts.flatMap((part) => part.losses);
+    const lossesCharged = losses.flatMap((operation) => this.#lossCharges(operation));
+    const settled = parts.flatMap((part) => part.settled);
+    const spentElsewhere = parts.flatMap((part) => part.released);
     const next = cursorOf(target);
     const isMine = await usage.advance({
       chainId,
       expected: stored,
       next,
-      settled: confirmed.settled.map(({ reservation, operation }) => ({
-        key: reservation.key,
-        actualCost: gweiCeil(chargeToLimits(reservation, operation, confirmed.tokenPaid)),
-      })),
-      released: released.map(({ key, validUntil }) => ({ key, validUntil })),
-      balances: stepBalances(accounts, balances, known, startedAt),
+      settled: settledInStep(settled),
+      released: [
+        ...spentElsewhere.map(({ key }) => ({ key })),
+        ...ending.released.map(({ key, validUntil }) => ({ key, validUntil })),
+      ],
+      forfeited: ending.forfeited.map(({ key }) => ({ key })),
+      charges: lossesCharged,
+      restored: [],
+      balances: stepBalances(followed, balances, known, startedAt),
     });
     if (!isMine) return idle;
-    this.#history.add(next, confirmed.settled, mined);
-    this.#written = { hash: head.hash, at: startedAt, accounts: accounts.length };
-    const unpaid = confirmed.settled.filter(
-      ({ reservation, operation }) =>
-        reservation.mode === 'ERC20' && confirmed.tokenPaid(operation) === false,
+    this.#history.add(stored, {
+      cursor: next,
+      ended: [
+        ...settled.map(endedBySettling),
+        ...[...spentElsewhere, ...ending.released].map(endedByRelease),
+        ...ending.forfeited.map(endedByForfeit),
+      ],
+      undo: negated(lossesCharged),
+    });
+    this.#releaser.remember(ending);
+    this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, accounts: followed.length } : undefined;
+    if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
+    this.#report(
+      losses,
+      parts.flatMap((part) => part.ambiguous),
+      ending.forfeited,
     );
-    for (const { operation } of unpaid) {
-      const { paymaster, blockNumber, transactionHash } = operation;
-      log.warn('operation was mined and paid no token', {
-        contract: paymaster,
-        blockNumber,
-        transactionHash,
-      });
-    }
-    for (const { blockNumber, transactionHash } of confirmed.ambiguous)
-      log.warn('operation settled for every paymaster that promised it', { blockNumber, transactionHash });
     return {
       cursor: next,
-      settled: confirmed.settled.length,
-      released: released.length,
-      unpaid: unpaid.length,
-      isComplete: due.length < releasesPerStep,
+      settled: settled.length,
+      released: spentElsewhere.length + ending.released.length,
+      forfeited: ending.forfeited.length,
+      unpaid: losses.length,
+      unattributed: strange.length,
+      restored: 0,
+      isComplete: isCaughtUp && ending.isComplete,
     };
   }
 
@@ -193,8 +249,11 @@ export class ChainFollower {
     const source = await this.#source();
     const readAt = clock.now();
     const head = await blockAt(source, 'latest');
-    const target = await blockAt(source, Math.max(0, head.number - source.confirmations));
-    const balances = await readUsable(source, [account], target, head, new Map(), new Map());
+    const target =
+      source.confirmations === 0
+        ? head
+        : await blockAt(source, Math.max(0, head.number - source.confirmations));
+    const balances = await readUsable(source, [account], target, head, new Map());
     const balance = balances.get(name);
     if (balance !== undefined)
       await usage.addBalance(chainId, { ...account, balance, reserved: gwei(0), readAt });
@@ -203,7 +262,7 @@ export class ChainFollower {
   /** Balances of another chain would be promised as if they were ours, so each connection is asked once which it is. */
   async #source(): Promise<Source> {
     const { chainId } = this.#deps;
-    const { config, chain } = this.#deps.current();
+    const { config, chain, elsewhere = () => chain } = this.#deps.current();
     if (chain !== this.#verified) {
       const answer = await chain.chainId();
       if (answer !== chainId)
@@ -214,7 +273,7 @@ export class ChainFollower {
     }
     const contracts = watchedContracts(config);
     for (const { entryPoint } of contracts.values()) this.#entryPoints.add(entryPoint);
-    return { chain, chainId, confirmations: config.confirmations, contracts };
+    return { chain, elsewhere, chainId, confirmations: config.confirmations, contracts };
   }
 
   async #readHead(source: Source, observedAt: EpochMs): Promise<Block> {
@@ -228,16 +287,8 @@ export class ChainFollower {
     return block;
   }
 
-  /** What the contracts hold themselves, what the configs name, and what reservations still draw on. */
-  #accounts({ contracts }: Source, known: readonly AccountBalance[]): readonly AccountId[] {
-    const accounts = new Map<string, AccountId>();
-    for (const contract of contracts.keys()) accounts.set(accountName({ contract }), { contract });
-    const promised = known.filter(({ reserved }) => reserved > 0);
-    for (const { contract, fundingAddress } of [...this.#deps.fundingAccounts(), ...promised]) {
-      const id = fundingAddress === undefined ? { contract } : { contract, fundingAddress };
-      if (contracts.has(contract)) accounts.set(accountName(id), id);
-    }
-    return [...accounts.values()];
+  #accounts({ contracts }: Source, known: readonly AccountBalance[], now: EpochMs) {
+    return this.#inUse.select(known, this.#deps.platformAccounts(), new Set(contracts.keys()), now);
   }
 
   /**
@@ -258,32 +309,36 @@ export class ChainFollower {
     return scanned !== undefined || now - this.#behindSince < catchUpMs;
   }
 
-  /** First block to scan: after the cursor while it stands, else after the last scanned block that still does. */
-  async #start(
-    source: Source,
-    stored: Cursor | undefined,
-    head: Block,
-  ): Promise<{ readonly from: number; readonly rewound: boolean }> {
-    // The first cursor ever: nothing was promised before it, so nothing needs to be found.
-    if (stored === undefined)
-      return { from: Math.max(0, head.number - source.confirmations) + 1, rewound: true };
-    if (await stands(source, stored, head)) return { from: stored.blockNumber + 1, rewound: false };
-    let common: Cursor | undefined;
-    for (const point of this.#history.points())
-      if (await stands(source, point, head)) {
-        common = point;
-        break;
-      }
-    this.#history.rollBack(common);
+  /**
+   * A step back to the last block that still stands: what ended after it is live again, and what was counted is taken back, also
+   * where others have been promised the difference since. The rounds after it settle what the new blocks hold.
+   */
+  async #rewind(source: Source, stored: Cursor, head: Block): Promise<Round> {
+    const { usage, chainId, log } = this.#deps;
+    const common = await this.#common(source, head);
     const blind = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
-    const from = common === undefined ? blind : common.blockNumber + 1;
-    this.#deps.log.warn('chain was reorganised or replaced below the settled block', {
-      chainId: source.chainId,
+    const next = common ?? cursorOf(await blockAt(source, blind));
+    const { restored, charges: undone, givenBack } = this.#history.after(common);
+    const step = stepOf({ chainId, expected: stored, next, restored, charges: undone });
+    if (!(await usage.advance(step))) return idle;
+    this.#history.rollBack(common);
+    this.#releaser.forget();
+    this.#written = undefined;
+    if (common === undefined) this.#blindUntil = head.timestamp + longestExpirySeconds;
+    log.error('chain was reorganised or replaced below the settled block', {
       settledBlock: stored.blockNumber,
       head: head.number,
-      rescanFrom: from,
+      rescanFrom: next.blockNumber + 1,
+      restored: restored.length,
+      // Others may have been promised as much meanwhile: limits may show more than their thresholds, and refuse.
+      mostAboveLimitsGwei: givenBack,
     });
-    return { from, rewound: true };
+    return { ...idle, cursor: next, restored: restored.length, isComplete: false };
+  }
+
+  async #common(source: Source, head: Block): Promise<Cursor | undefined> {
+    for (const point of this.#history.points()) if (await stands(source, point, head)) return point;
+    return undefined;
   }
 
   /**
@@ -302,27 +357,122 @@ export class ChainFollower {
     return Math.max(settledTime, pending.timestamp - pendingMarginSeconds) as EpochSeconds;
   }
 
+  /** The oldest of those whose time is over; those that wait for a further look are among the oldest. */
+  #due(expiredBefore: EpochSeconds): Promise<readonly Reservation[]> {
+    const limit = releasesPerStep + this.#releaser.waiting;
+    return this.#deps.usage.reservations(this.#deps.chainId, { operations: [], expiredBefore, limit });
+  }
+
   async #settle(
     source: Source,
     mined: readonly MinedOperation[],
-  ): Promise<Settlement & { readonly tokenPaid: TokenPaid }> {
-    if (mined.length === 0) return { settled: [], released: [], ambiguous: [], tokenPaid: () => undefined };
+    ours: ReadonlySet<AddressKey>,
+  ): Promise<Settlement> {
+    if (mined.length === 0) return nothingSettled;
     const query = { operations: mined, expiredBefore: 0 as EpochSeconds, limit: 0 };
     const reservations = await this.#deps.usage.reservations(source.chainId, query);
-    const [payerOf, tokenPaid] = await Promise.all([
-      readPayers(source, mined, contested(mined, reservations)),
-      readTokenPayments(source, promisedInTokens(mined, reservations)),
-    ]);
-    return { ...settle(mined, reservations, payerOf, tokenPaid), tokenPaid };
+    const isOurs = (contract: AddressKey): boolean => ours.has(contract);
+    const evidenceOf = await readEvidence(source, mined, reservations, isOurs);
+    return settle(mined, reservations, evidenceOf, isOurs);
+  }
+
+  async #balances(
+    source: Source,
+    followed: readonly AccountId[],
+    at: {
+      readonly from: number;
+      readonly target: Block;
+      readonly head: Block;
+      readonly wanted: Parameters<Scanner['operations']>[1];
+    },
+  ) {
+    const above = Math.max(at.from, at.target.number + 1);
+    const recent = await this.#scanner.operations(source.chain, at.wanted, above, at.head.number);
+    const query = { operations: recent, expiredBefore: 0 as EpochSeconds, limit: 0 };
+    const promised = recent.length === 0 ? [] : await this.#deps.usage.reservations(source.chainId, query);
+    return readUsable(source, followed, at.target, at.head, charges(recent, promised));
+  }
+
+  #lossCharges({ paymaster: contract, sender, actualGasCost }: MinedOperation): readonly Charge[] {
+    const { chainId, usage } = this.#deps;
+    return lossCharges({ chainId, contract }, sender, { loss: gweiCeil(actualGasCost), at: usage.now() });
+  }
+
+  /** What nobody here has promised and our contract paid for was signed with our key by somebody else, or our data are lost. */
+  async #suspendContracts({ contracts }: Source, strange: readonly Unattributed[]): Promise<void> {
+    const { usage, chainId, log } = this.#deps;
+    for (const { operation, bytes } of strange) {
+      const { paymaster, sender, transactionHash } = operation;
+      const acceptsUnsigned = contracts
+        .get(paymaster)
+        ?.modes.some(({ token }) => token?.acceptsUnsigned === true);
+      // Where the bytes cannot be read they may be of the kind that nobody signs: that anybody can bring about.
+      const isProof = bytes.outcome !== 'unreadable' || acceptsUnsigned !== true;
+      log.error('operation was mined that nobody has promised: the key leaked or usage data are lost', {
+        contract: paymaster,
+        sender,
+        transactionHash,
+        isContractSuspended: isProof,
+      });
+      if (isProof) await usage.setSuspended(chainId, contractFence(paymaster), true);
+    }
+  }
+
+  #report(
+    losses: readonly MinedOperation[],
+    ambiguous: readonly MinedOperation[],
+    forfeited: readonly Reservation[],
+  ): void {
+    const { log } = this.#deps;
+    for (const { paymaster, blockNumber, transactionHash } of losses)
+      log.warn('operation was mined and paid no token', {
+        contract: paymaster,
+        blockNumber,
+        transactionHash,
+      });
+    for (const { blockNumber, transactionHash } of ambiguous)
+      log.warn('operation settled for every paymaster that promised it', { blockNumber, transactionHash });
+    if (forfeited.length > 0)
+      log.warn('nonces are used and no operation was found: limits keep the maximum', {
+        reservations: forfeited.length,
+        sender: forfeited[0]?.key.sender,
+      });
   }
 }
 
-const idle: Round = { cursor: undefined, settled: 0, released: 0, unpaid: 0, isComplete: true };
+const idle: Round = {
+  cursor: undefined,
+  settled: 0,
+  released: 0,
+  forfeited: 0,
+  unpaid: 0,
+  unattributed: 0,
+  restored: 0,
+  isComplete: true,
+};
 
-async function stands({ chain }: Source, cursor: Cursor, head: Block): Promise<boolean> {
+function stepOf(
+  step: Pick<FollowerStep, 'chainId' | 'expected' | 'next'> & Partial<FollowerStep>,
+): FollowerStep {
+  return { settled: [], released: [], forfeited: [], charges: [], restored: [], balances: [], ...step };
+}
+
+/** The block that a step ends at: `last`, or the one before which there are more operations than a step settles. */
+function endOfStep(mined: readonly MinedOperation[], last: number): number {
+  const over = mined[operationsPerStep];
+  const first = mined[0];
+  if (over === undefined || first === undefined) return last;
+  return Math.max(first.blockNumber, over.blockNumber - 1);
+}
+
+async function stands({ chain, chainId }: Source, cursor: Cursor, head: Block): Promise<boolean> {
   if (cursor.blockNumber > head.number) return false;
   if (cursor.blockNumber === head.number) return cursor.blockHash === head.hash;
-  return (await chain.block(cursor.blockNumber))?.hash === cursor.blockHash;
+  const block = await chain.block(cursor.blockNumber);
+  // One of several nodes that lags, behind a head that another has shown: no sign of a reorganisation.
+  if (block === undefined)
+    throw new DomainError('UNAVAILABLE', `chain ${chainId} has no block ${cursor.blockNumber}`);
+  return block.hash === cursor.blockHash;
 }
 
 function cursorOf({ number, hash, timestamp }: Block): Cursor {

@@ -1,3 +1,4 @@
+import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { Heads } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
@@ -5,18 +6,27 @@ import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { soleFollower, type FollowerLease } from '../../core/policy/follower-lease.js';
 import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
-import type { AccountId, UsageStore } from '../../core/policy/usage-store.js';
+import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { accountName } from './balances.js';
 import { ChainFollower, type Round } from './chain-follower.js';
 import type { LossReporter } from './loss-reporter.js';
 import { createFollowerMeter } from './meter.js';
+import { ReadAllowance } from './read-allowance.js';
 
 export type FollowerDeps = {
   readonly usage: Pick<
     UsageStore,
-    'reservations' | 'liveCount' | 'cursor' | 'advance' | 'addBalance' | 'accounts'
+    | 'now'
+    | 'reservations'
+    | 'liveCount'
+    | 'cursor'
+    | 'advance'
+    | 'addBalance'
+    | 'accounts'
+    | 'forgetAccounts'
+    | 'setSuspended'
   >;
   /** Which replica follows a chain. Default: this one, alone. */
   readonly lease?: FollowerLease;
@@ -27,8 +37,8 @@ export type FollowerDeps = {
   readonly chains: Pick<Chains, 'get'>;
   /** Chains that are served now; read again before each round. */
   readonly chainConfigs: () => readonly ChainConfig[];
-  /** Funding wallets of the served paymasters of a chain, and the contracts that keep their balances. */
-  readonly fundingAccounts: (chainId: number) => readonly AccountId[];
+  /** Wallets of the platform on a chain: followed also while nothing is promised from them. */
+  readonly platformAccounts: (chainId: number) => readonly AccountId[];
   readonly clock: Clock;
   readonly log: Logger;
   readonly instruments: Pick<
@@ -39,6 +49,8 @@ export type FollowerDeps = {
     | 'reservations'
     | 'settlements'
     | 'unpaidOperations'
+    | 'unattributedOperations'
+    | 'restoredReservations'
     | 'followerBlock'
     | 'followerLag'
     | 'followerFailures'
@@ -57,9 +69,10 @@ export type Follower = {
   ready(): boolean;
   /**
    * Reads the balance of an account that the usage store does not know yet, so that a new funding wallet is usable at
-   * once. Asked again within two seconds it gives the same answer. Throws UNAVAILABLE when the chain cannot be read.
+   * once. Asked again within two seconds it gives the same answer. `organisation` asks: a few reads a second are each one's.
+   * Throws UNAVAILABLE when the chain cannot be read, or after too many reads.
    */
-  ensureAccount(chainId: number, account: AccountId): Promise<void>;
+  ensureAccount(chainId: number, account: AccountId, organisation: string): Promise<void>;
 };
 
 const pausesMs = { withoutConfirmations: 500, withConfirmations: 2_000 } as const;
@@ -87,6 +100,7 @@ export function createFollower(deps: FollowerDeps): Follower {
   /** Loops of chains that are not served any more, until they have ended. */
   const ending = new Set<Promise<void>>();
   const reads = new Map<string, { readonly at: number; readonly done: Promise<void> }>();
+  const readsOf = new ReadAllowance();
   const meter = createFollowerMeter(deps.instruments, usage, clock);
   let supervisor: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -95,7 +109,14 @@ export function createFollower(deps: FollowerDeps): Follower {
     const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
     if (config === undefined)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} is not served`, { reason: 'CHAIN_UNKNOWN' });
-    return { config, chain: chains.get(config) };
+    const chain = chains.get(config);
+    const urls = config.rpc.urls ?? [];
+    // One URL after the other, each by itself: what one node hides, another may show.
+    const elsewhere = (attempt: number): Chain => {
+      const url = urls[attempt % Math.max(1, urls.length)];
+      return url === undefined || urls.length < 2 ? chain : chains.get({ chainId, rpc: { urls: [url] } });
+    };
+    return { config, chain, elsewhere };
   }
 
   function pauseOf(chainId: number): number {
@@ -110,7 +131,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       usage,
       chainId,
       current: () => current(chainId),
-      fundingAccounts: () => deps.fundingAccounts(chainId),
+      platformAccounts: () => deps.platformAccounts(chainId),
       clock,
       log,
     });
@@ -204,13 +225,14 @@ export function createFollower(deps: FollowerDeps): Follower {
         const state = followed.get(chainId);
         return state !== undefined && (state.succeeded || state.failures >= patientFailures);
       }),
-    async ensureAccount(chainId, account) {
+    async ensureAccount(chainId, account, organisation) {
       const state = followed.get(chainId);
       if (state === undefined) throw new DomainError('UNAVAILABLE', `chain ${chainId} is not followed`);
       const name = `${chainId}/${accountName(account)}`;
       const now = clock.now();
       const last = reads.get(name);
       if (last !== undefined && now - last.at < rememberMs) return last.done;
+      readsOf.take(organisation, now);
       if (reads.size >= maxRemembered) reads.clear();
       const done = state.follower.ensureAccount(account);
       reads.set(name, { at: now, done });

@@ -1,74 +1,90 @@
-import type { Cursor, Reservation } from '../../core/policy/usage-store.js';
-import { operationId, type MinedOperation } from './settlement.js';
+import type { Charge, Cursor, Reservation } from '../../core/usage/usage-store.js';
 
-const maxPoints = 256;
+/** Steps that are remembered. */
+const maxSteps = 256;
+/** Reservations that are remembered over all steps, so that memory is bounded: about 2 kB each. */
+const maxEnded = 20_000;
 
-type Settled = { readonly reservations: readonly Reservation[]; readonly blockNumber: number };
+/** A reservation that a step has ended, and what undoes what the step counted for it. */
+export type Ended = { readonly reservation: Reservation; readonly undo: readonly Charge[] };
+
+type Step = { readonly cursor: Cursor; readonly ended: readonly Ended[]; readonly undo: readonly Charge[] };
+
+/** What takes back steps whose blocks a reorganisation has removed. */
+export type Undone = {
+  readonly restored: readonly Reservation[];
+  readonly charges: readonly Charge[];
+  /** Gwei that the steps had given back to limits, and that others may have been promised since. */
+  readonly givenBack: number;
+};
 
 /**
- * What the follower remembers of the last scanned blocks, so that a reorganisation below the confirmations does no
- * harm. Only in memory: after a restart a reorganisation is rescanned from further back, and what was settled in
- * removed blocks stays counted, which errs on the safe side of the limits.
+ * What the follower remembers of its last steps, so that a reorganisation below the confirmations can take them back. Only in
+ * memory: after a restart, or after another replica has followed the chain, what was settled in removed blocks stays counted, which errs on
+ * the safe side of the limits.
  */
 export class History {
-  /** Scanned positions, the oldest first. */
-  #points: Cursor[] = [];
-  /** By operation: settled within the remembered blocks. */
-  readonly #settled = new Map<string, Settled>();
-  /** Settled in blocks that are no more, and not seen again yet. */
-  readonly #orphans = new Map<string, readonly Reservation[]>();
+  /** The oldest first, each beginning where the one before ended. */
+  #steps: Step[] = [];
+  #ended = 0;
 
-  /** The newest first. */
+  /** Positions that steps ended at, the newest first. */
   points(): readonly Cursor[] {
-    return this.#points.toReversed();
+    return this.#steps.map(({ cursor }) => cursor).toReversed();
   }
 
-  /** Those that may still be mined after the given operations. */
-  orphansWithout(seen: readonly MinedOperation[]): readonly Reservation[] {
-    const mined = new Set(seen.map(operationId));
-    return [...this.#orphans].flatMap(([id, reservations]) => (mined.has(id) ? [] : reservations));
-  }
-
-  /** True for an operation whose cost is counted already: seeing it again in a rescan must not count it twice. */
-  isSettled(operation: MinedOperation): boolean {
-    return this.#settled.has(operationId(operation));
-  }
-
-  /** Everything above `common` is scanned again; undefined when nothing that was scanned is known to stand. */
-  rollBack(common: Cursor | undefined): void {
-    const height = common?.blockNumber ?? -1;
-    this.#points = this.#points.filter(({ blockNumber }) => blockNumber <= height);
-    for (const [id, { reservations, blockNumber }] of this.#settled)
-      if (blockNumber > height) this.#orphans.set(id, reservations);
-  }
-
-  /** Records a step that the store has taken. */
+  /** Records a step that the store has taken. A gap before it means that another follower was at work. */
   add(
-    cursor: Cursor,
-    settled: readonly { readonly reservation: Reservation; readonly operation: MinedOperation }[],
-    seen: readonly MinedOperation[],
+    expected: Cursor | undefined,
+    {
+      cursor,
+      ended,
+      undo,
+    }: { readonly cursor: Cursor; readonly ended: readonly Ended[]; readonly undo: readonly Charge[] },
   ): void {
-    if (this.#points.at(-1)?.blockHash !== cursor.blockHash) this.#points.push(cursor);
-    if (this.#points.length > maxPoints) this.#points.shift();
-    for (const operation of seen) {
-      const id = operationId(operation);
-      this.#orphans.delete(id);
-      const known = this.#settled.get(id);
-      if (known !== undefined) this.#settled.set(id, { ...known, blockNumber: operation.blockNumber });
-    }
-    for (const [id, pairs] of Map.groupBy(settled, ({ operation }) => operationId(operation)))
-      this.#settled.set(id, {
-        reservations: pairs.map(({ reservation }) => reservation),
-        blockNumber: pairs[0]?.operation.blockNumber ?? cursor.blockNumber,
-      });
-    this.#forget(cursor);
+    if (this.#steps.at(-1)?.cursor.blockHash !== expected?.blockHash) this.clear();
+    if (this.#steps.length === 0 && expected !== undefined)
+      this.#steps.push({ cursor: expected, ended: [], undo: [] });
+    const last = this.#steps.at(-1);
+    if (last?.cursor.blockHash === cursor.blockHash) {
+      this.#steps.pop();
+      this.#steps.push({ cursor, ended: [...last.ended, ...ended], undo: [...last.undo, ...undo] });
+    } else this.#steps.push({ cursor, ended, undo });
+    this.#ended += ended.length;
+    while (this.#steps.length > maxSteps || (this.#ended > maxEnded && this.#steps.length > 1))
+      this.#ended -= this.#steps.shift()?.ended.length ?? 0;
   }
 
-  #forget(cursor: Cursor): void {
-    const oldest = this.#points[0]?.blockNumber ?? cursor.blockNumber;
-    for (const [id, { blockNumber }] of this.#settled)
-      if (blockNumber < oldest && !this.#orphans.has(id)) this.#settled.delete(id);
-    for (const [id, reservations] of this.#orphans)
-      if (reservations.every(({ validUntil }) => validUntil < cursor.timestamp)) this.#orphans.delete(id);
+  /** What takes back all steps after `common`; all that are remembered where it is undefined. Changes nothing. */
+  after(common: Cursor | undefined): Undone {
+    const steps = this.#steps.filter(({ cursor }) => isAfter(cursor, common));
+    const ended = steps.flatMap((step) => step.ended);
+    return {
+      restored: ended.map(({ reservation }) => reservation),
+      charges: steps.flatMap((step) => [...step.undo, ...step.ended.flatMap(({ undo }) => undo)]),
+      givenBack: ended.reduce((sum, one) => sum + givenBack(one), 0),
+    };
   }
+
+  /** Forgets the steps after `common`, once the store has taken them back. */
+  rollBack(common: Cursor | undefined): void {
+    this.#steps = this.#steps.filter(({ cursor }) => !isAfter(cursor, common));
+    this.#ended = this.#steps.reduce((sum, { ended }) => sum + ended.length, 0);
+  }
+
+  clear(): void {
+    this.#steps = [];
+    this.#ended = 0;
+  }
+}
+
+function isAfter({ blockNumber }: Cursor, common: Cursor | undefined): boolean {
+  return common === undefined || blockNumber > common.blockNumber;
+}
+
+function givenBack({ reservation, undo }: Ended): number {
+  const gweiOf = (amounts: readonly { readonly unit: string; readonly amount: number }[]): number =>
+    amounts.reduce((sum, { unit, amount }) => sum + (unit === 'NATIVE_ASSET' ? amount : 0), 0);
+  const reserved = reservation.limits.map(({ unit, cost }) => ({ unit, amount: cost }));
+  return gweiOf(reserved) + gweiOf(undo);
 }

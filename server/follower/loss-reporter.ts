@@ -1,18 +1,17 @@
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import { contractLossShare } from '../../core/policy/token-loss.js';
 import {
   formatTokenLossReport,
   type TokenLossReport,
   type TokenLossReports,
 } from '../../core/policy/token-loss-reports.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
-import { toAddressKey, zeroAddress } from '../../core/units/address.js';
-import { toSeconds, type Clock, type EpochMs } from '../../core/units/time.js';
+import { contractLosses } from '../../core/usage/token-losses.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
 import type { ServedChain } from '../view/served-chain.js';
 
 export type LossReporterDeps = {
-  readonly usage: Pick<UsageStore, 'peek'>;
+  readonly usage: Pick<UsageStore, 'now' | 'counters'>;
   readonly reports: TokenLossReports;
   readonly chain: (chainId: number) => ServedChain | undefined;
   readonly clock: Clock;
@@ -66,7 +65,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
     const served = chain(chainId);
     if (served === undefined) return;
     try {
-      const report = await readLosses(usage, served, clock.now());
+      const report = await readLosses(usage, served);
       if (report === undefined) return;
       const text = formatTokenLossReport(report);
       const now = clock.now();
@@ -103,34 +102,23 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
 
 /** What has stopped now; undefined where the chain has no token mode. Throws UNAVAILABLE. */
 async function readLosses(
-  usage: Pick<UsageStore, 'peek'>,
+  usage: Pick<UsageStore, 'now' | 'counters'>,
   { chainId, profiles }: ServedChain,
-  now: EpochMs,
 ): Promise<TokenLossReport | undefined> {
   const modes = [...profiles.values()].flatMap(({ version, token }) =>
     token === undefined ? [] : [{ version, ...token }],
   );
   if (modes.length === 0) return undefined;
   // Versions that share a contract share its counter, and may have budgets of their own.
-  const contracts = [...new Map(modes.map((mode) => [mode.contractKey, mode])).values()];
-  const nobody = toAddressKey(zeroAddress);
-  const { limits } = await usage.peek({
-    key: { chainId, paymasterId: 'token-losses', entryPoint: nobody, sender: nobody, nonce: 0n },
-    configGeneration: 0,
-    contract: nobody,
-    mode: 'ERC20',
-    fundingAddress: undefined,
-    limits: contracts.map(({ contractKey: contract, lossBudget }) =>
-      contractLossShare({ chainId, contract }, lossBudget),
-    ),
-    accounts: [],
-    validUntil: toSeconds(now),
-    depositMaxAgeMs: 0,
-  });
+  const contracts = [...new Set(modes.map(({ contractKey }) => contractKey))];
+  const losses = contracts.map((contract) => contractLosses({ chainId, contract }, usage.now()));
+  const counters = await usage.counters(chainId, losses);
   const stopped = modes.flatMap(({ version, contractKey, lossBudget }) => {
-    const counter = limits[contracts.findIndex((each) => each.contractKey === contractKey)];
-    if (counter === undefined) throw new DomainError('INTERNAL', 'a peek shows fewer limits than were asked');
-    return counter.used > lossBudget ? [{ version, until: counter.resetsAt }] : [];
+    const index = contracts.indexOf(contractKey);
+    const [used, until] = [counters[index]?.used, losses[index]?.window.until];
+    if (used === undefined || until === undefined)
+      throw new DomainError('INTERNAL', 'the usage store answered fewer counters than were asked');
+    return used > lossBudget ? [{ version, until }] : [];
   });
   return { stopped };
 }

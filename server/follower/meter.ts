@@ -1,5 +1,5 @@
 import type { Head } from '../../core/chain/heads.js';
-import type { AccountBalance, UsageStore } from '../../core/policy/usage-store.js';
+import type { AccountBalance, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { FollowerDeps } from './follower.js';
 import type { Round } from './chain-follower.js';
@@ -28,11 +28,15 @@ export function createFollowerMeter(
   };
   return {
     observed,
-    async round(chainId, { cursor, settled, released, unpaid }, head) {
+    async round(chainId, round, head) {
+      const { cursor, settled, released, forfeited, unpaid, unattributed, restored } = round;
       const chain = String(chainId);
       observed(chainId, head);
       instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
       instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
+      instruments.settlements.with({ chain, outcome: 'forfeited' }).inc(forfeited);
+      instruments.unattributedOperations.with({ chain }).inc(unattributed);
+      instruments.restoredReservations.with({ chain }).inc(restored);
       instruments.unpaidOperations.with({ chain }).inc(unpaid);
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
       if (cursor !== undefined) instruments.followerBlock.with({ chain }).set(cursor.blockNumber);

@@ -1,16 +1,24 @@
-import type { Chain, Log } from '../../core/chain/chain.js';
+import type { Chain, Log, LogFilter } from '../../core/chain/chain.js';
 import { decodeUserOperationEvent, userOperationEventTopic } from '../../core/paymaster/entry-point.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { MinedOperation } from './settlement.js';
+import type { OperationId } from '../../core/usage/usage-store.js';
+import { operationId, type MinedOperation } from './mined.js';
 
 const widestPage = 5_000;
+
+/** How far back the events of a sender are read: hours, also on chains with several blocks a second. */
+const lookBackBlocks = 20_000;
+/** Topics of one query that every node takes. */
+const sendersAtOnce = 50;
 
 /** What to look for: operations that these contracts paid for, in these EntryPoints. */
 export type Watched = {
   readonly entryPoints: readonly AddressKey[];
   readonly contracts: readonly AddressKey[];
 };
+
+type Filter = Required<Pick<LogFilter, 'address' | 'topics'>>;
 
 /**
  * Reads events block range by block range. A node that refuses a range (too wide, too many results) is asked for an
@@ -27,10 +35,41 @@ export class Scanner {
     to: number,
   ): Promise<readonly MinedOperation[]> {
     if (watched.contracts.length === 0) return [];
+    const topics = [userOperationEventTopic, null, null, watched.contracts.map(addressTopic)];
+    return this.#all(chain, { address: watched.entryPoints, topics }, from, to);
+  }
+
+  /**
+   * Of these operations those that were mined in the last blocks up to `to`, whoever paid for them: found by their senders,
+   * which another index of the node serves than that of paymasters.
+   */
+  async bySender(
+    chain: Chain,
+    wanted: readonly OperationId[],
+    to: number,
+  ): Promise<readonly MinedOperation[]> {
+    const found: MinedOperation[] = [];
+    const from = Math.max(0, to - lookBackBlocks + 1);
+    for (const [entryPoint, operations] of Map.groupBy(wanted, (operation) => operation.entryPoint)) {
+      const senders = [...new Set(operations.map(({ sender }) => sender))];
+      for (let at = 0; at < senders.length; at += sendersAtOnce) {
+        const topics = [
+          userOperationEventTopic,
+          null,
+          senders.slice(at, at + sendersAtOnce).map(addressTopic),
+        ];
+        found.push(...(await this.#all(chain, { address: [entryPoint], topics }, from, to)));
+      }
+    }
+    const ids = new Set(wanted.map(operationId));
+    return found.filter((operation) => ids.has(operationId(operation)));
+  }
+
+  async #all(chain: Chain, filter: Filter, from: number, to: number): Promise<readonly MinedOperation[]> {
     const found: MinedOperation[] = [];
     for (let next = from; next <= to;) {
       const last = Math.min(to, next + this.#page - 1);
-      const logs = await this.#read(chain, watched, next, last);
+      const logs = await this.#read(chain, filter, next, last);
       if (logs === undefined) continue;
       found.push(...logs.flatMap(decode));
       next = last + 1;
@@ -39,15 +78,9 @@ export class Scanner {
   }
 
   /** Undefined when the range was refused and is to be asked again in parts. */
-  async #read(
-    chain: Chain,
-    { entryPoints, contracts }: Watched,
-    from: number,
-    to: number,
-  ): Promise<readonly Log[] | undefined> {
-    const topics = [userOperationEventTopic, null, null, contracts.map(addressTopic)];
+  async #read(chain: Chain, filter: Filter, from: number, to: number): Promise<readonly Log[] | undefined> {
     try {
-      const logs = await chain.logs({ fromBlock: from, toBlock: to, address: entryPoints, topics });
+      const logs = await chain.logs({ fromBlock: from, toBlock: to, ...filter });
       this.#page = Math.min(widestPage, this.#page * 2);
       return logs;
     } catch (error) {
@@ -61,8 +94,9 @@ export class Scanner {
 function decode(log: Log): readonly MinedOperation[] {
   const event = decodeUserOperationEvent(log);
   if (event === undefined) return [];
-  const { blockNumber, transactionHash, logIndex } = log;
-  return [{ ...event, entryPoint: toAddressKey(log.address), blockNumber, transactionHash, logIndex }];
+  const { blockNumber, blockHash, transactionHash, logIndex } = log;
+  const place = { blockNumber, blockHash, transactionHash, logIndex };
+  return [{ ...event, entryPoint: toAddressKey(log.address), ...place }];
 }
 
 function addressTopic(address: AddressKey): Hex {

@@ -1,23 +1,22 @@
-import { CallReverted, type Block, type Chain } from '../../core/chain/chain.js';
+import type { Block, Chain, WordCall } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
-import type { ChargeEvent, TokenCodec } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
-import type { AccountId } from '../../core/policy/usage-store.js';
+import type { ContractModes } from '../../core/paymaster/recognise.js';
+import type { AccountId, OperationId } from '../../core/usage/usage-store.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import { gwei, type Gwei } from '../../core/units/wei.js';
+import type { Gwei } from '../../core/units/wei.js';
 import { accountName, usable } from './balances.js';
+import { operationId } from './mined.js';
 import type { Watched } from './scan.js';
-import type { MinedOperation, Payer, TokenPaid } from './settlement.js';
-
-const wordPattern = /^0x[0-9a-f]{64}/;
-const readsAtOnce = 16;
 
 /** Where one round reads. */
 export type Source = {
   readonly chain: Chain;
+  /** Another connection to the same chain, where the config has one; `attempt` tells them apart. */
+  readonly elsewhere: (attempt: number) => Chain;
   readonly chainId: number;
   readonly confirmations: number;
   readonly contracts: ReadonlyMap<AddressKey, WatchedContract>;
@@ -28,9 +27,8 @@ export type WatchedContract = {
   readonly contract: AddressKey;
   readonly entryPoint: AddressKey;
   readonly fundingBalanceCall: ((fundingAddress: AddressKey) => Hex) | undefined;
-  readonly chargeEvent: ChargeEvent | undefined;
-  /** Reads what operations were charged in tokens; undefined where the contract has no such mode. */
-  readonly token: Pick<TokenCodec, 'chargeTopics' | 'chargeOf'> | undefined;
+  /** How its data are read; empty where a newer build has added its layout. */
+  readonly modes: readonly ContractModes[];
 };
 
 /**
@@ -39,28 +37,36 @@ export type WatchedContract = {
  */
 export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, WatchedContract> {
   const contracts = new Map<AddressKey, WatchedContract>();
+  const add = (watched: Omit<WatchedContract, 'modes'>, modes: ContractModes | undefined): void => {
+    const known = contracts.get(watched.contract);
+    contracts.set(watched.contract, {
+      ...watched,
+      fundingBalanceCall: known?.fundingBalanceCall ?? watched.fundingBalanceCall,
+      modes: [...(known?.modes ?? []), ...(modes === undefined ? [] : [modes])],
+    });
+  };
   for (const profile of config.profiles) {
     const layout = Object.hasOwn(layouts, profile.layout) ? layouts[profile.layout] : undefined;
     const entryPoint = toAddressKey(profile.entryPoint);
-    const sponsorship = toAddressKey(profile.sponsorship);
+    const contract = toAddressKey(profile.sponsorship);
     const fundingBalanceCall = layout?.sponsorship.fundingBalanceCall;
-    contracts.set(sponsorship, {
-      contract: sponsorship,
-      entryPoint,
-      fundingBalanceCall,
-      chargeEvent: layout?.chargeEvent,
-      token: layout?.token,
-    });
-    const token = profile.token === undefined ? sponsorship : toAddressKey(profile.token);
+    const tokenContract = profile.token === undefined ? contract : toAddressKey(profile.token);
+    const isShared = tokenContract === contract;
+    add(
+      { contract, entryPoint, fundingBalanceCall },
+      layout && { sponsorship: layout.sponsorship, token: isShared ? layout.token : undefined },
+    );
     // In token mode no sponsor's balance is drawn on, but some contracts keep one of their own for it.
-    if (!contracts.has(token))
-      contracts.set(token, {
-        contract: token,
-        entryPoint,
-        fundingBalanceCall: layout?.token?.tokenAccountCall === undefined ? undefined : fundingBalanceCall,
-        chargeEvent: undefined,
-        token: layout?.token,
-      });
+    const keepsOne = layout?.token?.tokenAccountCall !== undefined;
+    if (!isShared)
+      add(
+        {
+          contract: tokenContract,
+          entryPoint,
+          fundingBalanceCall: keepsOne ? fundingBalanceCall : undefined,
+        },
+        layout && { token: layout.token },
+      );
   }
   return contracts;
 }
@@ -87,7 +93,10 @@ export function watched(
 
 const canonical = Object.values(entryPoints).map(toAddressKey);
 
-export async function blockAt({ chain, chainId }: Source, tag: 'latest' | number): Promise<Block> {
+export async function blockAt(
+  { chain, chainId }: Pick<Source, 'chain' | 'chainId'>,
+  tag: 'latest' | number,
+): Promise<Block> {
   const block = await chain.block(tag);
   if (block === undefined) throw new DomainError('UNAVAILABLE', `chain ${chainId} has no block ${tag}`);
   return block;
@@ -104,95 +113,60 @@ export async function readUsable(
   target: Block,
   head: Block,
   chargedSince: ReadonlyMap<string, bigint>,
-  orphaned: ReadonlyMap<string, Gwei>,
 ): Promise<ReadonlyMap<string, Gwei>> {
-  const balances = new Map<string, Gwei>();
-  const read = async (account: AccountId): Promise<void> => {
-    const name = accountName(account);
-    const settled = await readBalance(source, account, target.number);
-    const atHead = head.hash === target.hash ? settled : await readBalance(source, account, head.number);
-    if (settled === undefined || atHead === undefined) return;
-    const since = chargedSince.get(name) ?? 0n;
-    balances.set(
-      name,
-      usable({ settled, head: atHead, chargedSince: since, orphaned: orphaned.get(name) ?? gwei(0) }),
-    );
-  };
-  for (let i = 0; i < accounts.length; i += readsAtOnce)
-    await Promise.all(accounts.slice(i, i + readsAtOnce).map(read));
-  return balances;
+  const asked = accounts.flatMap((account) => {
+    const call = balanceCall(source, account);
+    return call === undefined ? [] : [{ name: accountName(account), call }];
+  });
+  const calls = asked.map(({ call }) => call);
+  const atTarget = await source.chain.words(calls, { hash: target.hash });
+  const atHead = head.hash === target.hash ? atTarget : await source.chain.words(calls, { hash: head.hash });
+  return new Map(
+    asked.flatMap(({ name }, index) => {
+      const [settled, now] = [atTarget[index], atHead[index]];
+      if (settled === undefined || now === undefined) return [];
+      return [[name, usable({ settled, head: now, chargedSince: chargedSince.get(name) ?? 0n })] as const];
+    }),
+  );
 }
 
-/** Reads the contracts' own charge events of the given ones among the mined operations. */
-export async function readPayers(
-  { chain, contracts }: Source,
-  mined: readonly MinedOperation[],
-  wanted: readonly MinedOperation[],
-): Promise<Payer> {
-  const payers = new Map<MinedOperation, AddressKey>();
-  for (const operation of wanted) {
-    const { paymaster, blockNumber, transactionHash, logIndex } = operation;
-    const event = contracts.get(paymaster)?.chargeEvent;
-    if (event === undefined) continue;
-    const place = { fromBlock: blockNumber, toBlock: blockNumber, address: paymaster };
-    const logs = await chain.logs({ ...place, topics: [event.topic0] });
-    // postOp charges right before the EntryPoint reports the operation; before that come the others of its bundle.
-    const previous = mined
-      .filter((other) => other.transactionHash === transactionHash && other.logIndex < logIndex)
-      .map((other) => other.logIndex);
-    const charge = logs.findLast(
-      (log) =>
-        log.transactionHash === transactionHash &&
-        log.logIndex < logIndex &&
-        previous.every((index) => index < log.logIndex),
-    );
-    if (charge !== undefined) payers.set(operation, event.fundingAddress(charge));
-  }
-  return (operation) => payers.get(operation);
+/** The EntryPoints' `getNonce` for each operation's sender and key at a block, by {@link operationId}. */
+export async function readNonces(
+  { chain }: Pick<Source, 'chain'>,
+  operations: readonly OperationId[],
+  block: Block,
+): Promise<ReadonlyMap<string, bigint>> {
+  const calls = operations.map(({ entryPoint, sender, nonce }) => ({
+    to: entryPoint,
+    data: getNonceCall(sender, nonce >> 64n),
+  }));
+  const words = await chain.words(calls, { hash: block.hash });
+  return new Map(
+    operations.flatMap((operation, index) => {
+      const next = words[index];
+      return next === undefined ? [] : [[operationId(operation), next] as const];
+    }),
+  );
 }
 
-/** Whether each of the given operations was charged in tokens, by the contracts' own events; of others it is not known. */
-export async function readTokenPayments(
-  { chain, contracts }: Source,
-  wanted: readonly MinedOperation[],
-): Promise<TokenPaid> {
-  const paid = new Map<MinedOperation, boolean>();
-  for (const operation of wanted) {
-    const { paymaster, blockNumber, transactionHash, userOpHash } = operation;
-    const codec = contracts.get(paymaster)?.token;
-    if (codec === undefined) continue;
-    const place = { fromBlock: blockNumber, toBlock: blockNumber, address: paymaster };
-    const logs = await chain.logs({ ...place, topics: [codec.chargeTopics] });
-    const own = logs.filter((log) => log.transactionHash === transactionHash);
-    paid.set(operation, codec.chargeOf(own, { paymaster, userOpHash }) !== undefined);
-  }
-  return (operation) => paid.get(operation);
-}
-
-async function readBalance(
-  { chain, contracts }: Source,
-  { contract, fundingAddress }: AccountId,
-  block: number,
-): Promise<bigint | undefined> {
+function balanceCall({ contracts }: Source, { contract, fundingAddress }: AccountId): WordCall | undefined {
   const known = contracts.get(contract);
   if (known === undefined) return undefined;
-  if (fundingAddress === undefined) return readWord(chain, known.entryPoint, balanceOfCall(contract), block);
-  if (known.fundingBalanceCall === undefined) return undefined;
-  return readWord(chain, contract, known.fundingBalanceCall(fundingAddress), block);
-}
-
-async function readWord(chain: Chain, to: string, data: Hex, block: number): Promise<bigint | undefined> {
-  try {
-    const answer = await chain.call({ to, data, block });
-    const word = wordPattern.exec(answer);
-    return word === null ? undefined : BigInt(word[0]);
-  } catch (error) {
-    if (error instanceof CallReverted) return undefined;
-    throw error;
-  }
+  if (fundingAddress === undefined) return { to: known.entryPoint, data: balanceOfCall(contract) };
+  const data = known.fundingBalanceCall?.(fundingAddress);
+  return data === undefined ? undefined : { to: contract, data };
 }
 
 /** The EntryPoint's `balanceOf(address)`: what a paymaster has deposited there. */
 function balanceOfCall(account: AddressKey): Hex {
-  return `0x70a08231${'0'.repeat(24)}${account.slice(2)}`;
+  return `0x70a08231${addressWord(account)}`;
+}
+
+/** `getNonce(address sender, uint192 key)`, the same in every EntryPoint. */
+function getNonceCall(sender: AddressKey, key: bigint): Hex {
+  return `0x35567e1a${addressWord(sender)}${key.toString(16).padStart(64, '0')}`;
+}
+
+function addressWord(address: AddressKey): string {
+  return address.slice(2).padStart(64, '0');
 }

@@ -65,12 +65,22 @@ export function createInstruments(metrics: Metrics) {
     }),
     settlements: metrics.counter<'chain' | 'outcome'>({
       name: 'paymaster_settlements_total',
-      help: 'Reservations that ended, by outcome: settled or released.',
+      help: 'Reservations that ended, by outcome: settled, released, or forfeited (nonce used, no operation found).',
       labels: ['chain', 'outcome'],
     }),
     unpaidOperations: metrics.counter<'chain'>({
       name: 'paymaster_token_unpaid_operations_total',
       help: 'Operations that were mined in mode ERC20 and paid no token; their senders are barred.',
+      labels: ['chain'],
+    }),
+    unattributedOperations: metrics.counter<'chain'>({
+      name: 'paymaster_unattributed_operations_total',
+      help: 'Operations that a paymaster contract paid for and nobody here has promised: the key leaked or usage data are lost.',
+      labels: ['chain'],
+    }),
+    restoredReservations: metrics.counter<'chain'>({
+      name: 'paymaster_reorganised_reservations_total',
+      help: 'Reservations that are live again because their blocks were removed: limits may show more than their thresholds.',
       labels: ['chain'],
     }),
     followerBlock: metrics.gauge<'chain'>({

@@ -1,6 +1,7 @@
 import { isDomainError } from '../../core/errors.js';
 import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
 import type { Follower } from '../follower/follower.js';
+import type { ConfigView } from '../view/config-view.js';
 
 type Asked = Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacity'>;
 
@@ -8,14 +9,20 @@ type Asked = Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacit
  * A usage store that knows every account. The first operation that draws on a new wallet or contract reads its balance
  * from the chain instead of failing until the follower comes by.
  */
-export function withNewAccounts(usage: Asked, { ensureAccount }: Pick<Follower, 'ensureAccount'>): Asked {
+export function withNewAccounts(
+  usage: Asked,
+  { ensureAccount }: Pick<Follower, 'ensureAccount'>,
+  view: Pick<ConfigView, 'organisationOf'>,
+): Asked {
   const twice = async <T>(request: ReserveRequest, ask: () => Promise<T>): Promise<T> => {
     try {
       return await ask();
     } catch (error) {
       if (!isDomainError(error, 'UNAVAILABLE') || error.details.reason !== 'DEPOSIT_UNKNOWN') throw error;
     }
-    await Promise.all(request.accounts.map((account) => ensureAccount(request.key.chainId, account)));
+    const { chainId, paymasterId } = request.key;
+    const organisation = view.organisationOf(paymasterId) ?? paymasterId;
+    await Promise.all(request.accounts.map((account) => ensureAccount(chainId, account, organisation)));
     return ask();
   };
   return {

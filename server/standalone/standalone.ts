@@ -151,6 +151,7 @@ async function startParts(
     roles: ['rpc', 'dashboard'],
     configs,
     usage,
+    messages: usage.messages,
     recovery: usage.recovery,
     chains,
     signers,

@@ -6,13 +6,13 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import type { AccountId } from '../../core/usage/usage-store.js';
+import { chainFence, type AccountId } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
-import { createFundingCensus } from './funding-census.js';
 import { KeyTable } from './key-table.js';
 import { createKeyLookup } from './key-lookup.js';
-import { compileChain, fundingAccounts, type ServedChain } from './served-chain.js';
+import { compileChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
+import type { SeenGeneration } from './seen-generations.js';
 import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
 
@@ -32,7 +32,7 @@ export type ConfigView = {
    * Throws RATE_LIMITED, UNAVAILABLE.
    */
   load(sha256: string, client: string): Promise<ServedPaymaster | undefined>;
-  /** Reads one paymaster again, past the watch: for a replica that has fallen behind. */
+  /** Reads one paymaster and its chain again, past the watch: for a replica that has fallen behind. */
   refresh(paymasterId: string): Promise<ServedPaymaster | undefined>;
   /**
    * False when either was replaced or taken away since it was looked up. For whoever has waited for others in between:
@@ -41,8 +41,10 @@ export type ConfigView = {
   isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean;
   chain(chainId: number): ServedChain | undefined;
   chains(): Iterable<ServedChain>;
-  /** Balances inside contracts that the paymasters of a chain draw on. */
-  fundingAccounts(chainId: number): readonly AccountId[];
+  /** Balances inside contracts that the platform lets organisations draw on. */
+  defaultFundingAccounts(chainId: number): readonly AccountId[];
+  /** Namespace of a paymaster that is served. */
+  organisationOf(paymasterId: string): string | undefined;
   /** Milliseconds since the store last confirmed that this is current. */
   staleness(): number;
   /** Whether that is too long ago: what is served may have been revoked since. */
@@ -54,7 +56,9 @@ export type ConfigView = {
 };
 
 export type ConfigViewDeps = {
-  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
+  readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
+  /** Told of every generation that the watch delivers, deletions included. Default: nobody. */
+  readonly onGeneration?: (seen: SeenGeneration) => void;
   readonly signers: Signers;
   /** Default 6 h. */
   readonly maxStalenessMs?: number;
@@ -73,6 +77,7 @@ const defaultMaxStalenessMs = 6 * 3_600_000;
 export function createConfigView({
   configs,
   signers,
+  onGeneration = () => {},
   maxStalenessMs = defaultMaxStalenessMs,
   clock,
   log,
@@ -81,7 +86,6 @@ export function createConfigView({
   const byKey = new KeyTable<ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
-  const census = createFundingCensus();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
   const counts = {
@@ -96,7 +100,6 @@ export function createConfigView({
     if (known === undefined) return;
     byId.delete(paymasterId);
     known.standing.state = 'replaced';
-    census.remove(known);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
 
@@ -104,7 +107,6 @@ export function createConfigView({
     forget(paymaster.paymasterId);
     byId.set(paymaster.paymasterId, paymaster);
     paymaster.standing.state = 'listed';
-    census.add(paymaster);
     for (const key of paymaster.keys) byKey.set(key, paymaster);
   }
 
@@ -125,22 +127,59 @@ export function createConfigView({
     }
   }
 
+  function noteGeneration({ chainId, paymasterId: id, configGeneration: generation }: PaymasterConfig): void {
+    const before = byId.get(id);
+    // Where it is no longer, its older configs must not be signed on either.
+    if (before !== undefined && before.chainId !== chainId)
+      onGeneration({ chainId: before.chainId, id, generation });
+    onGeneration({ chainId, id, generation });
+  }
+
+  /** One that is made again has a higher generation than this. */
+  function noteDeletion(paymaster: ServedPaymaster | undefined): void {
+    if (paymaster === undefined) return;
+    const { chainId, paymasterId: id, configGeneration } = paymaster;
+    onGeneration({ chainId, id, generation: configGeneration + 1 });
+  }
+
+  function noteChainDeletion(chain: ServedChain | undefined): void {
+    if (chain === undefined) return;
+    const { chainId, config } = chain;
+    onGeneration({ chainId, id: chainFence, generation: config.configGeneration + 1 });
+  }
+
+  /** A chain that another replica has served a newer config of. */
+  async function refreshChain(chainId: number): Promise<void> {
+    const stored = await configs.getChain(chainId);
+    const known = chains.get(chainId);
+    if (stored === undefined || known === undefined) return;
+    if (stored.config.configGeneration > known.config.configGeneration) putChain(stored.config);
+  }
+
   function apply(event: ConfigEvent): void {
     switch (event.type) {
       case 'put-paymaster': {
         lookup.noteChange(event.config.paymasterId);
+        noteGeneration(event.config);
         const compiled = compile(event.config);
         if (compiled !== undefined) remember(compiled);
         break;
       }
       case 'delete-paymaster':
         lookup.noteChange(event.paymasterId);
+        noteDeletion(byId.get(event.paymasterId));
         forget(event.paymasterId);
         break;
       case 'put-chain':
+        onGeneration({
+          chainId: event.config.chainId,
+          id: chainFence,
+          generation: event.config.configGeneration,
+        });
         putChain(event.config);
         break;
       case 'delete-chain':
+        noteChainDeletion(chains.get(event.chainId));
         chains.delete(event.chainId);
         break;
     }
@@ -168,6 +207,7 @@ export function createConfigView({
     async refresh(paymasterId) {
       const stored = await configs.getPaymaster(paymasterId);
       if (stored === undefined) return undefined;
+      await refreshChain(stored.config.chainId);
       const known = byId.get(paymasterId);
       // The watch may have been faster; a read that began earlier must not undo it.
       if (known !== undefined && known.configGeneration >= stored.config.configGeneration) return known;
@@ -185,9 +225,10 @@ export function createConfigView({
     },
     chain: (chainId) => chains.get(chainId),
     chains: () => chains.values(),
-    fundingAccounts(chainId) {
+    organisationOf: (paymasterId) => byId.get(paymasterId)?.namespace,
+    defaultFundingAccounts(chainId) {
       const chain = chains.get(chainId);
-      return chain === undefined ? [] : fundingAccounts(chain, census.wallets(chainId));
+      return chain === undefined ? [] : defaultFundingAccounts(chain);
     },
     staleness,
     isStale: () => staleness() > maxStalenessMs,

@@ -18,7 +18,6 @@ import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
 import type { EntryPointVersion } from '../../core/userop/user-operation.js';
-import type { FundingCensus } from './funding-census.js';
 
 /** One chain as requests need it. Replaced as a whole when its config changes. */
 export type ServedChain = {
@@ -174,18 +173,13 @@ export function guardOf({ guard, guards, gas }: ServedChain, caps: GasCaps | und
   return own;
 }
 
-/** The balances behind a chain's profiles: each wallet in the contract of its version, and every default wallet. */
-export function fundingAccounts(
-  { profiles }: ServedChain,
-  wallets: ReturnType<FundingCensus['wallets']>,
-): readonly AccountId[] {
+/** The default wallets of a chain's profiles, each in its contract. */
+export function defaultFundingAccounts({ profiles }: ServedChain): readonly AccountId[] {
   const accounts = new Map<string, AccountId>();
-  const add = (contract: AddressKey, fundingAddress: AddressKey): void =>
-    void accounts.set(`${contract} ${fundingAddress}`, { contract, fundingAddress });
-  for (const profile of profiles.values()) {
-    if (!profile.keepsBalances) continue;
-    if (profile.defaultFunding !== undefined) add(profile.contractKey, profile.defaultFunding.address);
-    for (const wallet of wallets.get(profile.version)?.keys() ?? []) add(profile.contractKey, wallet);
+  for (const { keepsBalances, contractKey: contract, defaultFunding } of profiles.values()) {
+    if (!keepsBalances || defaultFunding === undefined) continue;
+    const fundingAddress = defaultFunding.address;
+    accounts.set(`${contract} ${fundingAddress}`, { contract, fundingAddress });
   }
   return [...accounts.values()];
 }

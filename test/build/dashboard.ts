@@ -4,7 +4,7 @@ import { hashToken } from '../../core/config/api-key.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { OrganisationSpec } from '../../core/resources/organisation.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys } from '../../core/secrets.js';

@@ -18,11 +18,12 @@ export async function openEmbeddedDashboardWorld({
   const { db, configs, usage, stop } = openStores(clock);
   const resources = createSqliteResourceStore({ db, clock });
   const operator = hasOperator ? await startTestOperator({ resources, configs, clock }) : undefined;
-  const stores = { resources, configs, fundingMessages: usage };
+  const stores = { resources, configs, fundingMessages: usage.messages };
   return {
     resources,
     configs,
     usage,
+    messages: usage,
     replicas: 1,
     openReplica: async () => stores,
     stop: async () => {

@@ -14,7 +14,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import { pass, type Verdict } from '../../core/policy/verdict.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type {
   WebhookCaller,
   WebhookOutcome,
@@ -95,6 +95,8 @@ export type World = {
   price: (token: FeeTokenSpec) => PriceAnswer;
   /** Whether the simulated payment succeeds. */
   payment: (request: TokenPaymentRequest) => Promise<Verdict>;
+  /** What token contracts could take of the account now, in base units. */
+  takeable: bigint;
 };
 
 export type RpcHostOptions = {
@@ -132,6 +134,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     webhook: ({ webhooks }) => Promise.resolve(webhooks.map(() => ({ verdict: 'verified' }) as const)),
     price: () => priced(aPrice()),
     payment: () => Promise.resolve(pass),
+    takeable: 0n,
   };
   const metrics = createMetrics({ process: false });
   const server = createServer({
@@ -140,7 +143,10 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     usage,
     chains: { get: () => tokenAccountChain, stop: () => Promise.resolve() },
     prices: options.prices ?? pricesOf(world),
-    payments: { check: (request) => world.payment(request) },
+    payments: {
+      check: (request) => world.payment(request),
+      takeable: () => Promise.resolve(world.takeable),
+    },
     signers: await loadSigners({
       environment: { PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey },
       log: silentLogger,

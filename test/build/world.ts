@@ -1,5 +1,6 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { FundingMessages } from '../../core/usage/funding-messages.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { DashboardDeps } from '../../server/dashboard/deps.js';
@@ -16,6 +17,7 @@ export type DashboardWorld = {
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
+  readonly messages: FundingMessages;
   /** How many replicas share the calls. */
   readonly replicas: number;
   /** What one more replica works on, with rights and connections of its own. */

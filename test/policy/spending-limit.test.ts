@@ -1,7 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import type { LimitConfig } from '../../core/config/paymaster-config.js';
-import { windowAt, windowEnd } from '../../core/policy/spending-limit/cycle.js';
 import { compileLimits, limitShares } from '../../core/policy/spending-limit/shares.js';
 import { limitReached, usageLost } from '../../core/policy/spending-limit/texts.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -21,28 +19,16 @@ function aLimitConfig(change: Partial<LimitConfig> = {}): LimitConfig {
   };
 }
 
-describe('a cycle', () => {
-  test('has one window for each moment, which begins where the one before ends', () => {
-    const moment = fc.integer({ min: -1e12, max: 1e12 });
-    fc.assert(
-      fc.property(moment, fc.integer({ min: 1, max: 1e10 }), (offset, durationMs) => {
-        const now = (startMs + offset) as EpochMs;
-        const window = windowAt({ startMs, durationMs }, now);
-        expect(window).toBeGreaterThanOrEqual(0);
-        expect(windowEnd({ startMs, durationMs }, window)).toBeGreaterThan(now);
-        if (window > 0) expect(windowEnd({ startMs, durationMs }, window - 1)).toBeLessThanOrEqual(now);
-      }),
-    );
-  });
-
-  test('counts everything before its start to window 0', () => {
-    expect(windowAt({ startMs, durationMs: hourMs }, 0 as EpochMs)).toBe(0);
-  });
-});
+const inSecondHour = (startMs + hourMs) as EpochMs;
+const counterOf = (subject: string): string => `policy-1/${startMs}/1/${subject}`;
 
 describe('the share of an operation', () => {
   test.each<{ name: string; limit: Partial<LimitConfig>; want: object }>([
-    { name: 'of a count is one', limit: {}, want: { cost: 1, threshold: 10, subject: '', unit: 'COUNT' } },
+    {
+      name: 'of a count is one',
+      limit: {},
+      want: { cost: 1, threshold: 10, counter: counterOf(''), unit: 'COUNT' },
+    },
     {
       name: 'of an amount is its maximum cost in gwei',
       limit: { thresholdType: 'NATIVE_ASSET', threshold: '0.05' },
@@ -51,7 +37,7 @@ describe('the share of an operation', () => {
     {
       name: 'of a user limit is counted for the sender',
       limit: { scope: 'SMART_ACCOUNT' },
-      want: { subject: sender },
+      want: { counter: counterOf(sender) },
     },
     {
       name: 'is held against a threshold rounded down to whole gwei',
@@ -65,15 +51,15 @@ describe('the share of an operation', () => {
       want: { threshold: Number.MAX_SAFE_INTEGER },
     },
   ])('$name', ({ limit, want }) => {
-    const shares = limitShares(compileLimits([aLimitConfig(limit)]), sender, gwei(777));
-    expect(shares).toEqual([
-      expect.objectContaining({ policyId: 'policy-1', startMs, durationMs: hourMs, ...want }),
-    ]);
+    const shares = limitShares(compileLimits([aLimitConfig(limit)]), sender, gwei(777), inSecondHour);
+    const window = expect.objectContaining({ from: startMs + hourMs, until: startMs + 2 * hourMs });
+    expect(shares).toEqual([expect.objectContaining({ window, enforce: true, ...want })]);
   });
 
   test('is taken from every limit in its order', () => {
     const limits = compileLimits(['a', 'b', 'c'].map((policyId) => aLimitConfig({ policyId })));
-    expect(limitShares(limits, sender, gwei(1)).map(({ policyId }) => policyId)).toEqual(['a', 'b', 'c']);
+    const counters = limitShares(limits, sender, gwei(1), inSecondHour).map(({ counter }) => counter);
+    expect(counters.map((counter) => counter.split('/')[0])).toEqual(['a', 'b', 'c']);
   });
 
   test('of a threshold that is no plain decimal text cannot be computed', () => {
@@ -84,7 +70,7 @@ describe('the share of an operation', () => {
 describe('the text of a refusal', () => {
   const resetsAt = (startMs + hourMs) as EpochMs;
   const shareOf = (limit: Partial<LimitConfig>) =>
-    limitShares(compileLimits([aLimitConfig(limit)]), sender, gwei(30_000_000))[0]!;
+    limitShares(compileLimits([aLimitConfig(limit)]), sender, gwei(30_000_000), startMs)[0]!;
 
   test.each<{ name: string; limit: Partial<LimitConfig>; used: number; detail: string }>([
     {
@@ -108,7 +94,8 @@ describe('the text of a refusal', () => {
       detail: `"daily": 1 operation of 1 operation used for ${sender}, needs 1 operation; resets at 2026-01-01T01:00:00.000Z`,
     },
   ])('$name', ({ limit, used, detail }) => {
-    expect(limitReached(shareOf(limit), 'daily', used, resetsAt)).toEqual({
+    const subject = limit.scope === 'SMART_ACCOUNT' ? sender : '';
+    expect(limitReached(shareOf(limit), { name: 'daily', subject }, used)).toEqual({
       pass: false,
       reason: 'LIMIT_REACHED',
       detail,

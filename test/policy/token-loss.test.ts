@@ -1,85 +1,57 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
-import { silentLogger } from '../../core/log.js';
-import { tokenLossShares } from '../../core/policy/token-loss.js';
-import type { ReserveResult, UsageStore } from '../../core/policy/usage-store.js';
-import { toSeconds } from '../../core/units/time.js';
+import { describe, expect, test } from '@jest/globals';
+import type { EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
-import { aHash, aRequest, chainId, contract, hourMs, sender } from '../conformance/usage-requests.js';
-import { aClock, aDirectory } from '../usage/sqlite-usage.js';
+import { lossBars, lossCharges } from '../../core/usage/token-losses.js';
+import { contains } from '../../core/usage/window.js';
+import { chainId, contract, hourMs, sender, startMs } from '../conformance/usage-requests.js';
 
 const dayMs = 24 * hourMs;
-const reserved = { outcome: 'reserved' };
+const budget = gwei(100_000_000);
+const of = { chainId, contract };
 
-let clock: ReturnType<typeof aClock>;
-let usage: UsageStore;
-let nonce: bigint;
-let stop: () => Promise<void>;
-
-beforeEach(() => {
-  clock = aClock();
-  const directory = aDirectory();
-  usage = createSqliteUsageStore({
-    path: `${directory.path}/usage.db`,
-    clock,
-    log: silentLogger,
-    durability: 'process',
-  });
-  nonce = 0n;
-  stop = async () => {
-    await usage.stop();
-    directory.remove();
-  };
-});
-afterEach(() => stop());
-
-function aPayment(onChain = chainId) {
-  nonce += 1n;
-  return aRequest({
-    key: { chainId: onChain, nonce },
-    mode: 'ERC20',
-    limits: tokenLossShares({ chainId: onChain, contract }, sender, {
-      budget: gwei(100_000_000),
-      now: clock.now(),
-    }),
-    validUntil: toSeconds(clock.now()),
-  });
-}
-
-const ask = (onChain?: number): Promise<ReserveResult> => usage.reserve(aPayment(onChain));
-
-/** A payment of the account was promised, mined, and paid nothing. */
-async function lose(): Promise<void> {
-  const { key, ...request } = aPayment();
-  expect(await usage.reserve({ key, ...request })).toEqual(reserved);
-  const expected = await usage.cursor(chainId);
-  const next = { blockNumber: 1, blockHash: aHash(1), timestamp: toSeconds(clock.now()) };
-  const settled = [{ key, actualCost: gwei(50) }];
-  expect(await usage.advance({ chainId, expected, next, settled, released: [], balances: [] })).toBe(true);
+/** The bars that are closed at `now` by a loss at `at`. */
+function barredBy(at: EpochMs, now: EpochMs, bars = lossBars(of, sender, { budget, now })) {
+  const charged = lossCharges(of, sender, { loss: gwei(50), at });
+  return bars.filter(({ counter, most }) =>
+    charged.some((charge) => charge.counter === counter && charge.amount > most),
+  );
 }
 
 describe('an account whose operation was mined and paid no token', () => {
   test.each([0, 6, 12, 18, 24, 30, 36, 42])(
-    'in hour %i is barred for a day at least, and until the moment that it is told',
-    async (hour) => {
-      clock.advance(hour * hourMs);
-      await lose();
-      const lostAt = clock.now();
-      const refusal = await ask();
-      expect(refusal).toMatchObject({ outcome: 'limit' });
-      const resetsAt = 'resetsAt' in refusal ? refusal.resetsAt : 0;
-      expect(resetsAt - lostAt).toBeGreaterThanOrEqual(dayMs);
-      expect(resetsAt - lostAt).toBeLessThanOrEqual(2 * dayMs);
-      clock.advance(resetsAt - lostAt - 1);
-      expect(await ask()).toMatchObject({ outcome: 'limit', resetsAt });
-      clock.advance(1);
-      expect(await ask()).toEqual(reserved);
+    'in hour %i is barred for a day at least and two at most, until the moment that it is told',
+    (hour) => {
+      const lostAt = (startMs + hour * hourMs) as EpochMs;
+      const until = barredBy(lostAt, lostAt)[0]?.window.until ?? lostAt;
+      expect(until - lostAt).toBeGreaterThanOrEqual(dayMs);
+      expect(until - lostAt).toBeLessThanOrEqual(2 * dayMs);
+      expect(barredBy(lostAt, (until - 1) as EpochMs)[0]?.window.until).toBe(until);
+      expect(barredBy(lostAt, until)).toEqual([]);
     },
   );
 
-  test('is barred by that contract, and not by one of the same address on another chain', async () => {
-    await lose();
-    expect(await ask()).toMatchObject({ outcome: 'limit' });
-    expect(await ask(chainId + 1)).toEqual(reserved);
+  test('is barred by that contract, and not by one of the same address on another chain', () => {
+    const elsewhere = lossBars({ chainId: chainId + 1, contract }, sender, { budget, now: startMs });
+    expect(barredBy(startMs, startMs)).not.toEqual([]);
+    expect(barredBy(startMs, startMs, [...elsewhere])).toEqual([]);
+  });
+});
+
+test('every bar of a request has a window that contains its time', () => {
+  for (const hour of [0, 13, 25, 47, 49]) {
+    const now = (startMs + hour * hourMs) as EpochMs;
+    for (const { window } of lossBars(of, sender, { budget, now })) expect(contains(window, now)).toBe(true);
+  }
+});
+
+test('a loss is charged to the day of the contract in which it was mined, until that day ends', () => {
+  const at = (startMs + 30 * hourMs) as EpochMs;
+  const charges = lossCharges(of, sender, { loss: gwei(7), at });
+  const { counter } = lossBars(of, sender, { budget, now: at }).at(-1)!;
+  expect(charges.at(-1)).toEqual({
+    counter,
+    unit: 'NATIVE_ASSET',
+    until: startMs + 2 * dayMs,
+    amount: 7,
   });
 });

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
-import type { AccountId, ReserveResult } from '../../core/policy/usage-store.js';
+import type { AccountId, ReserveResult } from '../../core/usage/usage-store.js';
 import { withNewAccounts } from '../../server/sponsorship/new-accounts.js';
-import { aNeed, aRequest } from '../conformance/usage-requests.js';
+import { aNeed, aRequest, startMs } from '../conformance/usage-requests.js';
 
 const unknownDeposit = new DomainError('UNAVAILABLE', 'never read', { reason: 'DEPOSIT_UNKNOWN' });
 
@@ -19,8 +19,10 @@ function aStore(onChain: (account: AccountId) => boolean, failure: DomainError =
   return withNewAccounts(
     {
       reserve,
-      peek: async (request) => ({ result: await reserve(request), limits: [], accounts: [] }),
-      noteSigned: () => {},
+      peek: async (request) => ({ result: await reserve(request), limits: [], holds: [], accounts: [] }),
+      counters: () => Promise.resolve([]),
+      now: () => startMs,
+      capacity: () => Infinity,
     },
     {
       ensureAccount: (_chainId, account) => {
@@ -28,6 +30,7 @@ function aStore(onChain: (account: AccountId) => boolean, failure: DomainError =
         return Promise.resolve();
       },
     },
+    { organisationOf: () => 'acme' },
   );
 }
 

@@ -4,7 +4,7 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import type { ReserveResult } from '../../core/policy/usage-store.js';
+import type { ReserveResult } from '../../core/usage/usage-store.js';
 import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
@@ -46,7 +46,7 @@ type Obstacle = {
   readonly kind?: 'callData';
 };
 
-const full: ReserveResult = { outcome: 'limit', index: 0, used: 1000, resetsAt: someNow };
+const full: ReserveResult = { outcome: 'limit', index: 0, used: 1000 };
 
 /** In the order in which they are met. */
 const obstacles: readonly Obstacle[] = [
@@ -168,7 +168,7 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
   const sponsor = aSponsor(aChainConfig(scenario.chain), {
     view: { isStale: () => scenario.isStale },
     usage: {
-      peek: () => Promise.resolve({ result: scenario.peek, limits: [], accounts: [] }),
+      peek: () => Promise.resolve({ result: scenario.peek, limits: [], holds: [], accounts: [] }),
       reserve: () => Promise.resolve(scenario.reserve),
     },
     estimator: { estimate: () => scenario.estimate() },
@@ -229,13 +229,18 @@ async function answerAs(
   expirySeconds?: number,
 ): Promise<Sponsorship> {
   const judge = (generation: number): ReserveResult =>
-    generation < 2 ? { outcome: 'stale' } : { outcome: 'reserved' };
+    generation < 2 ? { outcome: 'stale', id: 'the paymaster' } : { outcome: 'reserved' };
   const sponsor = aSponsor(aChainConfig({ profiles: [aProfileConfig()] }), {
     view: { refresh: () => Promise.resolve(refreshed) },
     usage: {
-      peek: ({ configGeneration }) =>
-        Promise.resolve({ result: judge(configGeneration), limits: [], accounts: [] }),
-      reserve: ({ configGeneration }) => Promise.resolve(judge(configGeneration)),
+      peek: ({ fences }) =>
+        Promise.resolve({
+          result: judge(fences[0]?.generation ?? 0),
+          limits: [],
+          holds: [],
+          accounts: [],
+        }),
+      reserve: ({ fences }) => Promise.resolve(judge(fences[0]?.generation ?? 0)),
     },
   });
   const request = {
@@ -279,11 +284,10 @@ function aSponsor(
       isStale: () => false,
       refresh: () => Promise.resolve(undefined),
       isCurrent: () => true,
-      sharesAccount: () => false,
       ...view,
     },
     heads: { get: () => head },
-    usage: { ...usage, noteSigned: () => {} },
+    usage: { ...usage, now: () => someNow, capacity: () => Number.POSITIVE_INFINITY },
     estimator: { estimate: () => Promise.reject(new Error('not asked')) },
     webhooks: { call: () => Promise.reject(new Error('not asked')) },
     signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),

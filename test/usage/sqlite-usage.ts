@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { JournalledUsageStore } from '../../core/adapters/store/sqlite/journalled-usage.js';
-import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
-import { openUsageJournal, type UsageJournal } from '../../core/adapters/store/sqlite/usage-journal.js';
+import { createSqliteUsageStore, type SqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { startMs } from '../conformance/usage-requests.js';
-import type { EpochHarness, LosableUsage } from '../conformance/usage-epoch.js';
-import type { UsageHarness } from '../conformance/usage/suite.js';
+import type { TestedStore, UsageHarness } from '../conformance/usage/suite.js';
 
 /** A clock that moves by hand. */
 export function aClock(at: EpochMs = startMs): { now(): EpochMs; advance(ms: number): void } {
@@ -28,83 +25,61 @@ export function aDirectory(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
+/** The store and its funding messages as one, as the suite wants them. */
+export function tested(store: SqliteUsageStore): TestedStore {
+  const { messages } = store;
+  return {
+    ...store,
+    putFundingMessage: (...args) => messages.putFundingMessage(...args),
+    getFundingMessage: (...args) => messages.getFundingMessage(...args),
+    consumeFundingMessage: (...args) => messages.consumeFundingMessage(...args),
+  };
+}
+
 export async function createSqliteHarness(): Promise<UsageHarness> {
   const directory = aDirectory();
   const clock = aClock();
-  const open = (): UsageStore =>
-    createSqliteUsageStore({
-      path: join(directory.path, 'usage.db'),
+  const epochMirror = createMemoryEpochMirror();
+  const [data, copy] = [join(directory.path, 'data'), join(directory.path, 'copy')];
+  let current: SqliteUsageStore;
+  const open = (): TestedStore => {
+    current = createSqliteUsageStore({
+      path: join(data, 'usage.db'),
       clock,
       log: silentLogger,
       durability: 'process',
+      epochMirror,
     });
-  let current = open();
-  return {
-    store: current,
-    now: () => clock.now(),
-    advance: (ms) => clock.advance(ms),
-    restart: async () => {
-      await current.stop();
-      current = open();
-      return current;
-    },
-    stop: async () => {
-      await current.stop();
-      directory.remove();
-    },
+    return tested(current);
   };
-}
-
-/** Two files: the one that is kept, and one in a place where there was none. */
-export async function createSqliteEpochHarness(): Promise<EpochHarness> {
-  const directory = aDirectory();
-  const clock = aClock();
-  let current: LosableUsage | undefined;
+  const emptied = () => {
+    for (const file of readdirSync(data)) rmSync(join(data, file), { recursive: true });
+  };
+  mkdirSync(data);
   return {
+    store: open(),
     clock,
-    open: async (data, epochMirror) => {
-      await current?.stop();
-      current = createSqliteUsageStore({
-        path: join(directory.path, `${data}.db`),
-        clock,
-        log: silentLogger,
-        durability: 'process',
-        epochMirror,
-        compactAtBytes: 1,
-      });
-      return current;
+    reopen: async () => {
+      await current.stop();
+      return open();
+    },
+    wipe: async () => {
+      await current.stop();
+      emptied();
+      return open();
+    },
+    mirrored: () => current.mirror(),
+    // The log of commits is a part of the data.
+    takeCopy: async () => cpSync(data, copy, { recursive: true }),
+    putCopyBack: async () => {
+      await current.stop();
+      emptied();
+      cpSync(copy, data, { recursive: true });
+      return open();
     },
     stop: async () => {
-      await current?.stop();
+      await current.stop();
       directory.remove();
-    },
-  };
-}
-
-/** A store whose journal can be made to fail: before the row is written, or after it. */
-export function createFaultyStore(path: string, clock: ReturnType<typeof aClock>, compactAtBytes = 1 << 22) {
-  const journal = openUsageJournal(path, 'process');
-  let failing: 'no' | 'before' | 'after' = 'no';
-  const faulty: UsageJournal = {
-    recover: () => journal.recover(),
-    append: (row) => {
-      if (failing === 'before') throw new Error('database or disk is full');
-      journal.append(row);
-      if (failing === 'after') throw new Error('disk I/O error');
-    },
-    bytes: () => journal.bytes(),
-    imageBytes: () => journal.imageBytes(),
-    beginImage: () => journal.beginImage(),
-    sweep: () => journal.sweep(),
-    ping: () => journal.ping(),
-    close: () => journal.close(),
-  };
-  const store = new JournalledUsageStore({ journal: faulty, clock, log: silentLogger, compactAtBytes });
-  return {
-    store,
-    journal,
-    fail: (when: typeof failing) => {
-      failing = when;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { ConfigEvent } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
@@ -8,6 +9,8 @@ import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { createConfigView } from '../../server/view/config-view.js';
+import type { SeenGeneration } from '../../server/view/seen-generations.js';
+import { chainFence } from '../../core/usage/usage-store.js';
 import {
   addressOf,
   aChainConfig,
@@ -24,6 +27,8 @@ async function aView() {
   let confirmedAt: number = someNow;
   let deliver: (event: ConfigEvent) => void = () => {};
   const stored = new Map<string, PaymasterConfig>();
+  const storedChains = new Map<number, ChainConfig>();
+  const seen: SeenGeneration[] = [];
   let asked = 0;
   let answerAfter: Promise<void> = Promise.resolve();
   const view = createConfigView({
@@ -42,8 +47,13 @@ async function aView() {
         const config = stored.get(id);
         return Promise.resolve(config === undefined ? undefined : { config, hash: '' });
       },
+      getChain: (chainId) => {
+        const config = storedChains.get(chainId);
+        return Promise.resolve(config === undefined ? undefined : { config, hash: '' });
+      },
     },
     signers: { get: () => undefined },
+    onGeneration: (generation) => seen.push(generation),
     clock: { now: () => now as EpochMs },
     log: silentLogger,
     instruments: createInstruments(noMetrics),
@@ -52,6 +62,8 @@ async function aView() {
   return {
     view,
     stored,
+    storedChains,
+    seen,
     deliver: (event: ConfigEvent) => deliver(event),
     put: (overrides: Partial<PaymasterConfig> = {}) =>
       deliver({ type: 'put-paymaster', config: aPaymasterConfig(overrides) }),
@@ -248,68 +260,39 @@ describe('A key that the watch has not delivered', () => {
   });
 });
 
-describe('Accounts that several paymasters draw on', () => {
-  const funding = toAddressKey(someFunding);
+describe('Generations', () => {
+  const ofPaymaster = { chainId: 31337, id: aPaymasterConfig().paymasterId };
+  const ofChain = { chainId: 31337, id: chainFence };
 
-  async function shares(version: string, paymasters: readonly Partial<PaymasterConfig>[]): Promise<boolean> {
-    const { view, deliver } = await aView();
-    const profile = aProfileConfig(version, {
-      defaultFunding: { address: someFunding, organisations: ['*'] },
-    });
-    deliver({ type: 'put-chain', config: aChainConfig({ profiles: [profile] }) });
-    paymasters.forEach((overrides, index) => {
-      const { fundingAddress: _own, ...config } = aPaymasterConfig({ version, ...overrides });
-      const own = 'fundingAddress' in overrides ? { fundingAddress: overrides.fundingAddress } : {};
-      deliver({
-        type: 'put-paymaster',
-        config: {
-          ...config,
-          ...own,
-          paymasterId: `p${index}`,
-          keys: [{ sha256: sha256(`${index}`) }],
-        } as PaymasterConfig,
-      });
-    });
-    const first = view.find(sha256('0'));
-    const served = view.chain(31337)?.profiles.get(version);
-    if (first === undefined || served === undefined) throw new Error('nothing is served');
-    return view.sharesAccount(first, served, first.fundingAddress ?? funding);
-  }
+  test('are reported as the watch delivers them: of paymasters and of chains, and the next one of what is deleted', async () => {
+    const { put, deliver, seen } = await aView();
+    put({ configGeneration: 7, suspended: true });
+    deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: 9 }) });
+    deliver({ type: 'delete-paymaster', paymasterId: aPaymasterConfig().paymasterId });
+    deliver({ type: 'delete-chain', chainId: 31337 });
+    expect(seen).toEqual([
+      { ...ofPaymaster, generation: 7 },
+      { ...ofChain, generation: 9 },
+      { ...ofPaymaster, generation: 8 },
+      { ...ofChain, generation: 10 },
+    ]);
+  });
 
-  test.each([
-    {
-      name: 'one with a wallet of its own',
-      version: '1.1.0',
-      paymasters: [{ fundingAddress: addressOf(1) }],
-      want: false,
-    },
-    {
-      name: 'two with wallets of their own',
-      version: '1.1.0',
-      paymasters: [{ fundingAddress: addressOf(1) }, { fundingAddress: addressOf(2) }],
-      want: false,
-    },
-    {
-      name: 'two with the same wallet',
-      version: '1.1.0',
-      paymasters: [{ fundingAddress: addressOf(1) }, { fundingAddress: addressOf(1) }],
-      want: true,
-    },
-    { name: 'one on the default wallet', version: '1.1.0', paymasters: [{}], want: false },
-    { name: 'two on the default wallet', version: '1.1.0', paymasters: [{}, {}], want: true },
-    {
-      name: 'one that owns the wallet that is the default of another',
-      version: '1.1.0',
-      paymasters: [{ fundingAddress: someFunding }, {}],
-      want: true,
-    },
-    {
-      name: 'two on a contract that keeps no balances, whatever their wallets',
-      version: 'verifying-0.7',
-      paymasters: [{ fundingAddress: addressOf(1) }, { fundingAddress: addressOf(2) }],
-      want: true,
-    },
-  ])('$name: $want', async ({ version, paymasters, want }) => {
-    expect(await shares(version, paymasters)).toBe(want);
+  test('of a paymaster that moved are reported on the chain that it left, too', async () => {
+    const { put, seen } = await aView();
+    put({ configGeneration: 1 });
+    put({ configGeneration: 2, chainId: 5 });
+    expect(seen).toContainEqual({ ...ofPaymaster, generation: 2 });
+    expect(seen).toContainEqual({ ...ofPaymaster, chainId: 5, generation: 2 });
+  });
+
+  test('of a chain that is older than the stored one are read again with the paymaster', async () => {
+    const { view, put, deliver, stored, storedChains } = await aView();
+    deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: 1 }) });
+    put({ configGeneration: 1 });
+    stored.set(aPaymasterConfig().paymasterId, aPaymasterConfig({ configGeneration: 1 }));
+    storedChains.set(31337, aChainConfig({ configGeneration: 2, suspended: true }));
+    await view.refresh(aPaymasterConfig().paymasterId);
+    expect(view.chain(31337)?.suspended).toBe(true);
   });
 });

@@ -1,12 +1,13 @@
 import type { Metrics } from '../../metrics.js';
-import type { LimitShare } from '../../policy/usage-store.js';
+import { isForAllUsers } from '../../usage/counter-names.js';
+import type { LimitShare, Unit } from '../../usage/usage-store.js';
 
 /**
  * How full spending limits are when operations ask for them: 1 is full. A distribution rather than a gauge per limit,
  * since there may be a million limits; its upper buckets show that users are about to be refused, or are.
  */
 export class UsageFullness {
-  readonly #ratio: Readonly<Record<LimitShare['unit'], Readonly<Record<Scope, Observer>>>>;
+  readonly #ratio: Readonly<Record<Unit, Readonly<Record<Scope, Observer>>>>;
 
   constructor(metrics: Metrics) {
     const ratio = metrics.histogram<'scope' | 'unit'>({
@@ -15,16 +16,17 @@ export class UsageFullness {
       labels: ['scope', 'unit'],
       buckets: [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
     });
-    const ofUnit = (unit: LimitShare['unit']) => ({
+    const ofUnit = (unit: Unit) => ({
       PAYMASTER: ratio.with({ scope: 'PAYMASTER', unit }),
       SMART_ACCOUNT: ratio.with({ scope: 'SMART_ACCOUNT', unit }),
     });
     this.#ratio = { COUNT: ofUnit('COUNT'), NATIVE_ASSET: ofUnit('NATIVE_ASSET') };
   }
 
-  /** `taken`: used and reserved of the limit, the asking operation included where it fits. */
-  observe({ unit, subject, threshold }: LimitShare, taken: number): void {
-    const scope = subject === '' ? 'PAYMASTER' : 'SMART_ACCOUNT';
+  /** `taken`: used and reserved of the limit, the asking operation included where it fits. Only what is enforced counts. */
+  observe({ counter, unit, threshold, enforce }: LimitShare, taken: number): void {
+    if (!enforce) return;
+    const scope = isForAllUsers(counter) ? 'PAYMASTER' : 'SMART_ACCOUNT';
     this.#ratio[unit][scope].observe(threshold === 0 ? 1 : taken / threshold);
   }
 }

@@ -73,6 +73,7 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
       const isMine = data.length >= size && (data[at] ?? 0) >> 1 === 1;
       return isMine ? { hash: hashOf(format, op, data.subarray(0, size), chainId) } : undefined;
     },
+    acceptsUnsigned: false,
     // The contract finds the end of the data by its flags, so the signature may be missing here.
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [

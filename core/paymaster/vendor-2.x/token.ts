@@ -65,6 +65,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,
     recognise,
+    acceptsUnsigned: true,
     getHashCall: (op, terms) => getHashCall(op, terms, gas),
     signerCall: verifyingSignerCall,
     need: (op) => need(op, gas),

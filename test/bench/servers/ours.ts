@@ -86,6 +86,7 @@ const server = createServer({
       codec.maxTokenCharge(op, terms);
       return pass;
     },
+    takeable: () => Promise.resolve(0n),
   },
   heads: {
     get: () => {

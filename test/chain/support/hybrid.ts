@@ -52,7 +52,7 @@ export type TokenTerms = {
 
 /** Charges that our contracts report in these logs, in order. */
 export function chargesIn(
-  logs: readonly Log[],
+  logs: readonly Pick<Log, 'topics' | 'data'>[],
 ): readonly { payer: string; charge: bigint; premium: bigint }[] {
   return logs.flatMap(({ topics, data }) => {
     const [topic] = topics;

@@ -34,6 +34,7 @@ export async function openKubeDashboardWorld(
     resources: { ...resources, apply: applyAndWait },
     configs: parts.configs(admin, clock),
     usage,
+    messages: usage,
     replicas: 2,
     openReplica,
   };

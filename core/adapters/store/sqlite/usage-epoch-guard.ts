@@ -1,6 +1,7 @@
-import type { ReserveRequest, ReserveResult, UsageStore } from '../../../policy/usage-store.js';
+import type { ReserveRequest, ReserveResult } from '../../../usage/usage-store.js';
 import type { Clock } from '../../../units/time.js';
 import type { UsageEpochs } from '../usage-epochs.js';
+import type { LedgerUsageStore } from './ledger-usage.js';
 import type { SqliteUsageStore } from './usage.js';
 
 /**
@@ -12,7 +13,7 @@ export function guardEpochs({
   epochs,
   clock,
 }: {
-  readonly store: UsageStore;
+  readonly store: LedgerUsageStore;
   readonly epochs: UsageEpochs;
   readonly clock: Clock;
 }): SqliteUsageStore {
@@ -36,35 +37,45 @@ export function guardEpochs({
 
   async function noted(request: ReserveRequest): Promise<ReserveResult> {
     const { chainId } = request.key;
-    const { longestExpiryMs } = await epochs.of(chainId);
-    const expiryMs = request.validUntil * 1000 - clock.now();
-    if (expiryMs > longestExpiryMs) await epochs.raise(chainId, expiryMs);
+    await epochs.of(chainId);
+    const expiryMs = expiryOf(request);
+    if (!epochs.isNoted(chainId, expiryMs)) await epochs.note(chainId, expiryMs);
     return store.reserve(request);
   }
 
+  function expiryOf({ promise }: ReserveRequest): number {
+    return promise.validUntil * 1000 - clock.now();
+  }
+
   return {
-    reserve(request) {
-      const epoch = epochs.known(request.key.chainId);
-      const isNoted = request.validUntil * 1000 - clock.now() <= (epoch?.longestExpiryMs ?? -Infinity);
-      return isNoted ? store.reserve(request) : finished(noted(request));
-    },
+    now: () => store.now(),
+    reserve: (request) =>
+      epochs.isNoted(request.key.chainId, expiryOf(request))
+        ? store.reserve(request)
+        : finished(noted(request)),
     peek: (request) => intact(request.key.chainId, () => store.peek(request)),
-    noteSigned: (key, userOpHash) => store.noteSigned(key, userOpHash),
+    counters: (chainId, ids) => intact(chainId, () => store.counters(chainId, ids)),
+    noteGenerations: (chainId, fences) => intact(chainId, () => store.noteGenerations(chainId, fences)),
+    setSuspended: (chainId, id, isSuspended) =>
+      intact(chainId, () => store.setSuspended(chainId, id, isSuspended)),
+    suspended: (chainId) => intact(chainId, () => store.suspended(chainId)),
     reservations: (chainId, query) => intact(chainId, () => store.reservations(chainId, query)),
     liveCount: (chainId) => intact(chainId, () => store.liveCount(chainId)),
+    capacity: () => store.capacity(),
     cursor: (chainId) => intact(chainId, () => store.cursor(chainId)),
     advance: (step) => intact(step.chainId, () => store.advance(step)),
     addBalance: (chainId, balance) => intact(chainId, () => store.addBalance(chainId, balance)),
     accounts: (chainId) => intact(chainId, () => store.accounts(chainId)),
-    putFundingMessage: (paymasterId, message, expiresAt) =>
-      store.putFundingMessage(paymasterId, message, expiresAt),
-    getFundingMessage: (paymasterId) => store.getFundingMessage(paymasterId),
-    consumeFundingMessage: (paymasterId, message) => store.consumeFundingMessage(paymasterId, message),
+    forgetAccounts: (chainId, accounts) => intact(chainId, () => store.forgetAccounts(chainId, accounts)),
     ping: () => store.ping(),
     async stop() {
       await Promise.allSettled(waiting);
+      store.settle();
+      await epochs.stop();
       await store.stop();
     },
     recovery: epochs,
+    messages: store,
+    mirror: () => epochs.raise(),
   };
 }

@@ -1,118 +1,82 @@
 import type { Logger } from '../../../log.js';
 import type { EpochMs } from '../../../units/time.js';
-import { endOf } from './usage-counters.js';
-import { image } from './usage-image.js';
-import type { UsageJournal } from './usage-journal.js';
-import type { UsageState } from './usage-state.js';
+import type { FundingMessage, Usage, UsageTables } from './usage-tables.js';
 
-/** How far the journal may outgrow the last image: recovery reads that much more, and images are that much rarer. */
-const journalPerImage = 2;
 const forgetEveryMs = 60_000;
-/** A clock that is set back by less than this finds every counter again. */
-const graceMs = 600_000;
-const imageOpsPerSlice = 400;
-const windowsPerSlice = 2_000;
+const countersPerTurn = 1_000;
+/** Rows after which what was committed is brought into the main file; some megabytes. */
+const checkpointRows = 16_000;
+/** Turns of the event loop for which a checkpoint waits at most, while answers wait for their commit. */
+const mostPostponed = 20;
+/** A store that is hardly used is brought up to date so long after its last commit. */
+const checkpointIdleMs = 1_000;
 
 /**
- * What keeps memory and file bounded: forgets windows that are over, and replaces the journal by an image once it has
- * outgrown the last one, so that writing images costs a bounded share of writing the journal. Works in slices of about
- * a millisecond, one per turn of the event loop, and only while the store is in use: nothing is due when nothing
- * happened. Windows are not forgotten while an image is written, because rows that follow it may name them.
+ * What keeps memory and files bounded. Checkpoints run between turns of the event loop, never inside a commit: in front of
+ * a commit that waits they would add their time to each answer of its turn.
  */
 export class UsageUpkeep {
-  readonly #state: UsageState;
-  readonly #journal: UsageJournal;
+  readonly #tables: UsageTables;
   readonly #log: Logger;
-  readonly #compactAtBytes: number;
+  readonly #isBusy: () => boolean;
+  #rows = 0;
+  #postponed = 0;
+  #due: NodeJS.Immediate | undefined;
+  #idle: NodeJS.Timeout | undefined;
   #forgetAt = 0;
-  #imageAtBytes: number;
-  #running: IterableIterator<void> | undefined;
-  #next: NodeJS.Immediate | undefined;
 
-  constructor(deps: {
-    readonly state: UsageState;
-    readonly journal: UsageJournal;
-    readonly log: Logger;
-    readonly compactAtBytes: number;
-  }) {
-    this.#state = deps.state;
-    this.#journal = deps.journal;
+  constructor(deps: { readonly tables: UsageTables; readonly log: Logger; readonly isBusy: () => boolean }) {
+    this.#tables = deps.tables;
     this.#log = deps.log;
-    this.#compactAtBytes = deps.compactAtBytes;
-    this.#imageAtBytes = this.#dueAt();
+    this.#isBusy = deps.isBusy;
   }
 
-  /**
-   * Called after each commit. `settle` is called before each slice and must leave nothing in memory that is not
-   * committed, or answer false.
-   */
-  afterCommit(now: EpochMs, settle: () => boolean): void {
-    if (this.#running !== undefined) return;
-    if (now < this.#forgetAt && this.#journal.bytes() < this.#imageAtBytes) return;
-    this.#running = this.#work(now);
-    this.#schedule(settle);
+  /** A transaction has written so many rows. */
+  afterCommit(rows: number): void {
+    this.#rows += rows;
+    if (this.#rows >= checkpointRows) this.#due ??= setImmediate(() => this.#checkpoint());
+    this.#idle ??= setTimeout(() => this.#checkpointWhenIdle(this.#rows), checkpointIdleMs).unref();
+  }
+
+  /** Once a minute: forgets windows that have ended, a piece per turn. True when something has to be committed. */
+  forget(usage: Usage, messages: Map<string, FundingMessage | undefined>, now: EpochMs): boolean {
+    if (now < this.#forgetAt && now > this.#forgetAt - 2 * forgetEveryMs) return false;
+    let isMore = false;
+    for (const chain of usage.chains.values()) isMore = chain.forget(now, countersPerTurn) || isMore;
+    for (const [paymasterId, { expiresAt }] of usage.messages) {
+      if (expiresAt > now) continue;
+      usage.messages.delete(paymasterId);
+      messages.set(paymasterId, undefined);
+    }
+    if (!isMore) this.#forgetAt = now + forgetEveryMs;
+    return messages.size > 0 || [...usage.chains.values()].some((chain) => chain.hasChanged);
   }
 
   stop(): void {
-    clearImmediate(this.#next);
-    this.#running = undefined;
+    clearImmediate(this.#due);
+    clearTimeout(this.#idle);
   }
 
-  #schedule(settle: () => boolean): void {
-    this.#next = setImmediate(() => {
-      if (this.#running === undefined) return;
-      try {
-        if (settle() && !this.#running.next().done) return this.#schedule(settle);
-      } catch (error) {
-        // The former image and the whole journal are still in force; try again when the journal has doubled.
-        this.#imageAtBytes = this.#journal.bytes() * 2;
-        this.#log.warn('usage store could not be compacted', { error });
-      }
-      this.#running = undefined;
-    });
+  #checkpointWhenIdle(rowsBefore: number): void {
+    this.#idle = undefined;
+    if (this.#rows === rowsBefore) this.#checkpoint();
+    else if (this.#rows > 0) this.afterCommit(0);
   }
 
-  *#work(now: EpochMs): IterableIterator<void> {
-    if (now >= this.#forgetAt) {
-      this.#forgetAt = now + forgetEveryMs;
-      yield* this.#forget(now);
+  #checkpoint(): void {
+    this.#due = undefined;
+    if (this.#rows === 0) return;
+    if (this.#isBusy() && this.#postponed < mostPostponed) {
+      this.#postponed += 1;
+      this.#due = setImmediate(() => this.#checkpoint());
+      return;
     }
-    if (this.#journal.bytes() >= this.#imageAtBytes) yield* this.#writeImage();
-    while (this.#journal.sweep()) yield;
-  }
-
-  *#forget(now: EpochMs): IterableIterator<void> {
-    const before = now - graceMs;
-    let seen = 0;
-    for (const window of this.#state.counters.windows()) {
-      if (window.holds === 0 && endOf(window) <= before) {
-        this.#state.forgottenUntil = Math.max(this.#state.forgottenUntil, before);
-        this.#state.counters.forget(window);
-      }
-      seen += 1;
-      if (seen % windowsPerSlice === 0) yield;
+    this.#rows = 0;
+    this.#postponed = 0;
+    try {
+      this.#tables.checkpoint();
+    } catch (error) {
+      this.#log.warn('checkpoint of the usage store failed', { error });
     }
-    for (const [paymasterId, { expiresAt }] of this.#state.messages)
-      if (expiresAt <= before) this.#state.messages.delete(paymasterId);
-  }
-
-  *#writeImage(): IterableIterator<void> {
-    const writer = this.#journal.beginImage();
-    let row: string[] = [];
-    for (const op of image(this.#state)) {
-      row.push(op);
-      if (row.length < imageOpsPerSlice) continue;
-      writer.add(`[${row.join(',')}]`);
-      row = [];
-      yield;
-    }
-    if (row.length > 0) writer.add(`[${row.join(',')}]`);
-    writer.finish();
-    this.#imageAtBytes = this.#dueAt();
-    this.#log.debug('usage store compacted', { imageBytes: this.#journal.imageBytes() });
-  }
-
-  #dueAt(): number {
-    return Math.max(this.#compactAtBytes, journalPerImage * this.#journal.imageBytes());
   }
 }

@@ -1,26 +1,34 @@
-import { DomainError } from '../../../errors.js';
-import { noMetrics } from '../../../metrics.js';
+import type { Logger } from '../../../log.js';
+import { noMetrics, type Metrics } from '../../../metrics.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../usage/epoch.js';
-import type { UsageStore } from '../../../policy/usage-store.js';
+import type { FundingMessages } from '../../../usage/funding-messages.js';
+import type { UsageStore } from '../../../usage/usage-store.js';
+import type { Clock } from '../../../units/time.js';
 import { UsageEpochs } from '../usage-epochs.js';
-import { JournalledUsageStore, type JournalledUsageDeps } from './journalled-usage.js';
+import { openDatabase, type Database } from './database.js';
+import { convertJournal } from './journal-conversion/convert-journal.js';
+import { LedgerUsageStore } from './ledger-usage.js';
+import { migrate } from './migrate.js';
 import { guardEpochs } from './usage-epoch-guard.js';
-import { openUsageJournal, type Durability } from './usage-journal.js';
+import { createUsageTables, usageSchema } from './usage-tables.js';
 
-export type SqliteUsageOptions = Omit<JournalledUsageDeps, 'journal'> & {
+export type SqliteUsageOptions = {
   readonly path: string;
-  readonly durability: Durability;
+  /** `process`: accepted survives kill -9 of the process. `power`: it survives loss of power too, at the cost of a sync. */
+  readonly durability: 'process' | 'power';
   /** Where the epoch's copy is. Default: this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
 };
 
-export type SqliteUsageStore = UsageStore & { readonly recovery: UsageRecovery };
-
-/**
- * Promises are rarely made for longer than some minutes here, so a loss is over soon: each longer one is noted in the
- * copy first, which is a write to another file of this process.
- */
-const expiryStepMs = 600_000;
+export type SqliteUsageStore = UsageStore & {
+  readonly recovery: UsageRecovery;
+  readonly messages: FundingMessages;
+  /** Brings the epoch's copy up to date now. It follows every few seconds and at a stop anyway. Throws UNAVAILABLE. */
+  mirror(): Promise<void>;
+};
 
 /**
  * The embedded usage store: decides in memory, for one process; a second one that opens the same file is refused with
@@ -28,31 +36,50 @@ const expiryStepMs = 600_000;
  * (USAGE_STORE_LOST).
  */
 export function createSqliteUsageStore(options: SqliteUsageOptions): SqliteUsageStore {
-  const { log, clock, metrics = noMetrics } = options;
-  const store = open(options);
-  const epochs = new UsageEpochs({
-    store,
-    mirror: options.epochMirror ?? createMemoryEpochMirror(),
-    expiryStepMs,
-    log,
-    metrics,
-  });
-  return guardEpochs({ store, epochs, clock });
+  return createUsageStoreOver(openUsageDatabase(options), options);
 }
 
-function open(options: SqliteUsageOptions): JournalledUsageStore {
+/** The same over a database that was opened with {@link openUsageDatabase}; it is closed with the store. */
+export function createUsageStoreOver(
+  db: Database,
+  options: Omit<SqliteUsageOptions, 'path' | 'durability'>,
+): SqliteUsageStore {
+  const { log, clock, metrics = noMetrics } = options;
   try {
-    const journal = openUsageJournal(options.path, options.durability);
-    return new JournalledUsageStore({ ...options, journal });
-  } catch (cause) {
-    const why = cause instanceof Error ? ` (${cause.message})` : '';
-    throw new DomainError(
-      'UNAVAILABLE',
-      `the usage store ${options.path} cannot be opened${why}: is another process using it, or is the file damaged?`,
-      {
-        reason: 'USAGE_STORE_DOWN',
-        cause,
-      },
+    const store = new LedgerUsageStore({
+      clock,
+      log,
+      metrics,
+      tables: createUsageTables(db),
+      onSequence: (chainId, sequence) => epochs.seen(chainId, sequence),
+    });
+    const mirror = options.epochMirror ?? createMemoryEpochMirror();
+    const epochs = new UsageEpochs({ store, mirror, clock, log, metrics });
+    return guardEpochs({ store, epochs, clock });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Opens or creates the file. Throws UNAVAILABLE with a message that says what to do. */
+export function openUsageDatabase({
+  path,
+  durability,
+}: Pick<SqliteUsageOptions, 'path' | 'durability'>): Database {
+  const db = openDatabase(path, { durability, exclusive: true });
+  try {
+    // Exclusive: a release that does not know the lock file cannot open it either. Checkpoints: see UsageUpkeep.
+    db.run(() =>
+      db.sql.exec(
+        'PRAGMA locking_mode = EXCLUSIVE; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864',
+      ),
     );
+    migrate(db, 'usage', [usageSchema]);
+    convertJournal(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
   }
 }

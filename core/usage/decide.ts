@@ -1,0 +1,235 @@
+import { DomainError } from '../errors.js';
+import type { EpochMs } from '../units/time.js';
+import type { Account } from './accounts.js';
+import type { Counter } from './counters.js';
+import type { ChainLedger } from './ledger.js';
+import { heldOf, type Entry } from './reservations.js';
+import type {
+  AccountId,
+  AccountShare,
+  CounterId,
+  HoldShare,
+  PeekResult,
+  ReserveRefusal,
+  ReserveRequest,
+  ReserveResult,
+} from './usage-store.js';
+import { contains } from './window.js';
+
+const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
+
+/** What a decision looked up, in the order of the request, so that carrying it out looks nothing up again. */
+export type Found = {
+  readonly limits: (Counter | undefined)[];
+  readonly holds: (Counter | undefined)[];
+  readonly accounts: Account[];
+};
+
+/**
+ * The verdict about a request, over the ledger of its chain; changes nothing. `former` is the reservation that the
+ * operation has already. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) where a balance is not known well enough.
+ */
+export function decide(
+  chain: ChainLedger,
+  request: ReserveRequest,
+  former: Entry | undefined,
+  now: EpochMs,
+): ReserveResult {
+  const found: Found = { limits: [], holds: [], accounts: [] };
+  return decideFences(chain, request, now) ?? decideShares(chain, request, former, now, found);
+}
+
+/** Whether the request may be judged at all: it is planned for the present windows, by a config that is not fenced off. */
+export function decideFences(
+  { fences }: ChainLedger,
+  request: ReserveRequest,
+  now: EpochMs,
+): ReserveResult | undefined {
+  if (hasTurned(request, now)) return { outcome: 'turned', now };
+  return fences.refusal(request.fences);
+}
+
+/** What its bars, limits, holds and accounts say. */
+export function decideShares(
+  chain: ChainLedger,
+  request: ReserveRequest,
+  former: Entry | undefined,
+  now: EpochMs,
+  found: Found,
+): ReserveResult {
+  refuseTwice(request);
+  const over: number[] = [];
+  return (
+    decideBars(chain, request) ??
+    decideLimits(chain, request, former, found, over) ??
+    decideHolds(chain, request, former, now, found) ??
+    decideAccounts(chain, request, former, now, found) ??
+    (over.length === 0 ? reserved : { outcome: 'reserved', over })
+  );
+}
+
+/** Counters behind the verdict, without what the reservation itself holds. */
+export function explained(
+  chain: ChainLedger,
+  request: ReserveRequest,
+  former: Entry | undefined,
+): Omit<PeekResult, 'result'> {
+  return {
+    limits: request.limits.map((limit) => {
+      const counter = chain.counters.find(limit);
+      const held = heldOf(former?.limits, counter)?.amount ?? 0;
+      return { used: counter?.used ?? 0, reserved: (counter?.reserved ?? 0) - held };
+    }),
+    holds: request.holds.map((hold) => {
+      const counter = chain.counters.find(hold);
+      const others = (counter?.reserved ?? 0) - (heldOf(former?.holds, counter)?.amount ?? 0);
+      return { taken: others + plusUsed(chain, hold), most: mostOf(chain, request, hold) ?? 0 };
+    }),
+    accounts: request.accounts.map((share) => chain.balance(share)),
+  };
+}
+
+function hasTurned({ bars, limits }: ReserveRequest, now: EpochMs): boolean {
+  for (const { window } of bars) if (!contains(window, now)) return true;
+  for (const { window } of limits) if (!contains(window, now)) return true;
+  return false;
+}
+
+function decideBars(chain: ChainLedger, { bars }: ReserveRequest): ReserveRefusal | undefined {
+  for (let index = 0; index < bars.length; index++) {
+    const bar = bars[index]!;
+    const used = chain.counters.find(bar)?.used ?? 0;
+    if (used > bar.most) return { outcome: 'barred', index, used };
+  }
+  return undefined;
+}
+
+function decideLimits(
+  chain: ChainLedger,
+  { limits }: ReserveRequest,
+  former: Entry | undefined,
+  found: Found,
+  over: number[],
+): ReserveRefusal | undefined {
+  for (let index = 0; index < limits.length; index++) {
+    const limit = limits[index]!;
+    const { from, until } = limit.window;
+    // A clock that was set back, or a window that began before the data were lost: unknown is not zero.
+    const isLost = until <= chain.forgottenUntil || from < chain.since;
+    if (isLost && limit.enforce) return { outcome: 'usage-lost', index };
+    const counter = chain.counters.find(limit);
+    found.limits.push(counter);
+    const held = heldOf(former?.limits, counter)?.amount ?? 0;
+    const used = counter === undefined ? 0 : counter.used + counter.reserved - held;
+    if (used + Math.max(held, limit.cost) <= limit.threshold) continue;
+    if (limit.enforce) return { outcome: 'limit', index, used };
+    over.push(index);
+  }
+  return undefined;
+}
+
+function decideHolds(
+  chain: ChainLedger,
+  request: ReserveRequest,
+  former: Entry | undefined,
+  now: EpochMs,
+  found: Found,
+): ReserveRefusal | undefined {
+  for (let index = 0; index < request.holds.length; index++) {
+    const hold = request.holds[index]!;
+    const counter = chain.counters.find(hold);
+    found.holds.push(counter);
+    if (typeof hold.threshold !== 'number')
+      knownAccount(chain, request, request.accounts[hold.threshold.account], now);
+    const held = heldOf(former?.holds, counter)?.amount ?? 0;
+    const others = (counter?.reserved ?? 0) - held;
+    const taken = others + plusUsed(chain, hold);
+    const most = mostOf(chain, request, hold) ?? 0;
+    if (taken + Math.max(held, hold.cost) <= most) continue;
+    if (hold.admitsOneAlone === true && others === 0) continue;
+    return { outcome: 'held', index, taken, most };
+  }
+  return undefined;
+}
+
+function decideAccounts(
+  chain: ChainLedger,
+  request: ReserveRequest,
+  former: Entry | undefined,
+  now: EpochMs,
+  found: Found,
+): ReserveRefusal | undefined {
+  for (let index = 0; index < request.accounts.length; index++) {
+    const share = request.accounts[index]!;
+    const { account, balance } = knownAccount(chain, request, share, now);
+    if (found.accounts.includes(account)) throw listedTwice(`account ${share.contract}`);
+    found.accounts.push(account);
+    const held = heldOf(former?.accounts, account)?.amount ?? 0;
+    const others = account.reserved - held;
+    if (others + Math.max(held, share.need) > balance)
+      return { outcome: 'deposit', index, balance, reserved: others };
+  }
+  return undefined;
+}
+
+function plusUsed(chain: ChainLedger, { plusUsed: names, unit }: HoldShare): number {
+  let used = 0;
+  if (names !== undefined)
+    for (const counter of names) used += chain.counters.find({ counter, unit })?.used ?? 0;
+  return used;
+}
+
+/** The threshold in force; undefined where it is a share of a balance that nobody has read. */
+function mostOf(
+  chain: ChainLedger,
+  { accounts }: ReserveRequest,
+  { threshold }: HoldShare,
+): number | undefined {
+  if (typeof threshold === 'number') return threshold;
+  const share = accounts[threshold.account];
+  const balance = share === undefined ? undefined : chain.accounts.find(share)?.balance;
+  if (balance === undefined) return undefined;
+  // In two parts, because a hundred times a balance may not fit into a double.
+  const { percent } = threshold;
+  return Math.floor(balance / 100) * percent + Math.floor(((balance % 100) * percent) / 100);
+}
+
+function knownAccount(
+  chain: ChainLedger,
+  { depositMaxAgeMs }: ReserveRequest,
+  share: AccountShare | undefined,
+  now: EpochMs,
+): { readonly account: Account; readonly balance: number } {
+  if (share === undefined)
+    throw new DomainError('INTERNAL', 'a hold names an account that the request does not have');
+  const account = chain.accounts.find(share);
+  if (account?.balance === undefined || account.readAt === undefined)
+    throw depositUnknown(share, 'was never read');
+  if (now - account.readAt > depositMaxAgeMs) throw depositUnknown(share, 'was read too long ago');
+  return { account, balance: account.balance };
+}
+
+/** Two shares of one counter would each be judged without the other. */
+function refuseTwice({ limits, holds }: ReserveRequest): void {
+  refuseSame(limits);
+  refuseSame(holds);
+}
+
+function refuseSame(shares: readonly CounterId[]): void {
+  for (let i = 1; i < shares.length; i++)
+    for (let j = 0; j < i; j++)
+      if (shares[i]!.counter === shares[j]!.counter && shares[i]!.unit === shares[j]!.unit)
+        throw listedTwice(`counter ${shares[i]!.counter}`);
+}
+
+function listedTwice(what: string): DomainError {
+  return new DomainError('INTERNAL', `a reservation names ${what} twice`);
+}
+
+function depositUnknown(share: AccountId, why: string): DomainError {
+  const account = share.fundingAddress === undefined ? 'deposit' : `balance of ${share.fundingAddress}`;
+  return new DomainError('UNAVAILABLE', `the ${account} in contract ${share.contract} ${why}`, {
+    reason: 'DEPOSIT_UNKNOWN',
+    retryAfterSeconds: 1,
+  });
+}

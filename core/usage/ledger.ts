@@ -1,0 +1,263 @@
+import type { EpochMs } from '../units/time.js';
+import { Accounts, balanceOf, type Account } from './accounts.js';
+import { noChanges, type Changes } from './changes.js';
+import { Counters, type Counter } from './counters.js';
+import { decide, decideFences, decideShares, explained, type Found } from './decide.js';
+import { Fences, type FenceState } from './fences.js';
+import { joined, withPromise } from './promises.js';
+import { heldOf, operationOf, Reservations, type Entry, type Held } from './reservations.js';
+import { settle } from './settle.js';
+import type {
+  AccountBalance,
+  AccountId,
+  Cursor,
+  Fence,
+  FollowerStep,
+  PeekResult,
+  Reservation,
+  ReservationKey,
+  ReserveRequest,
+  ReserveResult,
+} from './usage-store.js';
+
+/** A clock that is set back by less than this finds every counter again. */
+const graceMs = 600_000;
+
+/**
+ * All usage of one chain in memory, and the decisions over it: no I/O and no clock of its own. Amounts are gwei or counts.
+ *
+ * - `reserved` of counters and accounts is always the sum over the reservations.
+ * - What must be stored of a change is in {@link ChainLedger.takeChanges}; everything else follows from it.
+ */
+export class ChainLedger {
+  readonly chainId: number;
+  readonly counters = new Counters();
+  readonly accounts = new Accounts();
+  readonly fences = new Fences();
+  readonly reservations = new Reservations();
+  cursor: Cursor | undefined;
+  /** "id:since" of the epoch, or "" where none has begun. */
+  epoch = '';
+  /** Usage of windows that began before this moment is lost. */
+  since = 0;
+  longestExpiryMs = 0;
+  /** Rises with every change that was stored. */
+  sequence = 0;
+  /** A window that ended before this moment may have been forgotten with its use. */
+  forgottenUntil = 0;
+  readonly #nextRow: () => number;
+  #changes = noChanges();
+  #hasChanged = false;
+
+  /** `nextRow` gives numbers that no reservation of any chain has. */
+  constructor(chainId: number, nextRow: () => number) {
+    this.chainId = chainId;
+    this.#nextRow = nextRow;
+  }
+
+  /** Decides a request and carries it out. Throws UNAVAILABLE (DEPOSIT_UNKNOWN), which changes no reservation. */
+  reserve(request: ReserveRequest, now: EpochMs): ReserveResult {
+    const operation = operationOf(request.key);
+    const former = this.reservations.find(operation, request.key.paymasterId);
+    const found: Found = { limits: [], holds: [], accounts: [] };
+    const fenced = decideFences(this, request, now);
+    if (fenced !== undefined) return fenced;
+    // Newer ones are remembered also where something else refuses.
+    this.noteGenerations(request.fences, now);
+    const result = decideShares(this, request, former, now, found);
+    if (result.outcome === 'reserved') this.#take(request, operation, former, found);
+    return result;
+  }
+
+  peek(request: ReserveRequest, now: EpochMs): PeekResult {
+    const former = this.reservations.find(operationOf(request.key), request.key.paymasterId);
+    const result = decide(this, request, former, now);
+    return { result, ...explained(this, request, former) };
+  }
+
+  noteGenerations(fences: readonly Fence[], now: EpochMs): void {
+    for (const fence of fences) this.#changedFence(this.fences.note(fence, now));
+  }
+
+  setSuspended(id: string, isSuspended: boolean, now: EpochMs): void {
+    this.#changedFence(this.fences.suspend(id, isSuspended, now));
+  }
+
+  /** False where the cursor is not the expected one; then nothing has changed. */
+  advance(step: FollowerStep): boolean {
+    if (!isSameCursor(this.cursor, step.expected)) return false;
+    settle(this, step);
+    this.cursor = step.next;
+    this.#hasChanged = true;
+    return true;
+  }
+
+  setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void {
+    const account = this.accounts.of(id);
+    account.balance = balance;
+    account.readAt = readAt;
+    this.#changed().accounts.add(account);
+  }
+
+  balance(id: AccountId): AccountBalance {
+    return balanceOf(id, this.accounts.find(id));
+  }
+
+  forgetAccounts(ids: readonly AccountId[]): void {
+    for (const id of ids) {
+      const account = this.accounts.find(id);
+      if (account === undefined || account.holders > 0) continue;
+      this.accounts.remove(account);
+      account.balance = undefined;
+      this.#changed().accounts.add(account);
+    }
+  }
+
+  find(key: ReservationKey): Entry | undefined {
+    return this.reservations.find(operationOf(key), key.paymasterId);
+  }
+
+  /** Adds to the settled use of a counter, never below 0. */
+  charge(counter: Counter, amount: number, until: EpochMs): void {
+    this.counters.extend(counter, until);
+    this.counters.setUsed(counter, Math.max(0, counter.used + amount));
+    this.#changed().counters.add(counter);
+  }
+
+  /** Ends a reservation: what it held is free again. */
+  end(entry: Entry): void {
+    this.reservations.remove(entry);
+    for (const { of, amount } of entry.limits) this.counters.unhold(of, amount);
+    for (const { of, amount } of entry.holds) this.counters.unhold(of, amount);
+    for (const { of, amount } of entry.accounts) this.accounts.unhold(of, amount);
+    this.#changed().reservations.set(entry.row, undefined);
+  }
+
+  /** Makes a reservation live whatever thresholds say, joined with the one that its operation has already. */
+  restore(reservation: Reservation, row = this.#nextRow()): void {
+    const { key, promises, folded, validUntil } = reservation;
+    const operation = operationOf(key);
+    const known = this.reservations.find(operation, key.paymasterId);
+    const entry = known ?? newEntry(row, key, operation, validUntil);
+    // What was promised since is newer.
+    Object.assign(entry, joined({ promises, folded }, entry));
+    for (const limit of reservation.limits) {
+      const counter = this.counters.of(limit);
+      this.counters.extend(counter, limit.until);
+      this.#hold(entry.limits, counter, limit.cost);
+    }
+    for (const hold of reservation.holds) this.#hold(entry.holds, this.counters.of(hold), hold.cost);
+    for (const share of reservation.accounts) this.#need(entry, this.accounts.of(share), share.need);
+    this.#list(entry, known, validUntil);
+  }
+
+  /** Forgets windows that have ended and ids that nobody names, at most `limit` counters; true while there may be more. */
+  forget(now: EpochMs, limit: number): boolean {
+    const before = (now - graceMs) as EpochMs;
+    const counters = this.counters.ended(before, limit);
+    for (const counter of counters) this.charge(counter, -counter.used, counter.until);
+    if (counters.length > 0) this.forgottenUntil = Math.max(this.forgottenUntil, before);
+    for (const fence of this.fences.forget(now)) this.#changedFence(fence);
+    return counters.length === limit;
+  }
+
+  /** Takes a text "id:since" as the epoch. */
+  setEpoch(epoch: string): void {
+    this.epoch = epoch;
+    this.since = Number(epoch.slice(epoch.indexOf(':') + 1));
+    this.#hasChanged = true;
+  }
+
+  noteExpiry(longestExpiryMs: number): void {
+    this.longestExpiryMs = longestExpiryMs;
+    this.#hasChanged = true;
+  }
+
+  get hasChanged(): boolean {
+    return this.#hasChanged;
+  }
+
+  /** For a ledger that was filled with what is stored already. */
+  dropChanges(): void {
+    this.#changes = noChanges();
+    this.#hasChanged = false;
+  }
+
+  /** What has changed since the last call, which has to be stored together with the sequence that follows; undefined for nothing. */
+  takeChanges(): Changes | undefined {
+    if (!this.#hasChanged) return undefined;
+    const changes = this.#changes;
+    this.dropChanges();
+    this.sequence += 1;
+    return changes;
+  }
+
+  #take(request: ReserveRequest, operation: string, former: Entry | undefined, found: Found): void {
+    const { key, promise, limits, holds, accounts } = request;
+    const entry = former ?? newEntry(this.#nextRow(), key, operation, promise.validUntil);
+    const { promises, folded } = withPromise(entry, promise);
+    entry.promises = promises;
+    entry.folded = folded;
+    for (let i = 0; i < limits.length; i++) {
+      const { window, cost } = limits[i]!;
+      const counter = found.limits[i] ?? this.counters.of(limits[i]!);
+      this.counters.extend(counter, window.until);
+      this.#hold(entry.limits, counter, cost);
+    }
+    for (let i = 0; i < holds.length; i++)
+      this.#hold(entry.holds, found.holds[i] ?? this.counters.of(holds[i]!), holds[i]!.cost);
+    for (let i = 0; i < accounts.length; i++) this.#need(entry, found.accounts[i]!, accounts[i]!.need);
+    this.#list(entry, former, promise.validUntil);
+  }
+
+  #list(entry: Entry, former: Entry | undefined, validUntil: Entry['validUntil']): void {
+    if (former === undefined) this.reservations.add(entry);
+    else this.reservations.postpone(entry, validUntil);
+    this.#changed().reservations.set(entry.row, entry);
+  }
+
+  /** Raises what is held to the larger amount, since the earlier signature stays valid. */
+  #hold(held: Held<Counter>[], counter: Counter, cost: number): void {
+    const known = heldOf(held, counter);
+    if (known === undefined) {
+      held.push({ of: counter, amount: cost });
+      this.counters.hold(counter, cost);
+    } else if (cost > known.amount) {
+      counter.reserved += cost - known.amount;
+      known.amount = cost;
+    }
+  }
+
+  #need({ accounts }: Entry, account: Account, need: number): void {
+    const known = heldOf(accounts, account);
+    if (known === undefined) {
+      accounts.push({ of: account, amount: need });
+      this.accounts.hold(account, need);
+    } else if (need > known.amount) {
+      account.reserved += need - known.amount;
+      known.amount = need;
+    }
+  }
+
+  #changedFence(fence: FenceState | undefined): void {
+    if (fence !== undefined) this.#changed().fences.add(fence);
+  }
+
+  #changed(): Changes {
+    this.#hasChanged = true;
+    return this.#changes;
+  }
+}
+
+function newEntry(
+  row: number,
+  key: ReservationKey,
+  operation: string,
+  validUntil: Entry['validUntil'],
+): Entry {
+  return { row, key, operation, promises: [], folded: [], validUntil, limits: [], holds: [], accounts: [] };
+}
+
+function isSameCursor(a: Cursor | undefined, b: Cursor | undefined): boolean {
+  return a?.blockNumber === b?.blockNumber && a?.blockHash === b?.blockHash && a?.timestamp === b?.timestamp;
+}

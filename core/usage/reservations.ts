@@ -1,0 +1,143 @@
+import type { EpochSeconds } from '../units/time.js';
+import { gwei } from '../units/wei.js';
+import type { Account } from './accounts.js';
+import type { Counter } from './counters.js';
+import type {
+  FoldedPromises,
+  OperationId,
+  Reservation,
+  ReservationKey,
+  SignedPromise,
+} from './usage-store.js';
+
+/** What a reservation holds of a counter or needs of an account. */
+export type Held<T> = { readonly of: T; amount: number };
+
+/** A live reservation in memory. */
+export type Entry = {
+  /** Names it in storage; unique in all chains. */
+  readonly row: number;
+  readonly key: ReservationKey;
+  readonly operation: string;
+  promises: readonly SignedPromise[];
+  folded: readonly FoldedPromises[];
+  /** The latest of all promises; changed by {@link Reservations.postpone} only. */
+  validUntil: EpochSeconds;
+  readonly limits: Held<Counter>[];
+  readonly holds: Held<Counter>[];
+  readonly accounts: Held<Account>[];
+};
+
+const bucketSeconds = 16;
+
+/** Live reservations of a chain, by operation and by expiry. */
+export class Reservations {
+  /** Of each operation: one per paymaster. */
+  readonly #byOperation = new Map<string, Entry[]>();
+  /** By validUntil, in steps of 16 s, so that an expiry scan touches only what has expired. */
+  readonly #expiry = new Map<number, Set<Entry>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  find(operation: string, paymasterId: string): Entry | undefined {
+    const entries = this.#byOperation.get(operation);
+    if (entries === undefined) return undefined;
+    for (const entry of entries) if (entry.key.paymasterId === paymasterId) return entry;
+    return undefined;
+  }
+
+  ofOperation(operation: string): readonly Entry[] {
+    return this.#byOperation.get(operation) ?? [];
+  }
+
+  add(entry: Entry): void {
+    const others = this.#byOperation.get(entry.operation);
+    if (others === undefined) this.#byOperation.set(entry.operation, [entry]);
+    else others.push(entry);
+    this.#list(entry);
+    this.#size += 1;
+  }
+
+  remove(entry: Entry): void {
+    const others = this.ofOperation(entry.operation).filter((other) => other !== entry);
+    if (others.length === 0) this.#byOperation.delete(entry.operation);
+    else this.#byOperation.set(entry.operation, others);
+    this.#unlist(entry);
+    this.#size -= 1;
+  }
+
+  postpone(entry: Entry, validUntil: EpochSeconds): void {
+    if (validUntil <= entry.validUntil) return;
+    this.#unlist(entry);
+    entry.validUntil = validUntil;
+    this.#list(entry);
+  }
+
+  *all(): IterableIterator<Entry> {
+    for (const entries of this.#byOperation.values()) yield* entries;
+  }
+
+  /** Those that expired before a moment, the oldest first. */
+  *expired(before: EpochSeconds): IterableIterator<Entry> {
+    const buckets = [...this.#expiry.keys()].filter((bucket) => bucket * bucketSeconds < before);
+    for (const bucket of buckets.toSorted((a, b) => a - b)) {
+      const entries = [...(this.#expiry.get(bucket) ?? [])].filter((entry) => entry.validUntil < before);
+      yield* entries.sort((a, b) => a.validUntil - b.validUntil);
+    }
+  }
+
+  #list(entry: Entry): void {
+    const bucket = bucketOf(entry.validUntil);
+    const entries = this.#expiry.get(bucket);
+    if (entries === undefined) this.#expiry.set(bucket, new Set([entry]));
+    else entries.add(entry);
+  }
+
+  #unlist(entry: Entry): void {
+    const bucket = bucketOf(entry.validUntil);
+    const entries = this.#expiry.get(bucket);
+    entries?.delete(entry);
+    if (entries?.size === 0) this.#expiry.delete(bucket);
+  }
+}
+
+/** One text per operation of a chain: full nonce, EntryPoint, sender. */
+export function operationOf({ entryPoint, sender, nonce }: OperationId): string {
+  return `${nonce.toString(16)}/${entryPoint}/${sender}`;
+}
+
+/** What is held of something; undefined for nothing. */
+export function heldOf<T>(held: readonly Held<T>[] | undefined, of: T | undefined): Held<T> | undefined {
+  if (held === undefined || of === undefined) return undefined;
+  for (const one of held) if (one.of === of) return one;
+  return undefined;
+}
+
+/** What the port shows of a reservation. */
+export function reservationOf({ key, promises, folded, validUntil, ...held }: Entry): Reservation {
+  return {
+    key,
+    promises,
+    folded,
+    validUntil,
+    limits: held.limits.map(({ of: { counter, unit, until }, amount }) => ({
+      counter,
+      unit,
+      until,
+      cost: amount,
+    })),
+    holds: held.holds.map(({ of: { counter, unit }, amount }) => ({ counter, unit, cost: amount })),
+    accounts: held.accounts.map(({ of: { contract, fundingAddress }, amount }) => ({
+      contract,
+      ...(fundingAddress === undefined ? {} : { fundingAddress }),
+      need: gwei(amount),
+    })),
+  };
+}
+
+function bucketOf(validUntil: EpochSeconds): number {
+  return Math.floor(validUntil / bucketSeconds);
+}

@@ -1,0 +1,111 @@
+import type { Reading } from '../../core/paymaster/recognise.js';
+import type { Mode, Reservation } from '../../core/usage/usage-store.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { MinedOperation } from './mined.js';
+
+/** What the chain says of one mined operation besides its event, as far as it was asked. */
+export type Evidence = {
+  readonly bytes: Bytes;
+  /** Funding wallet that the contract's own event names as the payer. */
+  readonly payer?: AddressKey;
+  /** Whether the contract's own events say that it was charged in tokens; undefined where that is not known. */
+  readonly tokenPaid?: boolean;
+};
+
+/** What the operation's own bytes say of the promise that it carries. */
+export type Bytes =
+  /** Not asked, called through another contract, or of a form that nobody here writes. */
+  | { readonly outcome: 'unreadable' }
+  /** The contract takes such data without a signature. */
+  | { readonly outcome: 'unsigned' }
+  /** By the contract's own layout: it carries one of these promises and no other. */
+  | { readonly outcome: 'read'; readonly readings: readonly Reading[] }
+  /** By every layout that there is, since no profile names the contract any longer. */
+  | { readonly outcome: 'guessed'; readonly readings: readonly Reading[] };
+
+export const nothingAsked: Evidence = { bytes: { outcome: 'unreadable' } };
+
+/** A promise that a mined operation may have carried; without a digest: several older ones of a mode. */
+export type Candidate = {
+  readonly reservation: Reservation;
+  readonly mode: Mode;
+  readonly prefundWei: bigint;
+  readonly digest: Hex | undefined;
+};
+
+/** Every promise for this operation on the contract that paid for it. */
+export function candidatesOf(
+  operation: MinedOperation,
+  reservations: readonly Reservation[],
+): readonly Candidate[] {
+  return reservations.flatMap((reservation) =>
+    [...reservation.promises, ...reservation.folded.map((older) => ({ ...older, digest: undefined }))]
+      .filter(({ contract }) => contract === operation.paymaster)
+      .map(({ mode, prefundWei, digest }) => ({ reservation, mode, prefundWei, digest })),
+  );
+}
+
+/**
+ * The promises that a mined operation may have come from, best one; none when nobody here has promised it.
+ *
+ * A single candidate is it: its userOpHash proves nothing, since padding changes it. Of several, the digest of the operation's
+ * bytes tells, and among the older ones that are no longer told apart, mode, wallet and the EntryPoint's prefund. Where the bytes
+ * cannot be read, a promise that the EntryPoint would have charged less for is out, and the contract's own events speak.
+ */
+export function attribute(
+  operation: MinedOperation,
+  candidates: readonly Candidate[],
+  { bytes, payer, tokenPaid }: Evidence,
+): readonly Candidate[] {
+  if (candidates.length < 2) return candidates;
+  const able = candidates.filter(({ prefundWei }) => prefundWei >= operation.actualGasCost);
+  switch (bytes.outcome) {
+    case 'unsigned':
+      return [];
+    case 'read':
+      return preferred(withDigest(candidates, bytes.readings), () => folded(able, bytes.readings));
+    case 'guessed':
+      return preferred(withDigest(candidates, bytes.readings), () => byEvents(able, payer, tokenPaid));
+    case 'unreadable':
+      return byEvents(able, payer, tokenPaid);
+  }
+}
+
+function withDigest(candidates: readonly Candidate[], readings: readonly Reading[]): readonly Candidate[] {
+  return candidates.filter(({ digest }) => readings.some((reading) => reading.digest === digest));
+}
+
+function folded(able: readonly Candidate[], readings: readonly Reading[]): readonly Candidate[] {
+  return able.filter(
+    ({ digest, mode, reservation }) =>
+      digest === undefined &&
+      readings.some(
+        ({ mode: read, fundingAddress }) => read === mode && mayDrawOn(reservation, fundingAddress),
+      ),
+  );
+}
+
+/** Events are the contract's word, and only it has them in some layouts: where they name nobody here, they decide nothing. */
+function byEvents(
+  able: readonly Candidate[],
+  payer: AddressKey | undefined,
+  tokenPaid: boolean | undefined,
+): readonly Candidate[] {
+  const paidInTokens = tokenPaid === true ? able.filter(({ mode }) => mode === 'ERC20') : [];
+  const inMode = preferred(paidInTokens, () => able);
+  if (payer === undefined) return inMode;
+  const byPayer = inMode.filter(({ reservation }) => mayDrawOn(reservation, payer));
+  return preferred(byPayer, () => inMode);
+}
+
+function preferred(
+  candidates: readonly Candidate[],
+  others: () => readonly Candidate[],
+): readonly Candidate[] {
+  return candidates.length > 0 ? candidates : others();
+}
+
+function mayDrawOn({ accounts }: Reservation, wallet: AddressKey | undefined): boolean {
+  return wallet === undefined || accounts.some(({ fundingAddress }) => fundingAddress === wallet);
+}

@@ -1,0 +1,130 @@
+import type { Chain, Log } from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import { entryPointVersion, userOperationEventTopic } from '../../core/paymaster/entry-point.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { recognise, type ContractModes } from '../../core/paymaster/recognise.js';
+import type { Reservation } from '../../core/usage/usage-store.js';
+import { addressKeyAt, toAddressKey, type AddressKey } from '../../core/units/address.js';
+import { findInHandleOps } from '../../core/userop/handle-ops.js';
+import { candidatesOf, nothingAsked, type Bytes, type Evidence } from './attribution.js';
+import { byOperation, operationId, type MinedOperation } from './mined.js';
+import type { Source } from './source.js';
+
+/** Operations of which transactions are read at once. */
+const readsAtOnce = 16;
+
+/**
+ * What the chain says of mined operations besides their events. Of most nothing is asked: a sponsorship that only one promise can
+ * have come from is that one. The bytes are read where several promises, or none, are possible; the contract's events where
+ * a token payment is, or the bytes say nothing. Throws UNAVAILABLE.
+ */
+export async function readEvidence(
+  source: Source,
+  mined: readonly MinedOperation[],
+  reservations: readonly Reservation[],
+  isOurs: (contract: AddressKey) => boolean,
+): Promise<(operation: MinedOperation) => Evidence> {
+  const promised = byOperation(reservations);
+  const found = new Map<MinedOperation, Evidence>();
+  for (let at = 0; at < mined.length; at += readsAtOnce)
+    await Promise.all(
+      mined.slice(at, at + readsAtOnce).map(async (operation) => {
+        if (!isOurs(operation.paymaster)) return;
+        const of = promised.get(operationId(operation)) ?? [];
+        found.set(operation, await readOne(source, operation, of));
+      }),
+    );
+  return (operation) => found.get(operation) ?? nothingAsked;
+}
+
+async function readOne(
+  source: Source,
+  operation: MinedOperation,
+  reservations: readonly Reservation[],
+): Promise<Evidence> {
+  const candidates = candidatesOf(operation, reservations);
+  const bytes = candidates.length === 1 ? nothingAsked.bytes : await readBytes(source, operation);
+  const isToken = candidates.some(({ mode }) => mode === 'ERC20');
+  const isUnclear = candidates.length > 1 && bytes.outcome !== 'read';
+  if (!isToken && !isUnclear) return { bytes };
+  const logs = await readLogs(source, operation);
+  const payer = payerOf(operation, logs);
+  const tokenPaid = knowsTokens(source, operation.paymaster) ? isPaid(operation, logs) : undefined;
+  return {
+    bytes,
+    ...(payer === undefined ? {} : { payer }),
+    ...(tokenPaid === undefined ? {} : { tokenPaid }),
+  };
+}
+
+/** The transaction on one connection or another. One that no node shows is unreadable: the rules for that err on the safe side. */
+async function readBytes(source: Source, operation: MinedOperation): Promise<Bytes> {
+  const { transactionHash, entryPoint, paymaster } = operation;
+  const transaction =
+    (await source.chain.transaction(transactionHash)) ??
+    (await source.elsewhere(1).transaction(transactionHash));
+  if (transaction?.to === undefined || toAddressKey(transaction.to) !== entryPoint)
+    return { outcome: 'unreadable' };
+  const op = findInHandleOps(transaction.input, operation);
+  if (op === undefined || op.paymasterAndData.length < 42) return { outcome: 'unreadable' };
+  if (addressKeyAt(op.paymasterAndData, 0) !== paymaster) return { outcome: 'unreadable' };
+  const modes = source.contracts.get(paymaster)?.modes ?? [];
+  const isKnown = modes.length > 0;
+  const readings = recognise(isKnown ? modes : allModes(entryPoint), op, source.chainId);
+  if (readings === 'unsigned') return { outcome: isKnown ? 'unsigned' : 'unreadable' };
+  if (readings.length === 0) return { outcome: 'unreadable' };
+  return { outcome: isKnown ? 'read' : 'guessed', readings };
+}
+
+/** Of every layout for this EntryPoint: no profile names the contract any longer. */
+function allModes(entryPoint: AddressKey): readonly ContractModes[] {
+  const version = entryPointVersion(entryPoint);
+  return Object.values(layouts).filter(
+    (layout) => version === undefined || layout.entryPointVersion === version,
+  );
+}
+
+/** Whether its charges would be seen: not in a layout that a newer build has added. */
+function knowsTokens({ contracts }: Source, contract: AddressKey): boolean {
+  const known = contracts.get(contract);
+  return known === undefined || known.modes.length > 0;
+}
+
+/** All logs of the operation's transaction, which must be where its event was. */
+async function readLogs(
+  source: Source,
+  { transactionHash, blockHash }: MinedOperation,
+): Promise<readonly Log[]> {
+  const ask = (chain: Chain) => chain.receipt(transactionHash);
+  const receipt = (await ask(source.chain)) ?? (await ask(source.elsewhere(1)));
+  if (receipt?.blockHash === blockHash) return receipt.logs;
+  throw new DomainError(
+    'UNAVAILABLE',
+    `chain ${source.chainId} shows an operation in transaction ${transactionHash} and not its receipt`,
+  );
+}
+
+const chargeEvents = Object.values(layouts).flatMap(({ chargeEvent }) => chargeEvent ?? []);
+const tokenCodecs = Object.values(layouts).flatMap(({ token }) => token ?? []);
+
+/** By the contract's charge between the event of the operation before it in the transaction, and its own. */
+function payerOf(operation: MinedOperation, logs: readonly Log[]): AddressKey | undefined {
+  const { paymaster, entryPoint, logIndex } = operation;
+  const before = logs.filter((log) => log.logIndex < logIndex);
+  const previous = before.findLast(
+    (log) => log.topics[0] === userOperationEventTopic && toAddressKey(log.address) === entryPoint,
+  );
+  const charge = before.findLast(
+    (log) =>
+      toAddressKey(log.address) === paymaster &&
+      log.logIndex > (previous?.logIndex ?? -1) &&
+      chargeEvents.some(({ topic0 }) => topic0 === log.topics[0]),
+  );
+  if (charge === undefined) return undefined;
+  return chargeEvents.find(({ topic0 }) => topic0 === charge.topics[0])?.fundingAddress(charge);
+}
+
+/** By the events of any layout: also those of a contract that no profile names any longer. */
+function isPaid(operation: MinedOperation, logs: readonly Log[]): boolean {
+  return tokenCodecs.some(({ chargeOf }) => chargeOf(logs, operation) !== undefined);
+}

@@ -1,0 +1,94 @@
+import type { Block } from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import type { Reservation } from '../../core/usage/usage-store.js';
+import { operationId, type MinedOperation } from './mined.js';
+import { dueForLook, judgeNonces, judgeSpent, type Suspect } from './release.js';
+import type { Scanner } from './scan.js';
+import { readNonces, type Source } from './source.js';
+
+/** What becomes of reservations whose last moment has passed. */
+export type Ending = {
+  /** Their nonce is unused: they can never be mined. */
+  readonly released: readonly Reservation[];
+  readonly forfeited: readonly Reservation[];
+  /** Operations that no scan had shown, whoever paid for them: to be settled. */
+  readonly mined: readonly MinedOperation[];
+  /** Who waits for a further look once the step is taken; undefined: as before. */
+  readonly suspects: ReadonlyMap<string, Suspect> | undefined;
+  /** False when more have expired than one step ends. */
+  readonly isComplete: boolean;
+};
+
+/** Most reservations whose senders' events one step reads: two queries for each EntryPoint. */
+const looksPerStep = 100;
+
+/**
+ * Ends expired reservations by what the chain says of their nonces at a confirmed block, read in one batch. Remembers those
+ * with a used nonce and no event until the step that shows them is taken; after a restart it looks for them anew.
+ */
+export class Releaser {
+  readonly #scanner: Scanner;
+  #suspects: ReadonlyMap<string, Suspect> = new Map();
+
+  constructor(scanner: Scanner) {
+    this.#scanner = scanner;
+  }
+
+  /** Reservations that wait for a further look. */
+  get waiting(): number {
+    return this.#suspects.size;
+  }
+
+  /** `due`: expired, and not among the operations that the step has found. Throws UNAVAILABLE. */
+  async end(
+    source: Source,
+    due: readonly Reservation[],
+    block: Block,
+    mostReleased: number,
+  ): Promise<Ending> {
+    if (due.length === 0)
+      return { released: [], forfeited: [], mined: [], suspects: new Map(), isComplete: true };
+    const isSuspect = ({ key }: Reservation): boolean => this.#suspects.has(operationId(key));
+    const fresh = due.filter((reservation) => !isSuspect(reservation));
+    const operations = [...new Map(fresh.map(({ key }) => [operationId(key), key])).values()];
+    const nonces = await readNonces(source, operations, block);
+    const { released, spent } = judgeNonces(fresh, (key) => nonces.get(operationId(key)));
+    const used = [...due.filter(isSuspect), ...spent];
+    const looked = dueForLook(used, this.#suspects, block.number).slice(0, looksPerStep);
+    const mined = await this.#look(source, looked, block);
+    const { forfeited, suspects } = judgeSpent(used, looked, mined, this.#suspects, block.number);
+    return { released, forfeited, mined, suspects, isComplete: fresh.length < mostReleased };
+  }
+
+  /** The store has taken the step. */
+  remember({ suspects }: Ending): void {
+    if (suspects !== undefined) this.#suspects = suspects;
+  }
+
+  /** Blocks are gone, and with them what their nonces said. */
+  forget(): void {
+    this.#suspects = new Map();
+  }
+
+  /** First where everything is read; after that on another connection, where there is one. */
+  async #look(
+    source: Source,
+    wanted: readonly Reservation[],
+    block: Block,
+  ): Promise<readonly MinedOperation[]> {
+    const found: MinedOperation[] = [];
+    const attempts = Map.groupBy(wanted, ({ key }) => this.#suspects.get(operationId(key))?.looks ?? 0);
+    for (const [attempt, reservations] of attempts) {
+      const chain = attempt === 0 ? source.chain : source.elsewhere(attempt);
+      const keys = reservations.map(({ key }) => key);
+      found.push(...(await this.#scanner.bySender(chain, keys, block.number)));
+    }
+    for (const { blockNumber, blockHash } of found)
+      if ((await source.chain.block(blockNumber))?.hash !== blockHash)
+        throw new DomainError(
+          'UNAVAILABLE',
+          `the nodes of chain ${source.chainId} are on different branches`,
+        );
+    return found;
+  }
+}

@@ -1,0 +1,289 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { getBytes, Wallet } from 'ethers';
+import fc from 'fast-check';
+import { layouts } from '../../../core/paymaster/layouts.js';
+import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import { anAddress } from '../../conformance/usage-requests.js';
+import { startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
+import { isSoak } from '../../support/soak-seconds.js';
+import { runs } from '../../support/property.js';
+import { contractsOf, pairedChain } from './dev-contracts.js';
+import { nonceName } from './entry-point.js';
+import type { AccountCall, BundledOperation, ChainAction, OperationTerms } from './operations.js';
+import { prefundOf } from './operations.js';
+import type { PairedChain } from './paired-chain.js';
+
+type Draft = {
+  readonly contract: number;
+  readonly sender: number;
+  readonly key: number;
+  readonly nonceOff: number;
+  readonly isToken: boolean;
+  readonly wallet: number;
+  readonly expiresIn: number;
+  readonly isSigned: boolean;
+  readonly call: 'nothing' | 'fail' | 'approve' | 'revoke' | 'send';
+  readonly size: 'usual' | 'deposit' | 'above-deposit';
+  readonly feeGwei: number;
+  readonly tipGwei: number;
+  readonly markup: number;
+};
+type Step =
+  | { readonly do: 'bundle'; readonly drafts: readonly Draft[] }
+  | {
+      readonly do: 'deposit' | 'withdraw';
+      readonly contract: number;
+      readonly wallet: number;
+      readonly part: number;
+    }
+  | { readonly do: 'spend-nonce'; readonly contract: number; readonly sender: number; readonly key: number }
+  | {
+      readonly do: 'mint' | 'approve' | 'revoke' | 'send';
+      readonly contract: number;
+      readonly sender: number;
+    }
+  | { readonly do: 'pass'; readonly seconds: number }
+  | { readonly do: 'reorganise'; readonly depth: number };
+
+const often = <T>(usual: T, other: fc.Arbitrary<T>, weight = 8): fc.Arbitrary<T> =>
+  fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
+const draft: fc.Arbitrary<Draft> = fc.record({
+  contract: fc.nat(5),
+  sender: fc.nat(2),
+  key: fc.nat(1),
+  nonceOff: often(0, fc.constantFrom(-1, 1)),
+  isToken: fc.boolean(),
+  wallet: fc.nat(2),
+  expiresIn: often(100, fc.integer({ min: -1, max: 1 }), 6),
+  isSigned: often(true, fc.constant(false), 12),
+  call: fc.constantFrom('nothing', 'fail', 'approve', 'revoke', 'send'),
+  size: often<Draft['size']>('usual', fc.constantFrom('deposit', 'above-deposit'), 12),
+  feeGwei: fc.integer({ min: 3, max: 90 }),
+  // Not 0: at a price of a few wei contracts round the tokens due down to none.
+  tipGwei: fc.integer({ min: 1, max: 90 }),
+  markup: fc.constantFrom(1_000_000, 1_200_000, 2_000_000),
+});
+const place = { contract: fc.nat(5), sender: fc.nat(2) };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('bundle'),
+      drafts: fc.array(draft, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom('deposit', 'withdraw'),
+      contract: fc.nat(5),
+      wallet: fc.nat(2),
+      part: fc.integer({ min: 1, max: 101 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('spend-nonce'), key: fc.nat(1), ...place }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('mint', 'approve', 'revoke', 'send'), ...place }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('pass'), seconds: fc.integer({ min: 1, max: 200 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('reorganise'), depth: fc.integer({ min: 1, max: 6 }) }),
+  },
+);
+
+const senders = [0x5e01, 0x5e02, 0x5e03].map(anAddress);
+const unfunded = anAddress(0xdead1);
+const manyTokens = 10n ** 40n;
+const unlimited = (1n << 256n) - 1n;
+const rate = 3_000_000_000n;
+/** A key that no contract trusts. */
+const stranger = new Wallet(`0x${'11'.repeat(32)}`);
+
+let dev: DevChain;
+let chain: PairedChain;
+let begin: { readonly real: number; readonly model: number };
+beforeAll(async () => {
+  dev = await startDevChain();
+  chain = await pairedChain(dev, senders, [unfunded]);
+  begin = { real: chain.real.height, model: chain.model.height };
+});
+afterAll(() => dev.stop());
+
+test('whatever is bundled, paid, allowed, moved away or taken back: the model says what the three EntryPoints do', async () => {
+  const outcomes = new Map<string, number>();
+  const steps = fc.array(step, { minLength: 20, maxLength: 60, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(steps, async (chosen) => {
+      await chain.real.reorganise(begin.real);
+      chain.model.reorganise(begin.model);
+      for (const one of chosen) await take(one, outcomes);
+    }),
+    { ...runs(isSoak ? 350 : 65), endOnFailure: true },
+  );
+  expect(chain.steps).toBeGreaterThan(isSoak ? 9_000 : 2_000);
+  // The series has what it is for.
+  const names = ['AA25', 'AA31', 'AA32', 'AA33', 'AA34', 'sponsored', 'paid', 'unpaid', 'call failed'];
+  for (const name of names) expect([name, (outcomes.get(name) ?? 0) > 5]).toEqual([name, true]);
+}, 600_000);
+
+async function take(one: Step, outcomes: Map<string, number>): Promise<void> {
+  const count = (name: string) => outcomes.set(name, (outcomes.get(name) ?? 0) + 1);
+  const time = chain.model.time + 1;
+  switch (one.do) {
+    case 'pass':
+      return chain.mineEmpty(chain.model.time + one.seconds);
+    case 'reorganise': {
+      const depth = Math.min(one.depth, chain.model.height - begin.model);
+      return chain.reorganise(depth);
+    }
+    default: {
+      const action = actionOf(one, time);
+      if (action === undefined) return;
+      const result = await chain.mine(action, time);
+      if (result.outcome === 'failed') count(result.code);
+      else
+        for (const { operation, tokens, success } of result.operations) {
+          count(operation.terms.mode === 'SPONSORED' ? 'sponsored' : tokens === 0n ? 'unpaid' : 'paid');
+          if (!success) count('call failed');
+        }
+    }
+  }
+}
+
+function actionOf(one: Exclude<Step, { do: 'pass' | 'reorganise' }>, time: number): ChainAction | undefined {
+  const contracts = contractsOf(dev);
+  if (one.do === 'bundle') {
+    const { entryPoint } = contracts[one.drafts[0]!.contract]!;
+    // One EntryPoint a bundle; each operation the next of its nonce.
+    const used = new Map<string, bigint>();
+    const operations = one.drafts
+      .filter((each) => contracts[each.contract]!.entryPoint === entryPoint)
+      .map((each) => operationOf(each, time, used));
+    return { do: 'bundle', entryPoint, operations };
+  }
+  const spec = contracts[one.contract]!;
+  const contract = spec.address;
+  switch (one.do) {
+    case 'deposit':
+      return {
+        do: 'deposit',
+        contract,
+        ...(spec.kind === 'hybrid' ? { wallet: walletOf(one.wallet) } : {}),
+        amount: BigInt(one.part) * 10n ** 19n,
+      };
+    case 'withdraw': {
+      if (spec.kind !== 'hybrid') return undefined;
+      const wallet = walletOf(one.wallet);
+      const held = chain.model.state().wallets.get(`${contract}/${wallet}`) ?? 0n;
+      // Up to everything, and one wei too much.
+      const amount = one.part > 100 ? held + 1n : (held * BigInt(one.part)) / 100n;
+      return amount === 0n ? undefined : { do: 'withdraw', contract, wallet, amount };
+    }
+    case 'spend-nonce':
+      return {
+        do: 'spend-nonce',
+        entryPoint: spec.entryPoint,
+        sender: senders[one.sender]!,
+        key: BigInt(one.key),
+      };
+    case 'mint':
+      return { do: 'mint', sender: senders[one.sender]!, amount: manyTokens };
+    case 'approve':
+    case 'revoke':
+    case 'send':
+      return {
+        do: 'tokens',
+        sender: senders[one.sender]!,
+        call: callOf(one.do, senders[one.sender]!, contract),
+      };
+  }
+}
+
+function operationOf(one: Draft, time: number, used: Map<string, bigint>): BundledOperation {
+  const { profile, address: contract, entryPoint, version } = contractsOf(dev)[one.contract]!;
+  const sender = senders[one.sender]!;
+  const key = BigInt(one.key);
+  const name = nonceName(entryPoint, sender, key << 64n);
+  const sequence = used.get(name) ?? chain.model.state().nonces.get(name) ?? 0n;
+  used.set(name, sequence + 1n);
+  const off = sequence + BigInt(one.nonceOff);
+  const call = callOf(one.call, sender, contract);
+  const op: FinalUserOperation = {
+    sender,
+    nonce: (key << 64n) | (off < 0n ? 0n : off),
+    initCode: '0x',
+    callData: chain.real.callData(call),
+    callGasLimit: 200_000n,
+    verificationGasLimit: 200_000n,
+    preVerificationGas: 60_000n,
+    maxFeePerGas: BigInt(one.feeGwei) * 10n ** 9n,
+    maxPriorityFeePerGas: BigInt(Math.min(one.feeGwei, one.tipGwei)) * 10n ** 9n,
+    signature: '0x',
+  };
+  const isToken = one.isToken && profile.token !== undefined;
+  const signed = signedBy(one, op, isToken, time);
+  if (one.size === 'usual') return { ...signed, contract, call };
+  // The prefund is as near to the deposit as the fee allows, on either side of it.
+  const deposit = chain.model.state().deposits.get(contract) ?? 0n;
+  const rest = deposit - prefundOf({ ...signed, contract, call }, version);
+  const more = rest / op.maxFeePerGas + (one.size === 'above-deposit' ? 1n : 0n);
+  const sized = { ...op, preVerificationGas: op.preVerificationGas + (more > 0n ? more : 0n) };
+  return { ...signedBy(one, sized, isToken, time), contract, call };
+}
+
+function signedBy(one: Draft, op: FinalUserOperation, isToken: boolean, time: number) {
+  const { profile } = contractsOf(dev)[one.contract]!;
+  const layout = layouts[profile.layout];
+  const validUntil = time + one.expiresIn;
+  const base = { chainId: dev.chainId, paymaster: profile.sponsorship, validUntil, validAfter: 0 };
+  const priceMarkup = isToken ? one.markup : profile.layout === 'vendor-2.x' ? one.markup : 1_000_000;
+  const sign = (hash: Uint8Array) =>
+    getBytes((one.isSigned ? dev.sponsorSigner : stranger).signMessageSync(hash));
+  const terms: OperationTerms = {
+    mode: isToken ? 'ERC20' : 'SPONSORED',
+    ...(isToken ? {} : { fundingAddress: walletOf(one.wallet) }),
+    validUntil,
+    markup: BigInt(priceMarkup),
+    rate,
+  };
+  let paymasterAndData: Hex;
+  if (isToken) {
+    const codec = layout.token!;
+    const { treasury } = profile.options;
+    const tokenTerms = {
+      ...base,
+      token: toAddressKey(dev.deployments.feeToken.address),
+      exchangeRate: rate,
+      priceMarkup,
+      options: treasury === undefined ? {} : { treasury },
+    };
+    paymasterAndData = codec.encode(op, tokenTerms, sign(codec.hash(op, tokenTerms)));
+  } else {
+    const codec = layout.sponsorship;
+    const options = { priceMarkup, unaccountedGas: profile.options.unaccountedGas ?? 0 };
+    const sponsored = { ...base, fundingAddress: walletOf(one.wallet), options };
+    paymasterAndData = codec.encode(op, sponsored, sign(codec.hash(op, sponsored)));
+  }
+  return { op, paymasterAndData, terms, isSigned: one.isSigned };
+}
+
+function callOf(kind: Draft['call'], sender: AddressKey, contract: AddressKey): AccountCall {
+  switch (kind) {
+    case 'nothing':
+    case 'fail':
+      return { kind };
+    case 'approve':
+      return { kind: 'approve', contract, amount: unlimited };
+    case 'revoke':
+      return { kind: 'approve', contract, amount: 0n };
+    case 'send':
+      return { kind: 'send', amount: chain.model.state().tokens.get(sender) ?? 0n };
+  }
+}
+
+/** Two wallets that the dev chain funds, and one that never had anything. */
+function walletOf(index: number): AddressKey {
+  const { defaultFunding, treasury } = dev.deployments;
+  return [toAddressKey(defaultFunding), toAddressKey(treasury), unfunded][index]!;
+}

@@ -1,0 +1,75 @@
+import { userOperationEventTopic } from '../../../core/paymaster/entry-point.js';
+import type { AddressKey } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { ContractSpec, OperationResult } from './operations.js';
+
+/** Topics and data of a log, before it has a place. */
+export type BareLog = { readonly address: AddressKey; readonly topics: readonly Hex[]; readonly data: Hex };
+
+const paidInTokensTopic = '0x9b02391759649674b016374b782fbd862605050c75d26c3e4c0b385e75bc1c48';
+const sponsoredTopic = '0x7a270f29ae17e8e2304ff1245deb50c3b6206bca82928d904f3e284d35c5ffd2';
+
+/** The logs of one operation in their order: the contract's own, then the EntryPoint's. */
+export function logsOf(
+  {
+    operation,
+    userOpHash,
+    success,
+    cost,
+    gasUsed,
+    charge,
+    premium,
+    isChargeReported,
+    tokens,
+  }: OperationResult,
+  spec: ContractSpec,
+  topics: { readonly charged: Hex; readonly token: AddressKey },
+): readonly BareLog[] {
+  const { op, contract, terms } = operation;
+  const logs: BareLog[] = [];
+  const isUndone = tokens === 0n && !(spec.kind === 'hybrid' && isChargeReported);
+  if (terms.mode === 'ERC20' && spec.kind === 'hybrid' && !isUndone)
+    logs.push({
+      address: contract,
+      topics: [paidInTokensTopic, topic(op.sender), topic(topics.token)],
+      data: words([cost, tokens ?? 0n, terms.markup, terms.rate, BigInt(userOpHash)]),
+    });
+  if (spec.kind === 'plain' && !isUndone && terms.mode === 'ERC20')
+    logs.push({
+      address: contract,
+      topics: [sponsoredTopic, userOpHash, topic(op.sender)],
+      data: words([1n, BigInt(topics.token), tokens ?? 0n, terms.rate]),
+    });
+  if (isChargeReported && charge !== undefined) {
+    const wallet =
+      terms.mode === 'SPONSORED' ? (terms.fundingAddress ?? spec.tokenAccount) : spec.tokenAccount;
+    logs.push({
+      address: contract,
+      topics: [
+        topics.charged,
+        topic(wallet),
+        word(charge),
+        ...(spec.version === '0.6' ? [] : [word(premium)]),
+      ],
+      data: '0x',
+    });
+  }
+  logs.push({
+    address: spec.entryPoint,
+    topics: [userOperationEventTopic, userOpHash, topic(op.sender), topic(contract)],
+    data: words([op.nonce, success ? 1n : 0n, cost, gasUsed]),
+  });
+  return logs;
+}
+
+export function topic(address: AddressKey): Hex {
+  return `0x${'0'.repeat(24)}${address.slice(2)}`;
+}
+
+export function word(value: bigint): Hex {
+  return `0x${value.toString(16).padStart(64, '0')}`;
+}
+
+function words(values: readonly bigint[]): Hex {
+  return `0x${values.map((value) => word(value).slice(2)).join('')}`;
+}

@@ -1,0 +1,124 @@
+import type { AddressKey } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { EntryPointVersion, FinalUserOperation } from '../../../core/userop/user-operation.js';
+
+/** What is known of a paymaster contract: everything that the model of the EntryPoint needs. */
+export type ContractSpec = {
+  readonly address: AddressKey;
+  readonly entryPoint: AddressKey;
+  readonly version: EntryPointVersion;
+  /** `hybrid`: charges a balance inside itself, and takes tokens in validation where they are allowed. */
+  readonly kind: 'plain' | 'hybrid';
+  /** Pays in mode ERC20 out of its balance inside a hybrid contract. */
+  readonly tokenAccount: AddressKey;
+};
+
+/** What an account does with its tokens when its operation is executed. */
+export type AccountCall =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'fail' }
+  /** Sets the allowance of the paymaster contract. */
+  | { readonly kind: 'approve'; readonly contract: AddressKey; readonly amount: bigint }
+  /** Moves tokens to where nobody gets them back from. */
+  | { readonly kind: 'send'; readonly amount: bigint };
+
+/** What the paymaster signed besides the operation, as the contract reads it. */
+export type OperationTerms = {
+  readonly mode: 'SPONSORED' | 'ERC20';
+  readonly fundingAddress?: AddressKey;
+  readonly validUntil: number;
+  /** Factor of a million, of hybrid contracts on 0.7. */
+  readonly markup: bigint;
+  /** Mode ERC20: base units per 10^18 wei. */
+  readonly rate: bigint;
+};
+
+/** An operation as a bundler has it. */
+export type BundledOperation = {
+  readonly contract: AddressKey;
+  readonly op: FinalUserOperation;
+  readonly paymasterAndData: Hex;
+  readonly terms: OperationTerms;
+  /** Whether the signature in the data is the contract's signer's, of these very bytes. */
+  readonly isSigned: boolean;
+  readonly call: AccountCall;
+};
+
+/** What happens on chain besides empty blocks, each in a block of its own. */
+export type ChainAction =
+  | {
+      readonly do: 'bundle';
+      readonly entryPoint: AddressKey;
+      readonly operations: readonly BundledOperation[];
+    }
+  /** Raises a contract's deposit, or with a wallet the balance inside the contract (and with it the deposit). */
+  | {
+      readonly do: 'deposit';
+      readonly contract: AddressKey;
+      readonly wallet?: AddressKey;
+      readonly amount: bigint;
+    }
+  /** A sponsor takes out of its balance inside a hybrid contract. */
+  | {
+      readonly do: 'withdraw';
+      readonly contract: AddressKey;
+      readonly wallet: AddressKey;
+      readonly amount: bigint;
+    }
+  /** `incrementNonce`: spends a nonce, and no event says so. */
+  | {
+      readonly do: 'spend-nonce';
+      readonly entryPoint: AddressKey;
+      readonly sender: AddressKey;
+      readonly key: bigint;
+    }
+  /** Somebody gives tokens to an account, or it moves or allows its own in an ordinary transaction. */
+  | { readonly do: 'mint'; readonly sender: AddressKey; readonly amount: bigint }
+  | { readonly do: 'tokens'; readonly sender: AddressKey; readonly call: AccountCall };
+
+/** How one operation went. */
+export type OperationResult = {
+  readonly operation: BundledOperation;
+  readonly userOpHash: Hex;
+  readonly success: boolean;
+  /** Wei that the contract's deposit paid. */
+  readonly cost: bigint;
+  readonly gasUsed: bigint;
+  /** Wei that the balance inside the contract paid; undefined where it keeps none. */
+  readonly charge: bigint | undefined;
+  /** Wei of the charge that a hybrid contract credits to its token account. */
+  readonly premium: bigint;
+  /** Whether the contract itself said what it charged: a postOp that reverted on 0.7 says nothing. */
+  readonly isChargeReported: boolean;
+  /** Mode ERC20: whether tokens arrived, and how many. */
+  readonly tokens: bigint | undefined;
+};
+
+/** A bundle is mined whole or not at all. */
+export type ActionResult =
+  | { readonly outcome: 'done'; readonly operations: readonly OperationResult[] }
+  | { readonly outcome: 'failed'; readonly index: number; readonly code: string };
+
+/** Gas that the EntryPoint asks the paymaster for in advance. Written from the contracts, apart from `core`. */
+export function prefundOf({ op, paymasterAndData }: BundledOperation, version: EntryPointVersion): bigint {
+  const { callGasLimit, verificationGasLimit, preVerificationGas, maxFeePerGas } = op;
+  if (version === '0.6')
+    return (callGasLimit + 3n * verificationGasLimit + preVerificationGas) * maxFeePerGas;
+  const [verification, postOp] = paymasterGasIn(paymasterAndData);
+  return (callGasLimit + verificationGasLimit + preVerificationGas + verification + postOp) * maxFeePerGas;
+}
+
+/** paymasterVerificationGasLimit and paymasterPostOpGasLimit of data for 0.7 and later. */
+export function paymasterGasIn(paymasterAndData: Hex): readonly [bigint, bigint] {
+  const at = (from: number): bigint =>
+    BigInt(`0x${paymasterAndData.slice(2 + from * 2, 2 + (from + 16) * 2)}`);
+  return [at(20), at(36)];
+}
+
+export function gasPriceOf(
+  { maxFeePerGas, maxPriorityFeePerGas }: FinalUserOperation,
+  baseFee: bigint,
+): bigint {
+  const offered = maxPriorityFeePerGas + baseFee;
+  return offered < maxFeePerGas ? offered : maxFeePerGas;
+}

@@ -1,0 +1,286 @@
+import { Interface } from 'ethers';
+import { decodeUserOperationEvent } from '../../../core/paymaster/entry-point.js';
+import { layouts } from '../../../core/paymaster/layouts.js';
+import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
+import { asHex, encodeWith } from '../../chain/support/account.js';
+import type { DevChain } from '../../chain/support/dev-chain.js';
+import { encodeHandleOps } from '../../chain/support/handle-ops.js';
+import { chargesIn } from '../../chain/support/hybrid.js';
+import type { AccountCall, ActionResult, ChainAction, ContractSpec, OperationResult } from './operations.js';
+
+const abi = new Interface([
+  'function depositTo(address account) payable',
+  'function depositFor(address paymasterId) payable',
+  'function withdrawTo(address to, uint256 amount)',
+  'function incrementNonce(uint192 key)',
+  'function mint(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount)',
+  'function transfer(address to, uint256 amount)',
+  'function fail()',
+  'function balanceOf(address account) view returns (uint256)',
+  'function allowance(address account, address spender) view returns (uint256)',
+  'function getBalance(address paymasterId) view returns (uint256)',
+  'function getNonce(address sender, uint192 key) view returns (uint256)',
+]);
+const failures = new Interface([
+  'error FailedOp(uint256 opIndex, string reason)',
+  'error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner)',
+]);
+/** Where tokens go that an account moves away. */
+const sink = '0x000000000000000000000000000000000000dead' as AddressKey;
+const bundleGas = 12_000_000;
+
+/**
+ * An account that accepts every operation: `validateUserOp` answers 0 (0x3a871cdd on 0.6, 0x19822f7c later); anything else of
+ * more than 20 bytes is a call of the first 20 with the rest, which reverts when that does.
+ */
+export const openAccountCode: Hex = `0x${[
+  '60003560e01c', // selector
+  '80633a871cdd14604557',
+  '6319822f7c14604557',
+  '36601410156050', // up to 20 bytes: done
+  '57',
+  '60143603601460003760006000601436036000600060003560601c5af1',
+  '605057',
+  '600080fd',
+  '5b60006000526020',
+  '6000f3',
+  '5b00',
+].join('')}`;
+
+/** Drives the EntryPoints and paymasters of a dev chain, one action a block. */
+export class RealChain {
+  readonly #dev: DevChain;
+  readonly #contracts: ReadonlyMap<AddressKey, ContractSpec>;
+  /** Snapshots by the height after which they were taken. */
+  readonly #snapshots = new Map<number, string>();
+  #height = 0;
+
+  constructor(dev: DevChain, contracts: ReadonlyMap<AddressKey, ContractSpec>) {
+    this.#dev = dev;
+    this.#contracts = contracts;
+  }
+
+  get height(): number {
+    return this.#height;
+  }
+
+  /** Base fee of the newest block. */
+  async baseFee(): Promise<bigint> {
+    return (await this.#dev.chain.block('latest'))!.baseFeePerGas;
+  }
+
+  /** Gives each address the code of an open account and ether; later actions are blocks from `height` on. */
+  async open(senders: readonly AddressKey[], wallets: readonly AddressKey[] = []): Promise<void> {
+    for (const sender of senders) {
+      await this.#request('anvil_setCode', [sender, openAccountCode]);
+      await this.#dev.setBalance(sender, 10n ** 22n);
+      await this.#request('anvil_impersonateAccount', [sender]);
+    }
+    await this.#request('anvil_setBlockGasLimit', ['0x5f5e100']);
+    const payers = [devAccounts.deployer, devAccounts.funding, devAccounts.treasury].map(
+      ({ address }) => address,
+    );
+    for (const address of [...payers, ...wallets]) {
+      await this.#dev.setBalance(address, 10n ** 25n);
+      await this.#request('anvil_impersonateAccount', [address]);
+    }
+    await this.#request('evm_setAutomine', [false]);
+    this.#height = (await this.#dev.chain.block('latest'))!.number;
+    await this.#snapshot();
+  }
+
+  async mineEmpty(time: number): Promise<void> {
+    await this.#request('evm_setNextBlockTimestamp', [time]);
+    await this.#request('evm_mine', []);
+    await this.#mined();
+  }
+
+  /** What came of the action. A bundle that would revert leaves no block, as nobody would send it. */
+  async mine(action: ChainAction, time: number): Promise<ActionResult> {
+    await this.#request('evm_setNextBlockTimestamp', [time]);
+    const { from, to, data, value = 0n } = this.#transactionOf(action);
+    const hash = await this.#request('eth_sendTransaction', [
+      { from, to, data, value: `0x${value.toString(16)}`, gas: `0x${bundleGas.toString(16)}` },
+    ]);
+    await this.#request('evm_mine', []);
+    const receipt = (await this.#request('eth_getTransactionReceipt', [hash])) as {
+      readonly status: Hex;
+      readonly logs: readonly {
+        readonly address: Hex;
+        readonly topics: readonly Hex[];
+        readonly data: Hex;
+      }[];
+    };
+    if (receipt.status !== '0x1') {
+      const trace = (await this.#request('debug_traceTransaction', [hash, { tracer: 'callTracer' }])) as {
+        readonly output?: Hex;
+      };
+      await this.#undo();
+      return { outcome: 'failed', ...failureOf(trace.output ?? '0x') };
+    }
+    await this.#mined();
+    return { outcome: 'done', operations: this.#resultsOf(action, receipt.logs) };
+  }
+
+  async reorganise(height: number): Promise<void> {
+    const snapshot = this.#snapshots.get(height);
+    if (snapshot === undefined) throw new Error(`no snapshot of block ${height}`);
+    await this.#request('evm_revert', [snapshot]);
+    // The node's clock does not go back by itself.
+    await this.#request('evm_setTime', [(await this.#dev.time()) * 1000]);
+    for (const other of [...this.#snapshots.keys()]) if (other >= height) this.#snapshots.delete(other);
+    this.#height = height;
+    await this.#snapshot();
+  }
+
+  /** Deposit of a contract, wallet in it, nonce, tokens and allowance of a sender, in that order. */
+  async read(
+    contract: AddressKey,
+    wallet: AddressKey,
+    sender: AddressKey,
+    key: bigint,
+  ): Promise<readonly bigint[]> {
+    const spec = this.#contracts.get(contract)!;
+    const token = this.#dev.deployments.feeToken.address;
+    const calls = [
+      { to: spec.entryPoint, data: encodeWith(abi, 'balanceOf', [contract]) },
+      { to: contract, data: encodeWith(abi, 'getBalance', [wallet]) },
+      { to: spec.entryPoint, data: encodeWith(abi, 'getNonce', [sender, key]) },
+      { to: token, data: encodeWith(abi, 'balanceOf', [sender]) },
+      { to: token, data: encodeWith(abi, 'allowance', [sender, contract]) },
+    ];
+    return (await this.#dev.chain.words(calls, 'latest')).map((value) => value ?? 0n);
+  }
+
+  /** Call data by which an open account does something with its tokens. */
+  callData(call: AccountCall): Hex {
+    if (call.kind === 'nothing') return '0x';
+    const { to, data } = this.#targetOf(call);
+    return asHex(`${to.toLowerCase()}${data.slice(2)}`);
+  }
+
+  #targetOf(call: Exclude<AccountCall, { kind: 'nothing' }>): { readonly to: string; readonly data: Hex } {
+    const { feeToken, sponsoredContract } = this.#dev.deployments;
+    switch (call.kind) {
+      case 'fail':
+        return { to: sponsoredContract.address, data: encodeWith(abi, 'fail', []) };
+      case 'approve':
+        return { to: feeToken.address, data: encodeWith(abi, 'approve', [call.contract, call.amount]) };
+      case 'send':
+        return { to: feeToken.address, data: encodeWith(abi, 'transfer', [sink, call.amount]) };
+    }
+  }
+
+  #transactionOf(action: ChainAction): {
+    readonly from: string;
+    readonly to: string;
+    readonly data: Hex;
+    readonly value?: bigint;
+  } {
+    const bundler = devAccounts.deployer.address;
+    switch (action.do) {
+      case 'bundle': {
+        const version = this.#contracts.get(action.operations[0]!.contract)!.version;
+        return { from: bundler, to: action.entryPoint, data: encodeHandleOps(version, action.operations) };
+      }
+      case 'deposit': {
+        const { entryPoint } = this.#contracts.get(action.contract)!;
+        const value = action.amount;
+        return action.wallet === undefined
+          ? { from: bundler, to: entryPoint, data: encodeWith(abi, 'depositTo', [action.contract]), value }
+          : {
+              from: bundler,
+              to: action.contract,
+              data: encodeWith(abi, 'depositFor', [action.wallet]),
+              value,
+            };
+      }
+      case 'withdraw':
+        return {
+          from: action.wallet,
+          to: action.contract,
+          data: encodeWith(abi, 'withdrawTo', [sink, action.amount]),
+        };
+      case 'spend-nonce':
+        return {
+          from: action.sender,
+          to: action.entryPoint,
+          data: encodeWith(abi, 'incrementNonce', [action.key]),
+        };
+      case 'mint':
+        return {
+          from: bundler,
+          to: this.#dev.deployments.feeToken.address,
+          data: encodeWith(abi, 'mint', [action.sender, action.amount]),
+        };
+      case 'tokens':
+        return {
+          from: action.sender,
+          ...this.#targetOf(action.call as Exclude<AccountCall, { kind: 'nothing' }>),
+        };
+    }
+  }
+
+  #resultsOf(
+    action: ChainAction,
+    logs: readonly { readonly address: Hex; readonly topics: readonly Hex[]; readonly data: Hex }[],
+  ): readonly OperationResult[] {
+    if (action.do !== 'bundle') return [];
+    const events = logs.flatMap((log, at) => {
+      const event = decodeUserOperationEvent(log);
+      return event === undefined ? [] : [{ event, at }];
+    });
+    return action.operations.map((operation, i): OperationResult => {
+      const { event, at } = events[i]!;
+      // The contract speaks between the event of the operation before and this one.
+      const own = logs
+        .slice(i === 0 ? 0 : events[i - 1]!.at + 1, at)
+        .filter(({ address }) => toAddressKey(address) === operation.contract);
+      const [reported] = chargesIn(own);
+      const codec = Object.values(layouts)
+        .flatMap(({ token }) => (token === undefined ? [] : [token]))
+        .find(({ chargeOf }) =>
+          chargeOf(own, { paymaster: operation.contract, userOpHash: event.userOpHash }),
+        );
+      const paid = codec?.chargeOf(own, { paymaster: operation.contract, userOpHash: event.userOpHash });
+      return {
+        operation,
+        userOpHash: event.userOpHash,
+        success: event.success,
+        cost: event.actualGasCost,
+        gasUsed: event.actualGasUsed,
+        charge: reported?.charge,
+        premium: reported?.premium ?? 0n,
+        isChargeReported: reported !== undefined,
+        tokens: operation.terms.mode === 'ERC20' ? (paid?.amount ?? 0n) : undefined,
+      };
+    });
+  }
+
+  async #mined(): Promise<void> {
+    this.#height += 1;
+    await this.#snapshot();
+  }
+
+  async #snapshot(): Promise<void> {
+    this.#snapshots.set(this.#height, String(await this.#request('evm_snapshot', [])));
+  }
+
+  /** Takes back a block that only holds a reverted bundle. */
+  async #undo(): Promise<void> {
+    await this.reorganise(this.#height);
+  }
+
+  #request(method: string, params: readonly unknown[]): Promise<unknown> {
+    return this.#dev.chain.request(method, params);
+  }
+}
+
+function failureOf(data: Hex): { readonly index: number; readonly code: string } {
+  const failure = data === '0x' ? null : failures.parseError(data);
+  if (failure === null) return { index: 0, code: 'reverted' };
+  return { index: Number(failure.args[0]), code: String(failure.args[1]).slice(0, 4) };
+}
