@@ -4,6 +4,7 @@ import { exposureFull, senderBarred, tokenModeStopped } from '../../core/policy/
 import { refuse, type Refusal } from '../../core/policy/verdict.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { chainFence, type ReserveRefusal } from '../../core/usage/usage-store.js';
+import type { AddressKey } from '../../core/units/address.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { PlannedHold, PlannedReservation } from './reservation.js';
@@ -53,7 +54,7 @@ function describeSuspension({ key, promise }: PlannedReservation, id: string): s
 function describeHold(
   { namespace }: ServedPaymaster,
   { accounts, promise }: PlannedReservation,
-  { bounds, cost }: PlannedHold,
+  { bounds, cost, threshold }: PlannedHold,
   { taken, most }: Extract<ReserveRefusal, { outcome: 'held' }>,
 ): Refusal {
   switch (bounds) {
@@ -61,6 +62,9 @@ function describeHold(
       return refuse('TOO_MANY_PROMISES', `${taken} operations are not mined yet, at most ${most} may be`);
     case 'share': {
       const whose = accounts.at(-1)?.fundingAddress ?? promise.contract;
+      // An organisation that may have all of it is told of the deposit.
+      if (typeof threshold === 'object' && threshold.percent === 100)
+        return refuse('DEPOSIT_TOO_LOW', depositText(whose, { balance: most, reserved: taken, need: cost }));
       return refuse(
         'ORGANISATION_SHARE_FULL',
         `operations of "${namespace}" that are not mined yet take ${ether(taken)} of ${ether(most)} ether, its share of the deposit of ${whose}; this one needs ${ether(cost)}`,
@@ -82,9 +86,16 @@ function describeDeposit(
   { index, balance, reserved }: Extract<ReserveRefusal, { outcome: 'deposit' }>,
 ): Refusal {
   const { fundingAddress, need } = at(accounts, index);
-  const detail = `deposit of ${fundingAddress ?? promise.contract}: ${ether(balance)} ether, of which ${ether(reserved)} are promised, needs ${ether(need)}`;
+  const detail = depositText(fundingAddress ?? promise.contract, { balance, reserved, need });
   // Whoever pays in tokens cannot fund it; a sponsor can, and is told how much is missing.
   return refuse(promise.mode === 'ERC20' && balance === 0 ? 'NOT_FUNDED' : 'DEPOSIT_TOO_LOW', detail);
+}
+
+function depositText(
+  whose: AddressKey,
+  { balance, reserved, need }: { readonly balance: number; readonly reserved: number; readonly need: number },
+): string {
+  return `deposit of ${whose}: ${ether(balance)} ether, of which ${ether(reserved)} are promised, needs ${ether(need)}`;
 }
 
 function at<T>(items: readonly T[], index: number): T {

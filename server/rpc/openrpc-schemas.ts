@@ -194,6 +194,7 @@ export const openRpcSchemas = {
       'calls',
       'limits',
       'deposits',
+      'bounds',
       'webhooks',
     ],
     properties: {
@@ -209,7 +210,17 @@ export const openRpcSchemas = {
     description: 'Of mode ERC20.',
     type: 'object',
     additionalProperties: false,
-    required: ['mode', 'sponsored', 'paymaster', 'steps', 'tokens', 'losses', 'deposits'],
+    required: [
+      'mode',
+      'sponsored',
+      'paymaster',
+      'steps',
+      'tokens',
+      'losses',
+      'secured',
+      'bounds',
+      'deposits',
+    ],
     properties: {
       mode: { const: 'ERC20' },
       ...outcomeProperties(),
@@ -252,11 +263,10 @@ export const openRpcSchemas = {
           'Coins that operations cost which paid nothing, of the account and of the contract, against the budget above which they are refused.',
         items: { type: 'object', required: ['of', 'lost', 'budget', 'resetsAt'] },
       },
-      underWay: {
-        type: 'object',
+      secured: {
+        type: 'boolean',
         description:
-          'Coins that operations of the account which are not mined yet may cost, against what may be promised at once.',
-        required: ['account', 'promised', 'budget'],
+          'Whether the contract would take the tokens in validation: such a payment cannot be lost.',
       },
     },
   },
@@ -303,6 +313,12 @@ function outcomeProperties() {
     },
     gas: { type: 'object' },
     deposits: { type: 'array', items: { type: 'object' } },
+    bounds: {
+      type: 'array',
+      description:
+        'What may be promised at once, against what other operations that are not mined yet take, with the losses of the day where they count. Coins as decimal text, operations as numbers.',
+      items: { type: 'object', required: ['of', 'unit', 'taken', 'most'] },
+    },
   } as const;
 }
 

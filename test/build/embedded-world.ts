@@ -23,7 +23,7 @@ export async function openEmbeddedDashboardWorld({
     resources,
     configs,
     usage,
-    messages: usage,
+    messages: usage.messages,
     replicas: 1,
     openReplica: async () => stores,
     stop: async () => {

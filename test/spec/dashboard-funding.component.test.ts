@@ -134,8 +134,8 @@ describe('a signature is invalid', () => {
   test('a second time, also when the used message could not be removed', async () => {
     const stubborn = await host.beside({
       fundingMessages: {
-        putFundingMessage: (...args) => host.usage.putFundingMessage(...args),
-        getFundingMessage: (...args) => host.usage.getFundingMessage(...args),
+        putFundingMessage: (...args) => host.messages.putFundingMessage(...args),
+        getFundingMessage: (...args) => host.messages.getFundingMessage(...args),
         consumeFundingMessage: () => Promise.reject(new Error('the store went away')),
       },
     });

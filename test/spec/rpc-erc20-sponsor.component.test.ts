@@ -5,13 +5,19 @@ import { parseLossBudget } from '../../core/policy/token-loss.js';
 import { refuse } from '../../core/policy/verdict.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
-import { toSeconds } from '../../core/units/time.js';
-import { gwei } from '../../core/units/wei.js';
 import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';
-import { addressOf, aLimitConfig, someNow } from '../build/configs.js';
+import { addressOf, aLimitConfig, sha256, someNow, someVersions } from '../build/configs.js';
 import { aPrice, aTokenChain, aTokenProfile, eurx, oldx, tokenVersions, usdx } from '../build/fee-tokens.js';
 import { anOperation, anOperationWithoutLimits, execute } from '../build/operations.js';
-import { signerAddress, startRpc, verifyTokenPayment, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { settle } from '../build/unpaid.js';
+import {
+  rpcPath,
+  signerAddress,
+  startRpc,
+  verifyTokenPayment,
+  type RpcAnswer,
+  type RpcHost,
+} from '../build/rpc.js';
 
 let host: RpcHost;
 let checked: TokenPaymentRequest[] = [];
@@ -236,7 +242,7 @@ describe('pm_sponsorUserOperation in mode ERC20', () => {
 describe('Deposits in mode ERC20', () => {
   test('what was promised to other operations is not promised again', async () => {
     // 0.0016 ether per operation at most, of the contract's deposit and of the token account in it.
-    const small = await startRpc({ chain: aTokenChain(), deposit: '0.003' });
+    const small = await startRpc({ chain: withShare(100), deposit: '0.003' });
     try {
       const answers: RpcAnswer[] = [];
       for (const nonce of [1, 2, 3]) answers.push(await payAt(small, anOperation({ nonce })));
@@ -245,12 +251,29 @@ describe('Deposits in mode ERC20', () => {
       expect(signed).toBeGreaterThan(0);
       const promised = await small.usage.reservations(31337);
       expect(promised).toHaveLength(signed);
-      expect(promised[0]?.mode).toBe('ERC20');
-      // Nothing is taken of the counters of losses, and the whole cost of what the account may have under way.
-      const cost = promised[0]?.accounts[0]?.need;
-      expect(promised[0]?.limits.map((limit) => limit.cost)).toEqual([0, 0, 0, cost]);
+      expect(promised[0]?.promises[0]?.mode).toBe('ERC20');
+      expect(promised[0]?.limits).toEqual([]);
     } finally {
       await small.stop();
+    }
+  });
+
+  test('an organisation takes at most its share of what several pay from, and another one is served meanwhile', async () => {
+    const shared = await startRpc({ chain: withShare(50), deposit: '0.005' });
+    try {
+      const other = 'other.key';
+      await shared.put({ paymasterId: 'other', namespace: 'other', keys: [{ sha256: sha256(other) }] });
+      for (const nonce of [1, 2]) await payAt(shared, anOperation({ nonce }));
+      const { status, body } = await payAt(shared, anOperation({ nonce: 3 }));
+      expect(status).toBe(400);
+      expect(body.error).toMatchObject({ code: -32501, data: { reason: 'ORGANISATION_SHARE_FULL' } });
+      expect(body.error?.message).toContain('"acme"');
+      const mode = { mode: 'ERC20', tokenInfo: { feeTokenAddress: usdx.address } };
+      const path = rpcPath(other);
+      const op = anOperation({ nonce: 3, sender: addressOf(0x600d) });
+      expect((await shared.call('pm_sponsorUserOperation', [op, mode], { path })).body.result).toBeDefined();
+    } finally {
+      await shared.stop();
     }
   });
 
@@ -269,25 +292,12 @@ describe('Operations that were mined and paid no token', () => {
   const contract = toAddressKey(aTokenProfile('1.1.0').token ?? zeroAddress);
   const dayMs = 86_400_000;
 
-  /** What the follower writes when the operation of this nonce was mined, at this cost in gwei that no token paid. */
-  async function mine(at: RpcHost, nonce: bigint, sender: string, lossGwei: number): Promise<void> {
+  /** The operation of this nonce was mined, at this cost in gwei that no token paid. */
+  async function mine(at: RpcHost, nonce: bigint, sender: string, loss: number): Promise<void> {
     const found = await at.usage.reservations(31337);
     const reservation = found.find(({ key }) => key.nonce === nonce && key.sender === sender.toLowerCase());
     if (reservation === undefined) throw new Error(`nothing is reserved for nonce ${nonce}`);
-    const expected = await at.usage.cursor(31337);
-    const blockNumber = (expected?.blockNumber ?? 0) + 1;
-    const blockHash = `0x${blockNumber.toString(16).padStart(64, '0')}` as const;
-    const next = { blockNumber, blockHash, timestamp: toSeconds(at.clock.now()) };
-    const settled = [{ key: reservation.key, actualCost: gwei(lossGwei) }];
-    const accounts = await at.usage.accounts(31337);
-    const balances = accounts.map((account) => ({
-      ...account,
-      balance: account.balance ?? gwei(0),
-      readAt: at.clock.now(),
-    }));
-    expect(await at.usage.advance({ chainId: 31337, expected, next, settled, released: [], balances })).toBe(
-      true,
-    );
+    await settle(at, reservation.key, { contract, loss });
   }
 
   const answer = (lossGwei: number) => (lossGwei === 0 ? undefined : 'SENDER_BARRED');
@@ -309,22 +319,17 @@ describe('Operations that were mined and paid no token', () => {
     }
   });
 
-  test('an account is not promised more at once than the budget: each promise is judged on the same tokens', async () => {
+  test('a sponsorship and a payment for one nonce are one reservation, which says what was signed', async () => {
     const fresh = await startRpc({ chain: aTokenChain() });
     try {
-      const sender = addressOf(0xbad);
-      // Some 0.04 coins at most each, of the 0.1 that the contract may lose in a day: as many as bundlers take are let through.
-      const ask = async (nonce: number, who = sender): Promise<string | undefined> => {
-        const op = anOperation({ sender: who, nonce, maxFeePerGas: '50000000000' });
-        return (await payAt(fresh, op)).body.error?.data.reason;
-      };
-      for (const nonce of [1, 2, 3, 4]) expect(await ask(nonce)).toBeUndefined();
-      expect(await ask(5)).toBe('TOKEN_PAYMENTS_OPEN');
-      // Asking again for the same operation promises nothing more, and other accounts have nothing to do with it.
-      expect(await ask(2)).toBeUndefined();
-      expect(await ask(5, addressOf(0x600d))).toBeUndefined();
-      await mine(fresh, 1n, sender, 0);
-      expect(await ask(5)).toBeUndefined();
+      await fresh.call('pm_sponsorUserOperation', [anOperation(), { mode: 'SPONSORED' }]);
+      await payAt(fresh, anOperation());
+      const promised = await fresh.usage.reservations(31337);
+      expect(promised).toHaveLength(1);
+      expect(promised[0]?.promises.map(({ mode, token }) => [mode, token])).toEqual([
+        ['ERC20', usdx.address.toLowerCase()],
+        ['SPONSORED', undefined],
+      ]);
     } finally {
       await fresh.stop();
     }
@@ -377,6 +382,120 @@ describe('Operations that were mined and paid no token', () => {
     }
   });
 });
+
+describe('Unsecured payments under way', () => {
+  const others = ['second', 'third'];
+  /** Some 0.04 coins at most, of the 0.1 that the contract may lose. */
+  const dear = (nonce: number, sender: string): Record<string, unknown> =>
+    anOperation({ sender, nonce, maxFeePerGas: '50000000000' });
+
+  async function withOrganisations(chain = aTokenChain()): Promise<RpcHost> {
+    const fresh = await startRpc({ chain });
+    for (const name of others)
+      await fresh.put({ paymasterId: name, namespace: name, keys: [{ sha256: sha256(name) }] });
+    return fresh;
+  }
+
+  async function ask(at: RpcHost, operation: Record<string, unknown>, key?: string) {
+    const mode = { mode: 'ERC20', tokenInfo: { feeTokenAddress: usdx.address } };
+    const path = key === undefined ? rpcPath() : rpcPath(key);
+    const { status, body } = await at.call('pm_sponsorUserOperation', [operation, mode], { path });
+    return { status, reason: body.error?.data.reason, error: body.error };
+  }
+
+  test('stop an account, then everybody, when the budget is full: -32005 TOKEN_EXPOSURE_FULL, to be tried again', async () => {
+    const fresh = await withOrganisations();
+    try {
+      const [thief, accomplice] = [addressOf(0xbad1), addressOf(0xbad2)];
+      expect((await ask(fresh, dear(1, thief))).reason).toBeUndefined();
+      // Asking again for the same operation promises nothing more.
+      expect((await ask(fresh, dear(1, thief))).reason).toBeUndefined();
+      for (const operation of [dear(2, thief), dear(1, accomplice)]) {
+        const { status, error } = await ask(fresh, operation);
+        expect(status).toBe(429);
+        expect(error).toMatchObject({
+          code: -32005,
+          data: { reason: 'TOKEN_EXPOSURE_FULL', retryable: true, retryAfterSeconds: expect.any(Number) },
+        });
+      }
+      expect((await ask(fresh, dear(1, addressOf(0x600d)), 'second')).reason).toBeUndefined();
+      const { error } = await ask(fresh, dear(1, addressOf(0x600e)), 'third');
+      expect(error?.data.reason).toBe('TOKEN_EXPOSURE_FULL');
+      expect(error?.message).toContain('0.1 coins');
+    } finally {
+      await fresh.stop();
+    }
+  });
+
+  test('leave room as soon as they are mined, less what was lost', async () => {
+    const fresh = await withOrganisations();
+    try {
+      const contract = toAddressKey(aTokenProfile('1.1.0').token ?? zeroAddress);
+      await ask(fresh, dear(1, addressOf(0xbad)));
+      expect((await ask(fresh, dear(1, addressOf(0x600d)))).reason).toBe('TOKEN_EXPOSURE_FULL');
+      const [promised] = await fresh.usage.reservations(31337);
+      if (promised === undefined) throw new Error('nothing is reserved');
+      await settle(fresh, promised.key, { contract, loss: 0 });
+      expect((await ask(fresh, dear(1, addressOf(0x600d)))).reason).toBeUndefined();
+      const [next] = await fresh.usage.reservations(31337);
+      if (next === undefined) throw new Error('nothing is reserved');
+      // 0.07 of 0.1 coins are gone for today.
+      await settle(fresh, next.key, { contract, loss: 70_000_000 });
+      expect((await ask(fresh, dear(1, addressOf(0x600e)))).reason).toBe('TOKEN_EXPOSURE_FULL');
+    } finally {
+      await fresh.stop();
+    }
+  });
+
+  test('never make a payment wait that the contract takes in validation', async () => {
+    const profiles = someVersions.map((version) => ({ ...aTokenProfile(version), tokenSecured: true }));
+    const fresh = await withOrganisations({ ...aTokenChain(), profiles });
+    try {
+      await ask(fresh, dear(1, addressOf(0xbad)));
+      expect((await ask(fresh, dear(1, addressOf(0x600d)))).reason).toBe('TOKEN_EXPOSURE_FULL');
+      fresh.world.takeable = 10n ** 18n;
+      let demanded: unknown;
+      fresh.world.payment = ({ terms }) => {
+        demanded = terms.inAdvance;
+        return Promise.resolve({ pass: true });
+      };
+      const operation = dear(1, addressOf(0x600d));
+      const { body } = await payAt(fresh, operation);
+      expect(demanded).toBe(true);
+      const data = String(body.result?.['paymasterAndData']) as `0x${string}`;
+      expect(layouts['vendor-1.1.0'].token?.decode(data)).toMatchObject({ inAdvance: true });
+    } finally {
+      await fresh.stop();
+    }
+  });
+
+  test.each([
+    ['has allowed too little', 1n],
+    ['has allowed nothing', 0n],
+  ])('are refused where the platform wants none: an account that %s', async (_name, takeable) => {
+    const profiles = someVersions.map((version) => ({
+      ...aTokenProfile(version),
+      tokenSecured: true,
+      requireAllowance: true,
+    }));
+    const fresh = await withOrganisations({ ...aTokenChain(), profiles });
+    try {
+      fresh.world.takeable = takeable;
+      const { error } = await ask(fresh, anOperation());
+      expect(error).toMatchObject({ code: -32501, data: { reason: 'TOKEN_ALLOWANCE_REQUIRED' } });
+      fresh.world.takeable = 10n ** 18n;
+      expect((await ask(fresh, anOperation())).reason).toBeUndefined();
+    } finally {
+      await fresh.stop();
+    }
+  });
+});
+
+/** The example chain, where an organisation may have so many percent of what the platform pays from. */
+function withShare(organisationShare: number) {
+  const chain = aTokenChain();
+  return { ...chain, profiles: chain.profiles?.map((profile) => ({ ...profile, organisationShare })) ?? [] };
+}
 
 describe('ERC-7677 with a token', () => {
   const contexts = [

@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import { refused, priced } from '../../core/pricing/price-source.js';
-import { tokenLossShares, tokenReservationOwner } from '../../core/policy/token-loss.js';
 import { pass, refuse } from '../../core/policy/verdict.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
-import { toSeconds, type EpochMs } from '../../core/units/time.js';
-import { gwei } from '../../core/units/wei.js';
+import type { EpochMs } from '../../core/units/time.js';
 import { addressOf, someChainId, someToken } from '../build/configs.js';
 import { aPrice, aTokenChain, aTokenProfile, eurx, oldx, usdx } from '../build/fee-tokens.js';
 import { anOperation, anOperationWithoutLimits } from '../build/operations.js';
 import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { settle } from '../build/unpaid.js';
 
 // Mode ERC20 of pm_explainSponsorship: the same decisions as a payment, none of its effects.
 
@@ -56,7 +55,15 @@ test('an operation that would be signed passes every step, from the price to wha
       { of: 'account', lost: '0', budget: '0.000000001' },
       { of: 'contract', lost: '0', budget: '0.1' },
     ],
-    underWay: { promised: '0', budget: '0.1' },
+    secured: false,
+    bounds: [
+      { of: 'live operations of the paymaster', unit: 'operations', taken: 0, most: 500_000, needed: 1 },
+      { of: "organisation's share of the deposit", unit: 'ether', taken: '0', most: '25' },
+      { of: 'unsecured token payments and losses of the contract', taken: '0', most: '0.1' },
+      { of: 'unsecured token payments of the organisation', taken: '0', most: '0.025' },
+      { of: 'unsecured token payments of the paymaster', taken: '0', most: '0.0125' },
+      { of: 'unsecured token payments of the account', taken: '0', most: '0.01' },
+    ],
   });
   expect(explained.body.result?.['reason']).toBeUndefined();
   expect(stepsOf(explained).map(({ step, verdict }) => `${step} ${verdict}`)).toEqual([
@@ -315,34 +322,10 @@ function delegated(): object {
 }
 
 /** An operation of the sender was promised, mined, and has cost so many gwei without paying. */
-async function lose(at: RpcHost, sender: AddressKey, amount: number): Promise<void> {
-  const key = {
-    chainId: someChainId,
-    paymasterId: tokenReservationOwner('another'),
-    entryPoint: toAddressKey(aTokenProfile('1.1.0').entryPoint),
-    sender,
-    nonce: 1n,
-  };
-  const promised = await at.usage.reserve({
-    key,
-    configGeneration: 1,
-    contract,
-    mode: 'ERC20',
-    fundingAddress: undefined,
-    limits: tokenLossShares({ chainId: someChainId, contract }, sender, {
-      budget: gwei(100_000_000),
-      now: at.clock.now(),
-    }),
-    accounts: [],
-    validUntil: toSeconds(at.clock.now()),
-    depositMaxAgeMs: 0,
-  });
-  expect(promised).toEqual({ outcome: 'reserved' });
-  const expected = await at.usage.cursor(someChainId);
-  const blockNumber = (expected?.blockNumber ?? 0) + 1;
-  const blockHash = `0x${blockNumber.toString(16).padStart(64, '0')}` as const;
-  const next = { blockNumber, blockHash, timestamp: toSeconds(at.clock.now()) };
-  const settled = [{ key, actualCost: gwei(amount) }];
-  const step = { chainId: someChainId, expected, next, settled, released: [], balances: [] };
-  expect(await at.usage.advance(step)).toBe(true);
+async function lose(at: RpcHost, sender: AddressKey, loss: number): Promise<void> {
+  const promised = await ask('pm_sponsorUserOperation', anOperation({ sender, nonce: 1 }), inUsdx, at);
+  expect(promised.body.result).toBeDefined();
+  const [reservation] = await at.usage.reservations(someChainId);
+  if (reservation === undefined) throw new Error('nothing is reserved');
+  await settle(at, reservation.key, { contract, loss });
 }

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { userOpHash } from '../../core/paymaster/user-op-hash.js';
+import { layouts } from '../../core/paymaster/layouts.js';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
-import { isHexBytes } from '../../core/units/hex.js';
+import { toAddressKey } from '../../core/units/address.js';
+import { bytesToHex, isHexBytes } from '../../core/units/hex.js';
 import {
   addressOf,
   aLimitConfig,
   aPaymasterConfig,
-  sha256,
+  aProfileConfig,
   someChainId,
   someFunding,
   someNow,
@@ -42,8 +43,14 @@ describe('What a sponsorship reserves', () => {
     // EntryPoint 0.6: (call + 3 × verification + preVerification) × maxFeePerGas = 760,000 × 2 gwei.
     const cost = 1_520_000;
     expect(reservation).toMatchObject({
-      mode: 'SPONSORED',
-      fundingAddress: someFunding.toLowerCase(),
+      promises: [
+        {
+          mode: 'SPONSORED',
+          fundingAddress: someFunding.toLowerCase(),
+          prefundWei: BigInt(cost) * 10n ** 9n,
+          validUntil: someNow / 1000 + 300,
+        },
+      ],
       validUntil: someNow / 1000 + 300,
       key: {
         chainId: someChainId,
@@ -75,24 +82,45 @@ describe('What a sponsorship reserves', () => {
     expect(reservation?.accounts.map(({ need }) => need)).toEqual([1, 1]);
   });
 
-  test('what was signed is told apart by its userOpHash only where paymasters share wallet and contract', async () => {
-    const alone = await reservationOf(anOperation({ nonce: '0x4' }));
-    expect(alone.reservation?.userOpHash).toBeUndefined();
-    await host.configs.putPaymaster(
-      aPaymasterConfig({ paymasterId: 'rival', keys: [{ sha256: sha256('rival') }] }),
-    );
-
-    const operation = anOperation({ nonce: '0x5' });
-    const shared = await reservationOf(operation);
-    const parsed = parseUserOperation(operation, '0.6');
-    const data = shared.result['paymasterAndData'];
+  test('what was signed is recorded by the first half of the hash that the contract checks', async () => {
+    const operation = anOperation({ nonce: '0x4' });
+    const { reservation, result } = await reservationOf(operation);
+    const { sponsorship } = layouts['vendor-1.1.0'];
+    const data = result['paymasterAndData'];
     if (!isHexBytes(data)) throw new Error('nothing was signed');
-    expect(shared.reservation?.userOpHash).toBe(
-      userOpHash(
-        { ...parsed, callGasLimit: 100_000n, verificationGasLimit: 200_000n, preVerificationGas: 60_000n },
-        data,
-        { version: '0.6', entryPoint: entryPoints['0.6'], chainId: someChainId },
-      ),
-    );
+    const { validUntil, validAfter } = sponsorship.decode(data);
+    const op = {
+      ...parseUserOperation(operation, '0.6'),
+      callGasLimit: 100_000n,
+      verificationGasLimit: 200_000n,
+      preVerificationGas: 60_000n,
+    };
+    const { sponsorship: paymaster, options } = aProfileConfig();
+    const fundingAddress = toAddressKey(someFunding);
+    const terms = { chainId: someChainId, paymaster, fundingAddress, validUntil, validAfter, options };
+    const digest = bytesToHex(sponsorship.hash(op, terms)).slice(0, 34);
+    expect(reservation?.promises.map((promise) => promise.digest)).toEqual([digest]);
+  });
+
+  test('what was signed before for the same nonce is kept beside', async () => {
+    await reservationOf(anOperation({ nonce: '0x5' }));
+    const { reservation } = await reservationOf(anOperation({ nonce: '0x5', callGasLimit: 150_000 }));
+    expect(reservation?.promises).toHaveLength(2);
+    expect(reservation?.limits.map(({ cost }) => cost)).toEqual([1, 1_620_000]);
+  });
+
+  test('an operation of a generation that the usage store knows to be suspended is refused there', async () => {
+    await host.usage.setSuspended(someChainId, aPaymasterConfig().paymasterId, true);
+    const { reservation, result } = await reservationOf(anOperation({ nonce: '0x6' }));
+    await host.usage.setSuspended(someChainId, aPaymasterConfig().paymasterId, false);
+    expect(result).toMatchObject({ paymasterAndData: '0x', reason: 'SUSPENDED' });
+    expect(reservation).toBeUndefined();
+  });
+
+  test('a replica that the configs do not reach any longer is refused what they have suspended meanwhile', async () => {
+    const newer = [{ id: aPaymasterConfig().paymasterId, generation: host.clock.now() + 1 }];
+    await host.usage.noteGenerations(someChainId, newer);
+    const { body } = await host.call('pm_sponsorUserOperation', [anOperation({ nonce: '0x7' }), sponsored]);
+    expect(body.error).toMatchObject({ code: -32003, data: { reason: 'CONFIG_BEHIND' } });
   });
 });

@@ -44,7 +44,7 @@ function heapBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-function fedByHand(): Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'> {
+function fedByHand(): Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'> {
   return {
     watch: (handler) => {
       feed.handler = handler;
@@ -52,5 +52,6 @@ function fedByHand(): Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'> 
     },
     findByKey: () => Promise.resolve(undefined),
     getPaymaster: () => Promise.resolve(undefined),
+    getChain: () => Promise.resolve(undefined),
   };
 }

@@ -3,7 +3,7 @@ import { createRedisUsageStore } from '../../../core/adapters/store/redis/usage.
 import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import type { Metrics } from '../../../core/metrics.js';
-import type { UsageStore } from '../../../core/policy/usage-store.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import { systemClock } from '../../../core/units/time.js';
 import type { Gwei } from '../../../core/units/wei.js';
