@@ -40,6 +40,8 @@ export type FakeOperation = {
   readonly cost: bigint;
   readonly userOpHash?: Hex;
   readonly success?: boolean;
+  /** The contract's word that it was charged in tokens: topic of an event with the userOpHash in its fifth word. */
+  readonly tokenCharge?: { readonly topic0: Hex };
   /** Call data of its transaction; without, the transaction cannot be read. */
   readonly input?: Hex;
   /** Funding wallet that the contract charges, and the topic by which it says so. */
@@ -65,6 +67,8 @@ export class FakeChain implements Chain {
   shown: number | undefined;
   /** The node finds no logs, and calls that no error. */
   hidesLogs = false;
+  /** The node shows no receipts. */
+  hidesReceipts = false;
   /** Requests, by method: those that a node would bill. */
   readonly requests = new Map<string, number>();
   /** Contracts that revert every call. */
@@ -221,7 +225,7 @@ export class FakeChain implements Chain {
     this.#answer('eth_getTransactionReceipt');
     const logs = this.#mined.flatMap((mined) => mined.logs).filter((log) => log.transactionHash === hash);
     const [first] = logs;
-    return first === undefined ? undefined : { blockHash: first.blockHash, logs };
+    return first === undefined || this.hidesReceipts ? undefined : { blockHash: first.blockHash, logs };
   }
 
   async request(method: string): Promise<unknown> {
@@ -288,7 +292,17 @@ export function walletOf(contract: string, wallet: string): string {
 
 /** One transaction per operation: first the contract's charge, then the EntryPoint's event. */
 function logsOf(operation: FakeOperation, index: number, block: Block): readonly Log[] {
-  const { entryPoint, contract, sender, nonce, cost, payer, userOpHash, success = true } = operation;
+  const {
+    entryPoint,
+    contract,
+    sender,
+    nonce,
+    cost,
+    payer,
+    tokenCharge,
+    userOpHash,
+    success = true,
+  } = operation;
   const place = {
     blockNumber: block.number,
     blockHash: block.hash,
@@ -301,9 +315,24 @@ function logsOf(operation: FakeOperation, index: number, block: Block): readonly
     data: `0x${[nonce, success ? 1n : 0n, cost, 21_000n].map((value) => word(value).slice(2)).join('')}`,
     logIndex: index * 2 + 1,
   };
-  if (payer?.topic0 === undefined) return [mined];
-  const topics = [payer.topic0, topic(payer.wallet), word(payer.charge ?? cost)];
-  return [{ ...place, address: toAddressKey(contract), topics, data: '0x', logIndex: index * 2 }, mined];
+  const before: Log[] = [];
+  if (tokenCharge !== undefined)
+    before.push({
+      ...place,
+      address: toAddressKey(contract),
+      topics: [tokenCharge.topic0, topic(sender), topic(contract)],
+      data: `0x${[cost, 1n, 0n, 1n, BigInt(mined.topics[1]!)].map((value) => word(value).slice(2)).join('')}`,
+      logIndex: index * 2,
+    });
+  if (payer?.topic0 !== undefined)
+    before.push({
+      ...place,
+      address: toAddressKey(contract),
+      topics: [payer.topic0, topic(payer.wallet), word(payer.charge ?? cost)],
+      data: '0x',
+      logIndex: index * 2,
+    });
+  return [...before, mined];
 }
 
 function transactionHashOf(block: number, index: number): Hex {

@@ -65,7 +65,7 @@ test('a node of another chain is not followed', async () => {
     usage: it.usage,
     chainId,
     current: () => ({ config: aChainConfig(), chain: other }),
-    fundingAccounts: () => [],
+    platformAccounts: () => [],
     clock: it.clock,
     log: silentLogger,
   });
@@ -84,7 +84,7 @@ test('nothing may be promised before the first step: it begins at the head and w
     usage: it.usage,
     chainId: 7,
     current: () => ({ config: aChainConfig({ chainId: 7, confirmations: 0 }), chain }),
-    fundingAccounts: () => [],
+    platformAccounts: () => [],
     clock: it.clock,
     log: silentLogger,
   });

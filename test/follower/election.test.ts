@@ -44,7 +44,7 @@ function aFollower(name: string, change: Partial<FollowerDeps> = {}): Follower {
     lease: leaseOf(name),
     chains: { get: () => it.chain },
     chainConfigs: () => [aChainConfig()],
-    fundingAccounts: () => [{ contract, fundingAddress: funding }],
+    platformAccounts: () => [{ contract, fundingAddress: funding }],
     clock: it.clock,
     log: silentLogger,
     instruments: createInstruments(noMetrics),

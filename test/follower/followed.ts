@@ -1,26 +1,39 @@
 import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import { silentLogger } from '../../core/log.js';
+import { silentLogger, type Logger } from '../../core/log.js';
+import { digestOf } from '../../core/paymaster/digest.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
-import type { AccountId, ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
+import { accountLosses, contractLosses } from '../../core/usage/token-losses.js';
+import type {
+  AccountId,
+  Mode,
+  ReserveRequest,
+  SignedPromise,
+  UsageStore,
+} from '../../core/usage/usage-store.js';
 import { parseAddress, type AddressKey } from '../../core/units/address.js';
-import type { Clock } from '../../core/units/time.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import {
   aLimit,
   anAddress,
   aNeed,
   aRequest,
+  aSpend,
   chainId,
   contract,
   entryPoint,
   funding,
   seconds,
   sender,
+  startMs,
 } from '../conformance/usage-requests.js';
 import { depositOf, FakeChain, walletOf, type FakeOperation } from '../fakes/chain.js';
+import { anExampleOperation, exampleTerms, exampleTokenTerms } from '../paymaster/operations.js';
 import { aClock, aDirectory } from '../usage/sqlite-usage.js';
+import { handleOpsInput } from '../userop/bundles.js';
 
 export const gweiInWei = 1_000_000_000n;
 export const otherFunding = anAddress(0xf1);
@@ -61,17 +74,23 @@ export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage 
   const directory = aDirectory();
   const clock = aClock();
   const chain = new FakeChain({ chainId, time: seconds(0) });
+  const elsewhere: FakeChain[] = [];
   const usage = await openUsage(clock, directory.path);
+  const lines: LogLine[] = [];
   let accounts: readonly AccountId[] = [{ contract, fundingAddress: funding }];
   let current = config;
   const create = (of: UsageStore = usage) =>
     new ChainFollower({
       usage: of,
       chainId,
-      current: () => ({ config: current, chain }),
-      fundingAccounts: () => accounts,
+      current: () => ({
+        config: current,
+        chain,
+        elsewhere: (attempt) => elsewhere[(attempt - 1) % Math.max(1, elsewhere.length)] ?? chain,
+      }),
+      platformAccounts: () => accounts,
       clock,
-      log: silentLogger,
+      log: recordingLogger(lines),
     });
   chain.mine({
     transfers: [
@@ -84,10 +103,14 @@ export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage 
   await follower.round();
   return {
     chain,
+    /** Other connections to the same chain. */
+    elsewhere,
     clock,
     usage,
+    lines,
     follower,
     create,
+    /** The platform's wallets, followed also while nothing is promised from them. */
     watch: (more: readonly AccountId[]) => {
       accounts = more;
     },
@@ -115,24 +138,45 @@ async function openSqlite(clock: Clock, directory: string): Promise<UsageStore> 
   });
 }
 
+type LogLine = { readonly level: string; readonly message: string };
+
+function recordingLogger(lines: LogLine[]): Logger {
+  const at = (level: string) => (message: string) => void lines.push({ level, message });
+  const log: Logger = {
+    ...silentLogger,
+    warn: at('warn'),
+    error: at('error'),
+    child: () => log,
+  };
+  return log;
+}
+
 export type Followed = Awaited<ReturnType<typeof aFollowed>>;
 
+/** A month from the clocks' start. */
+const month = { from: startMs, until: (startMs + 30 * 86_400_000) as EpochMs };
+const countLimit = aLimit({ counter: 'count', threshold: 1000, window: month });
+const spendLimit = aSpend(0, { counter: 'spend', threshold: 100_000, window: month });
+
+type PromiseChange = Partial<Omit<ReserveRequest, 'key' | 'promise'>> & {
+  readonly key?: Partial<ReserveRequest['key']>;
+  readonly promise?: Partial<SignedPromise>;
+};
+
 /** Sponsorship of an operation: counted once, spends and needs up to `cost` gwei, expires 1000 s after the start. */
-export function aPromise(
-  cost: number,
-  change: Partial<Omit<ReserveRequest, 'key'>> & { readonly key?: Partial<ReserveRequest['key']> } = {},
-): ReserveRequest {
-  const wallet: AddressKey = change.fundingAddress ?? funding;
+export function aPromise(cost: number, { promise, ...change }: PromiseChange = {}): ReserveRequest {
+  const wallet = promise?.fundingAddress ?? funding;
   return aRequest({
-    limits: [
-      aLimit({ policyId: 'count', threshold: 1000, durationMs: 86_400_000 }),
-      aLimit({ policyId: 'spend', unit: 'NATIVE_ASSET', threshold: 100_000, cost, durationMs: 86_400_000 }),
-    ],
+    limits: promise?.mode === 'ERC20' ? [] : [countLimit, { ...spendLimit, cost }],
     accounts: [aNeed(cost), aNeed(cost, { fundingAddress: wallet })],
-    fundingAddress: wallet,
-    validUntil: seconds(1000),
     depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
     ...change,
+    promise: {
+      fundingAddress: wallet,
+      prefundWei: BigInt(cost) * gweiInWei,
+      validUntil: seconds(1000),
+      ...promise,
+    },
   });
 }
 
@@ -150,9 +194,47 @@ export function anOperation(cost: number, change: Partial<FakeOperation> = {}): 
 }
 
 /** Operations and gwei that are used or promised by now. */
-export async function usedOf({ usage }: Followed): Promise<readonly number[]> {
-  const { limits } = await usage.peek(aPromise(1, { key: { nonce: 999_999n }, accounts: [] }));
-  return limits.map(({ used }) => used);
+export async function usedOf({ usage }: Pick<Followed, 'usage'>): Promise<readonly number[]> {
+  const counters = await usage.counters(chainId, [countLimit, spendLimit]);
+  return counters.map(({ used, reserved }) => used + reserved);
+}
+
+/** Gwei that a contract, and one account of it, have lost in tokens. */
+export async function lossesOf(
+  { usage }: Pick<Followed, 'usage'>,
+  account: AddressKey = sender,
+): Promise<readonly number[]> {
+  const of = { chainId, contract };
+  const now = usage.now();
+  const [barred] = accountLosses(of, account, now);
+  const counters = await usage.counters(chainId, [contractLosses(of, now), barred!]);
+  return counters.map(({ used }) => used);
+}
+
+/** How an operation was signed: its digest, and the call data of the transaction in which it is mined. */
+export type SignedBytes = { readonly digest: Hex; readonly input: Hex };
+
+/** A sponsorship, or a payment in tokens, of the layout of {@link aChainConfig}; each `variant` is another operation of the nonce. */
+export function signedBytes(
+  mode: Mode,
+  variant: number,
+  change: { readonly nonce?: bigint; readonly wallet?: AddressKey } = {},
+): SignedBytes {
+  const { sponsorship, token } = layouts['vendor-1.1.0'];
+  const op = { ...anExampleOperation, sender, nonce: change.nonce ?? 0n, callGasLimit: BigInt(variant) };
+  const shared = { chainId, paymaster: parseAddress(contract), validUntil: 5, validAfter: 0 };
+  const sponsored = { ...exampleTerms, ...shared, fundingAddress: change.wallet ?? funding };
+  const paid = { ...exampleTokenTerms, ...shared };
+  const signature = new Uint8Array(65).fill(1);
+  if (mode === 'SPONSORED')
+    return {
+      digest: digestOf(sponsorship.hash(op, sponsored)),
+      input: handleOpsInput('0.6', op, sponsorship.encode(op, sponsored, signature)),
+    };
+  return {
+    digest: digestOf(token!.hash(op, paid)),
+    input: handleOpsInput('0.6', op, token!.encode(op, paid, signature)),
+  };
 }
 
 /** Balance and promised gwei of the contract's deposit and of the funding wallet. */

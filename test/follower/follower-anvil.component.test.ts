@@ -3,7 +3,7 @@ import { Interface } from 'ethers';
 import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';
-import type { ReserveRequest, UsageStore } from '../../core/policy/usage-store.js';
+import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { systemClock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import { gweiCeil, gweiFloor } from '../../core/units/wei.js';
@@ -63,7 +63,7 @@ function followerOf(version: string): ChainFollower {
     usage,
     chainId: devChain.chainId,
     current: () => ({ config, chain: devChain.chain }),
-    fundingAccounts: () => (wallet === undefined ? [] : [{ contract, fundingAddress: wallet }]),
+    platformAccounts: () => (wallet === undefined ? [] : [{ contract, fundingAddress: wallet }]),
     clock: systemClock,
     log: silentLogger,
   });
@@ -164,7 +164,7 @@ test('on an idle anvil an operation that is never mined is released some time af
       config: aChainConfig({ chainId: devChain.chainId, confirmations: 0, profiles: [] }),
       chain: devChain.chain,
     }),
-    fundingAccounts: () => [],
+    platformAccounts: () => [],
     clock: { now: () => (Date.now() + 400_000) as EpochMs },
     log: silentLogger,
   });

@@ -14,7 +14,7 @@ test('a follower shows blocks, deposits, promises and how they ended, and no add
     usage: it.usage,
     chains: { get: () => it.chain },
     chainConfigs: () => [aChainConfig()],
-    fundingAccounts: () => [{ contract, fundingAddress: funding }],
+    platformAccounts: () => [{ contract, fundingAddress: funding }],
     clock: it.clock,
     log: silentLogger,
     instruments: createInstruments(metrics),

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import { aHash, aKey, aLimit, chainId, contract, funding, seconds } from '../conformance/usage-requests.js';
 import { walletOf } from '../fakes/chain.js';
 import { startRedis, type RedisServer } from '../support/redis.js';

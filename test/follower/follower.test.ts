@@ -21,7 +21,7 @@ beforeEach(async () => {
     usage: it.usage,
     chains: { get: (endpoint): Chain => (endpoint.chainId === chainId ? it.chain : otherChain) },
     chainConfigs: () => configs,
-    fundingAccounts: () => [{ contract, fundingAddress: funding }],
+    platformAccounts: () => [{ contract, fundingAddress: funding }],
     clock: it.clock,
     log: silentLogger,
     instruments: createInstruments(noMetrics),

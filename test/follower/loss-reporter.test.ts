@@ -9,7 +9,7 @@ import {
   type TokenLossReport,
   type TokenLossReports,
 } from '../../core/policy/token-loss-reports.js';
-import type { UsageStore } from '../../core/policy/usage-store.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';

@@ -36,7 +36,7 @@ describe('reorganisations', () => {
     it.pass(2);
     await it.follower.round();
     // Its account asks again before the operation is mined on the other branch.
-    await it.usage.reserve(aPromise(100, { validUntil: seconds(1000) }));
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(1000) } }));
     it.chain.reorganise(before);
     it.pass(2);
     it.chain.mine({ operations: [anOperation(45)] });
@@ -50,7 +50,7 @@ describe('reorganisations', () => {
   });
 
   test('a settled operation whose block is gone keeps its need off the balance until it is mined again or expired', async () => {
-    await it.usage.reserve(aPromise(100, { validUntil: seconds(1000) }));
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(1000) } }));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
@@ -87,7 +87,7 @@ describe('reorganisations', () => {
   });
 
   test('another chain in its place is followed from there, and what was promised stays promised', async () => {
-    await it.usage.reserve(aPromise(100, { validUntil: seconds(5000) }));
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(5000) } }));
     it.pass(100);
     await it.follower.round();
     it.chain.replace(seconds(3000));

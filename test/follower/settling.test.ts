@@ -1,18 +1,23 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
-import type { ReserveRequest } from '../../core/policy/usage-store.js';
-import { parseAddress, toAddressKey } from '../../core/units/address.js';
+import { paidGasInTokens } from '../../core/paymaster/token-charge.js';
+import { contractFence } from '../../core/usage/counter-names.js';
+import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
 import {
+  aDigest,
   aHash,
-  aKey,
   anAddress,
   chainId,
   contract,
   entryPoint,
   funding,
   seconds,
+  sender,
 } from '../conformance/usage-requests.js';
 import { walletOf } from '../fakes/chain.js';
+import { anExampleOperation } from '../paymaster/operations.js';
+import { handleOpsInput } from '../userop/bundles.js';
 import {
   accountsOf,
   aChainConfig,
@@ -21,7 +26,9 @@ import {
   aPromise,
   chargeTopic,
   gweiInWei,
+  lossesOf,
   otherFunding,
+  signedBytes,
   usedOf,
   type Followed,
 } from './followed.js';
@@ -80,12 +87,12 @@ describe('settling', () => {
     expect(await usedOf(it)).toEqual([1, 100]);
   });
 
-  test('an operation with another hash than the signed one settles, since padding changes the hash', async () => {
+  test('an operation with another promise than the only one that is known settles: padding changes hashes', async () => {
     await it.usage.reserve(aPromise(100));
-    it.usage.noteSigned(aKey(), aHash(1));
-    it.chain.mine({ operations: [anOperation(40, { userOpHash: aHash(2) })] });
+    it.chain.mine({ operations: [anOperation(40, { userOpHash: aHash(2), input: sponsored(2).input })] });
     it.pass(2);
-    expect(await it.follower.round()).toMatchObject({ settled: 1 });
+    expect(await it.follower.round()).toMatchObject({ settled: 1, unattributed: 0 });
+    expect(it.chain.requests.has('eth_getTransactionByHash')).toBe(false);
   });
 
   test('what happened while no follower ran is settled by the next one', async () => {
@@ -135,9 +142,9 @@ describe('settling', () => {
 });
 
 describe('several paymasters that promised one operation', () => {
-  const key = (paymasterId: string) => ({ key: { paymasterId } });
+  const [ours, theirs] = [sponsored(1), sponsored(2, otherFunding)];
 
-  async function promiseTwice(second: Pick<Partial<ReserveRequest>, 'mode'> = {}): Promise<void> {
+  beforeEach(async () => {
     it.watch([
       { contract, fundingAddress: funding },
       { contract, fundingAddress: otherFunding },
@@ -145,25 +152,21 @@ describe('several paymasters that promised one operation', () => {
     it.chain.mine({ transfers: [[walletOf(contract, otherFunding), 1000n * gweiInWei]] });
     it.pass(2);
     await it.follower.round();
-    expect(await it.usage.reserve(aPromise(100, key('pm-1')))).toEqual(reserved);
-    const other = { ...key('pm-2'), ...second, fundingAddress: otherFunding };
-    expect(await it.usage.reserve(aPromise(60, other))).toEqual(reserved);
-  }
+    const promise = (cost: number, paymasterId: string, digest: Hex, fundingAddress: AddressKey) =>
+      it.usage.reserve(aPromise(cost, { key: { paymasterId }, promise: { digest, fundingAddress } }));
+    expect(await promise(100, 'pm-1', ours.digest, funding)).toEqual(reserved);
+    expect(await promise(60, 'pm-2', theirs.digest, otherFunding)).toEqual(reserved);
+  });
 
-  test('a known hash decides, and the others are released', async () => {
-    await promiseTwice();
-    it.usage.noteSigned(aKey({ paymasterId: 'pm-2' }), aHash(7));
-    it.chain.mine({
-      operations: [anOperation(40, { userOpHash: aHash(7), payer: { wallet: otherFunding } })],
-    });
+  test('the bytes of the operation decide, and the others are released', async () => {
+    it.chain.mine({ operations: [anOperation(40, { input: theirs.input })] });
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ settled: 1, released: 1 });
     expect(await usedOf(it)).toEqual([1, 40]);
   });
 
-  test("the contract's own event decides where no hash is known", async () => {
-    await promiseTwice();
-    const neighbour = anOperation(5, { nonce: 77n, payer: { wallet: funding, topic0: chargeTopic } });
+  test("the contract's own event decides where the bytes cannot be read", async () => {
+    const neighbour = anOperation(5, { nonce: 77n << 64n, payer: { wallet: funding, topic0: chargeTopic } });
     const payer = { wallet: otherFunding, topic0: chargeTopic };
     it.chain.mine({ operations: [neighbour, anOperation(40, { payer }), neighbour] });
     it.pass(2);
@@ -175,32 +178,162 @@ describe('several paymasters that promised one operation', () => {
     ]);
   });
 
-  test('the event that names the token account tells a token payment that paid nothing from a sponsorship', async () => {
-    await promiseTwice({ mode: 'ERC20' });
-    it.chain.mine({
-      operations: [anOperation(40, { payer: { wallet: otherFunding, topic0: chargeTopic } })],
-    });
+  test('one that promised less than the operation cost is never charged', async () => {
+    it.chain.mine({ operations: [anOperation(90)] });
     it.pass(2);
-    expect(await it.follower.round()).toMatchObject({ settled: 1, released: 1, unpaid: 1 });
-    expect(await usedOf(it)).toEqual([1, 40]);
-    expect(await accountsOf(it)).toMatchObject([
-      [960, 0],
-      [1000, 0],
-    ]);
+    expect(await it.follower.round()).toMatchObject({ settled: 1, released: 1 });
+    expect(await usedOf(it)).toEqual([1, 90]);
   });
 
   test('when nothing tells who paid, all are settled', async () => {
-    await promiseTwice();
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ settled: 2, released: 0 });
     expect(await usedOf(it)).toEqual([2, 80]);
+    expect(it.lines).toContainEqual({
+      level: 'warn',
+      message: 'operation settled for every paymaster that promised it',
+    });
+  });
+
+  test('an operation of a promise that nobody here has made stops the contract, and both are given back', async () => {
+    it.chain.mine({ operations: [anOperation(40, { input: sponsored(3).input })] });
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ settled: 0, released: 2, unattributed: 1 });
+    expect(await it.usage.suspended(chainId)).toEqual([contractFence(contract)]);
   });
 });
 
+describe('token payments', () => {
+  const [paid, free] = [signedBytes('ERC20', 1), signedBytes('SPONSORED', 2)];
+  const inTokens = { mode: 'ERC20', digest: paid.digest } as const;
+  const charge = { topic0: paidGasInTokens.topic0 };
+
+  test('one that paid nothing is a loss of its account and of the contract, and frees its deposit', async () => {
+    await it.usage.reserve(aPromise(100, { promise: inTokens }));
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ settled: 1, unpaid: 1 });
+    expect(await lossesOf(it)).toEqual([40, 40]);
+    expect(await accountsOf(it)).toMatchObject([
+      [960, 0],
+      [960, 0],
+    ]);
+  });
+
+  test('one that paid is none', async () => {
+    await it.usage.reserve(aPromise(100, { promise: inTokens }));
+    it.chain.mine({ operations: [anOperation(40, { tokenCharge: charge })] });
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ settled: 1, unpaid: 0 });
+    expect(await lossesOf(it)).toEqual([0, 0]);
+  });
+
+  test('one whose profile was removed is a loss too', async () => {
+    const key = { entryPoint: toAddressKey(entryPoints['0.6']) };
+    await it.usage.reserve(aPromise(100, { key, promise: inTokens }));
+    it.reconfigure(aChainConfig({ profiles: [] }));
+    it.chain.mine({ operations: [anOperation(40, key)] });
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ settled: 1, unpaid: 1 });
+    expect(await lossesOf(it)).toEqual([40, 40]);
+  });
+
+  test('is not decided while the node does not show the receipt', async () => {
+    await it.usage.reserve(aPromise(100, { promise: inTokens }));
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    it.chain.hidesReceipts = true;
+    await expect(it.follower.round()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await it.usage.liveCount(chainId)).toBe(1);
+    it.chain.hidesReceipts = false;
+    expect(await it.follower.round()).toMatchObject({ settled: 1, unpaid: 1 });
+  });
+
+  test.each([
+    {
+      name: 'the unpaid token payment is a loss and no sponsorship',
+      mined: paid.input,
+      used: [0, 0],
+      lost: 90,
+    },
+    { name: 'the sponsorship is one and no loss', mined: free.input, used: [1, 90], lost: 0 },
+    { name: 'unreadable and too dear for the sponsorship: a loss', mined: undefined, used: [0, 0], lost: 90 },
+  ])('asked cheap and sponsored, dear in tokens, cheap in tokens: $name', async ({ mined, used, lost }) => {
+    const isSponsored = mined === free.input;
+    await it.usage.reserve(
+      aPromise(isSponsored ? 100 : 30, { promise: { mode: 'SPONSORED', digest: free.digest } }),
+    );
+    await it.usage.reserve(aPromise(100, { promise: inTokens }));
+    await it.usage.reserve(
+      aPromise(30, { promise: { ...inTokens, digest: signedBytes('ERC20', 9).digest } }),
+    );
+    const input = mined === undefined ? {} : { input: mined };
+    it.chain.mine({ operations: [anOperation(90, input)] });
+    it.pass(2);
+    await it.follower.round();
+    expect(await usedOf(it)).toEqual(used);
+    expect(await lossesOf(it)).toEqual([lost, lost]);
+  });
+
+  test('a thousand asks of a stranger for the nonce spoil nothing: mode and wallet of the bytes tell', async () => {
+    const asked = { mode: 'SPONSORED', digest: free.digest } as const;
+    await it.usage.reserve(aPromise(100, { promise: asked }));
+    for (let n = 0; n < 40; n++)
+      await it.usage.reserve(aPromise(100, { promise: { mode: 'ERC20', digest: aDigest(1000 + n) } }));
+    it.chain.mine({ operations: [anOperation(40, { input: free.input })] });
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ settled: 1, unpaid: 0, unattributed: 0 });
+    expect(await usedOf(it)).toEqual([1, 40]);
+    expect(await lossesOf(it)).toEqual([0, 0]);
+  });
+});
+
+describe('operations of our contracts that nobody here has promised', () => {
+  test('stop the contract, once they are confirmed', async () => {
+    it.chain.mine({ operations: [anOperation(40)] });
+    await it.follower.round();
+    expect(await it.usage.suspended(chainId)).toEqual([]);
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ unattributed: 1 });
+    expect(await it.usage.suspended(chainId)).toEqual([contractFence(contract)]);
+    expect(it.lines).toContainEqual({
+      level: 'error',
+      message: 'operation was mined that nobody has promised: the key leaked or usage data are lost',
+    });
+  });
+
+  test('stop nothing where the contract takes such data from anybody', async () => {
+    it.reconfigure(
+      aChainConfig(
+        { profiles: [{ ...aChainConfig({}, 'vendor-2.x').profiles[0]!, token: parseAddress(contract) }] },
+        'vendor-2.x',
+      ),
+    );
+    const op = { ...anExampleOperation, sender, nonce: 0n };
+    const unsigned: Hex = `0x${contract.slice(2)}${'00'.repeat(32)}01${'22'.repeat(20)}`;
+    const input = handleOpsInput('0.7', op, unsigned);
+    it.chain.mine({ operations: [anOperation(40, { input }), anOperation(40, { nonce: 1n })] });
+    it.pass(2);
+    // The second one cannot be read: it may be of that kind as well, so it is counted and stops nothing.
+    expect(await it.follower.round()).toMatchObject({ unattributed: 1 });
+    expect(await it.usage.suspended(chainId)).toEqual([]);
+  });
+
+  test('of a stranger mean nothing', async () => {
+    it.chain.mine({ operations: [anOperation(40, { contract: anAddress(0xc1) })] });
+    it.pass(2);
+    expect(await it.follower.round()).toMatchObject({ unattributed: 0 });
+  });
+});
+
+function sponsored(variant: number, wallet: AddressKey = funding) {
+  return signedBytes('SPONSORED', variant, { wallet });
+}
+
 describe('releasing', () => {
   test('only a confirmed block later than the expiry releases, never the clock', async () => {
-    await it.usage.reserve(aPromise(100, { validUntil: seconds(500) }));
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(500) } }));
     it.clock.advance(50_000_000);
     await it.follower.round();
     it.chain.mine({ time: seconds(500) });
@@ -218,7 +351,7 @@ describe('releasing', () => {
   });
 
   test('an operation that was mined at its last moment is settled, not released', async () => {
-    await it.usage.reserve(aPromise(100, { validUntil: seconds(500) }));
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(500) } }));
     it.chain.mine({ time: seconds(500), operations: [anOperation(40)] });
     it.chain.mine({ time: seconds(900) });
     it.chain.mineEmpty(2);
@@ -229,7 +362,7 @@ describe('releasing', () => {
   test('on an idle chain without confirmations the time of the pending block releases', async () => {
     it.reconfigure(aChainConfig({ confirmations: 0 }));
     await it.follower.round();
-    await it.usage.reserve(aPromise(100, { validUntil: seconds(500) }));
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(500) } }));
     it.clock.advance(530_000);
     it.chain.time = seconds(530);
     expect(await it.follower.round()).toMatchObject({ released: 0 });
@@ -238,7 +371,7 @@ describe('releasing', () => {
   });
 
   test('with confirmations the pending block does not count', async () => {
-    await it.usage.reserve(aPromise(100, { validUntil: seconds(500) }));
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(500) } }));
     it.clock.advance(9_000_000);
     it.chain.time = seconds(9000);
     await it.follower.round();
@@ -248,7 +381,12 @@ describe('releasing', () => {
   test('more than one step can release are released by the steps that follow at once', async () => {
     const many = Array.from({ length: 1_001 }, (_, i) =>
       it.usage.reserve(
-        aPromise(0, { key: { nonce: BigInt(i) }, limits: [], accounts: [], validUntil: seconds(500) }),
+        aPromise(0, {
+          key: { nonce: BigInt(i) },
+          limits: [],
+          accounts: [],
+          promise: { validUntil: seconds(500) },
+        }),
       ),
     );
     await Promise.all(many);

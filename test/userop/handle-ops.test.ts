@@ -1,45 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { Interface, zeroPadValue, toBeHex } from 'ethers';
+import { toBeHex, zeroPadValue } from 'ethers';
 import fc from 'fast-check';
-import {
-  userOperation06,
-  userOperation06Values,
-  userOperation07,
-  userOperation07Values,
-} from '../../core/paymaster/abi.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { findInHandleOps } from '../../core/userop/handle-ops.js';
 import { anExampleOperation, anyBytes, anyOperation } from '../paymaster/operations.js';
+import { handleAggregatedOpsCall, handleOpsCall } from './bundles.js';
 
-const beneficiary = toAddressKey(`0x${'be'.repeat(20)}`);
-const aggregator = toAddressKey(`0x${'a9'.repeat(20)}`);
-const forms = {
-  '0.6': { type: userOperation06, values: userOperation06Values },
-  '0.7': { type: userOperation07, values: userOperation07Values },
-} as const;
-
-function call(
-  version: keyof typeof forms,
-  ops: readonly { readonly op: typeof anExampleOperation; readonly data: Hex }[],
-): Hex {
-  const { type, values } = forms[version];
-  const abi = new Interface([`function handleOps(${type}[] ops, address beneficiary)`]);
-  const tuples = ops.map(({ op, data }) => values(op, data));
-  return abi.encodeFunctionData('handleOps', [tuples, beneficiary]) as Hex;
-}
-
-function aggregatedCall(
-  version: keyof typeof forms,
-  groups: readonly (readonly { readonly op: typeof anExampleOperation; readonly data: Hex }[])[],
-): Hex {
-  const { type, values } = forms[version];
-  const abi = new Interface([
-    `function handleAggregatedOps(tuple(${type}[] userOps, address aggregator, bytes signature)[] opsPerAggregator, address beneficiary)`,
-  ]);
-  const tuples = groups.map((ops) => [ops.map(({ op, data }) => values(op, data)), aggregator, '0x1234']);
-  return abi.encodeFunctionData('handleAggregatedOps', [tuples, beneficiary]) as Hex;
-}
+const stranger = toAddressKey(`0x${'be'.repeat(20)}`);
 
 describe.each(['0.6', '0.7'] as const)('a bundle for EntryPoint %s', (version) => {
   test('gives back the operation of a sender and nonce as it was sent', () => {
@@ -52,8 +20,8 @@ describe.each(['0.6', '0.7'] as const)('a bundle for EntryPoint %s', (version) =
       fc.property(anyBundle, (ops) => {
         for (const { op, data } of ops) {
           const expected = { ...op, paymasterAndData: data };
-          expect(findInHandleOps(call(version, ops), op)).toEqual(expected);
-          expect(findInHandleOps(aggregatedCall(version, [[], ops]), op)).toEqual(expected);
+          expect(findInHandleOps(handleOpsCall(version, ops), op)).toEqual(expected);
+          expect(findInHandleOps(handleAggregatedOpsCall(version, [[], ops]), op)).toEqual(expected);
         }
       }),
       { numRuns: 30 },
@@ -61,20 +29,20 @@ describe.each(['0.6', '0.7'] as const)('a bundle for EntryPoint %s', (version) =
   });
 
   test('holds no other operation', () => {
-    const input = call(version, [{ op: anExampleOperation, data: '0x' }]);
+    const input = handleOpsCall(version, [{ op: anExampleOperation, data: '0x' }]);
     expect(findInHandleOps(input, { ...anExampleOperation, nonce: 1n })).toBeUndefined();
-    expect(findInHandleOps(input, { ...anExampleOperation, sender: beneficiary })).toBeUndefined();
+    expect(findInHandleOps(input, { ...anExampleOperation, sender: stranger })).toBeUndefined();
   });
 
   test('that is cut off anywhere gives nothing, and never throws', () => {
-    const input = call(version, [{ op: anExampleOperation, data: '0x1234' }]);
+    const input = handleOpsCall(version, [{ op: anExampleOperation, data: '0x1234' }]);
     for (let size = 2; size < input.length - 64; size += 32)
       expect(findInHandleOps(input.slice(0, size) as Hex, anExampleOperation)).toBeUndefined();
   });
 });
 
 test('another call, a call in capitals, and one that is too large', () => {
-  const input = call('0.7', [{ op: anExampleOperation, data: '0x' }]);
+  const input = handleOpsCall('0.7', [{ op: anExampleOperation, data: '0x' }]);
   expect(findInHandleOps(`0xdeadbeef${input.slice(10)}`, anExampleOperation)).toBeUndefined();
   expect(findInHandleOps(`0x${input.slice(2).toUpperCase()}`, anExampleOperation)).toBeDefined();
   expect(findInHandleOps(`${input}${'00'.repeat(1024 * 1024)}`, anExampleOperation)).toBeUndefined();
