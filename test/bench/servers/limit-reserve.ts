@@ -1,19 +1,21 @@
 import { Redis } from 'ioredis';
 import { chainKeys } from '../../../core/adapters/store/redis/keys.js';
 import { reserveCall } from '../../../core/adapters/store/redis/reserve-call.js';
-import { replies, reserveScript } from '../../../core/adapters/store/redis/reserve-script.js';
-import { layouts } from '../../../core/paymaster/layouts.js';
+import { reserveScript } from '../../../core/adapters/store/redis/reserve-script.js';
+import { replies } from '../../../core/adapters/store/redis/script.js';
+import { silentLogger } from '../../../core/log.js';
+import { digestOf } from '../../../core/paymaster/digest.js';
 import { scriptCommand } from '../../../core/adapters/store/redis/script-command.js';
 import { TurnWrites } from '../../../core/adapters/store/redis/turn-writes.js';
-import { compileLimits, limitShares } from '../../../core/policy/spending-limit/shares.js';
-import type { ReserveRequest } from '../../../core/policy/usage-store.js';
-import { parseAddress, toAddressKey } from '../../../core/units/address.js';
+import type { ReserveRequest } from '../../../core/usage/usage-store.js';
 import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
-import { gweiFloor } from '../../../core/units/wei.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
-import { depositMaxAgeMs } from '../../../server/sponsorship/reservation.js';
-import { benchPaymasterConfig } from '../configs.js';
-import { chainId, entryPoint, expirySeconds, paymaster } from '../fixture.js';
+import { planReservation, type Promised } from '../../../server/decision/reservation.js';
+import { compileChain } from '../../../server/view/served-chain.js';
+import { compilePaymaster } from '../../../server/view/served-paymaster.js';
+import { createSharing } from '../../../server/view/sharing.js';
+import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
+import { chainId, expirySeconds } from '../fixture.js';
 import { createRequestBuilder } from '../requests.js';
 import { fillBalances, openRedisUsage, type BenchRedis } from './usage.js';
 
@@ -61,7 +63,7 @@ export async function openLimitReserve(
     );
     writes.hold(client.stream);
     const reply = await client.sendCommand(command);
-    if (!Array.isArray(reply) || reply[0] !== replies.reserved)
+    if (!Array.isArray(reply) || reply[0] !== replies.done)
       throw new Error(`the limit was not given a reservation: ${String(reply)}`);
   };
 }
@@ -72,7 +74,7 @@ async function prepare(redis: BenchRedis, paymasters: number): Promise<string> {
   await fillBalances(usage, paymasters, { wallets: 'own' });
   await usage.stop();
   const client = new Redis(redis.url);
-  const epoch = await client.get(chainKeys(redis.keyPrefix, chainId).epoch);
+  const epoch = await client.get(chainKeys(redis.keyPrefix, chainId, 'limit').epoch);
   client.disconnect();
   return epoch ?? '';
 }
@@ -81,11 +83,10 @@ function partsOf(keyPrefix: string, index: number, limits: number, epoch: string
   const now = systemClock.now();
   const request = requestOf(index, limits, now);
   const context = {
-    keys: chainKeys(keyPrefix, chainId),
-    epoch,
+    chain: chainKeys(keyPrefix, chainId, 'limit'),
+    // It has seen nothing, so no data are too old for it.
+    head: [0, epoch, 0, 0],
     since: 0 as EpochMs,
-    now,
-    imposedNow: 0,
   } as const;
   const { keys, args } = reserveCall(request, context, true);
   return { keys: keys.map(partOf), args: args.map((value) => partOf(String(value))) };
@@ -96,41 +97,36 @@ function requestOf(index: number, limits: number, now: EpochMs): ReserveRequest 
   const raw = createRequestBuilder({ calls: 1, paymasters: 1 })(1).toString('latin1');
   const { params } = JSON.parse(raw.slice(raw.indexOf('\r\n\r\n'))) as { params: [WireOperation] };
   const sender = `${(params[0]['sender'] ?? '').slice(0, -12)}${marks.sender}`;
-  const op = parseUserOperation({ ...params[0], sender, nonce: `0x${marks.nonce}` }, '0.6');
-  const { callGasLimit, verificationGasLimit, preVerificationGas } = op;
+  const parsed = parseUserOperation({ ...params[0], sender, nonce: `0x${marks.nonce}` }, '0.6');
+  const { callGasLimit, verificationGasLimit, preVerificationGas } = parsed;
   if (callGasLimit === undefined || verificationGasLimit === undefined || preVerificationGas === undefined) {
     throw new Error('the requests of the bench carry all gas limits');
   }
-  const options = { priceMarkup: 1_000_000, unaccountedGas: 50_000 };
-  const need = layouts['vendor-1.1.0'].sponsorship.need(
-    { ...op, callGasLimit, verificationGasLimit, preVerificationGas },
-    options,
-  );
-  const config = benchPaymasterConfig(index, { limits, wallets: 'own' }, now);
-  const contract = toAddressKey(parseAddress(paymaster));
-  const fundingAddress = toAddressKey(config.fundingAddress ?? parseAddress(paymaster));
-  const maxCost = gweiFloor(need.entryPoint);
-  return {
-    key: {
-      chainId,
-      paymasterId: config.paymasterId,
-      entryPoint: toAddressKey(parseAddress(entryPoint)),
-      sender: op.sender,
-      nonce: op.nonce,
+  const op = { ...parsed, callGasLimit, verificationGasLimit, preVerificationGas };
+  const chain = compileChain(benchChainConfig(), { get: () => undefined }, silentLogger);
+  // As large as those that a config store gives.
+  const config = { ...benchPaymasterConfig(index, { limits, wallets: 'own' }, now), configGeneration: now };
+  const served = compilePaymaster(config, createSharing());
+  const profile = chain.profiles.get(served.version);
+  if (profile === undefined) throw new Error(`the chain of the bench has no version ${served.version}`);
+  const need = profile.layout.sponsorship.need(op, profile.options);
+  const promised: Promised = {
+    paymaster: served,
+    chain,
+    profile,
+    op,
+    need,
+    unsecured: 0n,
+    promise: {
+      digest: digestOf(new Uint8Array(32).fill(0xd1)),
+      mode: 'SPONSORED',
+      contract: profile.contractKey,
+      ...(served.fundingAddress === undefined ? {} : { fundingAddress: served.fundingAddress }),
+      prefundWei: need.entryPoint,
+      validUntil: plusSeconds(toSeconds(now), expirySeconds),
     },
-    // As large as those that a config store gives.
-    configGeneration: now,
-    contract,
-    mode: 'SPONSORED',
-    fundingAddress,
-    limits: limitShares(compileLimits(config.limits), op.sender, maxCost),
-    accounts: [
-      { contract, need: maxCost },
-      { contract, fundingAddress, need: gweiFloor(need.funding ?? 0n) },
-    ],
-    validUntil: plusSeconds(toSeconds(now), expirySeconds),
-    depositMaxAgeMs,
   };
+  return planReservation(promised, Number.POSITIVE_INFINITY)(now);
 }
 
 function partOf(text: string): Part {
