@@ -72,6 +72,25 @@ export function attribute(
   }
 }
 
+/** Of the candidates those that the operation's digest proves, and those that it may have come from without that proof. */
+export function attributeExactly(
+  operation: MinedOperation,
+  candidates: readonly Candidate[],
+  bytes: Bytes,
+): { readonly exact: readonly Candidate[]; readonly possible: readonly Candidate[] } {
+  const able = candidates.filter(({ prefundWei }) => prefundWei >= operation.actualGasCost);
+  switch (bytes.outcome) {
+    case 'unsigned':
+      return { exact: [], possible: [] };
+    case 'read':
+      return { exact: withDigest(candidates, bytes.readings), possible: folded(able, bytes.readings) };
+    case 'guessed':
+      return { exact: withDigest(candidates, bytes.readings), possible: able };
+    case 'unreadable':
+      return { exact: [], possible: able };
+  }
+}
+
 function withDigest(candidates: readonly Candidate[], readings: readonly Reading[]): readonly Candidate[] {
   return candidates.filter(({ digest }) => readings.some((reading) => reading.digest === digest));
 }

@@ -19,10 +19,11 @@ import { toSeconds, type Clock, type EpochMs, type EpochSeconds } from '../../co
 import { gwei, gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
 import { accountName, charges, stepBalances } from './balances.js';
-import { readEvidence } from './evidence.js';
+import { readEvidence, readProofs } from './evidence.js';
 import { History } from './history.js';
+import { nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
-import { Releaser, type Ending } from './releaser.js';
+import { nothingEnded, Releaser, type Ending } from './releaser.js';
 import { Scanner } from './scan.js';
 import { nothingSettled, settle, settledInStep, type Settlement, type Unattributed } from './settlement.js';
 import { blockAt, readUsable, watched, watchedContracts, type Source } from './source.js';
@@ -163,15 +164,11 @@ export class ChainFollower {
     const ours = new Set(wanted.contracts);
     const settlement = await this.#settle(source, mined, ours);
     const seen = new Set(mined.map(operationId));
-    const ending: Ending = isCaughtUp
-      ? await this.#releaser.end(
-          source,
-          due.filter(({ key }) => !seen.has(operationId(key))),
-          target,
-          releasesPerStep,
-        )
-      : { released: [], forfeited: [], mined: [], suspects: undefined, isComplete: false };
-    const late = await this.#settle(source, ending.mined, ours);
+    const expired = due.filter(({ key }) => !seen.has(operationId(key)));
+    const ending = isCaughtUp
+      ? await this.#releaser.end(source, expired, target, releasesPerStep)
+      : nothingEnded;
+    const late = await this.#settleLate(source, ending, ours);
     // Of blocks far below the head most nodes have no balances; nothing is promised until the head is reached.
     const balances = isCaughtUp
       ? await this.#balances(source, followed, { from, target, head, wanted })
@@ -181,14 +178,13 @@ export class ChainFollower {
       throw new DomainError('UNAVAILABLE', `chain ${chainId} changed while it was read`);
 
     // Apply: one step, or nothing. A suspension comes before it, so that no crash in between can lose it.
-    const parts = [settlement, late];
-    const unattributed = parts.flatMap((part) => part.unattributed);
-    const strange = target.timestamp < this.#blindUntil ? [] : unattributed;
+    const strange = target.timestamp < this.#blindUntil ? [] : settlement.unattributed;
     await this.#suspendContracts(source, strange);
-    const losses = parts.flatMap((part) => part.losses);
+    const losses = [...settlement.losses, ...late.losses];
     const lossesCharged = losses.flatMap((operation) => this.#lossCharges(operation));
-    const settled = parts.flatMap((part) => part.settled);
-    const spentElsewhere = parts.flatMap((part) => part.released);
+    const settled = [...settlement.settled, ...late.settled];
+    const used = [...settlement.released, ...late.released];
+    const forfeited = [...ending.forfeited, ...late.forfeited];
     const next = cursorOf(target);
     const isMine = await usage.advance({
       chainId,
@@ -196,10 +192,10 @@ export class ChainFollower {
       next,
       settled: settledInStep(settled),
       released: [
-        ...spentElsewhere.map(({ key }) => ({ key })),
+        ...used.map(({ key }) => ({ key })),
         ...ending.released.map(({ key, validUntil }) => ({ key, validUntil })),
       ],
-      forfeited: ending.forfeited.map(({ key }) => ({ key })),
+      forfeited: forfeited.map(({ key }) => ({ key })),
       charges: lossesCharged,
       restored: [],
       balances: stepBalances(followed, balances, known, startedAt),
@@ -209,24 +205,20 @@ export class ChainFollower {
       cursor: next,
       ended: [
         ...settled.map(endedBySettling),
-        ...[...spentElsewhere, ...ending.released].map(endedByRelease),
-        ...ending.forfeited.map(endedByForfeit),
+        ...[...used, ...ending.released].map(endedByRelease),
+        ...forfeited.map(endedByForfeit),
       ],
       undo: negated(lossesCharged),
     });
     this.#releaser.remember(ending);
     this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, accounts: followed.length } : undefined;
     if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
-    this.#report(
-      losses,
-      parts.flatMap((part) => part.ambiguous),
-      ending.forfeited,
-    );
+    this.#report(losses, settlement.ambiguous, forfeited);
     return {
       cursor: next,
       settled: settled.length,
-      released: spentElsewhere.length + ending.released.length,
-      forfeited: ending.forfeited.length,
+      released: used.length + ending.released.length,
+      forfeited: forfeited.length,
       unpaid: losses.length,
       unattributed: strange.length,
       restored: 0,
@@ -374,6 +366,19 @@ export class ChainFollower {
     const isOurs = (contract: AddressKey): boolean => ours.has(contract);
     const evidenceOf = await readEvidence(source, mined, reservations, isOurs);
     return settle(mined, reservations, evidenceOf, isOurs);
+  }
+
+  /** Operations that were found by senders of reservations whose time is over. */
+  async #settleLate(
+    source: Source,
+    { mined, spent }: Ending,
+    ours: ReadonlySet<AddressKey>,
+  ): Promise<LateSettlement> {
+    if (mined.length === 0) return nothingLate;
+    const evidenceOf = await readProofs(source, mined, spent, (contract) => ours.has(contract));
+    return settleLate(mined, spent, evidenceOf, (operation) =>
+      this.#history.hasSettled(operationId(operation)),
+    );
   }
 
   async #balances(

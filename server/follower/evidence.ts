@@ -6,7 +6,7 @@ import { recognise, type ContractModes } from '../../core/paymaster/recognise.js
 import type { Reservation } from '../../core/usage/usage-store.js';
 import { addressKeyAt, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { findInHandleOps } from '../../core/userop/handle-ops.js';
-import { candidatesOf, nothingAsked, type Bytes, type Evidence } from './attribution.js';
+import { candidatesOf, nothingAsked, type Bytes, type Candidate, type Evidence } from './attribution.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import type { Source } from './source.js';
 
@@ -24,6 +24,30 @@ export async function readEvidence(
   reservations: readonly Reservation[],
   isOurs: (contract: AddressKey) => boolean,
 ): Promise<(operation: MinedOperation) => Evidence> {
+  return readAll(source, mined, reservations, isOurs, mayBeSeveral);
+}
+
+/** As {@link readEvidence}, with the bytes of every operation: where a single promise is no proof. Throws UNAVAILABLE. */
+export async function readProofs(
+  source: Source,
+  mined: readonly MinedOperation[],
+  reservations: readonly Reservation[],
+  isOurs: (contract: AddressKey) => boolean,
+): Promise<(operation: MinedOperation) => Evidence> {
+  return readAll(source, mined, reservations, isOurs, () => true);
+}
+
+function mayBeSeveral(candidates: readonly Candidate[]): boolean {
+  return candidates.length !== 1;
+}
+
+async function readAll(
+  source: Source,
+  mined: readonly MinedOperation[],
+  reservations: readonly Reservation[],
+  isOurs: (contract: AddressKey) => boolean,
+  needsBytes: (candidates: readonly Candidate[]) => boolean,
+): Promise<(operation: MinedOperation) => Evidence> {
   const promised = byOperation(reservations);
   const found = new Map<MinedOperation, Evidence>();
   for (let at = 0; at < mined.length; at += readsAtOnce)
@@ -31,7 +55,8 @@ export async function readEvidence(
       mined.slice(at, at + readsAtOnce).map(async (operation) => {
         if (!isOurs(operation.paymaster)) return;
         const of = promised.get(operationId(operation)) ?? [];
-        found.set(operation, await readOne(source, operation, of));
+        const candidates = candidatesOf(operation, of);
+        found.set(operation, await readOne(source, operation, candidates, needsBytes(candidates)));
       }),
     );
   return (operation) => found.get(operation) ?? nothingAsked;
@@ -40,10 +65,10 @@ export async function readEvidence(
 async function readOne(
   source: Source,
   operation: MinedOperation,
-  reservations: readonly Reservation[],
+  candidates: readonly Candidate[],
+  needsBytes: boolean,
 ): Promise<Evidence> {
-  const candidates = candidatesOf(operation, reservations);
-  const bytes = candidates.length === 1 ? nothingAsked.bytes : await readBytes(source, operation);
+  const bytes = needsBytes ? await readBytes(source, operation) : nothingAsked.bytes;
   const isToken = candidates.some(({ mode }) => mode === 'ERC20');
   const isUnclear = candidates.length > 1 && bytes.outcome !== 'read';
   if (!isToken && !isUnclear) return { bytes };

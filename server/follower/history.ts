@@ -1,4 +1,5 @@
 import type { Charge, Cursor, Reservation } from '../../core/usage/usage-store.js';
+import { operationId } from './mined.js';
 
 /** Steps that are remembered. */
 const maxSteps = 256;
@@ -6,7 +7,12 @@ const maxSteps = 256;
 const maxEnded = 20_000;
 
 /** A reservation that a step has ended, and what undoes what the step counted for it. */
-export type Ended = { readonly reservation: Reservation; readonly undo: readonly Charge[] };
+export type Ended = {
+  readonly reservation: Reservation;
+  readonly undo: readonly Charge[];
+  /** True where its operation was mined, and counted. */
+  readonly isSettled?: true;
+};
 
 type Step = { readonly cursor: Cursor; readonly ended: readonly Ended[]; readonly undo: readonly Charge[] };
 
@@ -64,6 +70,13 @@ export class History {
       charges: steps.flatMap((step) => [...step.undo, ...step.ended.flatMap(({ undo }) => undo)]),
       givenBack: ended.reduce((sum, one) => sum + givenBack(one), 0),
     };
+  }
+
+  /** Whether the operation of this name was settled in a remembered step. */
+  hasSettled(id: string): boolean {
+    return this.#steps.some(({ ended }) =>
+      ended.some(({ isSettled, reservation }) => isSettled === true && operationId(reservation.key) === id),
+    );
   }
 
   /** Forgets the steps after `common`, once the store has taken them back. */

@@ -10,13 +10,24 @@ import { readNonces, type Source } from './source.js';
 export type Ending = {
   /** Their nonce is unused: they can never be mined. */
   readonly released: readonly Reservation[];
+  /** Their nonce is used. */
+  readonly spent: readonly Reservation[];
   readonly forfeited: readonly Reservation[];
-  /** Operations that no scan had shown, whoever paid for them: to be settled. */
+  /** Operations that were found by the senders of `spent`, whoever paid for them. */
   readonly mined: readonly MinedOperation[];
   /** Who waits for a further look once the step is taken; undefined: as before. */
   readonly suspects: ReadonlyMap<string, Suspect> | undefined;
   /** False when more have expired than one step ends. */
   readonly isComplete: boolean;
+};
+
+export const nothingEnded: Ending = {
+  released: [],
+  spent: [],
+  forfeited: [],
+  mined: [],
+  suspects: undefined,
+  isComplete: true,
 };
 
 /** Most reservations whose senders' events one step reads: two queries for each EntryPoint. */
@@ -46,8 +57,7 @@ export class Releaser {
     block: Block,
     mostReleased: number,
   ): Promise<Ending> {
-    if (due.length === 0)
-      return { released: [], forfeited: [], mined: [], suspects: new Map(), isComplete: true };
+    if (due.length === 0) return { ...nothingEnded, suspects: new Map() };
     const isSuspect = ({ key }: Reservation): boolean => this.#suspects.has(operationId(key));
     const fresh = due.filter((reservation) => !isSuspect(reservation));
     const operations = [...new Map(fresh.map(({ key }) => [operationId(key), key])).values()];
@@ -57,7 +67,7 @@ export class Releaser {
     const looked = dueForLook(used, this.#suspects, block.number).slice(0, looksPerStep);
     const mined = await this.#look(source, looked, block);
     const { forfeited, suspects } = judgeSpent(used, looked, mined, this.#suspects, block.number);
-    return { released, forfeited, mined, suspects, isComplete: fresh.length < mostReleased };
+    return { released, spent: used, forfeited, mined, suspects, isComplete: fresh.length < mostReleased };
   }
 
   /** The store has taken the step. */

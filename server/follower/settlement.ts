@@ -88,7 +88,7 @@ function settleOne(
   };
 }
 
-function costToLimits(operation: MinedOperation, candidates: readonly Candidate[]): Gwei | undefined {
+export function costToLimits(operation: MinedOperation, candidates: readonly Candidate[]): Gwei | undefined {
   const isSponsored = candidates.some(({ mode }) => mode === 'SPONSORED');
   return isSponsored ? gweiCeil(operation.actualGasCost) : undefined;
 }

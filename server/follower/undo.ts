@@ -5,14 +5,14 @@ import type { Settled } from './settlement.js';
 // What a step counts, the other way round: for the case that a reorganisation removes its blocks.
 
 export function endedBySettling({ reservation, actualCost }: Settled): Ended {
-  if (actualCost === undefined) return endedByRelease(reservation);
+  if (actualCost === undefined) return { ...endedByRelease(reservation), isSettled: true };
   const undo = reservation.limits.map(({ counter, unit, until, cost }) => ({
     counter,
     unit,
     until,
     amount: -(unit === 'COUNT' ? cost : Math.min(actualCost, cost)),
   }));
-  return { reservation, undo };
+  return { reservation, undo, isSettled: true };
 }
 
 export function endedByRelease(reservation: Reservation): Ended {

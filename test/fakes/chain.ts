@@ -67,6 +67,8 @@ export class FakeChain implements Chain {
   shown: number | undefined;
   /** The node finds no logs, and calls that no error. */
   hidesLogs = false;
+  /** Blocks that the node has not, by number. */
+  readonly missing = new Set<number>();
   /** The node shows no receipts. */
   hidesReceipts = false;
   /** Requests, by method: those that a node would bill. */
@@ -131,6 +133,19 @@ export class FakeChain implements Chain {
     this.#branch += 1;
     this.time = time;
     this.#append(time, [], new Map());
+  }
+
+  /** Another node of the same chain, which hides nothing. */
+  twin(): FakeChain {
+    const twin = new FakeChain({ chainId: this.#id, time: this.#genesisTime });
+    twin.follow(this);
+    return twin;
+  }
+
+  /** Takes over the blocks of another node. */
+  follow(other: FakeChain): void {
+    this.#mined = [...other.#mined];
+    this.time = other.time;
   }
 
   stateAt(number = this.height): State {
@@ -271,7 +286,7 @@ export class FakeChain implements Chain {
   #at(tag: BlockTag): Mined | undefined {
     if (typeof tag === 'object') return this.#mined.find(({ block }) => block.hash === tag.hash);
     if (typeof tag === 'string') return this.#head();
-    return tag > this.#head().block.number ? undefined : this.#mined[tag];
+    return tag > this.#head().block.number || this.missing.has(tag) ? undefined : this.#mined[tag];
   }
 
   #answer(method: string): void {

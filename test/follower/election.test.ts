@@ -57,7 +57,7 @@ function aFollower(name: string, change: Partial<FollowerDeps> = {}): Follower {
 
 /** Sponsors an operation of this nonce and mines it deep enough to be settled. */
 async function sponsorAndMine(nonce: bigint): Promise<void> {
-  const promise = aPromise(20, { key: { nonce }, validUntil: seconds(1_000_000) });
+  const promise = aPromise(20, { key: { nonce }, promise: { validUntil: seconds(1_000_000) } });
   expect(await it.usage.reserve(promise)).toEqual({ outcome: 'reserved' });
   it.chain.mine({ operations: [anOperation(5, { nonce })] });
   it.chain.mineEmpty(2);
@@ -129,6 +129,9 @@ test('a leader that finds the usage data lost sees to their recovery, and then f
     advance: (step) => it.usage.advance(step),
     addBalance: (...asked) => it.usage.addBalance(...asked),
     accounts: (id) => it.usage.accounts(id),
+    forgetAccounts: (...asked) => it.usage.forgetAccounts(...asked),
+    setSuspended: (...asked) => it.usage.setSuspended(...asked),
+    now: () => it.usage.now(),
     cursor: async (id) => {
       if (isLost) throw new DomainError('UNAVAILABLE', 'lost', { reason: 'USAGE_STORE_LOST' });
       return it.usage.cursor(id);

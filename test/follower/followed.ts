@@ -218,10 +218,15 @@ export type SignedBytes = { readonly digest: Hex; readonly input: Hex };
 export function signedBytes(
   mode: Mode,
   variant: number,
-  change: { readonly nonce?: bigint; readonly wallet?: AddressKey } = {},
+  change: {
+    readonly nonce?: bigint;
+    readonly account?: AddressKey;
+    readonly wallet?: AddressKey;
+  } = {},
 ): SignedBytes {
   const { sponsorship, token } = layouts['vendor-1.1.0'];
-  const op = { ...anExampleOperation, sender, nonce: change.nonce ?? 0n, callGasLimit: BigInt(variant) };
+  const { nonce = 0n, account = sender } = change;
+  const op = { ...anExampleOperation, sender: account, nonce, callGasLimit: BigInt(variant) };
   const shared = { chainId, paymaster: parseAddress(contract), validUntil: 5, validAfter: 0 };
   const sponsored = { ...exampleTerms, ...shared, fundingAddress: change.wallet ?? funding };
   const paid = { ...exampleTokenTerms, ...shared };

@@ -1,8 +1,17 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { Hex } from '../../core/units/hex.js';
 import { anAddress, chainId, contract, entryPoint, funding, seconds } from '../conformance/usage-requests.js';
 import { depositOf, walletOf } from '../fakes/chain.js';
-import { aChainConfig, aFollowed, anOperation, aPromise, gweiInWei } from './followed.js';
+import {
+  aChainConfig,
+  aFollowed,
+  anOperation,
+  aPromise,
+  gweiInWei,
+  signedBytes,
+  usedOf,
+} from './followed.js';
 
 type Step =
   | { readonly do: 'promise'; readonly sender: number; readonly nonce: number; readonly cost: number }
@@ -50,6 +59,7 @@ type Promised = {
   readonly nonce: number;
   readonly cost: number;
   readonly validUntil: number;
+  readonly input: Hex;
 };
 
 test('whatever is mined, taken back or left to expire, every live promise can be paid and every mined cost counts once', async () => {
@@ -98,13 +108,15 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
       switch (now.do) {
         case 'promise': {
           const validUntil = it.chain.time + 300;
+          const account = anAddress(now.sender + 1);
+          const bytes = signedBytes('SPONSORED', promises.length, { nonce: nonceOf(now), account });
           const answer = await it.usage.reserve(
             aPromise(now.cost, {
-              key: { sender: anAddress(now.sender + 1), nonce: BigInt(now.nonce) },
-              validUntil: seconds(validUntil - seconds(0)),
+              key: { sender: anAddress(now.sender + 1), nonce: nonceOf(now) },
+              promise: { digest: bytes.digest, validUntil: seconds(validUntil - seconds(0)) },
             }),
           );
-          if (answer.outcome === 'reserved') promises.push({ ...now, validUntil });
+          if (answer.outcome === 'reserved') promises.push({ ...now, validUntil, input: bytes.input });
           break;
         }
         case 'mine': {
@@ -114,7 +126,8 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
           const cost = Math.floor((promised.cost * now.share) / 100);
           const operation = anOperation(cost, {
             sender: anAddress(promised.sender + 1),
-            nonce: BigInt(promised.nonce),
+            nonce: nonceOf(promised),
+            input: promised.input,
           });
           const block = it.chain.mine({ operations: [operation], time: it.chain.time + 1 });
           mined.set(operationOf(promised), { block: block.number, cost });
@@ -170,14 +183,19 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
     const last = Math.max(it.chain.time, ...promises.map(({ validUntil }) => validUntil));
     it.chain.mine({ time: last + 1 });
     for (let i = 0; i < confirmations; i++) it.chain.mine({ time: it.chain.time + 1 });
-    await follower.round();
+    while (!(await follower.round()).isComplete);
     expect(await it.usage.reservations(chainId)).toEqual([]);
-    const { limits } = await it.usage.peek(aPromise(1, { key: { nonce: 999n }, accounts: [] }));
     const costs = [...mined.values()].reduce((sum, { cost }) => sum + cost, 0);
-    expect(limits.map(({ used }) => used)).toEqual([mined.size, costs]);
+    expect(await usedOf(it)).toEqual([mined.size, costs]);
+    expect(await it.usage.suspended(chainId)).toEqual([]);
   } finally {
     await it.stop();
   }
+}
+
+/** Each with a key of its own: accounts may use them in any order. */
+function nonceOf({ nonce }: Pick<Promised, 'nonce'>): bigint {
+  return BigInt(nonce) << 64n;
 }
 
 function operationOf({ sender, nonce }: Promised): string {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import { aHash, aKey, aLimit, chainId, contract, funding, seconds } from '../conformance/usage-requests.js';
+import { contract, funding, seconds } from '../conformance/usage-requests.js';
 import { walletOf } from '../fakes/chain.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { openStore } from '../usage/redis-usage.js';
@@ -13,6 +13,7 @@ import {
   aPromise,
   gweiInWei,
   otherFunding,
+  signedBytes,
   usedOf,
   type Followed,
 } from './followed.js';
@@ -40,20 +41,22 @@ afterEach(async () => {
 });
 
 const reserved = { outcome: 'reserved' };
-const two = (nonce: bigint) =>
-  aPromise(100, {
+const two = (nonce: bigint, expiry = 2_000) => {
+  const [count, spend] = aPromise(100).limits;
+  return aPromise(100, {
     key: { nonce },
     limits: [
-      aLimit({ policyId: 'count', threshold: 2, durationMs: 86_400_000 }),
-      aLimit({ policyId: 'spend', unit: 'NATIVE_ASSET', threshold: 200, cost: 100, durationMs: 86_400_000 }),
+      { ...count!, threshold: 2 },
+      { ...spend!, threshold: 200 },
     ],
-    validUntil: seconds(2_000),
+    promise: { validUntil: seconds(expiry) },
   });
+};
 
 test('a follower that was stopped past validUntil while operations were mined: nothing expires by the clock, and the next one settles them', async () => {
   const [second, third] = others;
-  expect(await second.reserve({ ...two(0n), validUntil: seconds(1_000) })).toEqual(reserved);
-  expect(await third.reserve({ ...two(1n), validUntil: seconds(1_000) })).toEqual(reserved);
+  expect(await second.reserve(two(0n, 1_000))).toEqual(reserved);
+  expect(await third.reserve(two(1n, 1_000))).toEqual(reserved);
   it.chain.mine({ operations: [anOperation(40)] });
   it.pass(120);
   // Both have expired and one was mined, and nobody has looked: what was promised still counts.
@@ -81,8 +84,11 @@ test('a reorganisation that another replica finds: what was counted stays, and a
   it.pass(2);
   it.chain.mine({ operations: [anOperation(45)] });
   it.pass(2);
-  expect(await it.create(second).round()).toMatchObject({ settled: 0 });
-  expect(await it.create(third).round()).toMatchObject({ settled: 0 });
+  for (const store of [second, third]) {
+    const follower = it.create(store);
+    expect(await follower.round()).toMatchObject({ settled: 0 });
+    expect(await follower.round()).toMatchObject({ settled: 0, unattributed: 0 });
+  }
   expect(await usedOf(it)).toEqual([1, 40]);
   expect(await third.reserve(two(1n))).toEqual(reserved);
   expect(await second.reserve(two(2n))).toMatchObject({ outcome: 'limit', index: 0, used: 2 });
@@ -98,17 +104,15 @@ test('a nonce that two paymasters of one contract have promised: both needs are 
   it.pass(2);
   await it.follower.round();
   expect(await second.reserve(aPromise(600, { key: { paymasterId: 'pm-1' } }))).toEqual(reserved);
-  const other = aPromise(400, { key: { paymasterId: 'pm-2' }, fundingAddress: otherFunding });
+  const theirs = signedBytes('SPONSORED', 2, { wallet: otherFunding });
+  const promise = { fundingAddress: otherFunding, digest: theirs.digest };
+  const other = aPromise(400, { key: { paymasterId: 'pm-2' }, promise });
   expect(await third.reserve(other)).toEqual(reserved);
   // The deposit of 1000 is promised to its last unit.
-  const more = aPromise(1, { key: { paymasterId: 'pm-2', nonce: 1n }, fundingAddress: otherFunding });
+  const more = aPromise(1, { key: { paymasterId: 'pm-2', nonce: 1n }, promise });
   expect(await second.reserve(more)).toMatchObject({ outcome: 'deposit' });
 
-  third.noteSigned(aKey({ paymasterId: 'pm-2' }), aHash(7));
-  await third.reservations(chainId);
-  it.chain.mine({
-    operations: [anOperation(40, { userOpHash: aHash(7), payer: { wallet: otherFunding } })],
-  });
+  it.chain.mine({ operations: [anOperation(40, { input: theirs.input })] });
   it.pass(2);
   expect(await it.create(second).round()).toMatchObject({ settled: 1, released: 1 });
   expect(await usedOf(it)).toEqual([1, 40]);

@@ -3,12 +3,12 @@ import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.j
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
-import { tokenLossShares } from '../../core/policy/token-loss.js';
 import {
   createMemoryTokenLossReports,
   type TokenLossReport,
   type TokenLossReports,
 } from '../../core/policy/token-loss-reports.js';
+import { lossCharges } from '../../core/usage/token-losses.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -17,7 +17,7 @@ import { createLossReporter, type LossReporter } from '../../server/follower/los
 import { compileChain } from '../../server/view/served-chain.js';
 import { aChainConfig, addressOf } from '../build/configs.js';
 import { aTokenProfile } from '../build/fee-tokens.js';
-import { aHash, aRequest, chainId, hourMs, seconds, sender, startMs } from '../conformance/usage-requests.js';
+import { aHash, chainId, hourMs, seconds, sender, startMs } from '../conformance/usage-requests.js';
 import { until } from '../support/until.js';
 import { aClock, aDirectory } from '../usage/sqlite-usage.js';
 
@@ -37,7 +37,6 @@ let usage: UsageStore;
 let reports: TokenLossReports;
 let profiles: readonly ProfileConfig[];
 let reporter: LossReporter;
-let nonce: bigint;
 const cleanUps: (() => Promise<void> | void)[] = [];
 
 beforeEach(() => {
@@ -51,7 +50,6 @@ beforeEach(() => {
   });
   reports = createMemoryTokenLossReports();
   profiles = [inTokens('1.1.0')];
-  nonce = 0n;
   reporter = open();
   cleanUps.push(
     () => directory.remove(),
@@ -75,24 +73,15 @@ function open(place: TokenLossReports = reports): LossReporter {
   return opened;
 }
 
-/** A token payment was promised, mined, and has cost so much without paying. */
+/** A token payment was mined, and has cost so much without paying. */
 async function lose(amount: number): Promise<void> {
-  nonce += 1n;
   const of = { chainId, contract: toAddressKey(contract) };
-  const terms = { budget: gwei(tenthOfACoin), now: clock.now() };
-  const request = aRequest({
-    key: { nonce, sender },
-    mode: 'ERC20',
-    // Each by another account, so that nobody is barred before.
-    limits: tokenLossShares(of, toAddressKey(addressOf(Number(nonce))), terms),
-    validUntil: seconds(300),
-  });
-  expect(await usage.reserve(request)).toEqual({ outcome: 'reserved' });
   const expected = await usage.cursor(chainId);
   const blockNumber = (expected?.blockNumber ?? 0) + 1;
   const next = { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) };
-  const settled = [{ key: request.key, actualCost: gwei(amount) }];
-  expect(await usage.advance({ chainId, expected, next, settled, released: [], balances: [] })).toBe(true);
+  const charges = lossCharges(of, sender, { loss: gwei(amount), at: clock.now() });
+  const nothing = { settled: [], released: [], forfeited: [], restored: [], balances: [] };
+  expect(await usage.advance({ chainId, expected, next, charges, ...nothing })).toBe(true);
 }
 
 const report = async (): Promise<TokenLossReport | undefined> => (await reports.all()).get(chainId);

@@ -7,9 +7,12 @@ import {
   anOperation,
   aPromise,
   gweiInWei,
+  lossesOf,
   usedOf,
   type Followed,
 } from './followed.js';
+
+const reserved = { outcome: 'reserved' };
 
 let it: Followed;
 beforeEach(async () => {
@@ -29,28 +32,29 @@ describe('reorganisations', () => {
     expect(await usedOf(it)).toEqual([1, 40]);
   });
 
-  test('one below the settled block keeps what was counted, and counts an operation that is mined again once', async () => {
+  test('one below the settled block takes back what was counted, and a dearer operation counts in full', async () => {
     await it.usage.reserve(aPromise(100));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
     await it.follower.round();
-    // Its account asks again before the operation is mined on the other branch.
-    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(1000) } }));
+    expect(await usedOf(it)).toEqual([1, 40]);
     it.chain.reorganise(before);
     it.pass(2);
-    it.chain.mine({ operations: [anOperation(45)] });
+    it.chain.mine({ operations: [anOperation(95)] });
     it.pass(2);
-    expect(await it.follower.round()).toMatchObject({ settled: 0 });
-    expect(await usedOf(it)).toEqual([2, 140]);
-    it.chain.mine({ time: seconds(1001) });
-    it.chain.mineEmpty(2);
-    expect(await it.follower.round()).toMatchObject({ released: 1 });
-    expect(await usedOf(it)).toEqual([1, 40]);
+    expect(await it.follower.round()).toMatchObject({ restored: 1, settled: 0, isComplete: false });
+    expect(await usedOf(it)).toEqual([1, 100]);
+    expect(await it.follower.round()).toMatchObject({ settled: 1, unattributed: 0 });
+    expect(await usedOf(it)).toEqual([1, 95]);
+    expect(it.lines).toContainEqual({
+      level: 'error',
+      message: 'chain was reorganised or replaced below the settled block',
+    });
   });
 
-  test('a settled operation whose block is gone keeps its need off the balance until it is mined again or expired', async () => {
-    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(1000) } }));
+  test('what was settled in removed blocks is promised again until it is mined again or expired', async () => {
+    await it.usage.reserve(aPromise(100));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
@@ -58,17 +62,84 @@ describe('reorganisations', () => {
     it.chain.reorganise(before);
     it.pass(3);
     await it.follower.round();
-    expect(await accountsOf(it)).toEqual([
-      [900, 0],
-      [900, 0],
-    ]);
-    it.chain.mine({ operations: [anOperation(45)] });
-    it.pass(2);
     await it.follower.round();
     expect(await accountsOf(it)).toEqual([
-      [955, 0],
-      [955, 0],
+      [1000, 100],
+      [1000, 100],
     ]);
+    it.chain.mine({ time: seconds(1001) });
+    it.chain.mineEmpty(2);
+    expect(await it.follower.round()).toMatchObject({ released: 1 });
+    expect(await usedOf(it)).toEqual([0, 0]);
+  });
+
+  test('what was released in removed blocks is promised again, whatever others were promised since', async () => {
+    const [count, spend] = aPromise(100).limits;
+    const limits = [{ ...count!, threshold: 1 }, spend!];
+    await it.usage.reserve(aPromise(100, { limits, promise: { validUntil: seconds(300) } }));
+    const before = it.chain.height;
+    it.chain.mine({ time: seconds(301) });
+    it.chain.mineEmpty(2);
+    expect(await it.follower.round()).toMatchObject({ released: 1 });
+    expect(await it.usage.reserve(aPromise(70, { key: { nonce: 1n }, limits }))).toEqual(reserved);
+    it.chain.reorganise(before);
+    it.chain.mine({ operations: [anOperation(60)] });
+    it.pass(3);
+    expect(await it.follower.round()).toMatchObject({ restored: 1 });
+    expect(await it.follower.round()).toMatchObject({ settled: 1, unattributed: 0 });
+    // Above the threshold, as the chain is; and it refuses.
+    expect(await usedOf(it)).toEqual([2, 160]);
+    expect(await it.usage.reserve(aPromise(1, { key: { nonce: 2n }, limits }))).toMatchObject({
+      outcome: 'limit',
+      used: 2,
+    });
+  });
+
+  test('a loss in removed blocks is none until it is mined again', async () => {
+    await it.usage.reserve(aPromise(100, { promise: { mode: 'ERC20' } }));
+    const before = it.chain.height;
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    await it.follower.round();
+    expect(await lossesOf(it)).toEqual([40, 40]);
+    it.chain.reorganise(before);
+    it.pass(3);
+    await it.follower.round();
+    expect(await lossesOf(it)).toEqual([0, 0]);
+    it.chain.mine({ operations: [anOperation(70)] });
+    it.pass(2);
+    await it.follower.round();
+    expect(await lossesOf(it)).toEqual([70, 70]);
+  });
+
+  test('after a restart nothing is known of removed blocks: what was counted stays, and nothing is strange', async () => {
+    await it.usage.reserve(aPromise(100));
+    const before = it.chain.height;
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    await it.follower.round();
+    it.chain.reorganise(before);
+    it.pass(2);
+    it.chain.mine({ operations: [anOperation(95)] });
+    it.pass(2);
+    const follower = it.create();
+    expect(await follower.round()).toMatchObject({ restored: 0, isComplete: false });
+    expect(await follower.round()).toMatchObject({ settled: 0, unattributed: 0 });
+    expect(await usedOf(it)).toEqual([1, 40]);
+    expect(await it.usage.suspended(chainId)).toEqual([]);
+  });
+
+  test('a node that has not the settled block lags: that is no reorganisation', async () => {
+    await it.usage.reserve(aPromise(100));
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    await it.follower.round();
+    const cursor = await it.usage.cursor(chainId);
+    it.pass(3);
+    it.chain.missing.add(cursor!.blockNumber);
+    await expect(it.follower.round()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await it.usage.cursor(chainId)).toEqual(cursor);
+    expect(await usedOf(it)).toEqual([1, 40]);
   });
 
   test('a node that lags behind on the same chain is waited for', async () => {
@@ -91,6 +162,7 @@ describe('reorganisations', () => {
     it.pass(100);
     await it.follower.round();
     it.chain.replace(seconds(3000));
+    await it.follower.round();
     await it.follower.round();
     expect((await it.usage.cursor(chainId))?.blockNumber).toBe(0);
     expect(await accountsOf(it)).toEqual([
@@ -128,7 +200,9 @@ describe('reorganisations', () => {
     it.pass(100);
     await it.create().round();
     it.chain.reorganise(6);
-    await it.create().round();
+    const follower = it.create();
+    await follower.round();
+    await follower.round();
     expect((await it.usage.cursor(chainId))?.blockNumber).toBe(4);
   });
 });

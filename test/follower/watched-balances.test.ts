@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { chainId, contract, entryPoint, funding } from '../conformance/usage-requests.js';
+import { anAddress, chainId, contract, entryPoint, funding } from '../conformance/usage-requests.js';
 import { depositOf, walletOf } from '../fakes/chain.js';
 import {
   accountsOf,
@@ -73,20 +73,20 @@ describe('balances', () => {
     const wallet = otherFunding;
     it.chain.mine({ transfers: [[walletOf(contract, wallet), 70n * gweiInWei]] });
     it.pass(2);
-    const request = aPromise(50, { fundingAddress: wallet });
+    const request = aPromise(50, { promise: { fundingAddress: wallet } });
     await expect(it.usage.reserve(request)).rejects.toMatchObject({ details: { reason: 'DEPOSIT_UNKNOWN' } });
     await it.follower.ensureAccount({ contract, fundingAddress: wallet });
     expect(await it.usage.reserve(request)).toEqual(reserved);
     it.chain.mine({ transfers: [[walletOf(contract, wallet), -70n * gweiInWei]] });
     await it.follower.ensureAccount({ contract, fundingAddress: wallet });
     await it.follower.round();
-    expect(await it.usage.reserve(aPromise(1, { fundingAddress: wallet, key: { nonce: 1n } }))).toMatchObject(
-      {
-        outcome: 'deposit',
-        balance: 0,
-        reserved: 50,
-      },
-    );
+    expect(
+      await it.usage.reserve(aPromise(1, { promise: { fundingAddress: wallet }, key: { nonce: 1n } })),
+    ).toMatchObject({
+      outcome: 'deposit',
+      balance: 0,
+      reserved: 50,
+    });
   });
 
   test('a contract that cannot be read any more makes its balances unknown and no others', async () => {
@@ -118,19 +118,54 @@ describe('balances', () => {
   });
 });
 
-test('a wallet that nobody uses any more is not read, unless something is promised on it', async () => {
-  await it.usage.reserve(aPromise(10));
-  it.watch([]);
-  const readAt = async () =>
-    (await it.usage.accounts(chainId)).find(({ fundingAddress }) => fundingAddress === funding)?.readAt;
-  it.pass(1);
-  await it.follower.round();
-  expect(await readAt()).toBe(it.clock.now());
-  it.chain.mine({ operations: [anOperation(10)] });
-  it.pass(2);
-  await it.follower.round();
-  const last = await readAt();
-  it.pass(10);
-  await it.follower.round();
-  expect(await readAt()).toBe(last);
+describe('wallets of paymasters', () => {
+  const wallets = Array.from({ length: 100 }, (_, n) => anAddress(0x5000 + n));
+  const calls = () => it.chain.requests.get('eth_call') ?? 0;
+
+  /** Requests of the rounds of so many blocks, by method. */
+  async function callsPerBlock(blocks: number): Promise<number> {
+    const before = calls();
+    for (let n = 0; n < blocks; n++) {
+      it.pass(1);
+      await it.follower.round();
+    }
+    return (calls() - before) / blocks;
+  }
+
+  test('a hundred that were asked for once cost no further call per block, and are forgotten', async () => {
+    expect(await callsPerBlock(5)).toBe(2);
+    for (const wallet of wallets) await it.follower.ensureAccount({ contract, fundingAddress: wallet });
+    expect((await it.usage.accounts(chainId)).length).toBe(102);
+    // The balances of all of them at two blocks, the settled one and the head: one call each.
+    expect(await callsPerBlock(5)).toBe(2);
+    it.pass(50);
+    await it.follower.round();
+    expect((await it.usage.accounts(chainId)).length).toBe(2);
+  });
+
+  test('one is followed while something is promised from it, and read again by the first ask after a pause', async () => {
+    const wallet = wallets[0]!;
+    const request = (nonce: bigint) => aPromise(10, { key: { nonce }, promise: { fundingAddress: wallet } });
+    it.chain.mine({ transfers: [[walletOf(contract, wallet), 50n * gweiInWei]] });
+    it.pass(2);
+    await it.follower.round();
+    await it.follower.ensureAccount({ contract, fundingAddress: wallet });
+    expect(await it.usage.reserve(request(0n))).toEqual(reserved);
+    it.pass(70);
+    await it.follower.round();
+    expect((await it.usage.accounts(chainId)).length).toBe(3);
+    it.chain.mine({ operations: [anOperation(10, { payer: { wallet } })] });
+    it.pass(2);
+    await it.follower.round();
+    expect((await it.usage.accounts(chainId)).length).toBe(3);
+    it.pass(50);
+    await it.follower.round();
+    expect((await it.usage.accounts(chainId)).length).toBe(2);
+
+    await expect(it.usage.reserve(request(1n))).rejects.toMatchObject({
+      details: { reason: 'DEPOSIT_UNKNOWN' },
+    });
+    await it.follower.ensureAccount({ contract, fundingAddress: wallet });
+    expect(await it.usage.reserve(request(1n))).toEqual(reserved);
+  });
 });
