@@ -14,6 +14,8 @@ export type ChainConfig = {
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly confirmations: number;
   readonly delegates: readonly Address[];
+  /** Absent means any. */
+  readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;
   /** Absent: the default. */
   readonly maxExpirySeconds?: number;

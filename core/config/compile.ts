@@ -1,3 +1,4 @@
+import { isAddressText, parseAddress } from '../units/address.js';
 import { finding } from '../resources/conditions.js';
 import type { Finding } from '../resources/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
@@ -144,6 +145,9 @@ function assemble(
       .filter((policy) => policy.served?.kind === 'invalid')
       .map(({ object }) => object.spec.name),
     gas: spec.gas ?? {},
+    ...(spec.accountFactories === undefined
+      ? {}
+      : { accountFactories: spec.accountFactories.filter(isAddressText).map(parseAddress) }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
   };

@@ -45,6 +45,8 @@ export type PaymasterConfig = {
   /** The Paymaster's or the Chain's, whichever is shorter; always there, since earlier versions count on it. */
   readonly maxExpirySeconds: number;
   readonly rateLimit?: RateLimits;
+  /** Absent: what the chain allows. */
+  readonly accountFactories?: readonly Address[];
 };
 
 export type LimitConfig = {

@@ -31,6 +31,8 @@ export const refusals = {
   SENDER_BARRED: 'An operation of the account was mined and paid no token: wait a day.',
   TOKEN_PAYMENTS_OPEN: 'The account has token payments under way that may cost too much if they fail.',
   DELEGATE_NOT_ALLOWED: 'The EIP-7702 delegate is not on the allow-list of the chain.',
+  AUTHORIZATION_INVALID: 'The EIP-7702 authorization is not signed by the sender.',
+  FACTORY_NOT_ALLOWED: 'The factory of initCode is not in accountFactories of the chain or the paymaster.',
 } as const;
 export type RefusalReason = keyof typeof refusals;
 

@@ -1,5 +1,5 @@
 import type { KindDefinition } from '../schema/crd.js';
-import { boolean, choice, immutable, integer, object, text } from '../schema/structural.js';
+import { boolean, choice, immutable, integer, list, object, text } from '../schema/structural.js';
 import { kindNames } from './kinds.js';
 import type { PaymasterSpec, PaymasterStatus } from './paymaster.js';
 import {
@@ -84,6 +84,11 @@ const spec = object<PaymasterSpec>(
       ),
       maxExpirySeconds: expirySeconds(
         "Longest validity of signed data in seconds. It can only shorten the Chain's (600 unless the Chain says otherwise), which counts where this is absent.",
+      ),
+      accountFactories: list(
+        'Factories that the initCode of an operation may name, as far as the Chain allows them too. Absent means all that it allows, an empty list none.',
+        address('Address of a factory.'),
+        { maxItems: 256 },
       ),
       rateLimit: rateLimits("Limits of requests. They can only tighten the Chain's; none by default."),
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(

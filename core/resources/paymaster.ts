@@ -45,6 +45,8 @@ export type PaymasterSpec = {
   /** Longest window of signed data in seconds; that of the Chain where it is shorter. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;
+  /** Factories that an initCode may name, of those that the Chain allows. Absent: all of them. */
+  readonly accountFactories?: readonly string[];
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 

@@ -40,7 +40,7 @@ export type PaymasterReconcilerDeps = {
   readonly facts: ChainFacts;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;
-  readonly signers: Signers;
+  readonly signers: Pick<Signers, 'get'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
   readonly readMethods: ReadMethods;

@@ -9,7 +9,7 @@ import { withFreshConfig } from './fresh-config.js';
 import { limitsOfRefusal } from './gas-limits.js';
 import type { SponsorRequest, Sponsorship } from './request.js';
 import { describeRefusal, reservationOf } from './reservation.js';
-import { decideAtOnce } from './rules.js';
+import { firstRefusal, rulesAtOnce } from './rules.js';
 import { signHash } from './sign-hash.js';
 import type { SigningBatch } from './signing-batch.js';
 import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
@@ -45,7 +45,7 @@ async function attempt(
   request: SponsorRequest,
 ): Promise<Sponsorship | 'stale'> {
   const facts = gatherCase(deps, paymaster, request);
-  const atOnce = decideAtOnce(facts);
+  const atOnce = firstRefusal(rulesAtOnce, facts);
   if (!atOnce.pass) return refused(facts, atOnce);
 
   const simulates = needsSimulation(facts, facts.profile.paymasterGas);

@@ -87,4 +87,8 @@ const remedies = {
   SENDER_BARRED: 'Wait a day: the account has had an operation mined that paid no token.',
   TOKEN_PAYMENTS_OPEN: 'Wait until operations of the account are mined or expired, or raise tokenLossBudget.',
   DELEGATE_NOT_ALLOWED: 'Add the delegate to spec.delegates of the Chain.',
+  AUTHORIZATION_INVALID:
+    'Have the sender sign the authorization before the operation is sent here (placeholders are taken by pm_getPaymasterStubData only).',
+  FACTORY_NOT_ALLOWED:
+    'Use a listed factory, or add this one to spec.accountFactories of Chain and Paymaster.',
 } as const satisfies Record<RefusalReason, string>;

@@ -1,6 +1,7 @@
 import type { PaymasterConfig, WebhookConfig } from '../../core/config/paymaster-config.js';
 import { compileAllowList, type AllowList } from '../../core/policy/allow-list/compile.js';
 import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
+import type { FactoryList } from '../../core/policy/factory/decide.js';
 import { compileLimits, type CompiledLimit } from '../../core/policy/spending-limit/shares.js';
 import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
 import type { UsageMemo } from '../../core/policy/usage-store.js';
@@ -35,6 +36,8 @@ export type ServedPaymaster = {
   readonly gas: GasCaps | undefined;
   readonly maxExpirySeconds: number;
   readonly rateLimit: RateLimits | undefined;
+  /** Factories that operations may create accounts with; undefined: what the chain allows. */
+  readonly accountFactories: FactoryList;
   readonly standing: Standing;
 };
 
@@ -77,6 +80,7 @@ export function compilePaymaster(config: PaymasterConfig, share: Sharing): Serve
     gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
+    accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
     standing: { state: 'unlisted', wallet: undefined, found: undefined } as Standing,
   });
 }

@@ -43,7 +43,7 @@ async function aView() {
         return Promise.resolve(config === undefined ? undefined : { config, hash: '' });
       },
     },
-    signers: { get: () => undefined },
+    signers: { get: () => undefined, recover: () => undefined },
     clock: { now: () => now as EpochMs },
     log: silentLogger,
     instruments: createInstruments(noMetrics),

@@ -3,7 +3,8 @@ import type { Chain } from '../../chain/chain.js';
 import { DomainError } from '../../errors.js';
 import type { Address } from '../../units/address.js';
 import type { Clock } from '../../units/time.js';
-import type { EntryPointVersion } from '../../userop/user-operation.js';
+import { requireUsable } from './authorization.js';
+import type { EntryPointVersion, UserOperation } from '../../userop/user-operation.js';
 import { FairSlots, SlotsBusy, type SlotLimits } from '../fair-slots.js';
 import { createSimulator, type Simulator } from './simulate-handle-op.js';
 
@@ -25,6 +26,7 @@ export type SimulationTarget = {
   readonly chainId: number;
   readonly entryPoint: Address;
   readonly entryPointVersion: EntryPointVersion;
+  readonly op: Pick<UserOperation, 'sender' | 'eip7702Auth'>;
 };
 
 /** One EntryPoint as it is reached now. */
@@ -57,7 +59,10 @@ export function createSimulators({ chains, endpoint, clock }: SimulatorsDeps): W
   return async (target, work) => {
     const reached = reach(target);
     try {
-      return await slotsOf(target.chainId).run(target.paymasterId, () => work(reached));
+      return await slotsOf(target.chainId).run(target.paymasterId, async () => {
+        const [result] = await Promise.all([work(reached), requireUsable(reached.chain, target.op)]);
+        return result;
+      });
     } catch (error) {
       if (!(error instanceof SlotsBusy)) throw error;
       throw new DomainError('UNAVAILABLE', `Too many simulations on chain ${target.chainId} wait.`, {

@@ -18,5 +18,7 @@ export async function loadWasmCurve(): Promise<Curve> {
       whole.set(signature);
       return writeRecovery(whole, recoveryId);
     },
+    recover: (digest, signature, recoveryId) =>
+      secp256k1.recover(digest, signature, recoveryId, false)?.subarray(1),
   };
 }
