@@ -29,11 +29,10 @@ export function needsSimulation(facts: RequestFacts, gas: PaymasterGas): boolean
 export function decideUnused(
   facts: RequestFacts,
   op: FinalUserOperation,
-  gas: PaymasterGas,
   { callGasLimit: neededGas }: Pick<Estimate, 'callGasLimit'>,
 ): Verdict {
   if (facts.estimating) return pass;
-  return decideUnusedGas(questionOf(facts, op, gas), { neededGas, cap: capOf(facts) });
+  return decideUnusedGas({ op, version: facts.profile.entryPointVersion }, { neededGas, cap: capOf(facts) });
 }
 
 /** The fine that could be paid if nothing of call and postOp gas were used, and what is risked; wei. */

@@ -117,7 +117,7 @@ export function decideTokenLimits(
     ownPreVerificationGas: () => boundedPreVerificationGas(op, stub()),
   });
   if (!verdict.pass || estimate === undefined) return { op, verdict };
-  return { op, verdict: decideUnused(facts, op, mode.gas, estimate) };
+  return { op, verdict: decideUnused(facts, op, estimate) };
 }
 
 /**
