@@ -29,6 +29,14 @@ export function createInstruments(metrics: Metrics) {
       buckets: latencyBuckets,
     }),
     refusals: refused,
+    openSponsorships: metrics.counter({
+      name: 'paymaster_open_sponsorships_total',
+      help: 'Operations that were signed for paymasters that sponsor calls to any contract.',
+    }),
+    openPaymasters: metrics.gauge({
+      name: 'paymaster_open_paymasters',
+      help: 'Paymasters served that sponsor calls to any contract: none is registered and defaultContractAction is Allow.',
+    }),
     /** `dependency` is one of {@link dependencies}; `outcome` is `ok` or `failed`. */
     dependencyDuration: metrics.histogram<'dependency' | 'outcome'>({
       name: 'paymaster_dependency_duration_seconds',

@@ -95,7 +95,16 @@ async function sign(
   if (hash !== undefined) deps.usage.noteSigned(reservation.key, hash);
   const { validUntil, validAfter } = terms;
   const { expiryAsked } = facts;
-  return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter, expiryAsked };
+  return {
+    outcome: 'sponsored',
+    isOpen: facts.paymaster.allowList.kind === 'open',
+    profile,
+    op,
+    paymasterAndData,
+    validUntil,
+    validAfter,
+    expiryAsked,
+  };
 }
 
 /**

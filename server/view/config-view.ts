@@ -63,7 +63,7 @@ export type ConfigViewDeps = {
   readonly maxStalenessMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly instruments: Pick<Instruments, 'configs' | 'configAge'>;
+  readonly instruments: Pick<Instruments, 'configs' | 'configAge' | 'openPaymasters'>;
 };
 
 /** SHA-256 of an apiKey or authToken as stored in configs. */
@@ -91,7 +91,9 @@ export function createConfigView({
   const counts = {
     paymasters: instruments.configs.with({ kind: 'paymaster' }),
     chains: instruments.configs.with({ kind: 'chain' }),
+    open: instruments.openPaymasters.with({}),
   };
+  let open = 0;
   let watch: ReturnType<ConfigStore['watch']> | undefined;
   let synced = false;
 
@@ -99,6 +101,7 @@ export function createConfigView({
     const known = byId.get(paymasterId);
     if (known === undefined) return;
     byId.delete(paymasterId);
+    if (isOpen(known)) open -= 1;
     known.standing.state = 'replaced';
     census.remove(known);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
@@ -107,6 +110,7 @@ export function createConfigView({
   function remember(paymaster: ServedPaymaster): void {
     forget(paymaster.paymasterId);
     byId.set(paymaster.paymasterId, paymaster);
+    if (isOpen(paymaster)) open += 1;
     paymaster.standing.state = 'listed';
     census.add(paymaster);
     for (const key of paymaster.keys) byKey.set(key, paymaster);
@@ -150,6 +154,7 @@ export function createConfigView({
     }
     counts.paymasters.set(byId.size);
     counts.chains.set(chains.size);
+    counts.open.set(open);
   }
 
   function staleness(): number {
@@ -218,6 +223,10 @@ export function createConfigView({
       synced = false;
     },
   };
+}
+
+function isOpen({ allowList, suspended }: ServedPaymaster): boolean {
+  return allowList.kind === 'open' && !suspended;
 }
 
 function acceptsKey(paymaster: ServedPaymaster, sha256: string, now: number): boolean {
