@@ -217,7 +217,7 @@ export function createOperator(deps: OperatorDeps): Operator {
 
   async function sweepOnce(): Promise<void> {
     const sweeps = [
-      () => sweep(cache, configs),
+      () => sweep(cache, configs, clock.now()),
       ...(tenantAccess === undefined ? [] : [() => sweepGrants(cache, tenantAccess)]),
     ];
     for (const each of sweeps)

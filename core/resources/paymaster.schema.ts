@@ -74,7 +74,7 @@ const spec = object<PaymasterSpec>(
     optional: {
       suspended: boolean('True stops every signature at once.'),
       funding,
-      keyGeneration: integer('Raise it to rotate the apiKey. Default 1.', { minimum: 1, maximum: 1_000_000 }),
+      keyGeneration: integer('Raise it to rotate the apiKey. Default: the highest that a Paymaster of this name ever had, else 1.', { minimum: 1, maximum: 1_000_000 }),
       previousKeyUntil: instant('Until then the key of the generation before works too.'),
       defaultContractAction: contractAction(
         'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Absent: what the Organisation says, else the platform (Allow unless it is set).',
@@ -117,6 +117,10 @@ const status = object<PaymasterStatus>('What the operator found.', {
     paymasterId: text('Id of this paymaster in the dashboard API.', { maxLength: 64 }),
     address: address('Contract that pays in mode SPONSORED.'),
     tokenAddress: address('Contract that pays in mode ERC20; may be the same.'),
+    keyGeneration: integer(
+      "The key generation in force, where it is higher than the spec's: a Paymaster that is made again keeps the highest of its name.",
+      { minimum: 1, maximum: 1_000_000 },
+    ),
     apiKeyFingerprint: text('First 8 hex digits of the SHA-256 of the current apiKey.', { maxLength: 8 }),
     contracts: integer('Registered contracts.', { minimum: 0, maximum: 1_000_000 }),
     policies: integer('Policies.', { minimum: 0, maximum: 1_000_000 }),

@@ -44,6 +44,12 @@ export function createInstruments(metrics: Metrics) {
       labels: ['dependency', 'outcome'],
       buckets: latencyBuckets,
     }),
+    /** `kind` is `paymaster` or `chain`. */
+    configsAhead: metrics.counter<'kind'>({
+      name: 'paymaster_config_ahead_total',
+      help: 'Configs seen whose generation is more than 60 s ahead of the clock of this process: a clock is wrong.',
+      labels: ['kind'],
+    }),
     /** `account` is `entry_point` (a contract's own deposit) or `funding` (a sponsor's balance inside a contract). */
     lowestDeposit: metrics.gauge<'chain' | 'account'>({
       name: 'paymaster_deposit_lowest_gwei',

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
+import { chainFenceId, isAhead } from '../../core/config/fences.js';
+import type { ConfigEvent, ConfigStore, Deletion } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
@@ -56,6 +57,15 @@ export type ConfigView = {
   stop(): void;
 };
 
+/** The generation of a config that a replica has seen, put, replaced or deleted, for the fence of the usage store. */
+export type SeenConfig = {
+  readonly chainId: number;
+  /** The paymasterId, or `chain` for the config of the chain itself. */
+  readonly id: string;
+  readonly generation: number;
+  readonly state: 'active' | 'suspended' | 'deleted';
+};
+
 export type ConfigViewDeps = {
   readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster'>;
   readonly signers: Signers;
@@ -63,7 +73,9 @@ export type ConfigViewDeps = {
   readonly maxStalenessMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly instruments: Pick<Instruments, 'configs' | 'configAge' | 'openPaymasters'>;
+  readonly instruments: Pick<Instruments, 'configs' | 'configAge' | 'configsAhead' | 'openPaymasters'>;
+  /** Told of every config that this replica sees, before it is served. Default: nobody. */
+  readonly onSeen?: (seen: SeenConfig) => void;
 };
 
 /** SHA-256 of an apiKey or authToken as stored in configs. */
@@ -81,6 +93,7 @@ export function createConfigView({
   clock,
   log,
   instruments,
+  onSeen = () => {},
 }: ConfigViewDeps): ConfigView {
   const byKey = new KeyTable<ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
@@ -96,6 +109,23 @@ export function createConfigView({
   let open = 0;
   let watch: ReturnType<ConfigStore['watch']> | undefined;
   let synced = false;
+
+  /**
+   * A generation is a time. One that is far ahead of our clock would shut out every config that is written in the
+   * meantime: it is reported, and no fence is to know it.
+   */
+  function see(seen: SeenConfig): void {
+    if (isAhead(seen.generation, clock.now())) {
+      instruments.configsAhead.with({ kind: seen.id === chainFenceId ? 'chain' : 'paymaster' }).inc();
+      log.error('generation of a config is ahead of the clock', {
+        chainId: seen.chainId,
+        id: seen.id,
+        aheadSeconds: Math.round((seen.generation - clock.now()) / 1000),
+      });
+      return;
+    }
+    onSeen(seen);
+  }
 
   function forget(paymasterId: string): void {
     const known = byId.get(paymasterId);
@@ -116,9 +146,18 @@ export function createConfigView({
     for (const key of paymaster.keys) byKey.set(key, paymaster);
   }
 
+  function seeDeletion(id: string, deletion: Deletion | undefined): void {
+    if (deletion === undefined) return;
+    see({ chainId: deletion.chainId, id, generation: deletion.configGeneration, state: 'deleted' });
+  }
+
   function compile(config: PaymasterConfig): ServedPaymaster | undefined {
     try {
-      return compilePaymaster(config, sharing);
+      const compiled = compilePaymaster(config, sharing);
+      const { chainId, paymasterId: id, configGeneration: generation, suspended } = config;
+      // Not before it has compiled: a fence for what no replica can serve would stop the last good record.
+      see({ chainId, id, generation, state: suspended ? 'suspended' : 'active' });
+      return compiled;
     } catch (error) {
       log.error('config of a paymaster cannot be served', { paymasterId: config.paymasterId, error });
       return undefined;
@@ -127,7 +166,10 @@ export function createConfigView({
 
   function putChain(config: ChainConfig): void {
     try {
-      chains.set(config.chainId, compileChain(config, signers, log));
+      const compiled = compileChain(config, signers, log);
+      const { chainId, configGeneration: generation, suspended } = config;
+      see({ chainId, id: chainFenceId, generation, state: suspended ? 'suspended' : 'active' });
+      chains.set(chainId, compiled);
     } catch (error) {
       log.error('config of a chain cannot be served', { chainId: config.chainId, error });
     }
@@ -143,12 +185,14 @@ export function createConfigView({
       }
       case 'delete-paymaster':
         lookup.noteChange(event.paymasterId);
+        seeDeletion(event.paymasterId, event.deletion);
         forget(event.paymasterId);
         break;
       case 'put-chain':
         putChain(event.config);
         break;
       case 'delete-chain':
+        seeDeletion(chainFenceId, event.deletion);
         chains.delete(event.chainId);
         break;
     }

@@ -8,6 +8,7 @@ import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { createConfigView } from '../../server/view/config-view.js';
+import type { SeenConfig } from '../../server/view/config-view.js';
 import {
   addressOf,
   aChainConfig,
@@ -25,6 +26,7 @@ async function aView() {
   let deliver: (event: ConfigEvent) => void = () => {};
   const stored = new Map<string, PaymasterConfig>();
   let asked = 0;
+  const seen: SeenConfig[] = [];
   let answerAfter: Promise<void> = Promise.resolve();
   const view = createConfigView({
     configs: {
@@ -47,10 +49,12 @@ async function aView() {
     clock: { now: () => now as EpochMs },
     log: silentLogger,
     instruments: createInstruments(noMetrics),
+    onSeen: (each) => seen.push(each),
   });
   await view.start();
   return {
     view,
+    seen,
     stored,
     deliver: (event: ConfigEvent) => deliver(event),
     put: (overrides: Partial<PaymasterConfig> = {}) =>
@@ -67,6 +71,52 @@ async function aView() {
 }
 
 const key = sha256('some key');
+
+describe('The generation of every config that this replica sees', () => {
+  const id = aPaymasterConfig().paymasterId;
+  const chainId = 31337;
+
+  test('is told, whether it serves, suspends or deletes', async () => {
+    const { seen, put, deliver } = await aView();
+    put({ configGeneration: 1 });
+    put({ configGeneration: 2, suspended: true });
+    deliver({ type: 'delete-paymaster', paymasterId: id, deletion: { chainId, configGeneration: 3 } });
+    deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: 4 }) });
+    deliver({ type: 'delete-chain', chainId, deletion: { chainId, configGeneration: 5 } });
+    expect(seen).toEqual([
+      { chainId, id, generation: 1, state: 'active' },
+      { chainId, id, generation: 2, state: 'suspended' },
+      { chainId, id, generation: 3, state: 'deleted' },
+      { chainId, id: 'chain', generation: 4, state: 'active' },
+      { chainId, id: 'chain', generation: 5, state: 'deleted' },
+    ]);
+  });
+
+  test('is told of what a look-up brings in before the watch', async () => {
+    const { view, seen, stored } = await aView();
+    stored.set(id, aPaymasterConfig({ keys: [{ sha256: key }], configGeneration: 7 }));
+    await view.load(key, 'client');
+    expect(seen).toEqual([{ chainId, id, generation: 7, state: 'active' }]);
+  });
+
+  test('is not told when it is more than a minute ahead of the clock; the config is served all the same', async () => {
+    const { view, seen, put, deliver } = await aView();
+    put({ keys: [{ sha256: key }], configGeneration: someNow + 60_001 });
+    deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: someNow + 60_001 }) });
+    const deletion = { chainId, configGeneration: someNow + 60_001 };
+    deliver({ type: 'delete-chain', chainId: 1, deletion });
+    expect(seen).toEqual([]);
+    expect(view.find(key)).toBeDefined();
+    put({ keys: [{ sha256: key }], configGeneration: someNow + 60_000 });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('is not told of a config that cannot be served: the last good one must go on', async () => {
+    const { seen, put } = await aView();
+    put({ configGeneration: 2, gas: { maxFeePerGas: 'cheap' } });
+    expect(seen).toEqual([]);
+  });
+});
 
 describe('What the watch delivers', () => {
   test('is found by each of its keys until it changes or goes', async () => {
