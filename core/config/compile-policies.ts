@@ -117,7 +117,7 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
 
 /**
  * The cycle of a limit that was deleted and made again under this name. Only until the object has a cycle of its own or
- * is changed: any update restarts a cycle, as it does for a limit that was never deleted.
+ * is changed, since every update restarts a cycle, as it does for a limit that was never deleted.
  */
 function lastingOf(object: PaymasterPolicy, { known, now }: Context & Known): CycleStatus | undefined {
   const isNew = object.status?.cycle === undefined && object.metadata.generation === 1;

@@ -74,7 +74,10 @@ const spec = object<PaymasterSpec>(
     optional: {
       suspended: boolean('True stops every signature at once.'),
       funding,
-      keyGeneration: integer('Raise it to rotate the apiKey. Default: the highest that a Paymaster of this name ever had, else 1.', { minimum: 1, maximum: 1_000_000 }),
+      keyGeneration: integer(
+        'Raise it to rotate the apiKey. Default: the highest that a Paymaster of this name ever had, else 1.',
+        { minimum: 1, maximum: 1_000_000 },
+      ),
       previousKeyUntil: instant('Until then the key of the generation before works too.'),
       defaultContractAction: contractAction(
         'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Absent: what the Organisation says, else the platform (Allow unless it is set).',
