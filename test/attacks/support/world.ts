@@ -26,16 +26,17 @@ export type World = {
 
 const namespace = 'quickstart';
 
-/** `chain`: what the platform adds to the Chain of the dev chain. */
+/** `chain`: what the platform adds to the Chain of the dev chain. `environment`: of the service, besides its manifests. */
 export async function startWorld(
-  chain: Partial<Pick<ChainSpec, 'gas' | 'maxExpirySeconds' | 'rateLimit'>> = {},
+  chain: Partial<Pick<ChainSpec, 'accountFactories' | 'gas' | 'maxExpirySeconds' | 'rateLimit'>> = {},
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<World> {
   const manifests = mkdtempSync(join(tmpdir(), 'paymaster-attack-'));
   cpSync(join(repositoryRoot, 'examples/quickstart'), manifests, { recursive: true });
   const chainFile = join(manifests, 'chain.yaml');
   const added = Object.entries(chain).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}\n`);
   writeFileSync(chainFile, `${readFileSync(chainFile, 'utf8')}${added.join('')}`);
-  const running = await startStandalone({ environment: { PAYMASTER_MANIFESTS: manifests } });
+  const running = await startStandalone({ environment: { ...environment, PAYMASTER_MANIFESTS: manifests } });
   const { chainRpcUrl, chainId } = running.connection();
   const devChain = attachDevChain(chainRpcUrl, chainId);
   let paymasters = 0;
