@@ -45,6 +45,7 @@ export function createTrace(): Trace {
 
 /** What would end an error that is no passing outage. */
 const errorRemedies: ReadonlyMap<string, string> = new Map([
+  ['SIMULATIONS_BUSY', 'Try again in a second, or send gas limits: then nothing is simulated.'],
   ['WEBHOOK_BUSY', 'Try again in a second; limit the requests of a key with spec.rateLimit if it persists.'],
   ['FEE_TOKEN_REQUIRED', 'Name one of the tokens shown in tokenInfo.feeTokenAddress.'],
   ['FEE_TOKEN_UNSUPPORTED', 'Name a token that is shown with a price, or mend the price source of this one.'],

@@ -46,7 +46,7 @@ export type WithSimulator = <T>(
  * Requests of one chain that are simulated at once. A fifth of them is one paymaster's at most: a node is the slowest thing
  * that a request can wait for, and anybody with a key can ask for a simulation.
  */
-const simulationsPerChain: SlotLimits = { slots: 20, perKey: 4, waitingPerKey: 32, maxWaitMs: 2000 };
+const simulationsPerChain: SlotLimits = { slots: 50, perKey: 10, waitingPerKey: 128, maxWaitMs: 2000 };
 
 /**
  * Simulators per chain connection and EntryPoint, kept because a simulator remembers what its node cannot do. Throws
