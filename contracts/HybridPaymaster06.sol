@@ -130,9 +130,8 @@ contract HybridPaymaster06 {
         if (inAdvance) markup -= inAdvanceBit;
         if (data[20] != 0 || rate == 0 || markup < 1e6 || markup > 2e6) revert InvalidValue(markup);
         bytes memory context = _begin(op, tokenAccount, maxCost, unaccountedTokenGas);
-        // The limit of validation bounds the account's, ours and postOp, each by itself: three times as much may be used.
-        uint256 gasLimit = op.callGasLimit + 3 * op.verificationGasLimit + op.preVerificationGas + unaccountedTokenGas;
-        TokenTerms memory terms = TokenTerms(op.sender, token, _tokens(gasLimit * op.maxFeePerGas, rate, markup), rate, markup, userOpHash);
+        // maxCost has verificationGasLimit three times: for the account, for this, and for postOp. All of it may be used.
+        TokenTerms memory terms = TokenTerms(op.sender, token, _tokens(maxCost + unaccountedTokenGas * op.maxFeePerGas, rate, markup), rate, markup, userOpHash);
         uint256 balance = IToken(token).balanceOf(op.sender);
         if (balance < terms.taken) revert InsufficientTokens(terms.taken, balance);
         // Taken now where it is allowed already, which cannot fail later; else after the call, which may be the approval, unless

@@ -41,7 +41,7 @@ export type OperatorDeps = {
   readonly resources: Pick<ResourceStore, 'watch' | 'applyStatus'>;
   readonly configs: ConfigStore;
   readonly chains: Pick<Chains, 'get'>;
-  readonly signers: Signers;
+  readonly signers: Pick<Signers, 'get'>;
   readonly masterKeys: MasterKeys;
   readonly connectionSecrets: ConnectionSecrets;
   /** The JSON-RPC URL that is written into connection secrets. */
@@ -217,7 +217,7 @@ export function createOperator(deps: OperatorDeps): Operator {
 
   async function sweepOnce(): Promise<void> {
     const sweeps = [
-      () => sweep(cache, configs),
+      () => sweep(cache, configs, clock.now()),
       ...(tenantAccess === undefined ? [] : [() => sweepGrants(cache, tenantAccess)]),
     ];
     for (const each of sweeps)

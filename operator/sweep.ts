@@ -1,18 +1,23 @@
+import { tombstoneMs } from '../core/config/tombstone.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import { paymasterIdOf } from '../core/config/ids.js';
 import { formatKey, keyOf } from '../core/resources/meta.js';
+import { plusMs } from '../core/units/time.js';
+import type { EpochMs } from '../core/units/time.js';
 import type { TenantAccess } from '../core/tenant-access.js';
 import type { Cache } from './cache.js';
 import type { Keys } from './reconcilers/mapping.js';
 
 /**
  * Compares what is served with what there is: deletes compiled objects whose source is gone (its deletion may have
- * happened while no operator ran), and answers the sources that are not served, so that they are compiled again.
+ * happened while no operator ran), forgets tombstones that have lasted, and answers the sources that are not served, so that they are compiled again.
  */
 export async function sweep(
   cache: Cache,
-  configs: Pick<ConfigStore, 'listPaymasters' | 'listChains' | 'deletePaymaster' | 'deleteChain'>,
+  configs: Pick<ConfigStore, 'listPaymasters' | 'listChains' | 'deletePaymaster' | 'deleteChain' | 'purge'>,
+  now: EpochMs,
 ): Promise<Keys> {
+  await configs.purge(plusMs(now, -tombstoneMs));
   const served = new Set<string>();
   for (const { config } of await configs.listPaymasters()) {
     const source = { namespace: config.namespace, name: config.objectName };

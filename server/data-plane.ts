@@ -86,12 +86,12 @@ export type DataPlane = {
 
 export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const { configs, chains, signers, clock, log, instruments } = deps;
-  const seen = createSeenGenerations({ usage: deps.usage, clock, log });
+  const seen = createSeenGenerations({ usage: deps.usage, log });
   const view = createConfigView({
     ...deps,
     configs,
     signers,
-    onGeneration: (generation) => seen.note(generation),
+    onSeen: (config) => seen.note(config),
     clock,
     log,
     instruments,

@@ -45,13 +45,6 @@ export class FairSlots {
     }
   }
 
-  /** Calls under way and calls that wait. */
-  get load(): { readonly inUse: number; readonly waiting: number } {
-    let waiting = 0;
-    for (const share of this.#shares.values()) waiting += share.waiting.size;
-    return { inUse: this.#inUse, waiting };
-  }
-
   #share(key: string): Share {
     const known = this.#shares.get(key);
     if (known !== undefined) return known;

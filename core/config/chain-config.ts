@@ -2,18 +2,23 @@ import type { LayoutId } from '../paymaster/layout.js';
 import type { FeeTokenSpec } from '../resources/fee-token.js';
 import type { GasCaps, RateLimits } from '../resources/paymaster.js';
 import type { Address } from '../units/address.js';
+import type { EpochMs } from '../units/time.js';
 
 /** What is served for one chain: profiles and fee tokens, compiled from Chain and FeeToken resources. Plain JSON. */
 export type ChainConfig = {
   readonly chainId: number;
   readonly objectName: string;
   readonly configGeneration: number;
+  /** Set on a tombstone, see tombstone.ts. */
+  readonly deletedAt?: EpochMs;
   readonly suspended: boolean;
   readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
   readonly bundlerUrl?: string;
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly confirmations: number;
   readonly delegates: readonly Address[];
+  /** Absent means any. */
+  readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;
   /** Absent: the default. */
   readonly maxExpirySeconds?: number;

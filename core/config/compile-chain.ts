@@ -69,6 +69,9 @@ export function compileChain({ chain, feeTokens, layouts, previous }: ChainSourc
     nativeCurrency: spec.nativeCurrency,
     confirmations: spec.confirmations ?? 12,
     delegates: (spec.delegates ?? []).filter(isAddressText).map(parseAddress),
+    ...(spec.accountFactories === undefined
+      ? {}
+      : { accountFactories: spec.accountFactories.filter(isAddressText).map(parseAddress) }),
     gas: spec.gas ?? {},
     ...(spec.maxExpirySeconds === undefined ? {} : { maxExpirySeconds: spec.maxExpirySeconds }),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),

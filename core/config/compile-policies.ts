@@ -14,6 +14,8 @@ import { parseDecimal, parseEther } from '../units/wei.js';
 import { formatProblem, quote, unreachable } from '../errors.js';
 import { decideCycle } from './cycle.js';
 import { policyIdOf } from './ids.js';
+import { knownCycles, lastingCycle } from './memory.js';
+import type { RememberedCycle } from './memory.js';
 import type { LimitConfig, PaymasterConfig, WebhookConfig } from './paymaster-config.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import { maxPolicies, tooManyPolicies, youngerThan } from './too-many.js';
@@ -35,6 +37,8 @@ export type CompiledPolicy = {
   readonly served?: ServedPolicy;
 };
 
+type Known = { readonly known: ReadonlyMap<string, RememberedCycle> };
+
 type Context = {
   readonly previous: PaymasterConfig | undefined;
   readonly quota: number | undefined;
@@ -48,15 +52,16 @@ type Context = {
  */
 export function compilePolicies(
   policies: readonly PaymasterPolicy[],
-  context: Context,
+  outer: Context,
 ): readonly CompiledPolicy[] {
+  const context = { ...outer, known: knownCycles(outer.previous) };
   const tooMany = tooManyOf(policies);
   const counting = policies.filter((policy) => !tooMany.has(policy));
   const ranked = rank(counting, (policy) => isServed(policy, context.previous));
   const sameName = conflicts(ranked, (policy) => policy.spec.name);
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota));
   return [...policies].sort(compareAge).map((object) => {
-    if (tooMany.has(object)) return leftOut(object);
+    if (tooMany.has(object)) return leftOut(object, context);
     const holder = sameName.get(object);
     if (holder !== undefined) return keepLast(object, nameConflict(object, holder), context);
     if (overQuota.has(object)) return keepLast(object, quotaExceeded(context.quota), context);
@@ -78,13 +83,14 @@ function tooManyOf(policies: readonly PaymasterPolicy[]): ReadonlySet<PaymasterP
 }
 
 /** One that does not count: it refuses nothing, and its recorded cycle stays for the time when it does. */
-function leftOut(object: PaymasterPolicy): CompiledPolicy {
+function leftOut(object: PaymasterPolicy, context: Context & Known): CompiledPolicy {
   const accepted = finding('Accepted', 'TooMany', tooManyPolicies(object.spec.policyType));
-  const cycle = object.status?.cycle;
+  const cycle = object.status?.cycle ?? lastingOf(object, context);
   return { object, policyId: idOf(object), accepted, ...(cycle === undefined ? {} : { cycle }) };
 }
 
-function compilePolicy(object: PaymasterPolicy, { previous, now }: Context): CompiledPolicy {
+function compilePolicy(object: PaymasterPolicy, context: Context & Known): CompiledPolicy {
+  const { previous, now } = context;
   const { name, active, policyType, spendingLimit, webhook } = object.spec;
   const policyId = idOf(object);
   const accepted = finding('Accepted', 'Accepted');
@@ -93,7 +99,7 @@ function compilePolicy(object: PaymasterPolicy, { previous, now }: Context): Com
     case 'PAYMASTER_SA_LIMIT': {
       if (spendingLimit === undefined) break;
       const served = previous?.limits.find((limit) => limit.policyId === policyId);
-      const cycle = decideCycle(spendingLimit, object.status?.cycle, served, now);
+      const cycle = decideCycle(spendingLimit, object.status?.cycle, served, now, lastingOf(object, context));
       if (active === false) return { ...base, cycle };
       return { ...base, cycle, served: { kind: 'limit', limit: limitOf(policyId, name, cycle, now) } };
     }
@@ -107,6 +113,15 @@ function compilePolicy(object: PaymasterPolicy, { previous, now }: Context): Com
       return unreachable(policyType);
   }
   throw new RangeError(`policy ${object.metadata.name} was compiled although it is not valid`);
+}
+
+/**
+ * The cycle of a limit that was deleted and made again under this name. Only until the object has a cycle of its own or
+ * is changed, since every update restarts a cycle, as it does for a limit that was never deleted.
+ */
+function lastingOf(object: PaymasterPolicy, { known, now }: Context & Known): CycleStatus | undefined {
+  const isNew = object.status?.cycle === undefined && object.metadata.generation === 1;
+  return isNew ? lastingCycle(known, idOf(object), now) : undefined;
 }
 
 function limitOf(policyId: string, name: string, cycle: CycleStatus, now: EpochMs): LimitConfig {
@@ -133,12 +148,12 @@ function webhookOf(policyId: string, name: string, webhook: WebhookSpec): Webhoo
 }
 
 /** The last compiled form of a policy that is not accepted now; its recorded cycle stays too. */
-function keepLast(object: PaymasterPolicy, accepted: Finding, { previous }: Context): CompiledPolicy {
+function keepLast(object: PaymasterPolicy, accepted: Finding, context: Context & Known): CompiledPolicy {
   const policyId = idOf(object);
-  const cycle = object.status?.cycle;
+  const cycle = object.status?.cycle ?? lastingOf(object, context);
   const base = { object, policyId, accepted, ...(cycle === undefined ? {} : { cycle }) };
   if (object.spec.active === false) return base;
-  return { ...base, served: lastServed(object, previous) ?? { kind: 'invalid' } };
+  return { ...base, served: lastServed(object, context.previous) ?? { kind: 'invalid' } };
 }
 
 function lastServed(

@@ -1,3 +1,4 @@
+import { isAddressText, parseAddress } from '../units/address.js';
 import { finding } from '../resources/conditions.js';
 import type { Finding } from '../resources/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
@@ -14,6 +15,8 @@ import { fit } from './fit.js';
 import { resolveFunding } from './funding.js';
 import { shorterExpiry } from './expiry.js';
 import { paymasterIdOf } from './ids.js';
+import { keyGenerationOf, remember } from './memory.js';
+import type { PaymasterMemory } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { quotasOf } from './platform.js';
 import type { PaymasterSources } from './sources.js';
@@ -78,6 +81,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
       paymasterId: config.paymasterId,
       ...(profile === undefined ? {} : { address: profile.sponsorship }),
       ...(profile?.token === undefined ? {} : { tokenAddress: profile.token }),
+      ...statusOfKey(paymaster, previous),
       apiKeyFingerprint: (config.keys[0]?.sha256 ?? '').slice(0, 8),
       contracts: contracts.length,
       policies: policies.length,
@@ -115,6 +119,7 @@ function assemble(
   notReady: PaymasterConfig['notReady'],
 ): PaymasterConfig {
   const { metadata, spec } = sources.paymaster;
+  const memory = memoryOf(sources, policies);
   const namespace = metadata.namespace ?? '';
   const served = policies.flatMap((policy) => (policy.served === undefined ? [] : [policy.served]));
   return {
@@ -144,23 +149,54 @@ function assemble(
       .filter((policy) => policy.served?.kind === 'invalid')
       .map(({ object }) => object.spec.name),
     gas: spec.gas ?? {},
+    ...(spec.accountFactories === undefined
+      ? {}
+      : { accountFactories: spec.accountFactories.filter(isAddressText).map(parseAddress) }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
+    ...(memory === undefined ? {} : { memory }),
   };
 }
 
+function memoryOf(
+  { paymaster, previous, now }: PaymasterSources,
+  policies: readonly CompiledPolicy[],
+): PaymasterMemory | undefined {
+  const isServed = ({ served }: CompiledPolicy): boolean => served?.kind === 'limit';
+  return remember({
+    keyGeneration: keyGenerationOf(paymaster.spec, previous?.memory),
+    unserved: policies.flatMap((policy) =>
+      policy.cycle === undefined || isServed(policy) ? [] : [{ policyId: policy.policyId, ...policy.cycle }],
+    ),
+    servedIds: new Set(policies.filter(isServed).map(({ policyId }) => policyId)),
+    previous,
+    now,
+  });
+}
+
+/** Told only where the spec does not say it. */
+function statusOfKey(
+  { spec }: PaymasterSources['paymaster'],
+  previous: PaymasterConfig | undefined,
+): { readonly keyGeneration?: number } {
+  const keyGeneration = keyGenerationOf(spec, previous?.memory);
+  return keyGeneration === (spec.keyGeneration ?? 1) ? {} : { keyGeneration };
+}
+
 /** The current key first; then what still works while a key or the master key is being rotated. */
-function keysOf({ paymaster, masterKeys }: PaymasterSources): PaymasterConfig['keys'] {
+function keysOf({ paymaster, masterKeys, previous }: PaymasterSources): PaymasterConfig['keys'] {
   const { metadata, spec } = paymaster;
   const owner = { namespace: metadata.namespace ?? '', name: metadata.name };
-  const keyGeneration = spec.keyGeneration ?? 1;
+  const keyGeneration = keyGenerationOf(spec, previous?.memory);
   const masters =
     masterKeys.previous === undefined ? [masterKeys.current] : [masterKeys.current, masterKeys.previous];
   const current = masters.map((master) => ({
     sha256: hashApiKey(deriveApiKey(master, { ...owner, keyGeneration })),
   }));
   const validUntil = parseInstant(spec.previousKeyUntil ?? '');
-  if (validUntil === undefined || keyGeneration < 2) return current;
+  // The overlap was granted for the generation that the spec names, and for no later one.
+  const isOwn = keyGeneration === spec.keyGeneration;
+  if (validUntil === undefined || keyGeneration < 2 || !isOwn) return current;
   const rotated = masters.map((master) => ({
     sha256: hashApiKey(deriveApiKey(master, { ...owner, keyGeneration: keyGeneration - 1 })),
     validUntil,

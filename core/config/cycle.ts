@@ -7,18 +7,21 @@ import type { LimitConfig } from './paymaster-config.js';
  * The cycle in force for a limit as it stands now.
  *
  * ```
+ * made again within its window      → goes on
  * startTime new or changed          → starts at startTime
  * else a field of the limit changed → starts now, the first time that this is seen
  * else                              → goes on
  * ```
  * `served` is the limit as it is served: a change that was served before its status could be written (a crash, or a
- * cache that lags behind our own write) must not start the cycle a second time.
+ * cache that lags behind our own write) must not start the cycle a second time. `lasting`: the cycle that the name had when
+ * an object of it was deleted; a limit of the same fields is the same limit, whatever startTime it is made again with.
  */
 export function decideCycle(
   spec: SpendingLimitSpec,
   recorded: CycleStatus | undefined,
   served: LimitConfig | undefined,
   now: EpochMs,
+  lasting?: CycleStatus,
 ): CycleStatus {
   const wanted = {
     durationMs: durationOf(spec),
@@ -27,6 +30,8 @@ export function decideCycle(
     thresholdType: spec.thresholdType,
     ...(spec.startTime === undefined ? {} : { specStartTime: spec.startTime }),
   };
+  if (lasting !== undefined && isSameLimit(lasting, wanted))
+    return { startTime: lasting.startTime, ...wanted };
   const startTime =
     spec.startTime === recorded?.specStartTime ? undefined : parseInstant(spec.startTime ?? '');
   if (startTime !== undefined) return { startTime: formatInstant(startTime), ...wanted };

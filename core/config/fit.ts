@@ -20,7 +20,8 @@ export function fit(
   const last = { ...config, contracts: stillWanted(previous?.contracts ?? [], config.contracts) };
   // Without contracts it always fits; that contracts are registered still stands in it, so nothing is sponsored.
   const kept = isWithinBound(last) ? last : { ...config, contracts: [] };
-  const wasClosed = previous === undefined || previous.notReady?.reason === 'TooLarge';
+  const wasClosed =
+    previous?.notReady?.reason === 'TooLarge' || previous === undefined || previous.deletedAt !== undefined;
   const notReady = config.notReady ?? (wasClosed ? { reason: 'TooLarge', message } : undefined);
   return { config: notReady === undefined ? kept : { ...kept, notReady }, tooLarge };
 }

@@ -1,4 +1,5 @@
 import type { Address } from '../units/address.js';
+import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
 import type { ContractAction, GasCaps, RateLimits } from '../resources/paymaster.js';
 import type { LimitScope, ThresholdType } from '../resources/paymaster-policy.js';
@@ -17,6 +18,10 @@ export type PaymasterConfig = {
   readonly version: string;
   /** Rises with every change of the content; usage stores refuse an older one than they have seen. */
   readonly configGeneration: number;
+  /** Set on a tombstone, see tombstone.ts. */
+  readonly deletedAt?: EpochMs;
+  /** What outlives the objects of this name; absent: nothing to remember. */
+  readonly memory?: PaymasterMemory;
   readonly suspended: boolean;
   /** Set when nothing may be signed although the paymaster exists, e.g. FundingNotProven; shown with -32006. */
   readonly notReady?: { readonly reason: string; readonly message: string };
@@ -45,6 +50,8 @@ export type PaymasterConfig = {
   /** The Paymaster's or the Chain's, whichever is shorter; always there, since earlier versions count on it. */
   readonly maxExpirySeconds: number;
   readonly rateLimit?: RateLimits;
+  /** Absent: what the chain allows. */
+  readonly accountFactories?: readonly Address[];
 };
 
 export type LimitConfig = {

@@ -17,7 +17,7 @@ export const refusals = {
   DEPLOYMENT_NOT_ALLOWED: 'A deploy-only operation needs an active WALLET_DEPLOYMENT policy.',
   FEE_TOO_HIGH: 'maxFeePerGas is above the cap.',
   PRIORITY_FEE_TOO_HIGH: 'maxPriorityFeePerGas is above maxFeePerGas or the cap.',
-  GAS_LIMIT_TOO_HIGH: 'A gas limit is above its cap.',
+  GAS_LIMIT_TOO_HIGH: 'A gas limit is above its cap, or far above what the call needs.',
   GAS_LIMIT_TOO_LOW: 'A gas limit is below the least that the paymaster contract needs.',
   LIMIT_REACHED: 'A spending limit has too little left in this cycle.',
   USAGE_LOST: 'Usage of this cycle was lost with the store: wait for the next cycle or update the limit.',
@@ -35,6 +35,8 @@ export const refusals = {
   TOKEN_ALLOWANCE_REQUIRED:
     'This version signs token payments only where the contract can take the tokens before the operation runs.',
   DELEGATE_NOT_ALLOWED: 'The EIP-7702 delegate is not on the allow-list of the chain.',
+  AUTHORIZATION_INVALID: 'The EIP-7702 authorization is not signed by the sender.',
+  FACTORY_NOT_ALLOWED: 'The factory of initCode is not in accountFactories of the chain or the paymaster.',
 } as const;
 export type RefusalReason = keyof typeof refusals;
 

@@ -187,6 +187,11 @@ const spec = object<ChainSpec>('What the platform offers.', {
       address('Address of a delegate.'),
       { maxItems: 256 },
     ),
+    accountFactories: list(
+      'Factories that the initCode of an operation may name; code that is paid for before any call is looked at. Absent means any, an empty list none. A Paymaster can only tighten it. What a factory does within maxDeploymentGas is not bounded by this.',
+      address('Address of a factory.'),
+      { maxItems: 256 },
+    ),
     gas: gasCaps(
       'Caps on the gas fields that callers choose. They replace the defaults; a Paymaster can only tighten them.',
     ),

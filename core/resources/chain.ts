@@ -43,6 +43,8 @@ export type ChainSpec = {
   readonly confirmations?: number;
   /** Delegates that EIP-7702 operations may name (EntryPoint 0.8). */
   readonly delegates?: readonly string[];
+  /** Factories that an initCode may name. Absent means any. */
+  readonly accountFactories?: readonly string[];
   readonly gas?: GasCaps;
   /** Longest window of signed data in seconds. Default 600. */
   readonly maxExpirySeconds?: number;

@@ -1,5 +1,5 @@
 import type { KindDefinition } from '../schema/crd.js';
-import { boolean, choice, immutable, integer, object, text } from '../schema/structural.js';
+import { boolean, choice, immutable, integer, list, object, text } from '../schema/structural.js';
 import { kindNames } from './kinds.js';
 import type { PaymasterSpec, PaymasterStatus } from './paymaster.js';
 import {
@@ -74,7 +74,10 @@ const spec = object<PaymasterSpec>(
     optional: {
       suspended: boolean('True stops every signature at once.'),
       funding,
-      keyGeneration: integer('Raise it to rotate the apiKey. Default 1.', { minimum: 1, maximum: 1_000_000 }),
+      keyGeneration: integer(
+        'Raise it to rotate the apiKey. Default: the highest that a Paymaster of this name ever had, else 1.',
+        { minimum: 1, maximum: 1_000_000 },
+      ),
       previousKeyUntil: instant('Until then the key of the generation before works too.'),
       defaultContractAction: contractAction(
         'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Absent: what the Organisation says, else the platform (Allow unless it is set).',
@@ -84,6 +87,11 @@ const spec = object<PaymasterSpec>(
       ),
       maxExpirySeconds: expirySeconds(
         "Longest validity of signed data in seconds. It can only shorten the Chain's (600 unless the Chain says otherwise), which counts where this is absent.",
+      ),
+      accountFactories: list(
+        'Factories that the initCode of an operation may name, as far as the Chain allows them too. Absent means all that it allows, an empty list none.',
+        address('Address of a factory.'),
+        { maxItems: 256 },
       ),
       rateLimit: rateLimits("Limits of requests. They can only tighten the Chain's; none by default."),
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(
@@ -112,6 +120,10 @@ const status = object<PaymasterStatus>('What the operator found.', {
     paymasterId: text('Id of this paymaster in the dashboard API.', { maxLength: 64 }),
     address: address('Contract that pays in mode SPONSORED.'),
     tokenAddress: address('Contract that pays in mode ERC20; may be the same.'),
+    keyGeneration: integer(
+      "The key generation in force, where it is higher than the spec's: a Paymaster that is made again keeps the highest of its name.",
+      { minimum: 1, maximum: 1_000_000 },
+    ),
     apiKeyFingerprint: text('First 8 hex digits of the SHA-256 of the current apiKey.', { maxLength: 8 }),
     contracts: integer('Registered contracts.', { minimum: 0, maximum: 1_000_000 }),
     policies: integer('Policies.', { minimum: 0, maximum: 1_000_000 }),

@@ -45,6 +45,8 @@ export type PaymasterSpec = {
   /** Longest window of signed data in seconds; that of the Chain where it is shorter. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;
+  /** Factories that an initCode may name, of those that the Chain allows. Absent: all of them. */
+  readonly accountFactories?: readonly string[];
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 
@@ -57,6 +59,8 @@ export type PaymasterStatus = {
   readonly tokenAddress?: string;
   /** First 8 hex digits of the SHA-256 of the current apiKey. */
   readonly apiKeyFingerprint?: string;
+  /** The key generation in force, where it is higher than the spec's: a rotated key never comes back. */
+  readonly keyGeneration?: number;
   readonly contracts?: number;
   readonly policies?: number;
 };

@@ -57,7 +57,7 @@ export type FactChange = {
 export type ChainFactsDeps = {
   readonly chains: Pick<Chains, 'get'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
-  readonly signers: Signers;
+  readonly signers: Pick<Signers, 'get'>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;

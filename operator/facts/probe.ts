@@ -36,7 +36,7 @@ export type ProbeDeps = {
   readonly chain: Chain;
   readonly config: Pick<ChainConfig, 'chainId'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
-  readonly signers: Signers;
+  readonly signers: Pick<Signers, 'get'>;
   readonly clock: Clock;
 };
 

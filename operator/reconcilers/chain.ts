@@ -36,7 +36,7 @@ export type ChainReconcilerDeps = {
   readonly losses: Pick<LossFacts, 'of'> | undefined;
   /** Undefined where nobody tells of the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
-  readonly signers: Signers;
+  readonly signers: Pick<Signers, 'get'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly clock: Clock;
 };

@@ -35,12 +35,12 @@ import type { StatusWriter } from './status.js';
 
 export type PaymasterReconcilerDeps = {
   readonly cache: Cache;
-  readonly configs: Pick<ConfigStore, 'getPaymaster' | 'putPaymaster' | 'deletePaymaster'>;
+  readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster' | 'putPaymaster' | 'deletePaymaster'>;
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;
-  readonly signers: Signers;
+  readonly signers: Pick<Signers, 'get'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
   readonly readMethods: ReadMethods;
@@ -98,7 +98,7 @@ async function gather(
       if (holdsItsName(served?.config)) programmed.add(nameOf(rival));
       else programmed.delete(nameOf(rival));
     }
-  const stored = await configs.getPaymaster(paymasterIdOf(namespace, nameOf(paymaster)));
+  const stored = await configs.getLatest(paymasterIdOf(namespace, nameOf(paymaster)));
   const sources = {
     paymaster,
     contracts: cache.contractsOf(key),

@@ -13,6 +13,7 @@ export type Transition = {
 /** Conditions whose `True` is what somebody should know of. */
 const warnsWhenTrue: ReadonlySet<string> = new Set([
   'OpenSponsorship',
+  'CapsLimited',
   'ClockSkew',
   'TokenLoss',
   'UsageStoreLost',

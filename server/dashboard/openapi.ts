@@ -3,6 +3,7 @@ import type { Endpoint } from './endpoint.js';
 import { prefix } from './endpoints.js';
 import { dataSchemas, errorSchema } from './openapi-records.js';
 import type { JsonSchema } from './openapi-records.js';
+import { webhookCall } from './openapi-webhook.js';
 import { spellings } from './router.js';
 
 /** The OpenAPI 3.1 document of the API, made from the same table and schemas that serve it. */
@@ -24,6 +25,7 @@ export function createOpenApi(endpoints: readonly Endpoint[]): JsonSchema {
     },
     servers: [{ url: prefix }],
     paths,
+    webhooks: webhookCall,
     components: {
       schemas: { Error: errorSchema },
       securitySchemes: {

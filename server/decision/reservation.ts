@@ -1,3 +1,4 @@
+import { mostAheadMs } from '../../core/config/fences.js';
 import type { DepositNeed } from '../../core/paymaster/layout.js';
 import { limitShares } from '../../core/policy/spending-limit/shares.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
@@ -15,7 +16,6 @@ import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
-import { mostAheadMs } from '../view/seen-generations.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { organisationPercent } from './shares.js';
 

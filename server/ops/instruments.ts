@@ -29,12 +29,26 @@ export function createInstruments(metrics: Metrics) {
       buckets: latencyBuckets,
     }),
     refusals: refused,
+    openSponsorships: metrics.counter({
+      name: 'paymaster_open_sponsorships_total',
+      help: 'Operations that were signed for paymasters that sponsor calls to any contract.',
+    }),
+    openPaymasters: metrics.gauge({
+      name: 'paymaster_open_paymasters',
+      help: 'Paymasters served that sponsor calls to any contract: none is registered and defaultContractAction is Allow.',
+    }),
     /** `dependency` is one of {@link dependencies}; `outcome` is `ok` or `failed`. */
     dependencyDuration: metrics.histogram<'dependency' | 'outcome'>({
       name: 'paymaster_dependency_duration_seconds',
       help: 'Time that a sponsorship waited for something outside its own computation.',
       labels: ['dependency', 'outcome'],
       buckets: latencyBuckets,
+    }),
+    /** `kind` is `paymaster` or `chain`. */
+    configsAhead: metrics.counter<'kind'>({
+      name: 'paymaster_config_ahead_total',
+      help: 'Configs seen whose generation is more than 60 s ahead of the clock of this process: a clock is wrong.',
+      labels: ['kind'],
     }),
     /** `account` is `entry_point` (a contract's own deposit) or `funding` (a sponsor's balance inside a contract). */
     lowestDeposit: metrics.gauge<'chain' | 'account'>({

@@ -14,6 +14,7 @@ export type CallAnswer = {
   readonly body: string;
   readonly status: number;
   readonly refusal?: RefusalReason | undefined;
+  readonly isOpen?: boolean | undefined;
   readonly retryAfterSeconds?: number | undefined;
 };
 
@@ -27,7 +28,7 @@ export type CallRunner = {
 
 export type CallRunnerDeps = {
   readonly methods: RpcMethods;
-  readonly instruments: Pick<Instruments, 'rpcRequests' | 'rpcDuration' | 'refusals'>;
+  readonly instruments: Pick<Instruments, 'rpcRequests' | 'rpcDuration' | 'refusals' | 'openSponsorships'>;
   readonly log: Logger;
   readonly clock: Clock;
 };
@@ -41,6 +42,7 @@ export function createCallRunner({ methods, instruments, log, clock }: CallRunne
     served.set(name, { method, meter: createMeter(instruments, name) });
   const strangers = createMeter(instruments, unknownMethod);
   const refused = bindRefusals(instruments);
+  const open = instruments.openSponsorships.with({});
   const requests = createRequestLog({ log, clock });
 
   function answerError(
@@ -107,7 +109,13 @@ export function createCallRunner({ methods, instruments, log, clock }: CallRunne
         meter.time(started);
         if (result.refusal === undefined) meter.count(result.outcome ?? 'sponsored');
         else noteRefusal(result.refusal, result.detail, { method: call.method, meter, context });
-        return { body: renderResult(call.id, result.json), status: 200, refusal: result.refusal };
+        if (result.isOpen === true) open.inc();
+        return {
+          body: renderResult(call.id, result.json),
+          status: 200,
+          refusal: result.refusal,
+          isOpen: result.isOpen,
+        };
       } catch (error) {
         meter.time(started);
         const withOk = method.answersErrorsWithOk?.(call.params) ?? false;

@@ -9,6 +9,8 @@ export type HttpAnswer = {
   readonly body: string;
   readonly requestId: string;
   readonly refusal?: RefusalReason | undefined;
+  /** Signed for a paymaster that sponsors calls to any contract. */
+  readonly isOpen?: boolean | undefined;
   readonly retryAfterSeconds?: number | undefined;
   /** True where the rest of the request is not wanted any more. */
   readonly close?: boolean | undefined;
@@ -19,7 +21,7 @@ const corsHeaders = [
   'Access-Control-Allow-Origin',
   '*',
   'Access-Control-Expose-Headers',
-  'X-Sponsorship-Reason, X-Request-Id, Retry-After',
+  'X-Sponsorship-Reason, X-Open-Sponsorship, X-Request-Id, Retry-After',
 ] as const;
 
 /** Writes headers as one flat list: node then skips its per-header bookkeeping. */
@@ -36,6 +38,7 @@ export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void 
     ...corsHeaders,
   ];
   if (answer.refusal !== undefined) headers.push('X-Sponsorship-Reason', answer.refusal);
+  if (answer.isOpen === true) headers.push('X-Open-Sponsorship', 'true');
   if (answer.retryAfterSeconds !== undefined) headers.push('Retry-After', answer.retryAfterSeconds);
   if (answer.status === 405) headers.push('Allow', 'POST, OPTIONS');
   if (answer.close === true) headers.push('Connection', 'close');

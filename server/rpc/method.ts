@@ -15,6 +15,8 @@ export type RpcResult = {
   readonly refusal?: RefusalReason;
   /** What exactly was refused, for the log only: clients are told the reason, owners ask for an explanation. */
   readonly detail?: string;
+  /** Signed for a paymaster that sponsors calls to any contract; also sent in a header and counted. */
+  readonly isOpen?: boolean;
   /** Set by methods that sponsor nothing. */
   readonly outcome?: 'answered';
 };

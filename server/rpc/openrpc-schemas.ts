@@ -89,6 +89,11 @@ export const openRpcSchemas = {
       paymasterVerificationGasLimit: { type: 'integer' },
       paymasterPostOpGasLimit: { type: 'integer' },
       ...windowProperties(),
+      openSponsorship: {
+        const: true,
+        description:
+          'The paymaster has no contract registered and sponsors calls to any; also in the header X-Open-Sponsorship. Absent otherwise.',
+      },
       reason: {
         ...ref('RefusalReason'),
         description: 'Why it is 0x; also in the header X-Sponsorship-Reason.',

@@ -19,7 +19,9 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps): RpcMethod {
       const calculated = asked.request.calculateGasLimits === true;
       const data = await signed(deps, paymaster, asked, calculated);
       const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderWindow(data) };
-      return { json: JSON.stringify(calculated ? { ...fields, ...renderHexLimits(data.op) } : fields) };
+      const isOpen = 'isOpen' in data && data.isOpen;
+      const shown = isOpen ? { ...fields, openSponsorship: true } : fields;
+      return { json: JSON.stringify(calculated ? { ...shown, ...renderHexLimits(data.op) } : shown), isOpen };
     },
     answersErrorsWithOk: () => true,
   };

@@ -16,6 +16,7 @@ import type { Mode } from './params.js';
  * - All three limits always, also with `paymasterAndData: "0x"`: some flows have no other source of limits.
  * - `preVerificationGas` is decimal text, the others are integers, never hex.
  * - `validUntil` in seconds, and `expiryAsked` where the caller asked for longer data than there may be.
+ * - `openSponsorship: true` where the paymaster has no contract registered and sponsors calls to any: its owner should see it.
  * - EntryPoint 0.7+: the paymaster's four fields beside the packed form, which not every client can take apart.
  */
 export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
@@ -23,7 +24,9 @@ export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
     const { reason, detail, limits } = sponsorship;
     return { json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"}`, refusal: reason, detail };
   }
-  return { json: `{${signed('SPONSORED', sponsorship, sponsorship.profile.paymasterGas)}}` };
+  const { isOpen, profile } = sponsorship;
+  const members = signed('SPONSORED', sponsorship, profile.paymasterGas);
+  return { json: `{${members}${isOpen ? ',"openSponsorship":true' : ''}}`, isOpen };
 }
 
 /** Result of `pm_sponsorUserOperation` in mode ERC20: the same members. */

@@ -143,6 +143,7 @@ function showPaymaster({ paymaster, profile, funding }: SponsorCase): object {
     chainId: paymaster.chainId,
     version: paymaster.version,
     configGeneration: paymaster.configGeneration,
+    ...(paymaster.allowList.kind === 'open' ? { openSponsorship: true } : {}),
     layout: profile.layout.id,
     entryPoint: profile.entryPoint,
     contract: profile.contract,

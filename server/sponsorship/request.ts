@@ -23,6 +23,8 @@ export type Sponsorship =
       /** Exactly what was signed. */
       readonly op: FinalUserOperation;
       readonly paymasterAndData: Hex;
+      /** No contract is registered, and defaultContractAction lets calls to any of them pass. */
+      readonly isOpen: boolean;
       /** Unix seconds. */
       readonly validUntil: number;
       readonly validAfter: number;

@@ -1,6 +1,8 @@
 import { decideCalls } from '../../core/policy/allow-list/decide.js';
 import { decideDelegate } from '../../core/policy/delegate/decide.js';
 import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decide.js';
+import { decideAuthorization } from '../../core/policy/authorization/decide.js';
+import { decideFactory } from '../../core/policy/factory/decide.js';
 import { pass, refuse, type Verdict } from '../../core/policy/verdict.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
 import { toSeconds } from '../../core/units/time.js';
@@ -13,6 +15,11 @@ import { termsOf } from './terms.js';
 
 /** A rule that is decided from what is at hand. Its name is what `pm_explainSponsorship` shows. */
 export type Rule<Facts> = { readonly name: string; readonly decide: (facts: Facts) => Verdict };
+
+const authorization: Rule<RequestFacts> = {
+  name: 'authorization',
+  decide: ({ chain, request }) => decideAuthorization(request.op, chain.recover),
+};
 
 /** In the order in which they are asked; the first refusal wins. */
 export const rulesAtOnce: readonly Rule<SponsorCase>[] = [
@@ -28,26 +35,26 @@ export const rulesAtOnce: readonly Rule<SponsorCase>[] = [
     decide: ({ paymaster, calls, request }) =>
       decideDeployment(paymaster.walletDeployment, paymaster.allowList, calls, request.op),
   },
+  { name: 'factory', decide: decideFactories },
   { name: 'delegate', decide: decideDelegation },
+  authorization,
   { name: 'fees', decide: decidePrices },
 ];
 
 /** Rules that hold whoever pays; in mode ERC20 there are no others, since the user pays. */
 export const rulesOfAnyMode: readonly Rule<RequestFacts>[] = [
   { name: 'suspended', decide: decideSuspended },
+  { name: 'factory', decide: decideFactories },
   { name: 'delegate', decide: decideDelegation },
+  authorization,
   { name: 'fees', decide: decidePrices },
 ];
 
-export function decideInAnyMode(facts: RequestFacts): Verdict {
-  return firstRefusal(rulesOfAnyMode, facts);
-}
+/** A wallet fills in a placeholder while it asks for a stub: it has its user sign when the operation is complete. */
+export const rulesOfStub = rulesAtOnce.filter((rule) => rule !== authorization);
+export const rulesOfTokenStub = rulesOfAnyMode.filter((rule) => rule !== authorization);
 
-export function decideAtOnce(facts: SponsorCase): Verdict {
-  return firstRefusal(rulesAtOnce, facts);
-}
-
-function firstRefusal<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Verdict {
+export function firstRefusal<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Verdict {
   for (const rule of rules) {
     const verdict = rule.decide(facts);
     if (!verdict.pass) return verdict;
@@ -86,6 +93,11 @@ function decidePolicies({ paymaster }: SponsorCase): Verdict {
   if (paymaster.invalidPolicies.length === 0) return pass;
   const names = paymaster.invalidPolicies.map((name) => `"${name}"`).join(', ');
   return refuse('POLICY_INVALID', `never valid: ${names}`);
+}
+
+function decideFactories({ chain, paymaster, profile, request }: RequestFacts): Verdict {
+  const lists = { chain: chain.accountFactories, paymaster: paymaster.accountFactories };
+  return decideFactory(lists, request.op, profile.entryPointVersion);
 }
 
 function decideDelegation({ chain, profile, request }: RequestFacts): Verdict {

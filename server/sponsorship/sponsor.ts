@@ -11,7 +11,7 @@ import { withFreshConfig } from './fresh-config.js';
 import { limitsOfRefusal } from './gas-limits.js';
 import { draftSponsorship, type DraftSponsorship } from './promise.js';
 import type { SponsorRequest, Sponsorship } from './request.js';
-import { decideAtOnce } from './rules.js';
+import { firstRefusal, rulesAtOnce } from './rules.js';
 import { signHash } from './sign-hash.js';
 import type { SigningBatch } from './signing-batch.js';
 import { askWebhooks, findLimits, givenLimits, peekUsage, type StageDeps } from './stages.js';
@@ -46,7 +46,7 @@ async function attempt(
   request: SponsorRequest,
 ): Promise<Sponsorship | 'stale'> {
   const facts = gatherCase(deps, paymaster, request);
-  const atOnce = decideAtOnce(facts);
+  const atOnce = firstRefusal(rulesAtOnce, facts);
   if (!atOnce.pass) return refused(facts, atOnce);
 
   const simulates = needsSimulation(facts, facts.profile.paymasterGas);
@@ -77,13 +77,22 @@ async function attempt(
 
 async function sign(
   { signing }: SponsorDeps,
-  { profile, signer, expiryAsked }: SponsorCase,
+  { paymaster, profile, signer, expiryAsked }: SponsorCase,
   { promised: { op }, terms, hash }: DraftSponsorship,
 ): Promise<Sponsorship> {
   const signature = await signHash(signing, signer, hash);
   const paymasterAndData = profile.layout.sponsorship.encode(op, terms, signature);
   const { validUntil, validAfter } = terms;
-  return { outcome: 'sponsored', profile, op, paymasterAndData, validUntil, validAfter, expiryAsked };
+  return {
+    outcome: 'sponsored',
+    isOpen: paymaster.allowList.kind === 'open',
+    profile,
+    op,
+    paymasterAndData,
+    validUntil,
+    validAfter,
+    expiryAsked,
+  };
 }
 
 /** A refusal before the limits were found still owes some to the client. */

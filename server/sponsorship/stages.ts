@@ -70,8 +70,7 @@ export async function findLimits({ estimator, clock }: StageDeps, facts: Sponsor
   const estimate = await estimateSponsored(estimator, facts, terms);
   const op = given?.op ?? withLimits(facts.request.op, estimate);
   if (estimate.reverted !== undefined) return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
-  if (given !== undefined)
-    return { op, verdict: decideUnused(facts, op, facts.profile.paymasterGas, estimate) };
+  if (given !== undefined) return { op, verdict: decideUnused(facts, op, estimate) };
   return { op, verdict: decideGas(facts, op) };
 }
 

@@ -7,7 +7,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherCase, type CaseDeps } from './case.js';
 import { stubData } from './gas-limits.js';
 import type { SponsorRequest } from './request.js';
-import { decideAtOnce } from './rules.js';
+import { firstRefusal, rulesOfStub } from './rules.js';
 import { peekUsage, type StageDeps } from './stages.js';
 import { termsOf } from './terms.js';
 
@@ -24,7 +24,7 @@ export function createSponsorStub(deps: CaseDeps & StageDeps): SponsorStub {
   return async (paymaster, request) => {
     // Whatever limits the wallet sends are placeholders: it estimates with what it gets here.
     const facts = gatherCase(deps, paymaster, { ...request, calculateGasLimits: true });
-    const verdict = decideAtOnce(facts);
+    const verdict = firstRefusal(rulesOfStub, facts);
     if (!verdict.pass) throw refused(verdict);
     const usage = await peekUsage(deps, facts);
     if (usage.outcome === 'refused') throw refused(usage.refusal);

@@ -45,6 +45,7 @@ export function createTrace(): Trace {
 
 /** What would end an error that is no passing outage. */
 const errorRemedies: ReadonlyMap<string, string> = new Map([
+  ['SIMULATIONS_BUSY', 'Try again in a second, or send gas limits: then nothing is simulated.'],
   ['WEBHOOK_BUSY', 'Try again in a second; limit the requests of a key with spec.rateLimit if it persists.'],
   ['FEE_TOKEN_REQUIRED', 'Name one of the tokens shown in tokenInfo.feeTokenAddress.'],
   ['FEE_TOKEN_UNSUPPORTED', 'Name a token that is shown with a price, or mend the price source of this one.'],
@@ -95,4 +96,8 @@ const remedies = {
   TOKEN_ALLOWANCE_REQUIRED:
     'Approve the token paymaster for the amount of the quote in an operation before this one, and hold the tokens.',
   DELEGATE_NOT_ALLOWED: 'Add the delegate to spec.delegates of the Chain.',
+  AUTHORIZATION_INVALID:
+    'Have the sender sign the authorization before the operation is sent here (placeholders are taken by pm_getPaymasterStubData only).',
+  FACTORY_NOT_ALLOWED:
+    'Use a listed factory, or add this one to spec.accountFactories of Chain and Paymaster.',
 } as const satisfies Record<RefusalReason, string>;

@@ -10,7 +10,6 @@ import type { Estimate } from '../../core/userop/estimator.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts } from './case.js';
-import { withLimits } from './gas-limits.js';
 
 // From EntryPoint 0.7 on unused gas is fined, in favour of the bundler: a caller who is his own could ask for much, use
 // little, and keep the fine. Limits that risk more than the cap are compared with a simulation before they are signed.
@@ -18,22 +17,22 @@ import { withLimits } from './gas-limits.js';
 /** Whether the limits must be simulated: because they are ours to find, or because too much could be paid for unused gas. */
 export function needsSimulation(facts: RequestFacts, gas: PaymasterGas): boolean {
   if (facts.estimating) return true;
-  const { chain, paymaster, request } = facts;
-  const op = withLimits(request.op, request.op);
+  const { chain, paymaster, profile, request } = facts;
+  if (profile.entryPointVersion === '0.6') return false;
+  const { callGasLimit = 0n, maxFeePerGas } = request.op;
   // A limit above its cap is refused without a simulation.
-  if (op.callGasLimit > guardOf(chain, paymaster.gas).maxCallGasLimit) return false;
-  return unusedGasFee(questionOf(facts, op, gas)) > capOf(facts);
+  if (callGasLimit > guardOf(chain, paymaster.gas).maxCallGasLimit) return false;
+  return unusedGasFee(questionOf(facts, { callGasLimit, maxFeePerGas }, gas)) > capOf(facts);
 }
 
 /** Judges the caller's limits by what the call was found to need; those that were found by us are as they must be. */
 export function decideUnused(
   facts: RequestFacts,
   op: FinalUserOperation,
-  gas: PaymasterGas,
   { callGasLimit: neededGas }: Pick<Estimate, 'callGasLimit'>,
 ): Verdict {
   if (facts.estimating) return pass;
-  return decideUnusedGas(questionOf(facts, op, gas), { neededGas, cap: capOf(facts) });
+  return decideUnusedGas({ op, version: facts.profile.entryPointVersion }, { neededGas, cap: capOf(facts) });
 }
 
 /** The fine that could be paid if nothing of call and postOp gas were used, and what is risked; wei. */
@@ -47,7 +46,7 @@ export function unusedFees(
 
 function questionOf(
   { profile }: RequestFacts,
-  op: FinalUserOperation,
+  op: UnusedGasQuestion['op'],
   paymasterGas: PaymasterGas,
 ): UnusedGasQuestion {
   return { op, version: profile.entryPointVersion, paymasterGas };

@@ -26,6 +26,7 @@ import type { Console } from './console.js';
 import { describeConnection, writeConnection } from './connection.js';
 import { openLogFile } from './log-file.js';
 import { loadMasterKeys, openDataDirectory, UnusableFile, type DataDirectory } from './data-directory.js';
+import { reportOpenSponsorship } from './open-sponsorship.js';
 import { printBanner, printProblems } from './banner.js';
 import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
@@ -203,8 +204,8 @@ async function startParts(
   });
   writeConnection(directory, connection);
   printBanner({ console, config, directory, connection, states, isLocalChain: devChain.isLocal });
-  const stopReporting = reportManifestChanges(manifests, console);
-  onStop(stopReporting);
+  onStop(reportManifestChanges(manifests, console));
+  onStop(reportOpenSponsorship(configs, console));
   return { failed: devChain.failed };
 }
 

@@ -16,7 +16,7 @@ import type { FinalUserOperation, UserOperation } from '../../core/userop/user-o
 import { gatherFacts, type CaseDeps, type RequestFacts } from '../sponsorship/case.js';
 import { estimateRequest, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
-import { decideInAnyMode } from '../sponsorship/rules.js';
+import { firstRefusal, rulesOfAnyMode, type Rule } from '../sponsorship/rules.js';
 import { windowOf } from '../sponsorship/terms.js';
 import { decideUnused, needsSimulation } from '../sponsorship/unused-gas.js';
 import { guardOf, type ServedProfile, type ServedTokenMode } from '../view/served-chain.js';
@@ -35,10 +35,11 @@ export function gatherTokenCase(
   deps: CaseDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
+  rules: readonly Rule<RequestFacts>[] = rulesOfAnyMode,
 ): TokenCase {
   const facts = gatherTokenFacts(deps, paymaster, request);
   const mode = requireTokenMode(facts.profile, paymaster);
-  const verdict = decideInAnyMode(facts);
+  const verdict = firstRefusal(rules, facts);
   if (!verdict.pass) throw refusedPayment(verdict);
   return { ...facts, mode };
 }
@@ -116,7 +117,7 @@ export function decideTokenLimits(
     ownPreVerificationGas: () => boundedPreVerificationGas(op, stub()),
   });
   if (!verdict.pass || estimate === undefined) return { op, verdict };
-  return { op, verdict: decideUnused(facts, op, mode.gas, estimate) };
+  return { op, verdict: decideUnused(facts, op, estimate) };
 }
 
 /**

@@ -8,6 +8,7 @@ import { plusSeconds, toSeconds, type EpochSeconds } from '../../core/units/time
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
 import type { CaseDeps } from '../sponsorship/case.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
+import { rulesOfTokenStub } from '../sponsorship/rules.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import {
   decideTokenLimits,
@@ -35,7 +36,7 @@ export type QuoteFees = (
 export function createQuote(deps: QuoteDeps): QuoteFees {
   const { prices, estimator, clock } = deps;
   return async (paymaster, request, choice) => {
-    const facts = gatherTokenCase(deps, paymaster, request);
+    const facts = gatherTokenCase(deps, paymaster, request, rulesOfTokenStub);
     const { tokens, unsupported } = chooseTokens(choice, facts.chain.feeTokens);
     const [estimate, answers] = await Promise.all([
       tokens.length === 0 ? undefined : estimateIfAsked(estimator, facts),

@@ -8,6 +8,7 @@ import { describeRefusal } from '../decision/refusal.js';
 import { planReservation } from '../decision/reservation.js';
 import type { CaseDeps } from '../sponsorship/case.js';
 import { noLimits, withLimits } from '../sponsorship/gas-limits.js';
+import { rulesOfTokenStub } from '../sponsorship/rules.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherTokenCase, tokenStubData, tokenTermsOf } from './case.js';
@@ -42,7 +43,8 @@ export function createTokenPaymentStub(deps: TokenStubDeps): TokenPaymentStub {
   const { clock, prices, tokenAccounts, usage } = deps;
   return async (paymaster, request) => {
     // Whatever limits the wallet sends are placeholders: it estimates with what it gets here.
-    const facts = gatherTokenCase(deps, paymaster, { ...request, calculateGasLimits: true });
+    const placeholders = { ...request, calculateGasLimits: true };
+    const facts = gatherTokenCase(deps, paymaster, placeholders, rulesOfTokenStub);
     const { profile, mode } = facts;
     const token = requireFeeToken(facts, request.feeToken);
     const [answer, payer] = await Promise.all([prices.get(token), tokenAccounts.payer(facts.chain, mode)]);

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
+import { isAhead } from '../../core/config/fences.js';
+import type { ConfigEvent, ConfigStore, Deletion } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
@@ -12,7 +13,6 @@ import type { Instruments } from '../ops/instruments.js';
 import { KeyTable } from './key-table.js';
 import { createKeyLookup } from './key-lookup.js';
 import { compileChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
-import type { SeenGeneration } from './seen-generations.js';
 import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
 
@@ -55,16 +55,25 @@ export type ConfigView = {
   stop(): void;
 };
 
+/** The generation of a config that a replica has seen, put, replaced or deleted, for the fence of the usage store. */
+export type SeenConfig = {
+  readonly chainId: number;
+  /** The paymasterId, or `chain` for the config of the chain itself. */
+  readonly id: string;
+  readonly generation: number;
+  readonly state: 'active' | 'suspended' | 'deleted';
+};
+
 export type ConfigViewDeps = {
   readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
-  /** Told of every generation that the watch delivers, deletions included. Default: nobody. */
-  readonly onGeneration?: (seen: SeenGeneration) => void;
   readonly signers: Signers;
   /** Default 6 h. */
   readonly maxStalenessMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly instruments: Pick<Instruments, 'configs' | 'configAge'>;
+  readonly instruments: Pick<Instruments, 'configs' | 'configAge' | 'configsAhead' | 'openPaymasters'>;
+  /** Told of every config that this replica sees, before it is served. Default: nobody. */
+  readonly onSeen?: (seen: SeenConfig) => void;
 };
 
 /** SHA-256 of an apiKey or authToken as stored in configs. */
@@ -77,11 +86,11 @@ const defaultMaxStalenessMs = 6 * 3_600_000;
 export function createConfigView({
   configs,
   signers,
-  onGeneration = () => {},
   maxStalenessMs = defaultMaxStalenessMs,
   clock,
   log,
   instruments,
+  onSeen = () => {},
 }: ConfigViewDeps): ConfigView {
   const byKey = new KeyTable<ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
@@ -91,14 +100,34 @@ export function createConfigView({
   const counts = {
     paymasters: instruments.configs.with({ kind: 'paymaster' }),
     chains: instruments.configs.with({ kind: 'chain' }),
+    open: instruments.openPaymasters.with({}),
   };
+  let open = 0;
   let watch: ReturnType<ConfigStore['watch']> | undefined;
   let synced = false;
+
+  /**
+   * A generation is a time. One that is far ahead of our clock would shut out every config that is written in the
+   * meantime: it is reported, and no fence is to know it.
+   */
+  function see(seen: SeenConfig): void {
+    if (isAhead(seen.generation, clock.now())) {
+      instruments.configsAhead.with({ kind: seen.id === chainFence ? 'chain' : 'paymaster' }).inc();
+      log.error('generation of a config is ahead of the clock', {
+        chainId: seen.chainId,
+        id: seen.id,
+        aheadSeconds: Math.round((seen.generation - clock.now()) / 1000),
+      });
+      return;
+    }
+    onSeen(seen);
+  }
 
   function forget(paymasterId: string): void {
     const known = byId.get(paymasterId);
     if (known === undefined) return;
     byId.delete(paymasterId);
+    if (isOpen(known)) open -= 1;
     known.standing.state = 'replaced';
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
@@ -106,13 +135,26 @@ export function createConfigView({
   function remember(paymaster: ServedPaymaster): void {
     forget(paymaster.paymasterId);
     byId.set(paymaster.paymasterId, paymaster);
+    if (isOpen(paymaster)) open += 1;
     paymaster.standing.state = 'listed';
     for (const key of paymaster.keys) byKey.set(key, paymaster);
   }
 
+  function seeDeletion(id: string, deletion: Deletion | undefined): void {
+    if (deletion === undefined) return;
+    see({ chainId: deletion.chainId, id, generation: deletion.configGeneration, state: 'deleted' });
+  }
+
   function compile(config: PaymasterConfig): ServedPaymaster | undefined {
     try {
-      return compilePaymaster(config, sharing);
+      const compiled = compilePaymaster(config, sharing);
+      const { chainId, paymasterId: id, configGeneration: generation, suspended } = config;
+      // Not before it has compiled: a fence for what no replica can serve would stop the last good record.
+      const before = byId.get(id)?.chainId ?? chainId;
+      // On the chain that it has left, its older configs must not be signed either.
+      if (before !== chainId) see({ chainId: before, id, generation, state: 'deleted' });
+      see({ chainId, id, generation, state: suspended ? 'suspended' : 'active' });
+      return compiled;
     } catch (error) {
       log.error('config of a paymaster cannot be served', { paymasterId: config.paymasterId, error });
       return undefined;
@@ -121,31 +163,13 @@ export function createConfigView({
 
   function putChain(config: ChainConfig): void {
     try {
-      chains.set(config.chainId, compileChain(config, signers, log));
+      const compiled = compileChain(config, signers, log);
+      const { chainId, configGeneration: generation, suspended } = config;
+      see({ chainId, id: chainFence, generation, state: suspended ? 'suspended' : 'active' });
+      chains.set(chainId, compiled);
     } catch (error) {
       log.error('config of a chain cannot be served', { chainId: config.chainId, error });
     }
-  }
-
-  function noteGeneration({ chainId, paymasterId: id, configGeneration: generation }: PaymasterConfig): void {
-    const before = byId.get(id);
-    // Where it is no longer, its older configs must not be signed on either.
-    if (before !== undefined && before.chainId !== chainId)
-      onGeneration({ chainId: before.chainId, id, generation });
-    onGeneration({ chainId, id, generation });
-  }
-
-  /** One that is made again has a higher generation than this. */
-  function noteDeletion(paymaster: ServedPaymaster | undefined): void {
-    if (paymaster === undefined) return;
-    const { chainId, paymasterId: id, configGeneration } = paymaster;
-    onGeneration({ chainId, id, generation: configGeneration + 1 });
-  }
-
-  function noteChainDeletion(chain: ServedChain | undefined): void {
-    if (chain === undefined) return;
-    const { chainId, config } = chain;
-    onGeneration({ chainId, id: chainFence, generation: config.configGeneration + 1 });
   }
 
   /** A chain that another replica has served a newer config of. */
@@ -160,31 +184,26 @@ export function createConfigView({
     switch (event.type) {
       case 'put-paymaster': {
         lookup.noteChange(event.config.paymasterId);
-        noteGeneration(event.config);
         const compiled = compile(event.config);
         if (compiled !== undefined) remember(compiled);
         break;
       }
       case 'delete-paymaster':
         lookup.noteChange(event.paymasterId);
-        noteDeletion(byId.get(event.paymasterId));
+        seeDeletion(event.paymasterId, event.deletion ?? deletionOf(byId.get(event.paymasterId)));
         forget(event.paymasterId);
         break;
       case 'put-chain':
-        onGeneration({
-          chainId: event.config.chainId,
-          id: chainFence,
-          generation: event.config.configGeneration,
-        });
         putChain(event.config);
         break;
       case 'delete-chain':
-        noteChainDeletion(chains.get(event.chainId));
+        seeDeletion(chainFence, event.deletion ?? deletionOf(chains.get(event.chainId)?.config));
         chains.delete(event.chainId);
         break;
     }
     counts.paymasters.set(byId.size);
     counts.chains.set(chains.size);
+    counts.open.set(open);
   }
 
   function staleness(): number {
@@ -249,7 +268,18 @@ export function createConfigView({
   };
 }
 
+function isOpen({ allowList, suspended }: ServedPaymaster): boolean {
+  return allowList.kind === 'open' && !suspended;
+}
+
 function acceptsKey(paymaster: ServedPaymaster, sha256: string, now: number): boolean {
   const end = paymaster.keyEnds?.get(sha256);
   return end === undefined || now < end;
+}
+
+/** For a config that was deleted without a tombstone: one that is made again has a higher generation than this. */
+function deletionOf(
+  known: Pick<ServedPaymaster, 'chainId' | 'configGeneration'> | undefined,
+): Deletion | undefined {
+  return known && { chainId: known.chainId, configGeneration: known.configGeneration + 1 };
 }

@@ -1,5 +1,4 @@
 import type { Logger } from '../../core/log.js';
-import type { Clock } from '../../core/units/time.js';
 import type { Fence, UsageStore } from '../../core/usage/usage-store.js';
 
 /** A config that this replica was told of: a paymaster's or a chain's own; deleted ones with the next generation. */
@@ -10,8 +9,7 @@ export type SeenGeneration = Fence & { readonly chainId: number };
  * there: a paymaster that was suspended or deleted reserves nothing, and would raise no fence by itself.
  *
  * - Written in the background, all that were seen meanwhile at once; kept and tried again while the store does not answer.
- * - The newest of an id counts. One that is more than a minute ahead of our clock is reported and not written: it would
- *   refuse every config until then.
+ * - The newest of an id counts.
  */
 export type SeenGenerations = {
   note(seen: SeenGeneration): void;
@@ -20,19 +18,16 @@ export type SeenGenerations = {
   stop(): void;
 };
 
-/** How far ahead of a clock a generation may be, which is a time. */
-export const mostAheadMs = 60_000;
 /** Fences of one call: a call takes milliseconds. */
 const perCall = 1_000;
 const retryMs = 1_000;
 
 export type SeenGenerationsDeps = {
   readonly usage: Pick<UsageStore, 'noteGenerations'>;
-  readonly clock: Clock;
   readonly log: Logger;
 };
 
-export function createSeenGenerations({ usage, clock, log }: SeenGenerationsDeps): SeenGenerations {
+export function createSeenGenerations({ usage, log }: SeenGenerationsDeps): SeenGenerations {
   const waiting = new Map<number, Map<string, number>>();
   let timer: NodeJS.Timeout | undefined;
   let flight: Promise<void> | undefined;
@@ -75,14 +70,6 @@ export function createSeenGenerations({ usage, clock, log }: SeenGenerationsDeps
 
   return {
     note({ chainId, id, generation }) {
-      if (generation > clock.now() + mostAheadMs) {
-        log.error('the generation of a config is ahead of the clock: it is not noted', {
-          chainId,
-          id,
-          generation,
-        });
-        return;
-      }
       const generations = waiting.get(chainId) ?? new Map<string, number>();
       waiting.set(chainId, generations);
       if ((generations.get(id) ?? -1) >= generation) return;

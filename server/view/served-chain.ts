@@ -1,4 +1,6 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import type { RecoverAddress } from '../../core/policy/authorization/decide.js';
+import type { FactoryList } from '../../core/policy/factory/decide.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
 import type { Logger } from '../../core/log.js';
 import type {
@@ -33,6 +35,10 @@ export type ServedChain = {
   readonly rateLimit: RateLimits | undefined;
   /** EIP-7702 delegates that operations may name. */
   readonly delegates: ReadonlySet<AddressKey>;
+  /** Factories that operations may create accounts with; undefined means any. */
+  readonly accountFactories: FactoryList;
+  /** With the library that signs. */
+  readonly recover: RecoverAddress;
   /** By the `version` that paymasters name. */
   readonly profiles: ReadonlyMap<string, ServedProfile>;
   /** Tokens that gas can be paid in, by lowercase address, in the order in which all are quoted. */
@@ -109,6 +115,8 @@ export function compileChain(config: ChainConfig, signers: Signers, log: Logger)
     maxExpirySeconds: config.maxExpirySeconds ?? defaultMaxExpirySeconds,
     rateLimit: config.rateLimit,
     delegates: new Set(config.delegates.map(toAddressKey)),
+    accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
+    recover: signers.recover,
     profiles,
     feeTokens: new Map(config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token])),
   });

@@ -1,6 +1,7 @@
 import type { PaymasterConfig, WebhookConfig } from '../../core/config/paymaster-config.js';
 import { compileAllowList, type AllowList } from '../../core/policy/allow-list/compile.js';
 import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
+import type { FactoryList } from '../../core/policy/factory/decide.js';
 import { compileLimits, type CompiledLimit } from '../../core/policy/spending-limit/shares.js';
 import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
@@ -34,6 +35,8 @@ export type ServedPaymaster = {
   readonly gas: GasCaps | undefined;
   readonly maxExpirySeconds: number;
   readonly rateLimit: RateLimits | undefined;
+  /** Factories that operations may create accounts with; undefined: what the chain allows. */
+  readonly accountFactories: FactoryList;
   readonly standing: Standing;
 };
 
@@ -71,6 +74,7 @@ export function compilePaymaster(config: PaymasterConfig, share: Sharing): Serve
     gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
+    accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
     standing: { state: 'unlisted' } as Standing,
   });
 }

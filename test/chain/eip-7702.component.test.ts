@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Interface, Wallet, type Authorization } from 'ethers';
+import { Interface, Wallet } from 'ethers';
 import { createGasEstimator } from '../../core/adapters/estimator/estimator.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';
@@ -14,9 +14,9 @@ import { readNpmArtifact } from '../../server/standalone/dev-chain/artifacts.js'
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { create2Address, deployOnce } from '../../server/standalone/dev-chain/transactor.js';
-import { until } from '../support/until.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
+import { sendWithAuthorization } from './support/authorization.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { encodeHandleOps, handleOp, refusalOf } from './support/handle-ops.js';
 import { approval, mint, payInTokens, tokenTerms } from './support/tokens.js';
@@ -45,7 +45,7 @@ test('a plain key without ether delegates and acts in one sponsored bundle', asy
   const signed = await sponsorUserOp(devChain, profile, account, final);
   const before = await balanceOf(devChain, profile.entryPoint, profile.sponsorship);
 
-  await sendWithAuthorization(devAccounts.deployer.privateKey, {
+  await sendWithAuthorization(devChain, devAccounts.deployer.privateKey, {
     to: profile.entryPoint,
     data: encodeHandleOps('0.8', [signed]),
     authorization,
@@ -67,7 +67,7 @@ test('a plain key delegates, approves and pays for its gas in tokens in one bund
   const treasury = () => balanceOf(devChain, token, devChain.deployments.treasury);
   const before = await treasury();
 
-  await sendWithAuthorization(devAccounts.deployer.privateKey, {
+  await sendWithAuthorization(devChain, devAccounts.deployer.privateKey, {
     to: profile.entryPoint,
     data: encodeHandleOps('0.8', [signed]),
     authorization,
@@ -82,7 +82,7 @@ test('an operation of a key that has delegated before is sponsored like any othe
   // The owner sends the authorization itself, so its own nonce is 1 by then.
   const { owner, account, op, authorization } = await plainKey(1);
   await devChain.setBalance(asHex(owner.address), parseEther('1'));
-  await sendWithAuthorization(owner.privateKey, {
+  await sendWithAuthorization(devChain, owner.privateKey, {
     to: parseAddress(owner.address),
     data: '0x',
     authorization,
@@ -105,7 +105,7 @@ test('a delegate other than the one that was signed for is AA24', async () => {
   const signed = await sponsorUserOp(devChain, profile, account, op);
   await devChain.setBalance(asHex(owner.address), parseEther('1'));
   const authorization = await owner.authorize({ address: copy, chainId: devChain.chainId, nonce: 1 });
-  await sendWithAuthorization(owner.privateKey, {
+  await sendWithAuthorization(devChain, owner.privateKey, {
     to: parseAddress(owner.address),
     data: '0x',
     authorization,
@@ -163,30 +163,6 @@ async function estimated(op: FinalUserOperation): Promise<FinalUserOperation> {
   expect(limits.reverted).toBeUndefined();
   const { callGasLimit, verificationGasLimit, preVerificationGas } = limits;
   return { ...op, callGasLimit, verificationGasLimit, preVerificationGas };
-}
-
-/** A type 4 transaction, mined and successful. */
-async function sendWithAuthorization(
-  privateKey: string,
-  call: { readonly to: Address; readonly data: Hex; readonly authorization: Authorization },
-): Promise<void> {
-  const wallet = new Wallet(privateKey);
-  const count = await devChain.chain.request('eth_getTransactionCount', [wallet.address, 'latest']);
-  const raw = await wallet.signTransaction({
-    type: 4,
-    chainId: devChain.chainId,
-    nonce: Number(count),
-    to: call.to,
-    data: call.data,
-    gasLimit: 2_000_000n,
-    maxFeePerGas: 10_000_000_000n,
-    maxPriorityFeePerGas: 1_000_000_000n,
-    authorizationList: [call.authorization],
-  });
-  const hash = await devChain.chain.request('eth_sendRawTransaction', [raw]);
-  const receiptOf = () => devChain.chain.request('eth_getTransactionReceipt', [hash]);
-  await until('the bundle is mined', async () => (await receiptOf()) !== null);
-  expect(await receiptOf()).toMatchObject({ status: '0x1', type: '0x4' });
 }
 
 function delegation(address: Address): Hex {

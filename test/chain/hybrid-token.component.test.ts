@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
+import { layouts } from '../../core/paymaster/layouts.js';
+import { toAddressKey } from '../../core/units/address.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
@@ -124,6 +126,31 @@ describe.each(['1.1.0', '2.0.0'] as const)('token mode of profile %s', (version)
   });
 });
 
+// EntryPoint 0.6 bounds account and paymaster, and then postOp, by verificationGasLimit, and holds it back three times.
+test('on 0.6 an account must hold what all that may be used costs: exactly the most that is quoted', async () => {
+  const { profile, account } = await holder('1.1.0', 0n);
+  const op = await buildUserOp(account, [call('increment')]);
+  const { token } = layouts[profile.layout];
+  if (token === undefined) throw new Error('the layout has no token mode');
+  const most = token.maxTokenCharge(op, {
+    chainId: devChain.chainId,
+    paymaster: profile.sponsorship,
+    token: toAddressKey(devChain.deployments.feeToken.address),
+    exchangeRate: rate,
+    priceMarkup: 1_000_000,
+    validUntil: 1,
+    validAfter: 0,
+    options: {},
+  });
+  const gas = op.callGasLimit + 3n * op.verificationGasLimit + op.preVerificationGas + 60_000n;
+  expect(most).toBe(ceilDivide(gas * op.maxFeePerGas * rate, 10n ** 18n));
+  const signed = await payWithTokens(profile, account, op);
+  await mintTokens(account, most - 1n);
+  expect(await refusalOf(devChain, '0.6', [signed])).toMatch(/^AA33 reverted/);
+  await mintTokens(account, 1n);
+  expect(await refusalOf(devChain, '0.6', [signed])).toBe('accepted');
+});
+
 /** An account that exists and holds this many token base units. */
 async function holder(
   version: string,
@@ -133,9 +160,13 @@ async function holder(
   const account = await buildAccount(devChain, profile.entryPointVersion);
   const op = await buildUserOp(account, [call('increment')]);
   await handleOp(devChain, profile.entryPointVersion, await sponsorUserOp(devChain, profile, account, op));
+  await mintTokens(account, tokens);
+  return { profile, account };
+}
+
+async function mintTokens(account: TestAccount, tokens: bigint): Promise<void> {
   const data = encodeWith(tokenAbi, 'mint', [account.address, tokens]);
   await devChain.transactor.send('mint', { to: devChain.deployments.feeToken.address, data });
-  return { profile, account };
 }
 
 async function approve(profile: DevProfile, account: TestAccount, amount: bigint): Promise<void> {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ConfigEvent, ConfigStore } from '../../core/config/config-store.js';
 import { maxContracts, type PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
+import type { EpochMs } from '../../core/units/time.js';
 import { aChainConfig, addressOf, aPaymasterConfig, sha256 } from '../build/configs.js';
 import { until } from '../support/until.js';
 
@@ -91,6 +92,19 @@ export function configStoreConformance(
         expect(again.configGeneration).toBeGreaterThan(last.configGeneration);
       });
 
+      test('after a delete gets a generation above that of the deletion, which the tombstone has', async () => {
+        const first = await store.putPaymaster(config(1));
+        await store.deletePaymaster(idOf(1));
+        const tombstone = (await store.getLatest(idOf(1)))?.config;
+        expect(tombstone?.deletedAt).toBeDefined();
+        expect(tombstone?.configGeneration).toBeGreaterThan(first.configGeneration);
+        await store.deletePaymaster(idOf(1));
+        expect((await store.getLatest(idOf(1)))?.config).toEqual(tombstone);
+        const again = await store.putPaymaster(config(1), { stored: await store.getLatest(idOf(1)) });
+        expect(again.configGeneration).toBeGreaterThan(tombstone?.configGeneration ?? 0);
+        expect((await store.getLatest(idOf(1)))?.config.deletedAt).toBeUndefined();
+      });
+
       test('that is too large is refused and leaves what is stored', async () => {
         const { configGeneration } = await store.putPaymaster(config(1));
         const contract = (n: number) => ({ name: `c${n}`, address: addressOf(n), selectors: [] });
@@ -130,6 +144,61 @@ export function configStoreConformance(
       expect(
         (await store.listPaymasters()).map(({ config: { paymasterId } }) => paymasterId).toSorted(),
       ).toEqual([idOf(1), idOf(3)]);
+    });
+
+    describe('a tombstone', () => {
+      test('keeps the memory of its name and nothing that could be served', async () => {
+        await store.putPaymaster(config(1, { memory: { keyGeneration: 3 } }));
+        await store.deletePaymaster(idOf(1));
+        expect((await store.getLatest(idOf(1)))?.config).toMatchObject({
+          memory: { keyGeneration: 3 },
+          suspended: true,
+          keys: [],
+          contracts: [],
+          contractsRegistered: true,
+        });
+        expect(await store.getPaymaster(idOf(1))).toBeUndefined();
+        expect(await store.listPaymasters()).toEqual([]);
+      });
+
+      test('lasts until it is purged; what was not deleted stays', async () => {
+        await store.putPaymaster(config(1));
+        await store.putPaymaster(config(2));
+        await store.putChain(aChainConfig({ chainId: 1 }));
+        await store.deletePaymaster(idOf(1));
+        await store.deleteChain(1);
+        const deletedAt = (await store.getLatest(idOf(1)))?.config.deletedAt ?? 0;
+        await store.purge(deletedAt as EpochMs);
+        expect(await store.getLatest(idOf(1))).toBeDefined();
+        await store.purge((deletedAt + 60_000) as EpochMs);
+        expect(await store.getLatest(idOf(1))).toBeUndefined();
+        expect(await store.getPaymaster(idOf(2))).toBeDefined();
+        expect((await store.putPaymaster(config(1))).configGeneration).toBeGreaterThan(0);
+      });
+
+      test('is delivered to a watch that begins later, with its generation', async () => {
+        await store.putPaymaster(config(1));
+        const { chainId } = config(1);
+        await store.putChain(aChainConfig({ chainId: 1 }));
+        await store.deletePaymaster(idOf(1));
+        await store.deleteChain(1);
+        const events: ConfigEvent[] = [];
+        const watch = store.watch((event) => events.push(event));
+        await watch.synced;
+        const configGeneration = (await store.getLatest(idOf(1)))?.config.configGeneration;
+        expect(events).toHaveLength(2);
+        expect(events).toContainEqual({
+          type: 'delete-paymaster',
+          paymasterId: idOf(1),
+          deletion: { chainId, configGeneration },
+        });
+        expect(events).toContainEqual({
+          type: 'delete-chain',
+          chainId: 1,
+          deletion: { chainId: 1, configGeneration: expect.any(Number) },
+        });
+        watch.stop();
+      });
     });
 
     describe('a look-up by key', () => {

@@ -49,7 +49,7 @@ function promisedIn({ version = '1.1.0', profile, paymaster, mode = 'SPONSORED',
     configGeneration: 5,
     profiles: [aProfileConfig(version, { token, options: optionsOf(version), ...profile })],
   });
-  const chain = compileChain(config, { get: () => undefined }, silentLogger);
+  const chain = compileChain(config, { get: () => undefined, recover: () => undefined }, silentLogger);
   const served = chain.profiles.get(version);
   if (served === undefined) throw new Error(`version ${version} is not served`);
   const isSponsored = mode === 'SPONSORED';

@@ -65,7 +65,11 @@ function open(place: TokenLossReports = reports): LossReporter {
     usage,
     reports: place,
     chain: (id) =>
-      compileChain(aChainConfig({ chainId: id, profiles }), { get: () => undefined }, silentLogger),
+      compileChain(
+        aChainConfig({ chainId: id, profiles }),
+        { get: () => undefined, recover: () => undefined },
+        silentLogger,
+      ),
     clock,
     log: silentLogger,
   });

@@ -190,6 +190,36 @@ describe('what is deleted is not served any more', () => {
   });
 });
 
+test('caps wider than those of the chain are told with both figures, and no longer when they are not', async () => {
+  const conditions = async () => (await world.get('Paymaster', 'shop'))?.status?.conditions ?? [];
+  const limited = async () => (await conditions()).find(({ type }) => type === 'CapsLimited');
+  const told = (message: string) => async () => (await limited())?.message === message;
+  world = await startWorld();
+  await world.apply(aPaymaster({ gas: { maxFeePerGas: '90000000000' }, maxExpirySeconds: 7200 }));
+  await world.until(
+    'the defaults are named',
+    told(
+      "The platform's caps count: spec.gas.maxFeePerGas is 90000000000 wei, the platform allows 50000000000 (or 3 times the latest base fee, where that is more); spec.maxExpirySeconds is 7200, the platform allows 600.",
+    ),
+  );
+  expect((await limited())?.status).toBe('True');
+  expect((await world.config('shop'))?.maxExpirySeconds).toBe(600);
+  expect((await conditions()).find(({ type }) => type === 'Ready')?.reason).not.toBe('CapsLimited');
+
+  await world.apply(aChain({ gas: { maxFeePerGas: '30000000000' }, maxExpirySeconds: 7200 }));
+  await world.until(
+    "the chain's are",
+    told(
+      "The platform's caps count: spec.gas.maxFeePerGas is 90000000000 wei, the platform allows 30000000000.",
+    ),
+  );
+  await world.until('the longer window counts', async () => {
+    return (await world.config('shop'))?.maxExpirySeconds === 7200;
+  });
+  await world.apply(aChain({ gas: { maxFeePerGas: '90000000000' }, maxExpirySeconds: 7200 }));
+  await world.until('nothing is wider', async () => (await limited()) === undefined);
+});
+
 describe('a paymaster waits for what it needs, says for what, and goes on by itself', () => {
   test('an Organisation', async () => {
     world = await startWorld({ isEmpty: true });

@@ -46,6 +46,12 @@ test.each([
     want: ['Warning NoContracts'],
   },
   {
+    name: 'so is a cap that has no effect',
+    before: [],
+    after: [condition('CapsLimited', 'True', 'WiderThanPlatform')],
+    want: ['Warning WiderThanPlatform'],
+  },
+  {
     name: 'what is not known yet is not told',
     before: [],
     after: [condition('Funded', 'Unknown', 'Unknown')],

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { computeAddress } from 'ethers';
+import { SigningKey, computeAddress, concat, getBytes } from 'ethers';
 import { loadSigners, variableName } from '../../core/adapters/signer/signers.js';
 import type { SignersOptions } from '../../core/adapters/signer/signers.js';
 import { createLocalSigner } from '../../core/adapters/signer/local-signer.js';
@@ -18,6 +18,24 @@ for (const load of [loadNativeCurve, loadWasmCurve])
     signer: createLocalSigner(await load(), key, 'test key'),
     stop: async () => {},
   }));
+
+describe.each([['native'], ['wasm']] as const)('recovering with %s', (implementation) => {
+  const key = `0x${'5d'.repeat(32)}`;
+  const digest = Buffer.alloc(32, 9);
+
+  test('names who signed, and nobody where nobody can have', async () => {
+    const { recover } = await loadSigners({ implementation, log: silentLogger });
+    const { r, s, yParity } = new SigningKey(key).sign(digest);
+    const signature = Buffer.from(getBytes(concat([r, s])));
+    expect(recover(digest, signature, yParity)).toBe(computeAddress(key));
+    expect(recover(digest, signature, yParity === 0 ? 1 : 0)).not.toBe(computeAddress(key));
+    // No point of the curve has 5 as its x.
+    const nobody = Buffer.alloc(64);
+    nobody[31] = 5;
+    nobody[63] = 1;
+    expect(recover(digest, nobody, 0)).toBeUndefined();
+  });
+});
 
 test('a library that signs wrongly is found out before anything is signed', async () => {
   const native = await loadNativeCurve();

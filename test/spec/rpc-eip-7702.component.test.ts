@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Wallet } from 'ethers';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { addressOf } from '../build/configs.js';
 import { aTokenChain, usdx } from '../build/fee-tokens.js';
@@ -27,16 +28,31 @@ afterAll(() => host.stop());
 const sponsoredMode = { mode: 'SPONSORED' };
 const tokenMode = { mode: 'ERC20', tokenInfo: { feeTokenAddress: usdx.address } };
 
+const owner = new Wallet(`0x${'77'.repeat(32)}`);
+
 function delegated(delegate: string, overrides: object = {}) {
   const { initCode: _none, ...operation } = anOperation();
-  const word = `0x${'12'.repeat(32)}`;
   return {
     ...operation,
+    sender: owner.address,
     factory: '0x7702',
     factoryData: '0x',
-    eip7702Auth: { address: delegate, chainId: '0x7a69', nonce: '0x0', r: word, s: word, yParity: '0x1' },
+    eip7702Auth: authorized(owner, delegate),
     ...overrides,
   };
+}
+
+function authorized(by: Wallet, address: string, chainId = 31_337n, nonce = 0n) {
+  const { r, s, yParity } = by.authorizeSync({ address, chainId, nonce }).signature;
+  return { address, chainId: `0x${chainId.toString(16)}`, nonce: `0x${nonce.toString(16)}`, r, s, yParity };
+}
+
+const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+/** The same signature with s in the upper half, which no chain takes over. */
+function malleated() {
+  const { s, yParity, ...rest } = authorized(owner, trusted);
+  return { ...rest, s: `0x${(order - BigInt(s)).toString(16)}`, yParity: 1 - yParity };
 }
 
 describe('an EIP-7702 operation on EntryPoint 0.8', () => {
@@ -65,6 +81,67 @@ describe('an EIP-7702 operation on EntryPoint 0.8', () => {
     ]);
     for (const { body } of errors)
       expect(body.error).toMatchObject({ code: -32501, data: { reason: 'DELEGATE_NOT_ALLOWED' } });
+  });
+
+  test.each([
+    { name: 'r and s of 1', auth: { r: '0x1', s: '0x1' }, says: /signed by/ },
+    { name: 'r of 0', auth: { r: '0x0' }, says: /r must be/ },
+    { name: 'r of the order', auth: { r: `0x${order.toString(16)}` }, says: /r must be/ },
+    { name: 's of 0', auth: { s: '0x0' }, says: /s must be/ },
+    { name: 's in the upper half', auth: malleated(), says: /s must be/ },
+    {
+      name: 'the other parity',
+      auth: { yParity: 1 - authorized(owner, trusted).yParity },
+      says: /signed by|nobody/,
+    },
+    { name: 'the signature of another nonce', auth: { nonce: '0x1' }, says: /signed by/ },
+    { name: 'the signature of another chain', auth: { chainId: '0x0' }, says: /signed by/ },
+    {
+      name: 'the signature of somebody else',
+      auth: authorized(new Wallet(`0x${'78'.repeat(32)}`), trusted),
+      says: /signed by/,
+    },
+  ])(
+    'with an authorization that has $name is refused, and explain says what is wrong',
+    async ({ auth, says }) => {
+      const eip7702Auth = { ...authorized(owner, trusted), ...auth };
+      const operation = delegated(trusted, { eip7702Auth });
+      const { body } = await host.call('pm_sponsorUserOperation', [operation, sponsoredMode]);
+      expect(body.result).toMatchObject({ paymasterAndData: '0x', reason: 'AUTHORIZATION_INVALID' });
+      const inTokens = await host.call('pm_sponsorUserOperation', [operation, tokenMode]);
+      expect(inTokens.body.error?.data.reason).toBe('AUTHORIZATION_INVALID');
+      const headers = { authToken: 'acme-token-0123456789' };
+      const explained = await host.call('pm_explainSponsorship', [operation, sponsoredMode], { headers });
+      expect(explained.body.result?.['steps']).toContainEqual({
+        step: 'authorization',
+        verdict: 'refuse',
+        reason: 'AUTHORIZATION_INVALID',
+        detail: expect.stringMatching(says),
+        remedy: expect.any(String),
+      });
+    },
+  );
+
+  test('with an authorization for every chain is sponsored', async () => {
+    const operation = delegated(trusted, { eip7702Auth: authorized(owner, trusted, 0n) });
+    const { body } = await host.call('pm_sponsorUserOperation', [operation, sponsoredMode]);
+    expect(verifySponsorship(operation, body.result, 'singleton-0.8').signer).toBe(signerAddress);
+  });
+
+  test('may have a placeholder while a stub or a quote is asked for, as viem sends it', async () => {
+    const placeholder = {
+      r: '0xfffffffffffffffffffffffffffffff000000000000000000000000000000000',
+      s: '0x7aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+      yParity: '0x1',
+    };
+    const eip7702Auth = { ...authorized(owner, trusted), ...placeholder };
+    const form = [delegated(trusted, { eip7702Auth }), entryPoints['0.8'], '0x7a69'];
+    const answers: readonly RpcAnswer[] = await Promise.all([
+      host.call('pm_getPaymasterStubData', [...form, null]),
+      host.call('pm_getPaymasterStubData', [...form, { token: usdx.address }]),
+      host.call('pm_getFeeQuoteOrData', [form[0], { mode: 'ERC20' }]),
+    ]);
+    for (const { body } of answers) expect(body.error).toBeUndefined();
   });
 
   test('is not read on an earlier EntryPoint', async () => {

@@ -68,7 +68,9 @@ test('an operation that would be signed passes every step, from the price to wha
   expect(explained.body.result?.['reason']).toBeUndefined();
   expect(stepsOf(explained).map(({ step, verdict }) => `${step} ${verdict}`)).toEqual([
     'suspended pass',
+    'factory pass',
     'delegate pass',
+    'authorization pass',
     'fees pass',
     'token pass',
     'price pass',

@@ -91,11 +91,28 @@ const obstacles: readonly Obstacle[] = [
     put: (s) => (s.operation = { ...s.operation, callData: '0x', initCode: `0x${'11'.repeat(20)}` }),
   },
   {
+    name: 'a factory that is not listed',
+    reason: 'FACTORY_NOT_ALLOWED',
+    put: (s) => {
+      s.operation = { ...s.operation, initCode: `0x${'22'.repeat(20)}` };
+      s.chain = { ...s.chain, accountFactories: [addressOf(9)] };
+    },
+  },
+  {
     name: 'a delegate that is not listed',
     reason: 'DELEGATE_NOT_ALLOWED',
     put: (s) => {
       const eip7702Auth = { address: addressOf(7), chainId: 1, nonce: 0, r: 1, s: 1, yParity: 0 };
       s.operation = { ...s.operation, eip7702Auth };
+    },
+  },
+  {
+    name: 'an authorization by somebody else',
+    reason: 'AUTHORIZATION_INVALID',
+    put: (s) => {
+      const eip7702Auth = { address: addressOf(8), chainId: 31_337, nonce: 0, r: 1, s: 1, yParity: 0 };
+      s.operation = { ...s.operation, eip7702Auth };
+      s.chain = { ...s.chain, delegates: [addressOf(8)] };
     },
   },
   {
@@ -270,7 +287,7 @@ function aSponsor(
     implementation: 'test',
     sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
   };
-  const chain = compileChain(config, { get: () => signer }, silentLogger);
+  const chain = compileChain(config, { get: () => signer, recover: () => addressOf(1) }, silentLogger);
   const head = {
     number: 1,
     timestamp: someNow / 1000,

@@ -9,7 +9,11 @@ import { aChainConfig } from '../build/configs.js';
 import { aTokenChain, aTokenProfile, someTokenAccount } from '../build/fee-tokens.js';
 import { FakeChain } from '../fakes/chain.js';
 
-const chain = compileChain(aChainConfig(aTokenChain()), { get: () => undefined }, silentLogger);
+const chain = compileChain(
+  aChainConfig(aTokenChain()),
+  { get: () => undefined, recover: () => undefined },
+  silentLogger,
+);
 const named: Hex = `0x${'0'.repeat(24)}${someTokenAccount.slice(2).toLowerCase()}`;
 const account = toAddressKey(someTokenAccount);
 

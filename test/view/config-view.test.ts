@@ -9,8 +9,8 @@ import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { createConfigView } from '../../server/view/config-view.js';
-import type { SeenGeneration } from '../../server/view/seen-generations.js';
 import { chainFence } from '../../core/usage/usage-store.js';
+import type { SeenConfig } from '../../server/view/config-view.js';
 import {
   addressOf,
   aChainConfig,
@@ -28,8 +28,8 @@ async function aView() {
   let deliver: (event: ConfigEvent) => void = () => {};
   const stored = new Map<string, PaymasterConfig>();
   const storedChains = new Map<number, ChainConfig>();
-  const seen: SeenGeneration[] = [];
   let asked = 0;
+  const seen: SeenConfig[] = [];
   let answerAfter: Promise<void> = Promise.resolve();
   const view = createConfigView({
     configs: {
@@ -52,18 +52,18 @@ async function aView() {
         return Promise.resolve(config === undefined ? undefined : { config, hash: '' });
       },
     },
-    signers: { get: () => undefined },
-    onGeneration: (generation) => seen.push(generation),
+    signers: { get: () => undefined, recover: () => undefined },
     clock: { now: () => now as EpochMs },
     log: silentLogger,
     instruments: createInstruments(noMetrics),
+    onSeen: (each) => seen.push(each),
   });
   await view.start();
   return {
     view,
+    seen,
     stored,
     storedChains,
-    seen,
     deliver: (event: ConfigEvent) => deliver(event),
     put: (overrides: Partial<PaymasterConfig> = {}) =>
       deliver({ type: 'put-paymaster', config: aPaymasterConfig(overrides) }),
@@ -79,6 +79,52 @@ async function aView() {
 }
 
 const key = sha256('some key');
+
+describe('The generation of every config that this replica sees', () => {
+  const id = aPaymasterConfig().paymasterId;
+  const chainId = 31337;
+
+  test('is told, whether it serves, suspends or deletes', async () => {
+    const { seen, put, deliver } = await aView();
+    put({ configGeneration: 1 });
+    put({ configGeneration: 2, suspended: true });
+    deliver({ type: 'delete-paymaster', paymasterId: id, deletion: { chainId, configGeneration: 3 } });
+    deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: 4 }) });
+    deliver({ type: 'delete-chain', chainId, deletion: { chainId, configGeneration: 5 } });
+    expect(seen).toEqual([
+      { chainId, id, generation: 1, state: 'active' },
+      { chainId, id, generation: 2, state: 'suspended' },
+      { chainId, id, generation: 3, state: 'deleted' },
+      { chainId, id: 'chain', generation: 4, state: 'active' },
+      { chainId, id: 'chain', generation: 5, state: 'deleted' },
+    ]);
+  });
+
+  test('is told of what a look-up brings in before the watch', async () => {
+    const { view, seen, stored } = await aView();
+    stored.set(id, aPaymasterConfig({ keys: [{ sha256: key }], configGeneration: 7 }));
+    await view.load(key, 'client');
+    expect(seen).toEqual([{ chainId, id, generation: 7, state: 'active' }]);
+  });
+
+  test('is not told when it is more than a minute ahead of the clock; the config is served all the same', async () => {
+    const { view, seen, put, deliver } = await aView();
+    put({ keys: [{ sha256: key }], configGeneration: someNow + 60_001 });
+    deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: someNow + 60_001 }) });
+    const deletion = { chainId, configGeneration: someNow + 60_001 };
+    deliver({ type: 'delete-chain', chainId: 1, deletion });
+    expect(seen).toEqual([]);
+    expect(view.find(key)).toBeDefined();
+    put({ keys: [{ sha256: key }], configGeneration: someNow + 60_000 });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('is not told of a config that cannot be served: the last good one must go on', async () => {
+    const { seen, put } = await aView();
+    put({ configGeneration: 2, gas: { maxFeePerGas: 'cheap' } });
+    expect(seen).toEqual([]);
+  });
+});
 
 describe('What the watch delivers', () => {
   test('is found by each of its keys until it changes or goes', async () => {
@@ -271,10 +317,10 @@ describe('Generations', () => {
     deliver({ type: 'delete-paymaster', paymasterId: aPaymasterConfig().paymasterId });
     deliver({ type: 'delete-chain', chainId: 31337 });
     expect(seen).toEqual([
-      { ...ofPaymaster, generation: 7 },
-      { ...ofChain, generation: 9 },
-      { ...ofPaymaster, generation: 8 },
-      { ...ofChain, generation: 10 },
+      { ...ofPaymaster, generation: 7, state: 'active' },
+      { ...ofChain, generation: 9, state: 'active' },
+      { ...ofPaymaster, generation: 8, state: 'deleted' },
+      { ...ofChain, generation: 10, state: 'deleted' },
     ]);
   });
 
@@ -282,8 +328,8 @@ describe('Generations', () => {
     const { put, seen } = await aView();
     put({ configGeneration: 1 });
     put({ configGeneration: 2, chainId: 5 });
-    expect(seen).toContainEqual({ ...ofPaymaster, generation: 2 });
-    expect(seen).toContainEqual({ ...ofPaymaster, chainId: 5, generation: 2 });
+    expect(seen).toContainEqual({ ...ofPaymaster, generation: 2, state: 'deleted' });
+    expect(seen).toContainEqual({ ...ofPaymaster, chainId: 5, generation: 2, state: 'active' });
   });
 
   test('of a chain that is older than the stored one are read again with the paymaster', async () => {

@@ -3,7 +3,6 @@ import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import type { Fence } from '../../core/usage/usage-store.js';
 import { createSeenGenerations } from '../../server/view/seen-generations.js';
-import { someNow } from '../build/configs.js';
 
 const chainId = 31337;
 
@@ -21,7 +20,6 @@ function aStore() {
         return Promise.resolve();
       },
     },
-    clock: { now: () => someNow },
     log: silentLogger,
   });
   return { seen, noted, largest: () => largest, fail: (down: boolean) => (isDown = down) };
@@ -61,13 +59,4 @@ test('many are written in calls of bounded size', async () => {
   seen.stop();
   expect(noted.size).toBe(2_500);
   expect(largest()).toBe(1_000);
-});
-
-test('a generation more than a minute ahead of the clock is not written: it would refuse every config until then', async () => {
-  const { seen, noted } = aStore();
-  seen.note({ chainId, id: 'near', generation: someNow + 60_000 });
-  seen.note({ chainId, id: 'far', generation: someNow + 60_001 });
-  await seen.flush();
-  seen.stop();
-  expect([...noted.keys()]).toEqual([`${chainId} near`]);
 });

@@ -22,7 +22,7 @@ export type RpcDeps = {
 /** A URL that failed is asked last for this long, so that a dead first URL does not cost every call its share of time. */
 const coolDownMs = 10_000;
 /** Connections to one origin: for the process itself, and for what its callers have simulated. */
-const connections = { process: 16, simulations: 80 } as const;
+const connections = { process: 16, simulations: 128 } as const;
 type Lane = keyof typeof connections;
 /** `eth_getLogs` of a busy range is the largest honest answer. */
 const maxResponseBytes = 32 * 1024 * 1024;

@@ -3,7 +3,8 @@ import type { Chain } from '../../chain/chain.js';
 import { DomainError } from '../../errors.js';
 import type { Address } from '../../units/address.js';
 import type { Clock } from '../../units/time.js';
-import type { EntryPointVersion } from '../../userop/user-operation.js';
+import { requireUsable } from './authorization.js';
+import type { EntryPointVersion, UserOperation } from '../../userop/user-operation.js';
 import { FairSlots, SlotsBusy, type SlotLimits } from '../fair-slots.js';
 import { createSimulator, type Simulator } from './simulate-handle-op.js';
 
@@ -25,6 +26,8 @@ export type SimulationTarget = {
   readonly chainId: number;
   readonly entryPoint: Address;
   readonly entryPointVersion: EntryPointVersion;
+  /** What is simulated; absent where only views of tokens are read. */
+  readonly op?: Pick<UserOperation, 'sender' | 'eip7702Auth'>;
 };
 
 /** One EntryPoint as it is reached now. */
@@ -44,7 +47,7 @@ export type WithSimulator = <T>(
  * Requests of one chain that are simulated at once. A fifth of them is one paymaster's at most: a node is the slowest thing
  * that a request can wait for, and anybody with a key can ask for a simulation.
  */
-const simulationsPerChain: SlotLimits = { slots: 20, perKey: 4, waitingPerKey: 32, maxWaitMs: 2000 };
+const simulationsPerChain: SlotLimits = { slots: 50, perKey: 10, waitingPerKey: 128, maxWaitMs: 2000 };
 
 /**
  * Simulators per chain connection and EntryPoint, kept because a simulator remembers what its node cannot do. Throws
@@ -57,7 +60,11 @@ export function createSimulators({ chains, endpoint, clock }: SimulatorsDeps): W
   return async (target, work) => {
     const reached = reach(target);
     try {
-      return await slotsOf(target.chainId).run(target.paymasterId, () => work(reached));
+      return await slotsOf(target.chainId).run(target.paymasterId, async () => {
+        const { op } = target;
+        const [result] = await Promise.all([work(reached), op && requireUsable(reached.chain, op)]);
+        return result;
+      });
     } catch (error) {
       if (!(error instanceof SlotsBusy)) throw error;
       throw new DomainError('UNAVAILABLE', `Too many simulations on chain ${target.chainId} wait.`, {

@@ -13,6 +13,8 @@ export type Curve = {
   publicKey(key: Uint8Array): Uint8Array;
   /** 65 bytes r‖s‖v, v 27 or 28. */
   sign(digest: Uint8Array, key: Uint8Array): Uint8Array;
+  /** 64 bytes x‖y of the key that signed by r‖s (64 bytes, each in 1…n-1); undefined when there is none. */
+  recover(digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1): Uint8Array | undefined;
 };
 
 /** Appends v to r‖s. Recovery ids 2 and 3 mean r above the order, which no contract accepts and no signer will ever see. */

@@ -19,5 +19,13 @@ export async function loadNativeCurve(): Promise<Curve> {
       const { recid } = secp256k1.ecdsaSign(digest, key, {}, signature.subarray(0, 64));
       return writeRecovery(signature, recid);
     },
+    recover: (digest, signature, recoveryId) => {
+      try {
+        return secp256k1.ecdsaRecover(signature, recoveryId, digest, false).subarray(1);
+      } catch {
+        // The library throws where r is no point of the curve, or the key would be at infinity.
+        return undefined;
+      }
+    },
   };
 }

@@ -14,6 +14,8 @@ declare module 'secp256k1/bindings.js' {
       options: Readonly<Record<string, never>>,
       output: Uint8Array,
     ): { readonly recid: number };
+    /** 65 bytes 4‖x‖y when not compressed. Throws when nobody can have signed. */
+    ecdsaRecover(signature: Uint8Array, recid: number, digest: Uint8Array, compressed: boolean): Uint8Array;
   };
   const bindings: Bindings;
   export default bindings;

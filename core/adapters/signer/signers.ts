@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../log.js';
 import type { Signer, Signers } from '../../paymaster/signer.js';
-import type { Curve } from './curve.js';
+import { addressOf, type Curve } from './curve.js';
 import { parseKey, readKeyFile } from './key-file.js';
 import type { KeyFileAccess } from './key-file.js';
 import { loadCurve } from './load-curve.js';
@@ -45,6 +45,10 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
   return {
     implementation: curve.name,
     get: (file) => signers.get(file) ?? signers.get(variableName(file)),
+    recover: (digest, signature, yParity) => {
+      const publicKey = curve.recover(digest, signature, yParity);
+      return publicKey && addressOf(publicKey);
+    },
     list: () => [...signers].map(([name, signer]) => ({ name, signer })),
     reload: async () => {
       signers = await readSigners(curve, options);

@@ -93,7 +93,11 @@ const termsEnd = 213;
 
 export const token = tokenCodec(zeroAddress);
 
-/** The overhead is priced at what the bundler pays, which is above maxFeePerGas only where the bundler loses by it. */
+/**
+ * With verificationGasLimit three times, as the EntryPoint holds it back. The vendor's contract asks for a balance with one of
+ * them in validation, but its postOp takes what was used; the one in `contracts/` asks for all three. The overhead is priced at
+ * what the bundler pays, which is above maxFeePerGas only where the bundler loses by it.
+ */
 function maxTokenCharge(op: FinalUserOperation, terms: TokenTerms): bigint {
   assertTokenTerms(terms);
   const gas = requiredGas(op, '0.6', noPaymasterGas) + overheadGas;

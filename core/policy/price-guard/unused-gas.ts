@@ -13,10 +13,9 @@ export type UnusedGasQuestion = {
   readonly paymasterGas: PaymasterGas;
 };
 
-/** The fine in wei that could be paid if the call used `neededGas` (none, unless it was simulated) and postOp none. */
-export function unusedGasFee({ op, version, paymasterGas }: UnusedGasQuestion, neededGas = 0n): bigint {
-  const unused = op.callGasLimit > neededGas ? op.callGasLimit - neededGas : 0n;
-  return unusedGasFine(unused, paymasterGas.paymasterPostOpGasLimit, version) * op.maxFeePerGas;
+/** The fine in wei that could be paid if neither call nor postOp used anything. */
+export function unusedGasFee({ op, version, paymasterGas }: UnusedGasQuestion): bigint {
+  return unusedGasFine(op.callGasLimit, paymasterGas.paymasterPostOpGasLimit, version) * op.maxFeePerGas;
 }
 
 /** The highest fine in wei that is risked. The default follows the base fee, as the price of an honest margin does. */
@@ -32,15 +31,19 @@ export function unusedGasFeeCap(
 /** A tenth of 500,000 gas at three times the base fee: ordinary operations with the margins of their clients stay below. */
 const defaultUnusedGas = 150_000n;
 
-/** Whether limits that a simulation was compared with are close enough to what the call needs. */
+/**
+ * Whether a callGasLimit is close enough to what a simulation found the call to need. The paymaster's own limits are left
+ * out: they are ours, and no limit that the caller could give would make less of them.
+ */
 export function decideUnusedGas(
-  question: UnusedGasQuestion,
+  { op, version }: Pick<UnusedGasQuestion, 'op' | 'version'>,
   { neededGas, cap }: { readonly neededGas: bigint; readonly cap: bigint },
 ): Verdict {
-  const fee = unusedGasFee(question, neededGas);
+  const unused = op.callGasLimit > neededGas ? op.callGasLimit - neededGas : 0n;
+  const fee = unusedGasFine(unused, 0n, version) * op.maxFeePerGas;
   if (fee <= cap) return pass;
   return refuse(
     'GAS_LIMIT_TOO_HIGH',
-    `callGasLimit is ${question.op.callGasLimit} gas, the call needs ${neededGas}: the fine for what is unused could be ${formatDecimal(fee, 18)} coins, the cap is ${formatDecimal(cap, 18)}`,
+    `callGasLimit is ${op.callGasLimit} gas, the call needs ${neededGas}: the fine for what is unused could be ${formatDecimal(fee, 18)} coins, the cap is ${formatDecimal(cap, 18)}`,
   );
 }

@@ -13,7 +13,7 @@ const instruments = createInstruments(createMetrics({ process: false }));
 const feed: { handler: (event: ConfigEvent) => void } = { handler: () => {} };
 const view = createConfigView({
   configs: fedByHand(),
-  signers: { get: () => undefined },
+  signers: { get: () => undefined, recover: () => undefined },
   clock,
   log: silentLogger,
   instruments,

@@ -103,7 +103,11 @@ function requestOf(index: number, limits: number, now: EpochMs): ReserveRequest 
     throw new Error('the requests of the bench carry all gas limits');
   }
   const op = { ...parsed, callGasLimit, verificationGasLimit, preVerificationGas };
-  const chain = compileChain(benchChainConfig(), { get: () => undefined }, silentLogger);
+  const chain = compileChain(
+    benchChainConfig(),
+    { get: () => undefined, recover: () => undefined },
+    silentLogger,
+  );
   // As large as those that a config store gives.
   const config = { ...benchPaymasterConfig(index, { limits, wallets: 'own' }, now), configGeneration: now };
   const served = compilePaymaster(config, createSharing());

@@ -103,6 +103,17 @@ test.each([aChain(), aFeeToken(), anOrganisation(), aPaymaster(), aSmartContract
   },
 );
 
+test('the widest caps that make sense are valid', () => {
+  const gas = {
+    maxFeePerGas: '1000000000000000',
+    maxPriorityFeePerGas: '0',
+    maxPreVerificationGas: 30_000_000,
+  };
+  expect(validateResource('Paymaster', aPaymaster({ gas, maxExpirySeconds: 86_400 }))).toEqual([]);
+  const rateLimit = { perKey: { requests: 100, perSeconds: 1 } };
+  expect(validateResource('Chain', aChain({ gas, maxExpirySeconds: 86_400, rateLimit }))).toEqual([]);
+});
+
 type Wrong = {
   readonly name: string;
   readonly kind: Kind;
@@ -126,6 +137,20 @@ describe('a problem names field, expectation and value', () => {
       kind: 'PaymasterPolicy',
       spec: limit({ cycleDuration: { value: 0, unit: 'hour' } }),
       want: ['spec.spendingLimit.cycleDuration.value must be a whole number from 1 to 8760, got 0'],
+    },
+    {
+      name: 'a fee per gas beyond what any chain asks',
+      kind: 'Paymaster',
+      spec: { ...aPaymaster().spec, gas: { maxFeePerGas: '1000000000000001' } },
+      want: [
+        'spec.gas.maxFeePerGas must be an amount of wei as digits in quotes, e.g. "50000000000", at most 10^15, got "1000000000000001"',
+      ],
+    },
+    {
+      name: 'a gas limit beyond what any block holds',
+      kind: 'Chain',
+      spec: { ...aChain().spec, gas: { maxCallGasLimit: 1_000_000_001 } },
+      want: ['spec.gas.maxCallGasLimit must be a whole number from 0 to 1000000000, got 1000000001'],
     },
     {
       name: 'a number where text is expected, told once',

@@ -112,9 +112,16 @@ describe('a snapshot on disk', () => {
     await store.deletePaymaster(idOf(1));
     await until('the changes are on disk', () => text().includes('delete-paymaster'));
     first.stop();
-    const { watch: second, served } = watch(away().configs);
+    const { watch: second, served, events } = watch(away().configs);
     await second.synced;
     expect(served()).toEqual([`chain ${aChainConfig().chainId}`, idOf(2)]);
+    // Its generation stays known while the store is away.
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'delete-paymaster',
+        deletion: expect.objectContaining({ configGeneration: expect.any(Number) }),
+      }),
+    );
   });
 
   test('is served when the store does not answer, with the time when it was current', async () => {
@@ -143,7 +150,12 @@ describe('a snapshot on disk', () => {
     late.come();
     await until('the store was believed', () => second.confirmedAt() > stale);
     expect(served()).toEqual([idOf(2), idOf(3)]);
-    expect(events.at(-1)).toEqual({ type: 'delete-paymaster', paymasterId: idOf(1) });
+    const { chainId } = config(1);
+    expect(events).toContainEqual({
+      type: 'delete-paymaster',
+      paymasterId: idOf(1),
+      deletion: { chainId, configGeneration: expect.any(Number) },
+    });
   });
 
   test('is not served when a line is damaged: a state with a hole might sponsor what was forbidden', async () => {

@@ -4,11 +4,13 @@ import type {
   ConfigEvent,
   ConfigStore,
   ConfigWatch,
+  Deletion,
   PutResult,
   ReadConfig,
   StoredConfig,
 } from '../../../config/config-store.js';
 import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../config/paymaster-config.js';
+import { buryChain, buryPaymaster } from '../../../config/tombstone.js';
 import { DomainError, invalidInput } from '../../../errors.js';
 import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
@@ -50,6 +52,8 @@ type Revision = {
   readonly configGeneration: number;
 };
 
+/** On tombstones, so that they are found without reading the others. */
+const deletedLabel = `${group}/deleted`;
 const managedByLabel = { 'app.kubernetes.io/managed-by': 'paymaster-operator' };
 /** Label names hold 63 characters; 40 hex digits of a SHA-256 identify a key well enough to find its object. */
 const keyLabel = (sha256: string): string => `key.${group}/${sha256.slice(0, 40)}`;
@@ -111,6 +115,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
     config: Compiled,
     keyHashes: readonly string[],
     known?: { readonly revision: Revision | undefined },
+    attempts = 5,
   ): Promise<PutResult> {
     const { hash } = contentOf(config);
     for (let attempt = 1; ; attempt += 1) {
@@ -132,6 +137,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
           namespace,
           labels: {
             ...managedByLabel,
+            ...(config.deletedAt === undefined ? {} : { [deletedLabel]: '' }),
             ...Object.fromEntries(keyHashes.map((sha256) => [keyLabel(sha256), ''])),
           },
           ...(stored === undefined ? {} : { resourceVersion: stored.resourceVersion, uid: stored.uid }),
@@ -148,24 +154,69 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
         return { changed: true, hash, configGeneration };
       } catch (error) {
         const isRace = error instanceof DomainError && raceCodes.has(error.code);
+        if (!isRace || attempt === attempts) throw error;
+      }
+    }
+  }
+
+  /** Puts a tombstone in the place of what is there; an object that was edited by hand has nothing to leave. */
+  async function bury(kind: CompiledKind, name: string): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const object = await read(kind, name);
+      if (object === undefined) return;
+      const config = configIn<Compiled>(object);
+      try {
+        if (config === undefined) return await take(kind, object);
+        if (config.deletedAt !== undefined) return;
+        const tombstone =
+          'paymasterId' in config ? buryPaymaster(config, clock.now()) : buryChain(config, clock.now());
+        await put(kind, name, tombstone, [], { revision: revisionOf(object, config) }, 1);
+        return;
+      } catch (error) {
+        const isRace = error instanceof DomainError && raceCodes.has(error.code);
         if (!isRace || attempt === 5) throw error;
       }
     }
   }
 
-  async function remove(kind: CompiledKind, name: string): Promise<void> {
-    try {
-      await call(`${kind} ${name}`, () => transport.request({ method: 'DELETE', path: pathOf(kind, name) }));
-    } catch (error) {
-      if (!(error instanceof DomainError && error.code === 'NOT_FOUND')) throw error;
-    }
+  /** Deletes exactly this version of an object. */
+  async function take(kind: CompiledKind, { metadata }: CompiledObject): Promise<void> {
+    const { name, uid, resourceVersion } = metadata;
+    await call(`${kind} ${name}`, () =>
+      transport.request({
+        method: 'DELETE',
+        path: pathOf(kind, name),
+        body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
+      }),
+    );
+  }
+
+  async function purge(before: number): Promise<void> {
+    for (const kind of ['PaymasterConfig', 'ChainConfig'] as const)
+      for (const object of await objects(kind, deletedLabel)) {
+        const deletedAt = configIn<Compiled>(object)?.deletedAt;
+        if (deletedAt === undefined || deletedAt >= before) continue;
+        await take(kind, object).catch((error: unknown) => {
+          // Made again, or taken by somebody else, meanwhile.
+          if (!(error instanceof DomainError && raceCodes.has(error.code))) throw error;
+        });
+      }
   }
 
   async function list<C extends Compiled>(
     kind: CompiledKind,
     labelSelector?: string,
   ): Promise<readonly StoredConfig<C>[]> {
-    const found: StoredConfig<C>[] = [];
+    return (await objects(kind, labelSelector)).flatMap((object) => {
+      const config = configIn<C>(object);
+      return config === undefined || config.deletedAt !== undefined
+        ? []
+        : [{ config, hash: object.spec.hash }];
+    });
+  }
+
+  async function objects(kind: CompiledKind, labelSelector?: string): Promise<readonly CompiledObject[]> {
+    const found: CompiledObject[] = [];
     let next: string | undefined;
     do {
       const query: Record<string, string> = {
@@ -176,13 +227,18 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
       const page = await call<KubeList<CompiledObject>>(`${kind} list`, () =>
         transport.request({ method: 'GET', path: pathOf(kind), query }),
       );
-      for (const object of page.items) {
-        const config = configIn<C>(object);
-        if (config !== undefined) found.push({ config, hash: object.spec.hash });
-      }
+      found.push(...page.items);
       next = page.metadata.continue || undefined;
     } while (next !== undefined);
     return found;
+  }
+
+  async function getLive<C extends Compiled>(
+    kind: CompiledKind,
+    name: string,
+  ): Promise<StoredConfig<C> | undefined> {
+    const stored = await get<C>(kind, name);
+    return stored?.config.deletedAt === undefined ? stored : undefined;
   }
 
   async function get<C extends Compiled>(
@@ -236,11 +292,16 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
   function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
     const chains = follow('ChainConfig', (type, { metadata, config }) => {
       const chainId = Number(metadata.name.slice(chainPrefix.length));
+      const deletion = deletionIn(config);
       if (type === 'delete') handler({ type: 'delete-chain', chainId });
+      else if (deletion) handler({ type: 'delete-chain', chainId, deletion });
       else if (config) handler({ type: 'put-chain', config: config as ChainConfig });
     });
     const paymasters = follow('PaymasterConfig', (type, { metadata, config }) => {
-      if (type === 'delete') handler({ type: 'delete-paymaster', paymasterId: metadata.name });
+      const paymasterId = metadata.name;
+      const deletion = deletionIn(config);
+      if (type === 'delete') handler({ type: 'delete-paymaster', paymasterId });
+      else if (deletion) handler({ type: 'delete-paymaster', paymasterId, deletion });
       else if (config) handler({ type: 'put-paymaster', config: config as PaymasterConfig });
     });
     // Chains first: a paymaster is served by what its chain offers.
@@ -266,7 +327,8 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
   }
 
   return {
-    getPaymaster: (paymasterId) => get('PaymasterConfig', paymasterId),
+    getPaymaster: (paymasterId) => getLive('PaymasterConfig', paymasterId),
+    getLatest: (paymasterId) => get('PaymasterConfig', paymasterId),
     listPaymasters: () => list<PaymasterConfig>('PaymasterConfig'),
     putPaymaster: async (config, stored) => {
       checkContracts(config);
@@ -278,11 +340,12 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
         knownFrom(stored),
       );
     },
-    deletePaymaster: (paymasterId) => remove('PaymasterConfig', paymasterId),
-    getChain: (chainId) => get('ChainConfig', chainName(chainId)),
+    deletePaymaster: (paymasterId) => bury('PaymasterConfig', paymasterId),
+    getChain: (chainId) => getLive('ChainConfig', chainName(chainId)),
     listChains: () => list<ChainConfig>('ChainConfig'),
     putChain: (config) => put('ChainConfig', chainName(config.chainId), config, []),
-    deleteChain: (chainId) => remove('ChainConfig', chainName(chainId)),
+    deleteChain: (chainId) => bury('ChainConfig', chainName(chainId)),
+    purge,
     async findByKey(sha256) {
       const found = await list<PaymasterConfig>('PaymasterConfig', keyLabel(sha256));
       return found.find(({ config }) => config.keys.some((key) => key.sha256 === sha256))?.config;
@@ -302,6 +365,11 @@ const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
 /** Throws on a text that is no JSON; what it is otherwise is for the caller to judge. */
 function parse<C extends Compiled>(object: CompiledObject): C {
   return JSON.parse(object.spec.config) as C;
+}
+
+function deletionIn(config: Compiled | undefined): Deletion | undefined {
+  if (config?.deletedAt === undefined) return undefined;
+  return { chainId: config.chainId, configGeneration: config.configGeneration };
 }
 
 function revisionOf({ metadata, spec }: CompiledObject, config: Compiled | undefined): Revision {

@@ -36,10 +36,16 @@ export async function readSnapshot(text: string): Promise<SnapshotState> {
     if (line === '') continue;
     const entry = parseLine(line);
     if (entry.type === 'confirmed') confirmedAt = entry.at;
-    else if (entry.type === 'delete-chain' || entry.type === 'delete-paymaster') configs.delete(idOf(entry));
+    else if (isForgotten(entry)) configs.delete(idOf(entry));
     else configs.set(idOf(entry), entry);
   }
   return { configs, confirmedAt };
+}
+
+/** A deletion that says no generation leaves nothing to serve; one that does is told again, so that it stays known. */
+export function isForgotten(event: ConfigEvent): boolean {
+  const isDeletion = event.type === 'delete-chain' || event.type === 'delete-paymaster';
+  return isDeletion && event.deletion === undefined;
 }
 
 /** What an event is about, e.g. `chain 1`. */

@@ -3,7 +3,7 @@ import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import type { Clock } from '../../../units/time.js';
 import { createSnapshotFile, type SnapshotFile } from './snapshot-file.js';
-import { deletionOf, idOf, type SnapshotEntry } from './snapshot-lines.js';
+import { deletionOf, idOf, isForgotten, type SnapshotEntry } from './snapshot-lines.js';
 
 export type SnapshotDeps = {
   readonly configs: ConfigStore;
@@ -48,8 +48,8 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
   const inner = deps.configs.watch((event) => {
     if (isStopped) return;
     if (initial === undefined) writer.add(event);
-    else if (event.type === 'put-chain' || event.type === 'put-paymaster') initial.set(idOf(event), event);
-    else initial.delete(idOf(event));
+    else if (isForgotten(event)) initial.delete(idOf(event));
+    else initial.set(idOf(event), event);
     handler(event);
   });
   const patience = setTimeout(() => {

@@ -4,12 +4,14 @@ import type {
   ConfigEvent,
   ConfigStore,
   ConfigWatch,
+  Deletion,
   PutResult,
   StoredConfig,
 } from '../../../config/config-store.js';
 import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../config/paymaster-config.js';
+import { buryChain, buryPaymaster } from '../../../config/tombstone.js';
 import { invalidInput } from '../../../errors.js';
-import type { Clock } from '../../../units/time.js';
+import type { Clock, EpochMs } from '../../../units/time.js';
 import { callSafely } from '../call-safely.js';
 import { createDelivery } from '../delivery.js';
 import { type ConfigRow, createConfigRows, type Subject } from './config-rows.js';
@@ -57,15 +59,43 @@ export function createSqliteConfigStore({
     });
   }
 
-  function get<C>(subject: Subject, id: string): StoredConfig<C> | undefined {
+  /** Puts a tombstone in the place of what is there; undefined when nothing was. */
+  function remove<C extends PaymasterConfig | ChainConfig>(
+    subject: Subject,
+    id: string,
+    bury: (config: C, deletedAt: EpochMs) => C,
+  ): Deletion | undefined {
+    return db.transaction(() => {
+      const stored = rows.get(subject, id);
+      if (stored === undefined || stored.isDeleted) return undefined;
+      const now = clock.now();
+      const tombstone = bury(parse<C>(stored), now);
+      const { text, hash } = contentOf(tombstone);
+      const generation = Math.max(stored.generation + 1, now);
+      rows.bury(subject, { id, hash, generation, content: text }, now);
+      return { chainId: tombstone.chainId, configGeneration: generation };
+    });
+  }
+
+  function getLive<C>(subject: Subject, id: string): StoredConfig<C> | undefined {
+    return get(subject, id, (row) => !row.isDeleted);
+  }
+
+  function get<C>(
+    subject: Subject,
+    id: string,
+    isWanted: (row: ConfigRow) => boolean = () => true,
+  ): StoredConfig<C> | undefined {
     const row = db.run(() => rows.get(subject, id));
-    return row && { config: parse<C>(row), hash: row.hash };
+    return row && isWanted(row) ? { config: parse<C>(row), hash: row.hash } : undefined;
   }
 
   function list<C>(subject: Subject): StoredConfig<C>[] {
     const found: StoredConfig<C>[] = [];
     for (let page = nextPage(subject, ''); page.length > 0; page = nextPage(subject, page.at(-1)!.id))
-      found.push(...page.map((row) => ({ config: parse<C>(row), hash: row.hash })));
+      found.push(
+        ...page.filter((row) => !row.isDeleted).map((row) => ({ config: parse<C>(row), hash: row.hash })),
+      );
     return found;
   }
 
@@ -74,9 +104,10 @@ export function createSqliteConfigStore({
   }
 
   return {
-    getPaymaster: async (paymasterId) => get<PaymasterConfig>('paymaster', paymasterId),
+    getPaymaster: async (paymasterId) => getLive<PaymasterConfig>('paymaster', paymasterId),
+    getLatest: async (paymasterId) => get<PaymasterConfig>('paymaster', paymasterId),
     listPaymasters: async () => list<PaymasterConfig>('paymaster'),
-    getChain: async (chainId) => get<ChainConfig>('chain', String(chainId)),
+    getChain: async (chainId) => getLive<ChainConfig>('chain', String(chainId)),
     listChains: async () => list<ChainConfig>('chain'),
 
     putPaymaster: async (config) => {
@@ -111,14 +142,16 @@ export function createSqliteConfigStore({
     },
 
     deletePaymaster: async (paymasterId) => {
-      if (db.transaction(() => rows.delete('paymaster', paymasterId)))
-        publish('paymaster', paymasterId, { type: 'delete-paymaster', paymasterId });
+      const deletion = remove<PaymasterConfig>('paymaster', paymasterId, buryPaymaster);
+      if (deletion) publish('paymaster', paymasterId, { type: 'delete-paymaster', paymasterId, deletion });
     },
 
     deleteChain: async (chainId) => {
-      if (db.transaction(() => rows.delete('chain', String(chainId))))
-        publish('chain', String(chainId), { type: 'delete-chain', chainId });
+      const deletion = remove<ChainConfig>('chain', String(chainId), buryChain);
+      if (deletion) publish('chain', String(chainId), { type: 'delete-chain', chainId, deletion });
     },
+
+    purge: async (before) => db.transaction(() => rows.purge(before)),
 
     findByKey: async (sha256) => {
       const row = db.run(() => rows.findByKey(sha256));
@@ -152,7 +185,8 @@ export function createSqliteConfigStore({
       const page = nextPage(subject, progress[subject]);
       progress[subject] = page.at(-1)?.id ?? progress[subject];
       isComplete[subject] = page.length < sliceSize;
-      for (const row of page) watcher.deliver(putEvent(subject, row));
+      for (const row of page)
+        watcher.deliver(row.isDeleted ? deleteEvent(subject, row) : putEvent(subject, row));
     }
 
     async function readAll(): Promise<void> {
@@ -186,6 +220,14 @@ function putEvent(subject: Subject, row: ConfigRow): ConfigEvent {
   return subject === 'paymaster'
     ? { type: 'put-paymaster', config: parse<PaymasterConfig>(row) }
     : { type: 'put-chain', config: parse<ChainConfig>(row) };
+}
+
+function deleteEvent(subject: Subject, row: ConfigRow): ConfigEvent {
+  const { chainId } = parse<PaymasterConfig | ChainConfig>(row);
+  const deletion = { chainId, configGeneration: row.generation };
+  return subject === 'paymaster'
+    ? { type: 'delete-paymaster', paymasterId: row.id, deletion }
+    : { type: 'delete-chain', chainId, deletion };
 }
 
 /** What was stored is what a put of the same subject was given: the text needs no second check. */

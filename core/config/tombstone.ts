@@ -1,0 +1,64 @@
+import type { EpochMs } from '../units/time.js';
+import type { ChainConfig } from './chain-config.js';
+import { remember } from './memory.js';
+import type { PaymasterConfig } from './paymaster-config.js';
+
+/**
+ * What stays of a config that is deleted, for as long as a replica or a usage store may hold the config itself: its
+ * generation, so that nobody signs by an older one, and the memory of its name. To a reader that knows no tombstones
+ * it is a config that signs nothing.
+ */
+export const tombstoneMs = 30 * 24 * 3_600_000;
+
+export function buryPaymaster(config: PaymasterConfig, deletedAt: EpochMs): PaymasterConfig {
+  const { paymasterId, namespace, objectName, name, chainId, version, configGeneration } = config;
+  const memory = remember({
+    keyGeneration: config.memory?.keyGeneration ?? 1,
+    unserved: [],
+    servedIds: new Set(),
+    previous: config,
+    now: deletedAt,
+  });
+  return {
+    paymasterId,
+    namespace,
+    objectName,
+    name,
+    chainId,
+    version,
+    configGeneration,
+    deletedAt,
+    suspended: true,
+    notReady: { reason: 'Deleted', message: 'The paymaster was deleted.' },
+    keys: [],
+    tokens: [],
+    defaultContractAction: 'Deny',
+    contractsRegistered: true,
+    contracts: [],
+    limits: [],
+    webhooks: [],
+    walletDeployment: false,
+    invalidPolicies: [],
+    gas: {},
+    maxExpirySeconds: 1,
+    ...(memory === undefined ? {} : { memory }),
+  };
+}
+
+export function buryChain(config: ChainConfig, deletedAt: EpochMs): ChainConfig {
+  const { chainId, objectName, configGeneration, nativeCurrency, confirmations } = config;
+  return {
+    chainId,
+    objectName,
+    configGeneration,
+    deletedAt,
+    suspended: true,
+    rpc: {},
+    nativeCurrency,
+    confirmations,
+    delegates: [],
+    gas: {},
+    profiles: [],
+    feeTokens: [],
+  };
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Interface } from 'ethers';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { buildAccount, encodeWith } from '../chain/support/account.js';
+import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
+import { createNodes, type Nodes, type Reply } from '../chain/support/nodes.js';
+import { buildUserOp } from '../chain/support/user-op.js';
+import { until } from '../support/until.js';
+import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
+import { startWorld, type World } from './support/world.js';
+
+// Requests without gas limits make the service simulate, which is the most expensive thing that a stranger can make a node do. What
+// is refused anyway must not be simulated, and one key must not take the node from all others.
+
+const version = 'singleton-0.7';
+const methods = new Interface(['function increment()', 'function fail()']);
+
+let anvil: DevChain;
+let nodes: Nodes;
+let world: World;
+/** Simulations that reached the node: `simulateHandleOp` of the EntryPoint, with its code overridden. */
+const simulations: { readonly gas: unknown; readonly data: string }[] = [];
+/** Simulations of this sender are held until it is released. */
+let held:
+  { readonly sender: string; readonly released: Promise<void>; now: number; most: number } | undefined;
+
+beforeAll(async () => {
+  anvil = await startDevChain();
+  nodes = createNodes(() => anvil.url);
+  const counting = await nodes.proxy(async (method, params): Promise<Reply> => {
+    if (method !== 'eth_call' || params.length < 3) return 'pass';
+    const { gas, data } = params[0] as { readonly gas?: unknown; readonly data: string };
+    simulations.push({ gas, data });
+    const gate = held;
+    if (gate === undefined || !data.includes(gate.sender.slice(2))) return 'pass';
+    gate.now += 1;
+    gate.most = Math.max(gate.most, gate.now);
+    await gate.released;
+    gate.now -= 1;
+    return 'pass';
+  });
+  world = await startWorld({}, { CHAIN_RPC_URL: counting });
+}, 240_000);
+afterAll(async () => {
+  await world.stop();
+  await nodes.stop();
+  await anvil.stop();
+});
+
+describe('a flood of requests without gas limits', () => {
+  test('costs the chain nothing where they are refused before: a suspended paymaster, a call that is not whitelisted', async () => {
+    const suspended = await world.paymaster(version, { suspended: true });
+    const whitelisted = await world.paymaster(version);
+    const { op } = await operation();
+    const foreign = await operation('fail');
+    simulations.length = 0;
+    const answers = await Promise.all([
+      ...Array.from({ length: 100 }, () => ask(suspended, op)),
+      ...Array.from({ length: 100 }, () => ask(whitelisted, foreign.op)),
+    ]);
+    expect(simulations).toEqual([]);
+    expect(new Set(answers.map(({ result }) => result?.['reason']))).toEqual(
+      new Set(['SUSPENDED', 'METHOD_NOT_WHITELISTED']),
+    );
+    for (const { result } of answers)
+      for (const limit of ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'])
+        expect(Number(result?.[limit])).toBeGreaterThan(0);
+  });
+
+  test("takes no more than its share of the simulations: another user's estimate is answered meanwhile", async () => {
+    const [greedy, honest] = [await world.paymaster(version), await world.paymaster(version)];
+    const attack = await operation();
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const gate = { sender: attack.op.sender, released, now: 0, most: 0 };
+    held = gate;
+    const asked = Array.from({ length: 200 }, () => ask(greedy, attack.op));
+    await until('the attacker has his share', () => gate.now === 20);
+
+    // The control: answered while every simulation of the attacker hangs.
+    const answer = await ask(honest, (await operation()).op);
+    expect(answer.result?.['reason']).toBeUndefined();
+    expect(answer.result?.['paymasterAndData']).not.toBe('0x');
+
+    release();
+    const answers = await Promise.all(asked);
+    held = undefined;
+    // Ten requests of two calls each, of fifty requests that the chain has room for.
+    expect(gate.most).toBe(20);
+    const busy = answers.filter(({ error }) => error?.data?.['reason'] === 'SIMULATIONS_BUSY');
+    expect(busy.length).toBeGreaterThanOrEqual(200 - 10 - 128);
+    for (const { error } of busy) expect(error).toMatchObject({ code: -32003, data: { retryable: true } });
+  });
+
+  test('every simulation names the gas that it may use', () => {
+    expect(simulations.length).toBeGreaterThan(0);
+    for (const { gas } of simulations) {
+      expect(Number(gas)).toBeGreaterThan(100_000);
+      expect(Number(gas)).toBeLessThan(60_000_000);
+    }
+  });
+});
+
+async function operation(method = 'increment') {
+  const account = await buildAccount(world.devChain, '0.7');
+  const to = world.devChain.deployments.sponsoredContract.address;
+  return { op: await buildUserOp(account, [{ to, data: encodeWith(methods, method, []) }]) };
+}
+
+function ask(url: string, op: FinalUserOperation): Promise<RpcAnswer> {
+  const {
+    callGasLimit: _call,
+    verificationGasLimit: _verification,
+    preVerificationGas: _pre,
+    ...rest
+  } = toWire(op);
+  return rpc(url, 'pm_sponsorUserOperation', [rest, { mode: 'SPONSORED' }]);
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { deriveApiKey, hashApiKey } from '../../../core/config/api-key.js';
+import { compilePaymaster } from '../../../core/config/compile.js';
+import type { CompiledPaymaster } from '../../../core/config/compile.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import type { PaymasterSources } from '../../../core/config/sources.js';
+import { buryPaymaster } from '../../../core/config/tombstone.js';
+import { plusMs } from '../../../core/units/time.js';
+import { aLimit, aPaymaster, aPolicy } from '../../build/resources.js';
+import { someNow, someSources } from '../../build/sources.js';
+
+/** Within one tenant a name is an identity: what is deleted and made again goes on where it stopped. */
+
+const hour = 3_600_000;
+const at = (hours: number) => plusMs(someNow, hours * hour);
+const compile = (hours: number, overrides: Partial<PaymasterSources> = {}): CompiledPaymaster =>
+  compilePaymaster(someSources({ now: at(hours), ...overrides }));
+const startOf = ({ config }: CompiledPaymaster): number | undefined => config.limits[0]?.startMs;
+const keyOf = (keyGeneration: number): string =>
+  hashApiKey(deriveApiKey(new Uint8Array(32).fill(1), { namespace: 'acme', name: 'shop', keyGeneration }));
+const hashesOf = ({ keys }: PaymasterConfig) => keys.map(({ sha256 }) => sha256);
+
+describe('a limit of a day that is deleted and made again', () => {
+  const served = compile(0, { policies: [aPolicy()] }).config;
+  const gone = (hours: number, previous = served) => compile(hours, { previous }).config;
+
+  test('goes on with its cycle within its window', () => {
+    expect(startOf(compile(7, { policies: [aPolicy()], previous: gone(5) }))).toBe(at(0));
+  });
+
+  test('also when it is made again before anybody saw it go, and with a start of its own', () => {
+    const again = aPolicy({ spendingLimit: { ...aLimit, startTime: '2026-02-01T07:00:00.000Z' } });
+    for (const previous of [served, gone(5)])
+      expect(startOf(compile(7, { policies: [again], previous }))).toBe(at(0));
+  });
+
+  test('starts a cycle once its window is over', () => {
+    expect(startOf(compile(25, { policies: [aPolicy()], previous: gone(5) }))).toBe(at(25));
+  });
+
+  test('starts a cycle with another threshold, like an update', () => {
+    const other = aPolicy({ spendingLimit: { ...aLimit, threshold: '11' } });
+    expect(startOf(compile(7, { policies: [other], previous: gone(5) }))).toBe(at(7));
+  });
+
+  test('goes on although it was paused before', () => {
+    const cycle = compile(0, { policies: [aPolicy()] }).policies[0]?.cycle;
+    const paused = aPolicy({ active: false, status: { ...(cycle && { cycle }) } });
+    const previous = compile(2, { policies: [paused], previous: served }).config;
+    expect(previous.limits).toEqual([]);
+    expect(startOf(compile(7, { policies: [aPolicy()], previous: gone(5, previous) }))).toBe(at(0));
+  });
+
+  test('goes on when its Paymaster was deleted with it', () => {
+    const tombstone = buryPaymaster(served, at(5));
+    expect(startOf(compile(7, { policies: [aPolicy()], previous: tombstone }))).toBe(at(0));
+    const alone = compile(6, { previous: tombstone }).config;
+    expect(startOf(compile(7, { policies: [aPolicy()], previous: alone }))).toBe(at(0));
+  });
+
+  test('is forgotten neither by others that come and go, nor does it grow without bound', () => {
+    let previous = gone(1);
+    for (let index = 0; index < 300; index += 1) {
+      const spendingLimit = { ...aLimit, cycleDuration: { value: 1, unit: 'hour' as const } };
+      const other = aPolicy({ meta: { name: `o${index}` }, name: `O${index}`, spendingLimit });
+      previous = gone(1, compile(1, { policies: [other], previous }).config);
+    }
+    expect(previous.memory?.cycles).toHaveLength(100);
+    expect(startOf(compile(7, { policies: [aPolicy()], previous }))).toBe(at(0));
+  });
+
+  test('changes nothing of what is served while time passes', () => {
+    const previous = gone(5);
+    expect(compile(30, { previous }).config).toEqual(previous);
+  });
+});
+
+describe('a Paymaster that is deleted and made again', () => {
+  const rotated = compile(0, { paymaster: aPaymaster({ keyGeneration: 3 }) }).config;
+  const tombstone = buryPaymaster(rotated, at(1));
+
+  test('without a key generation keeps the key that it had, and brings no rotated one back', () => {
+    const again = compile(2, { previous: tombstone });
+    expect(hashesOf(again.config)).toEqual([keyOf(3)]);
+    expect(again.status.keyGeneration).toBe(3);
+    expect(again.config.memory?.keyGeneration).toBe(3);
+  });
+
+  test('brings none back by an overlap either', () => {
+    const paymaster = aPaymaster({ keyGeneration: 2, previousKeyUntil: '2027-01-01T00:00:00Z' });
+    expect(hashesOf(compile(2, { paymaster, previous: tombstone }).config)).toEqual([keyOf(3)]);
+  });
+
+  test('with a higher key generation rotates as ever', () => {
+    const paymaster = aPaymaster({ keyGeneration: 4 });
+    const again = compile(2, { paymaster, previous: tombstone });
+    expect(hashesOf(again.config)).toEqual([keyOf(4)]);
+    expect(again.status.keyGeneration).toBeUndefined();
+  });
+
+  test('a second time remembers still', () => {
+    const again = compile(2, { previous: tombstone }).config;
+    expect(hashesOf(compile(4, { previous: buryPaymaster(again, at(3)) }).config)).toEqual([keyOf(3)]);
+  });
+
+  test('without ever having been rotated has nothing to remember', () => {
+    expect(compile(0).config.memory).toBeUndefined();
+    expect(buryPaymaster(compile(0).config, at(1)).memory).toBeUndefined();
+  });
+});
