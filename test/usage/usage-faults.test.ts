@@ -2,13 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Database } from '../../core/adapters/store/sqlite/database.js';
-import {
-  createSqliteUsageStore,
-  createUsageStoreOver,
-  openUsageDatabase,
-  type SqliteUsageStore,
-} from '../../core/adapters/store/sqlite/usage.js';
+import { createSqliteUsageStore, type SqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
 import type { FollowerStep } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -29,7 +23,7 @@ import {
   hourMs,
   seconds,
 } from '../conformance/usage-requests.js';
-import { aClock, aDirectory } from './sqlite-usage.js';
+import { aClock, aDirectory, createFaultyStore } from './sqlite-usage.js';
 
 const unavailable = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_DOWN' } };
 const reserved = { outcome: 'reserved' };
@@ -65,33 +59,10 @@ function open(durability: 'process' | 'power' = 'power'): SqliteUsageStore {
   return store;
 }
 
-/** A store whose transactions can be made to fail: before they are begun, or after they were committed. */
 function openFaulty() {
-  const db = openUsageDatabase({ path: path(), durability: 'process' });
-  let failing: 'no' | 'before' | 'after' = 'no';
-  const faulty: Database = {
-    ...db,
-    transaction: (work) => {
-      if (failing === 'before') throw new Error('disk I/O error');
-      const result = db.transaction(work);
-      if (failing === 'after') throw new Error('disk I/O error');
-      return result;
-    },
-  };
-  const store = createUsageStoreOver(faulty, { clock, log: silentLogger });
-  opened.push(store);
-  return {
-    store,
-    db,
-    fail: (when: typeof failing) => {
-      failing = when;
-    },
-    /** Works again, and is tried again. */
-    repair: () => {
-      failing = 'no';
-      clock.advance(retryMs);
-    },
-  };
+  const faulty = createFaultyStore(path(), clock);
+  opened.push(faulty.store);
+  return faulty;
 }
 
 const spend = (nonce: bigint, cost: number) =>
@@ -139,11 +110,11 @@ describe('when a commit fails', () => {
   );
 
   test('the next attempt waits for a second, and refusals are answered from memory after it', async () => {
-    const { store, fail, repair } = openFaulty();
+    const { store, fail, stopFailing, repair } = openFaulty();
     await store.reserve(aRequest());
     fail('before');
     await expect(store.reserve(aRequest({ key: { nonce: 1n } }))).rejects.toMatchObject(unavailable);
-    fail('no');
+    stopFailing();
     await expect(store.reserve(aRequest({ key: { nonce: 1n } }))).rejects.toMatchObject(unavailable);
     await expect(store.ping()).rejects.toMatchObject(unavailable);
     expect((await store.peek(aRequest({ limits: [aLimit({ threshold: 0 })] }))).result).toMatchObject({
