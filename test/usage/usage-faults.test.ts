@@ -23,7 +23,8 @@ import {
   hourMs,
   seconds,
 } from '../conformance/usage-requests.js';
-import { aClock, aDirectory, createFaultyStore } from './sqlite-usage.js';
+import { aClock } from './clock.js';
+import { aDirectory, createFaultyStore } from './sqlite-usage.js';
 
 const unavailable = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_DOWN' } };
 const reserved = { outcome: 'reserved' };

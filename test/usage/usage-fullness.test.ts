@@ -4,7 +4,8 @@ import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
 import { aLimit, aRequest } from '../conformance/usage-requests.js';
-import { aClock, aDirectory } from './sqlite-usage.js';
+import { aClock } from './clock.js';
+import { aDirectory } from './sqlite-usage.js';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

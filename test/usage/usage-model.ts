@@ -90,7 +90,7 @@ export class UsageModel implements UsageStore {
       })),
       holds: request.holds.map((hold) => ({
         taken: taken(chain, hold, request.key),
-        most: most(chain, hold, request) ?? 0,
+        most: result.outcome === 'reserved' ? most(chain, hold, request, this.#clock.now()) : 0,
       })),
       accounts: request.accounts.map((account) => balanceOf(chain, account, request.key)),
     };
@@ -231,8 +231,7 @@ export class UsageModel implements UsageStore {
     }
     for (const [index, hold] of holds.entries()) {
       const own = Math.max(hold.cost, costOf(find(chain, key)?.holds ?? [], hold));
-      const bound = most(chain, hold, request);
-      if (bound === undefined) throw depositUnknown();
+      const bound = most(chain, hold, request, now);
       const isAlone = hold.admitsOneAlone === true && reserved(chain, hold, key) === 0;
       if (taken(chain, hold, key) + own > bound && !isAlone)
         return { outcome: 'held', index, taken: taken(chain, hold, key), most: bound };
@@ -284,11 +283,15 @@ function taken(chain: ChainState, hold: HoldShare, except: ReservationKey): numb
   return also.reduce((sum, one) => sum + one, reserved(chain, hold, except));
 }
 
-/** Undefined where it is a share of a balance that was never read. */
-function most(chain: ChainState, { threshold }: HoldShare, { accounts }: ReserveRequest): number | undefined {
+function most(
+  chain: ChainState,
+  { threshold }: HoldShare,
+  { accounts, depositMaxAgeMs }: ReserveRequest,
+  now: EpochMs,
+): number {
   if (typeof threshold === 'number') return threshold;
-  const { balance } = balanceOf(chain, accounts[threshold.account]!);
-  if (balance === undefined) return undefined;
+  const { balance, readAt } = balanceOf(chain, accounts[threshold.account]!);
+  if (balance === undefined || readAt === undefined || now - readAt > depositMaxAgeMs) throw depositUnknown();
   return Number((BigInt(balance) * BigInt(threshold.percent)) / 100n);
 }
 
