@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { plusSeconds, toSeconds } from '../../core/units/time.js';
 import { aLimit, aRequest } from '../conformance/usage-requests.js';
+import { isSoak } from '../support/soak-seconds.js';
+import { runs } from '../support/property.js';
 import { aClock, aDirectory, createFaultyStore } from './sqlite-usage.js';
 import { checkAgainstModel, type Subject } from './usage-difference.js';
 import { manySteps } from './usage-steps.js';
@@ -12,9 +14,9 @@ import { manySteps } from './usage-steps.js';
 test('no interleaving of requests, updates, pauses, clock steps, settlements, failing commits, restarts and crashes exceeds a limit or loses a reservation', async () => {
   await fc.assert(
     fc.asyncProperty(manySteps, async (steps) => checkAgainstModel(steps, await aSubject())),
-    { numRuns: 150 },
+    runs(isSoak ? 3_000 : 300),
   );
-}, 240_000);
+}, 900_000);
 
 async function aSubject(): Promise<Subject> {
   const clock = aClock();
