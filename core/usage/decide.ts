@@ -62,7 +62,7 @@ export function decideShares(
   return (
     decideBars(chain, request) ??
     decideLimits(chain, request, former, found, over) ??
-    decideHolds(chain, request, former, now, found) ??
+    decideHolds(chain, request, former, found) ??
     decideAccounts(chain, request, former, now, found) ??
     (over.length === 0 ? reserved : { outcome: 'reserved', over })
   );
@@ -132,19 +132,16 @@ function decideHolds(
   chain: ChainLedger,
   request: ReserveRequest,
   former: Entry | undefined,
-  now: EpochMs,
   found: Found,
 ): ReserveRefusal | undefined {
   for (let index = 0; index < request.holds.length; index++) {
     const hold = request.holds[index]!;
     const counter = chain.counters.find(hold);
     found.holds.push(counter);
-    if (typeof hold.threshold !== 'number')
-      knownAccount(chain, request, request.accounts[hold.threshold.account], now);
     const held = heldOf(former?.holds, counter)?.amount ?? 0;
     const others = (counter?.reserved ?? 0) - held;
     const taken = others + plusUsed(chain, hold);
-    const most = mostOf(chain, request, hold) ?? 0;
+    const most = mostOf(chain, request, hold) ?? unknownShare(request, hold);
     if (taken + Math.max(held, hold.cost) <= most) continue;
     if (hold.admitsOneAlone === true && others === 0) continue;
     return { outcome: 'held', index, taken, most };
@@ -197,16 +194,21 @@ function mostOf(
 function knownAccount(
   chain: ChainLedger,
   { depositMaxAgeMs }: ReserveRequest,
-  share: AccountShare | undefined,
+  share: AccountShare,
   now: EpochMs,
 ): { readonly account: Account; readonly balance: number } {
-  if (share === undefined)
-    throw new DomainError('INTERNAL', 'a hold names an account that the request does not have');
   const account = chain.accounts.find(share);
   if (account?.balance === undefined || account.readAt === undefined)
     throw depositUnknown(share, 'was never read');
   if (now - account.readAt > depositMaxAgeMs) throw depositUnknown(share, 'was read too long ago');
   return { account, balance: account.balance };
+}
+
+function unknownShare({ accounts }: ReserveRequest, { threshold }: HoldShare): never {
+  const share = typeof threshold === 'number' ? undefined : accounts[threshold.account];
+  if (share === undefined)
+    throw new DomainError('INTERNAL', 'a hold names an account that the request does not have');
+  throw depositUnknown(share, 'was never read');
 }
 
 /** Two shares of one counter would each be judged without the other. */

@@ -32,7 +32,8 @@ import {
 } from '../conformance/usage-requests.js';
 import { depositOf, FakeChain, walletOf, type FakeOperation } from '../fakes/chain.js';
 import { anExampleOperation, exampleTerms, exampleTokenTerms } from '../paymaster/operations.js';
-import { aClock, aDirectory } from '../usage/sqlite-usage.js';
+import { aClock } from '../usage/clock.js';
+import { aDirectory } from '../usage/sqlite-usage.js';
 import { handleOpsInput } from '../userop/bundles.js';
 
 export const gweiInWei = 1_000_000_000n;

@@ -19,7 +19,8 @@ import { aChainConfig, addressOf } from '../build/configs.js';
 import { aTokenProfile } from '../build/fee-tokens.js';
 import { aHash, chainId, hourMs, seconds, sender, startMs } from '../conformance/usage-requests.js';
 import { until } from '../support/until.js';
-import { aClock, aDirectory } from '../usage/sqlite-usage.js';
+import { aClock } from '../usage/clock.js';
+import { aDirectory } from '../usage/sqlite-usage.js';
 
 const contract = addressOf(0xd00d);
 const otherChainId = chainId + 1;

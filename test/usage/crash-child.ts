@@ -1,79 +1,75 @@
-import { writeSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
-import type { FollowerStep } from '../../core/policy/usage-store.js';
-import { systemClock } from '../../core/units/time.js';
+import { systemClock, type EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
-import {
-  aHash,
-  aLimit,
-  anAddress,
-  aNeed,
-  aRequest,
-  chainId,
-  contract,
-  seconds,
-} from '../conformance/usage-requests.js';
+import { always } from '../../core/usage/window.js';
+import { aHash, aRequest, chainId, seconds } from '../conformance/usage-requests.js';
+import { actualCost, crashRequest, keyOfNumber, turnSize } from './crash-requests.js';
 
 /**
- * Reserves as fast as it can until it is killed, and writes a line for each answer after it has it: `+n cost` for a
- * reservation, `-n cost` for one that was settled. Arguments: file, first number.
+ * Reserves as fast as it can until it is killed; every turn names paymasters, addresses and windows that nobody has named
+ * before. It waits for a line `PATH DURABILITY NUMBER` first, so that a process can be started ahead of its time. Its log:
+ * `?a b` before it asks for the numbers from a up to b, `+n` after each answer, `!block n …` before a step that settles
+ * these, `=block` after its answer. Standard output is a file: what is written is there, also if the process is killed right then.
  */
-const [path = '', first = '0'] = process.argv.slice(2);
+const [path = '', durability = '', first = ''] = readLine().split(' ');
 const store = createSqliteUsageStore({
   path,
   clock: systemClock,
   log: silentLogger,
-  durability: 'process',
-  compactAtBytes: 40_000,
-});
-await store.addBalance(chainId, {
-  contract,
-  balance: gwei(2 ** 50),
-  reserved: gwei(0),
-  readAt: systemClock.now(),
+  durability: durability === 'power' ? 'power' : 'process',
 });
 let next = Number(first);
+const settleable: number[] = [];
 
-/** Standard output is a file: what is written is there when this returns, also if the process is killed right then. */
-function say(line: string): void {
-  writeSync(1, line);
-}
-
-for (;;) {
-  const numbers = Array.from({ length: 16 }, () => next++);
+for (let turn = 1; ; turn++) {
+  const numbers = Array.from({ length: turnSize }, () => next++);
+  say(`?${numbers[0]!} ${next}`);
   await Promise.all(
     numbers.map(async (n) => {
-      const cost = (n % 97) + 1;
-      const sender = anAddress(n);
-      const limits = [
-        aLimit({ policyId: 'spend', unit: 'NATIVE_ASSET', threshold: 2 ** 50, cost, durationMs: 1e12 }),
-        aLimit({ policyId: 'each', subject: sender, threshold: 1, durationMs: 1e12 }),
-      ];
-      const answer = await store.reserve(
-        aRequest({
-          key: { sender, nonce: BigInt(n) },
-          limits,
-          accounts: [aNeed(cost)],
-          depositMaxAgeMs: 1e12,
-        }),
-      );
-      if (answer.outcome !== 'reserved') throw new Error(`operation ${n} was answered ${answer.outcome}`);
-      say(`+${n} ${cost}\n`);
+      const { contract } = crashRequest(n).promise;
+      const account = { contract, balance: gwei(2 ** 50), reserved: gwei(0), readAt: systemClock.now() };
+      await store.addBalance(chainId, account);
     }),
   );
-  if (next % 5 !== 0) continue;
-  const found = (await store.reservations(chainId)).slice(0, 8);
-  const cursor = await store.cursor(chainId);
-  const blockNumber = (cursor?.blockNumber ?? 0) + 1;
-  const step: FollowerStep = {
+  await Promise.all(
+    numbers.map(async (n) => {
+      const answer = await store.reserve(aRequest(crashRequest(n)));
+      if (answer.outcome !== 'reserved') throw new Error(`operation ${n} was answered ${answer.outcome}`);
+      say(`+${n}`);
+      settleable.push(n);
+    }),
+  );
+  if (turn % 3 === 0) await settle();
+}
+
+async function settle(): Promise<void> {
+  const numbers = settleable.splice(0, 2 * turnSize);
+  const expected = await store.cursor(chainId);
+  const blockNumber = (expected?.blockNumber ?? 0) + 1;
+  say(`!${blockNumber} ${numbers.join(' ')}`);
+  const isTaken = await store.advance({
     chainId,
-    expected: cursor,
+    expected,
     next: { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) },
-    settled: found.map(({ key }) => ({ key, actualCost: gwei(1) })),
+    settled: numbers.map((n) => ({ key: keyOfNumber(n), actualCost: gwei(actualCost) })),
     released: [],
+    forfeited: [],
+    charges: [{ counter: 'losses', unit: 'NATIVE_ASSET', until: always.until as EpochMs, amount: 1 }],
+    restored: [],
     balances: [],
-  };
-  if (!(await store.advance(step))) throw new Error('the step was refused');
-  for (const { key } of found) say(`-${key.nonce} 1\n`);
+  });
+  if (!isTaken) throw new Error('the step was refused');
+  say(`=${blockNumber}`);
+}
+
+function say(line: string): void {
+  writeSync(1, `${line}\n`);
+}
+
+function readLine(): string {
+  const buffer = Buffer.alloc(1024);
+  const length = readSync(0, buffer);
+  return buffer.toString('utf8', 0, length).trim();
 }

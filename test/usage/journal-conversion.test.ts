@@ -20,7 +20,8 @@ import {
   startMs,
 } from '../conformance/usage-requests.js';
 import { repositoryRoot } from '../support/repository-root.js';
-import { aClock, aDirectory } from './sqlite-usage.js';
+import { aClock } from './clock.js';
+import { aDirectory } from './sqlite-usage.js';
 
 type FormerReservation = {
   readonly key: { readonly paymasterId: string; readonly sender: string; readonly nonce: string };

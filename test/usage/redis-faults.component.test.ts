@@ -23,7 +23,7 @@ import {
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { succeeds, until } from '../support/until.js';
 import { openStore, storeOptions } from './redis-usage.js';
-import { aClock } from './sqlite-usage.js';
+import { aClock } from './clock.js';
 
 const reserved = { outcome: 'reserved' };
 const down = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_DOWN' } };

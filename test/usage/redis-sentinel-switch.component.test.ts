@@ -4,7 +4,7 @@ import { aRequest } from '../conformance/usage-requests.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { succeeds, until } from '../support/until.js';
 import { openStore } from './redis-usage.js';
-import { aClock } from './sqlite-usage.js';
+import { aClock } from './clock.js';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

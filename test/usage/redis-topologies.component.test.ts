@@ -12,7 +12,7 @@ import { freePort } from '../../server/standalone/cluster/free-port.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { succeeds, until } from '../support/until.js';
 import { createRedisHarness, openStore, storeOptions } from './redis-usage.js';
-import { aClock } from './sqlite-usage.js';
+import { aClock } from './clock.js';
 
 const reserved = { outcome: 'reserved' };
 /** Long for a busy machine; half of it is waited for each write that nobody confirms. */

@@ -1,23 +1,18 @@
+export { aClock } from './clock.js';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSqliteUsageStore, type SqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import type { Database } from '../../core/adapters/store/sqlite/database.js';
+import {
+  createSqliteUsageStore,
+  createUsageStoreOver,
+  openUsageDatabase,
+  type SqliteUsageStore,
+} from '../../core/adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
-import type { EpochMs } from '../../core/units/time.js';
-import { startMs } from '../conformance/usage-requests.js';
 import type { TestedStore, UsageHarness } from '../conformance/usage/suite.js';
-
-/** A clock that moves by hand. */
-export function aClock(at: EpochMs = startMs): { now(): EpochMs; advance(ms: number): void } {
-  let now: number = at;
-  return {
-    now: () => now as EpochMs,
-    advance: (ms) => {
-      now += ms;
-    },
-  };
-}
+import { aClock } from './clock.js';
 
 /** A directory for one test's files. */
 export function aDirectory(): { readonly path: string; remove(): void } {
@@ -80,6 +75,40 @@ export async function createSqliteHarness(): Promise<UsageHarness> {
     stop: async () => {
       await current.stop();
       directory.remove();
+    },
+  };
+}
+
+/** After a commit that failed the store tries nothing for so long. */
+const retryMs = 1_000;
+
+/** A store whose transactions can be made to fail: before they are begun, or after they were committed. */
+export function createFaultyStore(path: string, clock: ReturnType<typeof aClock>) {
+  const db = openUsageDatabase({ path, durability: 'process' });
+  let failing: 'no' | 'before' | 'after' = 'no';
+  const faulty: Database = {
+    ...db,
+    transaction: (work) => {
+      if (failing === 'before') throw new Error('disk I/O error');
+      const result = db.transaction(work);
+      if (failing === 'after') throw new Error('disk I/O error');
+      return result;
+    },
+  };
+  return {
+    store: createUsageStoreOver(faulty, { clock, log: silentLogger }),
+    db,
+    fail: (when: 'before' | 'after') => {
+      failing = when;
+    },
+    /** Works again. */
+    stopFailing: () => {
+      failing = 'no';
+    },
+    /** Works again, and is tried again. */
+    repair: () => {
+      failing = 'no';
+      clock.advance(retryMs);
     },
   };
 }

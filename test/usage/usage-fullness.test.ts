@@ -4,7 +4,8 @@ import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
 import { silentLogger } from '../../core/log.js';
 import { aLimit, aRequest } from '../conformance/usage-requests.js';
-import { aClock, aDirectory } from './sqlite-usage.js';
+import { aClock } from './clock.js';
+import { aDirectory } from './sqlite-usage.js';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -32,7 +33,7 @@ test('the metrics show how full limits are when they are asked, refusals include
     store.reserve(
       aRequest({
         key: { nonce },
-        limits: [aLimit({ threshold, cost: 1, unit: 'COUNT', subject: '' })],
+        limits: [aLimit({ counter: 'policy-1/0/0/', threshold, cost: 1, unit: 'COUNT' })],
         accounts: [],
       }),
     );
@@ -50,8 +51,8 @@ test('the metrics show how full limits are when they are asked, refusals include
 
 test('an operation that is asked for again, with another limit, shows each limit as full as it is', async () => {
   const { store, lines } = await openCounted();
-  const spend = aLimit({ policyId: 'spend', unit: 'NATIVE_ASSET', threshold: 1000, cost: 900 });
-  const count = aLimit({ policyId: 'count', unit: 'COUNT', threshold: 10, cost: 1 });
+  const spend = aLimit({ counter: 'spend/0/0/', unit: 'NATIVE_ASSET', threshold: 1000, cost: 900 });
+  const count = aLimit({ counter: 'count/0/0/', unit: 'COUNT', threshold: 10, cost: 1 });
   expect((await store.reserve(aRequest({ limits: [spend] }))).outcome).toBe('reserved');
   expect((await store.reserve(aRequest({ limits: [count, spend] }))).outcome).toBe('reserved');
   expect(await lines()).toContain(

@@ -8,13 +8,13 @@ import { promisesConformance } from '../conformance/usage/promises.js';
 import { reservingConformance } from '../conformance/usage/reserving.js';
 import { settlingConformance } from '../conformance/usage/settling.js';
 import { aSuite, type TestedStore, type UsageHarness } from '../conformance/usage/suite.js';
-import { aHandClock } from '../support/hand-clock.js';
+import { aClock } from './clock.js';
 import { UsageModel } from './usage-model.js';
 
 /** The model loses nothing and keeps no messages: subjects that need a store's files are left out. */
 describe('the model of usage stores', () => {
   const suite = aSuite(async (): Promise<UsageHarness> => {
-    const clock = aHandClock();
+    const clock = aClock();
     let model = new UsageModel(clock);
     const replaced = async () => {
       model = model.reopened();

@@ -90,7 +90,7 @@ export class UsageModel implements UsageStore {
       })),
       holds: request.holds.map((hold) => ({
         taken: taken(chain, hold, request.key),
-        most: most(chain, hold, request),
+        most: result.outcome === 'reserved' ? most(chain, hold, request, this.#clock.now()) : 0,
       })),
       accounts: request.accounts.map((account) => balanceOf(chain, account, request.key)),
     };
@@ -231,7 +231,7 @@ export class UsageModel implements UsageStore {
     }
     for (const [index, hold] of holds.entries()) {
       const own = Math.max(hold.cost, costOf(find(chain, key)?.holds ?? [], hold));
-      const bound = most(chain, hold, request);
+      const bound = most(chain, hold, request, now);
       const isAlone = hold.admitsOneAlone === true && reserved(chain, hold, key) === 0;
       if (taken(chain, hold, key) + own > bound && !isAlone)
         return { outcome: 'held', index, taken: taken(chain, hold, key), most: bound };
@@ -283,10 +283,15 @@ function taken(chain: ChainState, hold: HoldShare, except: ReservationKey): numb
   return also.reduce((sum, one) => sum + one, reserved(chain, hold, except));
 }
 
-function most(chain: ChainState, { threshold }: HoldShare, { accounts }: ReserveRequest): number {
+function most(
+  chain: ChainState,
+  { threshold }: HoldShare,
+  { accounts, depositMaxAgeMs }: ReserveRequest,
+  now: EpochMs,
+): number {
   if (typeof threshold === 'number') return threshold;
-  const { balance } = balanceOf(chain, accounts[threshold.account]!);
-  if (balance === undefined) throw depositUnknown();
+  const { balance, readAt } = balanceOf(chain, accounts[threshold.account]!);
+  if (balance === undefined || readAt === undefined || now - readAt > depositMaxAgeMs) throw depositUnknown();
   return Number((BigInt(balance) * BigInt(threshold.percent)) / 100n);
 }
 

@@ -29,7 +29,6 @@ export type Step =
       readonly do: 'follow';
       readonly ends: readonly End[];
       readonly charge: number;
-      readonly again: readonly Ask[];
     }
   | { readonly do: 'repeat' }
   | { readonly do: 'balance'; readonly account: number; readonly balance: number; readonly isFirst: boolean }
@@ -110,7 +109,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('follow'),
       ends: fc.array(end, { maxLength: 5 }),
       charge: fc.integer({ min: -20, max: 20 }),
-      again: fc.array(ask, { maxLength: 2 }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat') }) },

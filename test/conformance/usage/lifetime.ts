@@ -134,6 +134,18 @@ export function lifetimeConformance(it: Suite): void {
       ]);
     });
 
+    test('calls that change nothing, the first ones of a process, are not taken for its writes', async () => {
+      await it.deposit(100);
+      await it.store.reserve(aRequest({ accounts: [aNeed(5)], generation: 4 }));
+      await it.replaced('reopen');
+      await it.store.noteGenerations(chainId, [{ id: 'pm-1', generation: 4 }]);
+      const known = { contract, balance: gwei(7), reserved: gwei(0), readAt: it.clock.now() };
+      await it.store.addBalance(chainId, known);
+      await it.store.noteGenerations(chainId, [{ id: 'pm-1', generation: 3 }]);
+      expect(await it.store.liveCount(chainId)).toBe(1);
+      expect(await it.store.reserve(aRequest({ key: { nonce: 1n }, generation: 4 }))).toEqual(reserved);
+    });
+
     test('answers a ping, stops twice, and then answers UNAVAILABLE', async () => {
       const { store } = it;
       await store.ping();

@@ -7,15 +7,16 @@ import { closeChain, openChain, replies, script } from './script.js';
  *
  *     KEYS  1 to 4 head, 5 cursor, 6 step, 7 step-body, 8 expiries, 9 accounts, then operations of E endings and R restored
  *           reservations, then in any order what records, charges and balances name: c:, u:, p:, b:
- *     ARGV  1 to 4 head, 5 expected cursor or "", 6 cursor to be written or "" (not yet), 7 id of the step that stands or "",
- *           8 id of the step that begins with this call or "", 9 its body, 10 to 13 E, R, charges, balances,
+ *     ARGV  1 to 5 head, 6 expected cursor or "", 7 cursor to be written or "" (not yet), 8 id of the step that stands or "",
+ *           9 id of the step that begins with this call or "", 10 its body, 11 to 14 E, R, charges, balances,
  *           then per ending paymasterId, expiry member, "s", "r" or "f", and actual cost or latest validUntil or "",
  *           per restored one paymasterId, expiry member, record, per charge counter, amount and end of its window,
  *           per balance account and value
  *
  * Endings are computed from the records as they are now: asking again meanwhile changes nothing about them. A record that
  * names keys that are not declared is left as it is and reported; a call that writes the cursor is not taken then.
- * Replies [code, now, sequence, indexes of endings that were left]: done, otherCursor, contested, unfinished.
+ * Replies [done, now, sequence, own writes, indexes of endings that were left], or [code, now]: otherCursor, contested,
+ * unfinished.
  *
  * It runs while memory is full, since nothing else frees any. What it adds is less than what it frees: a settled use for a
  * record; or was freed by an earlier step: restored reservations.
@@ -23,10 +24,10 @@ import { closeChain, openChain, replies, script } from './script.js';
 export const advanceScript = script(
   `
 ${openChain}
-if (redis.call('GET', KEYS[5]) or '') ~= ARGV[5] then return {${replies.otherCursor}, now} end
-if (redis.call('GET', KEYS[6]) or '') ~= ARGV[7] then return {${replies.unfinished}, now} end
-local endings, restored, charges, balances = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
-local restoredArg = 13 + 4 * endings
+if (redis.call('GET', KEYS[5]) or '') ~= ARGV[6] then return {${replies.otherCursor}, now} end
+if (redis.call('GET', KEYS[6]) or '') ~= ARGV[8] then return {${replies.unfinished}, now} end
+local endings, restored, charges, balances = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local restoredArg = 14 + 4 * endings
 local chargeArg = restoredArg + 3 * restored
 local balanceArg = chargeArg + 3 * charges
 local keyOf = {}
@@ -42,10 +43,10 @@ local function declares(kind, list)
 end
 local ending, left = {}, {}
 for i = 1, endings do
-  local text = redis.call('HGET', KEYS[9 + i], ARGV[10 + 4 * i])
+  local text = redis.call('HGET', KEYS[9 + i], ARGV[11 + 4 * i])
   if text then
     local record = cjson.decode(text)
-    local latest = ARGV[12 + 4 * i] == 'r' and tonumber(ARGV[13 + 4 * i])
+    local latest = ARGV[13 + 4 * i] == 'r' and tonumber(ARGV[14 + 4 * i])
     if not latest or record[1] <= latest then
       if declares('c:', record[5]) and declares('p:', record[6]) and declares('c:', record[8]) then
         ending[#ending + 1] = {i, record}
@@ -55,7 +56,7 @@ for i = 1, endings do
     end
   end
 end
-if #left > 0 and ARGV[6] ~= '' then return {${replies.contested}, now, tonumber(head[3] or 0), left} end
+if #left > 0 and ARGV[7] ~= '' then return {${replies.contested}, now} end
 
 -- Carry out. A counter that has gone with its window is not brought back, and one that reaches 0 is deleted.
 local function add(name, amount)
@@ -107,7 +108,7 @@ local sums, uses, untils = {}, {}, {}
 local function sum(name, amount) sums[name] = (sums[name] or 0) + amount end
 for _, one in ipairs(ending) do
   local i, record = one[1], one[2]
-  local how, cost = ARGV[12 + 4 * i], tonumber(ARGV[13 + 4 * i])
+  local how, cost = ARGV[13 + 4 * i], tonumber(ARGV[14 + 4 * i])
   for j = 1, #record[5], 2 do
     local name, reserved = record[5][j], record[5][j + 1]
     local spent = 0
@@ -125,8 +126,8 @@ for _, one in ipairs(ending) do
   for j = 1, #record[8], 2 do sum('c:' .. record[8][j], -record[8][j + 1]) end
   for j = 1, #record[6], 2 do sum('p:' .. record[6][j], -record[6][j + 1]) end
   -- The first data format kept a hash beside the record, and its last versions may have written one since.
-  redis.call('HDEL', KEYS[9 + i], ARGV[10 + 4 * i], ARGV[10 + 4 * i] .. '/hash')
-  redis.call('ZREM', KEYS[8], ARGV[11 + 4 * i])
+  redis.call('HDEL', KEYS[9 + i], ARGV[11 + 4 * i], ARGV[11 + 4 * i] .. '/hash')
+  redis.call('ZREM', KEYS[8], ARGV[12 + 4 * i])
 end
 for name, amount in pairs(uses) do
   if redis.call('EXISTS', keyOf['c:' .. name]) == 1 then grow('u:' .. name, amount, untils[name]) end
@@ -151,17 +152,17 @@ for i = 1, balances do
   redis.call('SADD', KEYS[9], account)
 end
 
-if ARGV[8] ~= '' then
-  redis.call('SET', KEYS[6], ARGV[8])
-  redis.call('SET', KEYS[7], ARGV[9])
+if ARGV[9] ~= '' then
+  redis.call('SET', KEYS[6], ARGV[9])
+  redis.call('SET', KEYS[7], ARGV[10])
 end
-if ARGV[6] ~= '' then
-  redis.call('SET', KEYS[5], ARGV[6])
+if ARGV[7] ~= '' then
+  redis.call('SET', KEYS[5], ARGV[7])
   redis.call('DEL', KEYS[6], KEYS[7])
   if now > tonumber(head[2] or 0) then redis.call('SET', KEYS[2], string.format('%.0f', now)) end
 end
 ${closeChain}
-return {${replies.done}, now, sequence, left}
+return {${replies.done}, now, sequence, own, left}
 `,
   'allow-oom',
 );

@@ -94,7 +94,7 @@ async function carryOn(deps: Deps, id: string, step: LongStep): Promise<boolean>
   while (rest.length > 0) {
     const left: Ending[] = [];
     for (const endings of pages(rest, mostEndings)) {
-      const [code, , , contested] = await call(deps, { ...nothing, endings }, { expected, stands: id });
+      const [code, , , , contested] = await call(deps, { ...nothing, endings }, { expected, stands: id });
       if (code !== replies.done) return false;
       for (const index of listOf(contested)) left.push(endings[Number(index)]!);
     }

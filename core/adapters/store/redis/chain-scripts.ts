@@ -6,16 +6,17 @@ import type { ChainKeys } from './keys.js';
 import type { RedisLink } from './link.js';
 import type { HeadArgs, ScriptCall } from './reserve-call.js';
 import { listOf } from './reply.js';
-import { ownWriteMs, replies, type Script } from './script.js';
+import { ownWritesMs, replies, type Script } from './script.js';
 
-/** Shorter than a write is remembered in Redis: what may have been forgotten there is not asked for. */
-const ownMemoryMs = ownWriteMs / 2;
+/** The number of own writes is kept anew this often, and is not relied on when that has not succeeded for long. */
+const keepEveryMs = ownWritesMs / 24;
+const reliedOnMs = ownWritesMs / 2;
 
 /**
  * Calls on one chain, each fenced by the epoch and by the sequence, which rises with every write:
  * - A store whose sequence is below the highest that this process has seen has lost writes.
- * - So has one that does not know the last write of this process, also where others have written since: a replica that was
- *   promoted without that write has by then reached the same number in another way.
+ * - So has one that knows fewer writes of this process than were acknowledged to it. Others may have written since: a replica
+ *   that was promoted without a write has soon reached the same sequence in another way.
  * Both throw USAGE_STORE_LOST, and end the epoch for every process.
  */
 export class ChainScripts {
@@ -26,7 +27,7 @@ export class ChainScripts {
   readonly #imposedNow: () => EpochMs | 0;
   readonly #noteTime: (now: EpochMs) => void;
   #kept = { epoch: '', text: '' };
-  #own = { epoch: '', sequence: 0, at: 0 };
+  #own = { epoch: '', writes: 0, keptAt: -Infinity };
 
   constructor(deps: {
     readonly link: RedisLink;
@@ -70,7 +71,11 @@ export class ChainScripts {
       this.#noteTime(now as EpochMs);
       if (code === replies.behind) return this.#epochs.behind(this.#chainId, epoch);
       if (code !== replies.epochLost) {
-        if (typeof sequence === 'number') this.#saw(epoch, sequence, isWrite && code === replies.done);
+        if (typeof sequence === 'number') this.#epochs.seen(this.#chainId, sequence);
+        const writes = reply[3];
+        // Not every script that may write has written.
+        if (isWrite && code === replies.done && typeof writes === 'number')
+          this.#wrote(epoch, writes, args[4] === 1);
         return reply;
       }
       // Throws while it is the same epoch, or none.
@@ -89,7 +94,7 @@ export class ChainScripts {
       if (kept === text) {
         if (Number(sequence ?? 0) < seen || Number(lastOwn ?? 0) < own)
           return this.#epochs.behind(this.#chainId, epoch);
-        this.#saw(epoch, Number(sequence ?? 0), false);
+        this.#epochs.seen(this.#chainId, Number(sequence ?? 0));
         return values.slice(this.#chain.head.length);
       }
       epoch = await this.#epochs.mismatch(this.#chainId, epoch);
@@ -101,16 +106,27 @@ export class ChainScripts {
   }
 
   #head({ text, sequence }: KnownEpoch): HeadArgs {
-    const own = this.#own;
-    const isRemembered = own.epoch === text && performance.now() - own.at < ownMemoryMs;
     if (this.#kept.epoch !== text) this.#kept = { epoch: text, text: keptOfEpoch(text) };
-    return [this.#imposedNow(), this.#kept.text, sequence, isRemembered ? own.sequence : 0];
+    if (this.#own.epoch !== text) this.#own = { epoch: text, writes: 0, keptAt: -Infinity };
+    const { writes, keptAt } = this.#own;
+    const age = performance.now() - keptAt;
+    return [
+      this.#imposedNow(),
+      this.#kept.text,
+      sequence,
+      age < reliedOnMs ? writes : 0,
+      age < keepEveryMs ? 0 : 1,
+    ];
   }
 
-  #saw({ text }: KnownEpoch, sequence: number, isOwn: boolean): void {
-    this.#epochs.seen(this.#chainId, sequence);
-    if (!isOwn || (this.#own.epoch === text && this.#own.sequence >= sequence)) return;
-    this.#own = { epoch: text, sequence, at: performance.now() };
+  /** A call was the process' write of this number. */
+  #wrote({ text }: KnownEpoch, number: number, isKept: boolean): void {
+    const own = this.#own;
+    if (own.epoch !== text) return;
+    // Begun anew where it was forgotten in the meantime.
+    const isBegun = number === 1 || performance.now() - own.keptAt >= reliedOnMs;
+    if (isBegun || number > own.writes) own.writes = number;
+    if (isKept || number === 1) own.keptAt = performance.now();
   }
 }
 

@@ -7,8 +7,8 @@ import type { AddressKey } from '../../../units/address.js';
  *
  *     {1}:epoch         text    identity of the data and their format, see data-format.ts
  *     {1}:seen          number  latest time at which the follower advanced, in milliseconds
- *     {1}:sequence      number  rises with every write, see sequence.ts
- *     {1}:w:PROCESS     number  the sequence of that process' last write; a day
+ *     {1}:sequence      number  rises with every write, see chain-scripts.ts
+ *     {1}:w:PROCESS     number  writes of that process; a day
  *     {1}:longest       number  longest expiry of promises, in milliseconds
  *     {1}:cursor        text    block up to which events are settled
  *     {1}:step          text    id of a step of the follower that is carried out in several calls; with
@@ -37,7 +37,7 @@ export type ChainKeys = {
   readonly accounts: string;
   readonly expiries: string;
   readonly lease: string;
-  /** Epoch, seen, sequence and this process' last write: what every script begins with. */
+  /** Epoch, seen, sequence and this process' writes: what every script begins with. */
   readonly head: readonly [epoch: string, seen: string, sequence: string, own: string];
 };
 

@@ -20,8 +20,8 @@ export type ScriptCall = {
   readonly args: readonly (string | number)[];
 };
 
-/** First arguments of a script on a chain; see sequence.ts. */
-export type HeadArgs = readonly [imposedNow: number, epoch: string, seen: number, own: number];
+/** First arguments of a script on a chain; see script.ts. */
+export type HeadArgs = readonly [imposedNow: number, epoch: string, seen: number, own: number, isKept: 0 | 1];
 
 export function reserveCall(
   request: ReserveRequest,
@@ -202,7 +202,7 @@ export function balanceOf(account: AccountId, balance: unknown, promised: unknow
 
 /** What a limit has taken after a reservation, this one included. */
 export function takenOf(reply: readonly unknown[], limit: number): number {
-  return Number(reply[3 + limit]);
+  return Number(reply[4 + limit]);
 }
 
 function overOf({ limits }: ReserveRequest, reply: readonly unknown[]): readonly number[] {

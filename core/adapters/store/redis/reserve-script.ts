@@ -15,8 +15,8 @@ export const generationMs = 30 * 86_400_000;
  *
  *     KEYS  1 to 4 head, then F fences, B bars, L limits, H holds, P settled uses that count for a hold as well,
  *           per account balance and promised; last operation, expiries
- *     ARGV  1 to 4 head, 5 and 6 time in which the windows of the plan are the current ones, 7 first limit whose usage is
- *           lost (from 1; 0: none), 8 depositMaxAgeMs, 9 paymasterId, 10 to 14 F, B, L, H, P,
+ *     ARGV  1 to 5 head, 6 and 7 time in which the windows of the plan are the current ones, 8 first limit whose usage is
+ *           lost (from 1; 0: none), 9 depositMaxAgeMs, 10 paymasterId, 11 to 15 F, B, L, H, P,
  *           then per fence generation, per bar most, per limit threshold (-1: not enforced), cost and end of the window,
  *           per hold cost, threshold ("1000", or "2@25": 25 % of the balance of the second account), number of settled
  *           uses and 1 where it admits one alone; per account need; for the script that reserves then validUntil,
@@ -35,25 +35,25 @@ if found[1] ~= ARGV[2] then return {${replies.epochLost}, now} end
 local sequence = tonumber(found[3] or 0)
 if sequence < tonumber(ARGV[3]) or tonumber(found[4] or 0) < tonumber(ARGV[4]) then return {${replies.behind}, now} end
 if found[2] and now < tonumber(found[2]) - ${clockSlackMs} then return {${replies.clockBack}, now} end
-if now < tonumber(ARGV[5]) or now >= tonumber(ARGV[6]) then return {${replies.turned}, now, sequence} end
+if now < tonumber(ARGV[6]) or now >= tonumber(ARGV[7]) then return {${replies.turned}, now, sequence} end
 
 -- Places of the first of each kind less one: in KEYS, and in ARGV.
 local fences, bars, limits, holds, uses =
-  tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+  tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
 local barKey = 4 + fences
 local limitKey = barKey + bars
 local holdKey = limitKey + limits
 local useKey = holdKey + holds
 local accountKey = useKey + uses
 local accounts = (#KEYS - 2 - accountKey) / 2
-local barArg = 14 + fences
+local barArg = 15 + fences
 local limitArg = barArg + bars
 local holdArg = limitArg + 3 * limits
 local needArg = holdArg + 4 * holds
 
 local suspended, stale, raised
 for i = 1, fences do
-  local generation = tonumber(ARGV[14 + i])
+  local generation = tonumber(ARGV[15 + i])
   local kept = found[4 + i]
   local newest = tonumber(kept or 0)
   if not newest then
@@ -69,7 +69,7 @@ end
 
 -- What the operation holds already of the counters and accounts that are asked for, by their place in KEYS.
 local operation = KEYS[#KEYS - 1]
-local former = redis.call('HGET', operation, ARGV[9])
+local former = redis.call('HGET', operation, ARGV[10])
 local record, held
 if former then
   record = cjson.decode(former)
@@ -109,7 +109,7 @@ local function holdAt(i, use)
 end
 
 -- The first reason decides.
-local reply = {${replies.done}, now, sequence}
+local reply = {${replies.done}, now, sequence, 0}
 local function judged()
   if suspended then return {${replies.suspended}, now, sequence, suspended - 1} end
   if stale then return {${replies.stale}, now, sequence, stale - 1} end
@@ -117,7 +117,7 @@ local function judged()
     local used = tonumber(found[barKey + i] or 0)
     if used > tonumber(ARGV[barArg + i]) then return {${replies.barred}, now, sequence, i - 1, used} end
   end
-  local lost = tonumber(ARGV[7])
+  local lost = tonumber(ARGV[8])
   for i = 1, limits do
     if i == lost then return {${replies.usageLost}, now, sequence, i - 1} end
     local at = limitArg + 3 * i
@@ -130,7 +130,7 @@ local function judged()
     end
     local threshold = tonumber(ARGV[at - 2])
     if threshold >= 0 and taken + cost > threshold then return {${replies.limit}, now, sequence, i - 1, taken} end
-    reply[3 + i] = taken + cost
+    reply[4 + i] = taken + cost
   end
   local use = useKey
   for i = 1, holds do
@@ -142,7 +142,7 @@ local function judged()
       return {${replies.held}, now, sequence, i - 1, taken, most}
     end
   end
-  local oldest = now - tonumber(ARGV[8])
+  local oldest = now - tonumber(ARGV[9])
   for i = 1, accounts do
     local at = accountKey + 2 * i
     if not found[at - 1] then return {${replies.depositUnknown}, now, sequence, i - 1, 0} end
@@ -164,7 +164,7 @@ end
 `;
 
 /**
- * Decides and carries it out: all or nothing. Replies [code, now, sequence, …]. done: what is taken of each limit; suspended,
+ * Decides and carries it out: all or nothing. Replies [code, now, sequence, …]. done: own writes, what is taken of each limit; suspended,
  * stale, usageLost: index; barred: index, used; limit: index, used by others; held: index, taken by others, most;
  * deposit: index, balance, promised to others; depositUnknown: index of the account, 1 when it was read too long ago.
  */
@@ -174,9 +174,9 @@ local refusal = judged()
 if raised then
   for _, i in ipairs(raised) do
     if found[4 + i] and not tonumber(found[4 + i]) then
-      redis.call('SET', KEYS[4 + i], 'suspended:' .. ARGV[14 + i])
+      redis.call('SET', KEYS[4 + i], 'suspended:' .. ARGV[15 + i])
     else
-      redis.call('SET', KEYS[4 + i], ARGV[14 + i], 'PX', ${generationMs})
+      redis.call('SET', KEYS[4 + i], ARGV[15 + i], 'PX', ${generationMs})
     end
   end
 end
@@ -186,7 +186,7 @@ if refusal then
   refusal[3] = sequence
   return refusal
 end
-reply[3] = sequence
+reply[3], reply[4] = sequence, own
 
 -- Amounts go on as the texts that came: formatting a number is slower than a command.
 for i = 1, limits do
@@ -216,13 +216,13 @@ for i = 1, accounts do add(accountKey + 2 * i, ARGV[needArg + i]) end
 
 local validUntil, member, asked = ARGV[needArg + accounts + 1], ARGV[needArg + accounts + 2], ARGV[needArg + accounts + 3]
 if not former then
-  redis.call('HSET', operation, ARGV[9], asked)
+  redis.call('HSET', operation, ARGV[10], asked)
   redis.call('ZADD', KEYS[#KEYS], validUntil, member)
   return reply
 end
 ${mergeRecords}
 -- It keeps what it holds, raised to the larger amounts: the earlier signature stays valid.
-redis.call('HSET', operation, ARGV[9], merged(record, cjson.decode(asked), true))
+redis.call('HSET', operation, ARGV[10], merged(record, cjson.decode(asked), true))
 redis.call('ZADD', KEYS[#KEYS], 'GT', validUntil, member)
 return reply
 `);

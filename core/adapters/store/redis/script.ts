@@ -55,9 +55,9 @@ end
 `;
 
 /**
- * What a script that writes to a chain begins with. KEYS 1 epoch, 2 seen, 3 sequence, 4 own last write; ARGV 1 now or 0,
- * 2 epoch, 3 highest sequence that this process has seen, 4 that of its own last write (0: forgotten). Sets `head`,
- * the values of the four keys, and `now`.
+ * What a script that writes to a chain begins with. KEYS 1 epoch, 2 seen, 3 sequence, 4 own writes; ARGV 1 now or 0, 2 epoch,
+ * 3 highest sequence that this process has seen, 4 highest number of its own writes (0: forgotten), 5 "1" where that number
+ * is to be kept anew. Sets `head`, the values of the four keys, and `now`.
  */
 export const openChain = `
 ${readClock}
@@ -68,11 +68,12 @@ if tonumber(head[3] or 0) < tonumber(ARGV[3]) or tonumber(head[4] or 0) < tonumb
 end
 `;
 
-/** How long a process' last write is remembered; see sequence.ts. */
-export const ownWriteMs = 86_400_000;
+/** How long the number of a process' own writes is kept; see chain-scripts.ts. */
+export const ownWritesMs = 86_400_000;
 
-/** What it ends with, once it has written: sets `sequence`, the third element of its reply. */
+/** What it ends with, once it has written: sets `sequence` and `own`, the third and the fourth element of its reply. */
 export const closeChain = `
 local sequence = redis.call('INCR', KEYS[3])
-redis.call('SET', KEYS[4], sequence, 'PX', ${ownWriteMs})
+local own = redis.call('INCR', KEYS[4])
+if own == 1 or ARGV[5] == '1' then redis.call('PEXPIRE', KEYS[4], ${ownWritesMs}) end
 `;

@@ -1,34 +1,34 @@
 import { closeChain, openChain, readClock, replies, script } from './script.js';
 import { generationMs } from './reserve-script.js';
 
-/** KEYS 1 to 4 head, 5 balance, 6 accounts; ARGV 1 to 4 head, 5 account name, 6 value. Replies [done, now, sequence]. */
+/** KEYS 1 to 4 head, 5 balance, 6 accounts; ARGV 1 to 5 head, 6 account name, 7 value. Replies [done, now, sequence, own writes], as those below. */
 export const addBalanceScript = script(`
 ${openChain}
 if redis.call('EXISTS', KEYS[5]) == 1 then return {${replies.done}, now, tonumber(head[3] or 0)} end
-redis.call('SET', KEYS[5], ARGV[6])
-redis.call('SADD', KEYS[6], ARGV[5])
+redis.call('SET', KEYS[5], ARGV[7])
+redis.call('SADD', KEYS[6], ARGV[6])
 ${closeChain}
-return {${replies.done}, now, sequence}
+return {${replies.done}, now, sequence, own}
 `);
 
-/** KEYS 1 to 4 head, 5 accounts, then per account balance and promised; ARGV 1 to 4 head, account names. */
+/** KEYS 1 to 4 head, 5 accounts, then per account balance and promised; ARGV 1 to 5 head, account names. */
 export const forgetAccountsScript = script(
   `
 ${openChain}
-for i = 1, #ARGV - 4 do
+for i = 1, #ARGV - 5 do
   if tonumber(redis.call('GET', KEYS[5 + 2 * i]) or 0) == 0 then
     redis.call('DEL', KEYS[4 + 2 * i], KEYS[5 + 2 * i])
-    redis.call('SREM', KEYS[5], ARGV[4 + i])
+    redis.call('SREM', KEYS[5], ARGV[5 + i])
   end
 end
 ${closeChain}
-return {${replies.done}, now, sequence}
+return {${replies.done}, now, sequence, own}
 `,
   'allow-oom',
 );
 
 /**
- * KEYS 1 to 4 head, then fences; ARGV 1 to 4 head, then generations. What it adds is bounded by the number of paymasters, and
+ * KEYS 1 to 4 head, then fences; ARGV 1 to 5 head, then generations. What it adds is bounded by the number of paymasters, and
  * stopping one must be possible while memory is full.
  */
 export const noteGenerationsScript = script(
@@ -40,33 +40,33 @@ for i = 5, #KEYS do
   local newest = tonumber(kept or 0)
   local isSuspended = not newest
   if isSuspended then newest = tonumber(string.sub(kept, 11)) end
-  if tonumber(ARGV[i]) > newest then
+  if tonumber(ARGV[i + 1]) > newest then
     isNewer = true
     if isSuspended then
-      redis.call('SET', KEYS[i], 'suspended:' .. ARGV[i])
+      redis.call('SET', KEYS[i], 'suspended:' .. ARGV[i + 1])
     else
-      redis.call('SET', KEYS[i], ARGV[i], 'PX', ${generationMs})
+      redis.call('SET', KEYS[i], ARGV[i + 1], 'PX', ${generationMs})
     end
   end
 end
 if not isNewer then return {${replies.done}, now, tonumber(head[3] or 0)} end
 ${closeChain}
-return {${replies.done}, now, sequence}
+return {${replies.done}, now, sequence, own}
 `,
   'allow-oom',
 );
 
-/** KEYS 1 to 4 head, 5 fence, 6 suspended; ARGV 1 to 4 head, 5 id, 6 "1" to suspend it, "0" to resume. */
+/** KEYS 1 to 4 head, 5 fence, 6 suspended; ARGV 1 to 5 head, 6 id, 7 "1" to suspend it, "0" to resume. */
 export const suspendScript = script(
   `
 ${openChain}
 local kept = redis.call('GET', KEYS[5]) or '0'
 local generation = tonumber(kept) and kept or string.sub(kept, 11)
-if ARGV[6] == '1' then
+if ARGV[7] == '1' then
   redis.call('SET', KEYS[5], 'suspended:' .. generation)
-  redis.call('SADD', KEYS[6], ARGV[5])
+  redis.call('SADD', KEYS[6], ARGV[6])
 else
-  redis.call('SREM', KEYS[6], ARGV[5])
+  redis.call('SREM', KEYS[6], ARGV[6])
   if generation == '0' then
     redis.call('DEL', KEYS[5])
   else
@@ -74,7 +74,7 @@ else
   end
 end
 ${closeChain}
-return {${replies.done}, now, sequence}
+return {${replies.done}, now, sequence, own}
 `,
   'allow-oom',
 );
