@@ -1,12 +1,15 @@
+import { tenantGenerationOf, tenantOf } from '../core/config/tenant.js';
 import { tombstoneMs } from '../core/config/tombstone.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import { paymasterIdOf } from '../core/config/ids.js';
 import { formatKey, keyOf } from '../core/resources/meta.js';
 import { plusMs } from '../core/units/time.js';
 import type { EpochMs } from '../core/units/time.js';
+import type { Paymaster } from '../core/resources/paymaster.js';
 import type { TenantAccess } from '../core/tenant-access.js';
 import type { Cache } from './cache.js';
 import type { Keys } from './reconcilers/mapping.js';
+import { organisationOf } from './reconcilers/organisation.js';
 
 /**
  * Compares what is served with what there is: deletes compiled objects whose source is gone (its deletion may have
@@ -21,7 +24,10 @@ export async function sweep(
   const served = new Set<string>();
   for (const { config } of await configs.listPaymasters()) {
     const source = { namespace: config.namespace, name: config.objectName };
-    if (cache.get('Paymaster', source) === undefined) await configs.deletePaymaster(config.paymasterId);
+    const paymaster = cache.get('Paymaster', source);
+    // Also one of a former tenant of the namespace.
+    if (paymaster === undefined || idOf(cache, paymaster) !== config.paymasterId)
+      await configs.deletePaymaster(config.paymasterId);
     else served.add(config.paymasterId);
   }
   const servedChains = new Set<number>();
@@ -29,15 +35,19 @@ export async function sweep(
     if (cache.chainsWith(config.chainId).length === 0) await configs.deleteChain(config.chainId);
     else servedChains.add(config.chainId);
   }
-  const lostPaymasters = cache
-    .all('Paymaster')
-    .filter(({ metadata }) => !served.has(paymasterIdOf(metadata.namespace ?? '', metadata.name)));
+  const lostPaymasters = cache.all('Paymaster').filter((paymaster) => !served.has(idOf(cache, paymaster)));
   const lostChains = cache.all('Chain').filter(({ spec }) => !servedChains.has(spec.chainId));
   return {
     paymasters: lostPaymasters.map((paymaster) => formatKey(keyOf(paymaster))),
     chains: lostChains.map(({ spec }) => String(spec.chainId)),
     organisations: [],
   };
+}
+
+function idOf(cache: Pick<Cache, 'organisationsOf'>, paymaster: Paymaster): string {
+  const { namespace = '', name } = paymaster.metadata;
+  const generation = tenantGenerationOf(paymaster, organisationOf(cache, namespace));
+  return paymasterIdOf(tenantOf(namespace, generation), name);
 }
 
 /** Namespaces whose access was granted and whose Organisation is gone: it may have been deleted while no operator ran. */

@@ -2,6 +2,7 @@ import { createHmac, hash } from 'node:crypto';
 import { v4 as formatUuid } from 'uuid';
 
 export type KeyOwner = {
+  /** The tenant: its namespace, or `namespace@generation`, see tenant.ts. */
   readonly namespace: string;
   /** `metadata.name` of the Paymaster. */
   readonly name: string;
@@ -32,11 +33,11 @@ export function hashToken(authToken: string): string {
 }
 
 /**
- * The signing key of a webhook policy, 64 lowercase hex digits. The text itself is the HMAC key (its UTF-8 bytes), so
+ * The signing key of a webhook policy and generation, 64 lowercase hex digits. The text itself is the HMAC key (its UTF-8 bytes), so
  * that customers paste it into any HMAC function without decoding it.
  */
-export function deriveWebhookKey(webhookMaster: Uint8Array, policyId: string): string {
-  return createHmac('sha256', webhookMaster)
-    .update(JSON.stringify(['webhook', policyId]))
-    .digest('hex');
+export function deriveWebhookKey(webhookMaster: Uint8Array, policyId: string, keyGeneration = 1): string {
+  // Generation 1 is left out, as it was before keys could be rotated.
+  const context = ['webhook', policyId, ...(keyGeneration === 1 ? [] : [keyGeneration])];
+  return createHmac('sha256', webhookMaster).update(JSON.stringify(context)).digest('hex');
 }

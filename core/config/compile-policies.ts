@@ -14,10 +14,11 @@ import { parseDecimal, parseEther } from '../units/wei.js';
 import { formatProblem, quote, unreachable } from '../errors.js';
 import { decideCycle } from './cycle.js';
 import { policyIdOf } from './ids.js';
-import { knownCycles, lastingCycle } from './memory.js';
+import { keyGenerationOf, knownCycles, knownKeys, lastingCycle } from './memory.js';
 import type { RememberedCycle } from './memory.js';
 import type { LimitConfig, PaymasterConfig, WebhookConfig } from './paymaster-config.js';
 import { compareAge, conflicts, rank } from './ranking.js';
+import type { Tenant } from './tenant.js';
 import { maxPolicies, tooManyPolicies, youngerThan } from './too-many.js';
 
 /** What is served of one policy. `invalid`: it is active and was never accepted, so every request is refused. */
@@ -31,19 +32,26 @@ export type CompiledPolicy = {
   readonly object: PaymasterPolicy;
   readonly policyId: string;
   readonly accepted: Finding;
+  /** Of webhooks that are valid: the generation of the signing key in force. */
+  readonly keyGeneration?: number;
   /** Of limits: the cycle to be recorded in the status. */
   readonly cycle?: CycleStatus;
   /** Absent when it is paused. */
   readonly served?: ServedPolicy;
 };
 
-type Known = { readonly known: ReadonlyMap<string, RememberedCycle> };
+type Known = {
+  readonly known: ReadonlyMap<string, RememberedCycle>;
+  /** Key generations of webhooks, by policyId. */
+  readonly keys: ReadonlyMap<string, number>;
+};
 
 type Context = {
   readonly previous: PaymasterConfig | undefined;
   readonly quota: number | undefined;
   readonly webhookRules: WebhookUrlRules;
   readonly now: EpochMs;
+  readonly tenant: Tenant;
 };
 
 /**
@@ -54,10 +62,10 @@ export function compilePolicies(
   policies: readonly PaymasterPolicy[],
   outer: Context,
 ): readonly CompiledPolicy[] {
-  const context = { ...outer, known: knownCycles(outer.previous) };
+  const context = { ...outer, known: knownCycles(outer.previous), keys: knownKeys(outer.previous) };
   const tooMany = tooManyOf(policies);
   const counting = policies.filter((policy) => !tooMany.has(policy));
-  const ranked = rank(counting, (policy) => isServed(policy, context.previous));
+  const ranked = rank(counting, (policy) => isServed(policy, context));
   const sameName = conflicts(ranked, (policy) => policy.spec.name);
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota));
   return [...policies].sort(compareAge).map((object) => {
@@ -86,13 +94,18 @@ function tooManyOf(policies: readonly PaymasterPolicy[]): ReadonlySet<PaymasterP
 function leftOut(object: PaymasterPolicy, context: Context & Known): CompiledPolicy {
   const accepted = finding('Accepted', 'TooMany', tooManyPolicies(object.spec.policyType));
   const cycle = object.status?.cycle ?? lastingOf(object, context);
-  return { object, policyId: idOf(object), accepted, ...(cycle === undefined ? {} : { cycle }) };
+  return {
+    object,
+    policyId: idOf(object, context.tenant),
+    accepted,
+    ...(cycle === undefined ? {} : { cycle }),
+  };
 }
 
 function compilePolicy(object: PaymasterPolicy, context: Context & Known): CompiledPolicy {
-  const { previous, now } = context;
+  const { previous, now, tenant } = context;
   const { name, active, policyType, spendingLimit, webhook } = object.spec;
-  const policyId = idOf(object);
+  const policyId = idOf(object, tenant);
   const accepted = finding('Accepted', 'Accepted');
   const base = { object, policyId, accepted };
   switch (policyType) {
@@ -103,10 +116,13 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
       if (active === false) return { ...base, cycle };
       return { ...base, cycle, served: { kind: 'limit', limit: limitOf(policyId, name, cycle, now) } };
     }
-    case 'WEBHOOK':
+    case 'WEBHOOK': {
       if (webhook === undefined) break;
-      if (active === false) return base;
-      return { ...base, served: { kind: 'webhook', webhook: webhookOf(policyId, name, webhook) } };
+      const keyGeneration = keyGenerationOf(webhook, { keyGeneration: context.keys.get(policyId) ?? 1 });
+      if (active === false) return { ...base, keyGeneration };
+      const served = { kind: 'webhook', webhook: webhookOf(policyId, name, webhook, keyGeneration) } as const;
+      return { ...base, keyGeneration, served };
+    }
     case 'WALLET_DEPLOYMENT':
       return active === false ? base : { ...base, served: { kind: 'wallet-deployment' } };
     default:
@@ -119,9 +135,12 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
  * The cycle of a limit that was deleted and made again under this name. Only until the object has a cycle of its own or
  * is changed, since every update restarts a cycle, as it does for a limit that was never deleted.
  */
-function lastingOf(object: PaymasterPolicy, { known, now }: Context & Known): CycleStatus | undefined {
+function lastingOf(
+  object: PaymasterPolicy,
+  { known, now, tenant }: Context & Known,
+): CycleStatus | undefined {
   const isNew = object.status?.cycle === undefined && object.metadata.generation === 1;
-  return isNew ? lastingCycle(known, idOf(object), now) : undefined;
+  return isNew ? lastingCycle(known, idOf(object, tenant), now) : undefined;
 }
 
 function limitOf(policyId: string, name: string, cycle: CycleStatus, now: EpochMs): LimitConfig {
@@ -137,30 +156,37 @@ function limitOf(policyId: string, name: string, cycle: CycleStatus, now: EpochM
   };
 }
 
-function webhookOf(policyId: string, name: string, webhook: WebhookSpec): WebhookConfig {
+function webhookOf(
+  policyId: string,
+  name: string,
+  webhook: WebhookSpec,
+  keyGeneration: number,
+): WebhookConfig {
+  // The overlap was granted for the generation that the spec names, and for no later one.
+  const isOwn = keyGeneration === webhook.keyGeneration;
+  const previousKeyUntil = isOwn ? parseInstant(webhook.previousKeyUntil ?? '') : undefined;
   return {
     policyId,
     name,
     url: webhook.url,
     method: webhook.method ?? 'POST',
     onError: webhook.onError ?? 'Deny',
+    ...(keyGeneration === 1 ? {} : { keyGeneration }),
+    ...(keyGeneration === 1 || previousKeyUntil === undefined ? {} : { previousKeyUntil }),
   };
 }
 
 /** The last compiled form of a policy that is not accepted now; its recorded cycle stays too. */
 function keepLast(object: PaymasterPolicy, accepted: Finding, context: Context & Known): CompiledPolicy {
-  const policyId = idOf(object);
+  const policyId = idOf(object, context.tenant);
   const cycle = object.status?.cycle ?? lastingOf(object, context);
   const base = { object, policyId, accepted, ...(cycle === undefined ? {} : { cycle }) };
   if (object.spec.active === false) return base;
-  return { ...base, served: lastServed(object, context.previous) ?? { kind: 'invalid' } };
+  return { ...base, served: lastServed(object, context) ?? { kind: 'invalid' } };
 }
 
-function lastServed(
-  object: PaymasterPolicy,
-  previous: PaymasterConfig | undefined,
-): ServedPolicy | undefined {
-  const policyId = idOf(object);
+function lastServed(object: PaymasterPolicy, { previous, tenant }: Context): ServedPolicy | undefined {
+  const policyId = idOf(object, tenant);
   const limit = previous?.limits.find((served) => served.policyId === policyId);
   if (limit !== undefined) return { kind: 'limit', limit };
   const webhook = previous?.webhooks.find((served) => served.policyId === policyId);
@@ -171,8 +197,8 @@ function lastServed(
   return isPermission && wasServed && previous?.walletDeployment ? { kind: 'wallet-deployment' } : undefined;
 }
 
-function isServed(policy: PaymasterPolicy, previous: PaymasterConfig | undefined): boolean {
-  const policyId = idOf(policy);
+function isServed(policy: PaymasterPolicy, { previous, tenant }: Context): boolean {
+  const policyId = idOf(policy, tenant);
   const isSame = (served: { readonly policyId: string; readonly name: string }): boolean =>
     served.policyId === policyId && served.name === policy.spec.name;
   if (previous?.limits.some(isSame) || previous?.webhooks.some(isSame)) return true;
@@ -238,6 +264,6 @@ function quotaExceeded(quota: number | undefined): Finding {
   );
 }
 
-function idOf({ metadata }: PaymasterPolicy): string {
-  return policyIdOf(metadata.namespace ?? '', metadata.name);
+function idOf({ metadata }: PaymasterPolicy, tenant: Tenant): string {
+  return policyIdOf(tenant, metadata.name);
 }

@@ -20,6 +20,8 @@ import type { PaymasterMemory } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import { quotasOf } from './platform.js';
 import type { PaymasterSources } from './sources.js';
+import { tenantGenerationOf, tenantOf } from './tenant.js';
+import type { Tenant } from './tenant.js';
 import { widerCaps } from './wider-caps.js';
 
 export type CompiledPaymaster = {
@@ -55,6 +57,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
     quota: quotas.policiesPerPaymaster,
     webhookRules: sources.webhookRules,
     now: sources.now,
+    tenant: tenantOfSources(sources),
   });
 
   const profile = chain?.profiles.find(({ version }) => version === paymaster.spec.version);
@@ -81,6 +84,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
       paymasterId: config.paymasterId,
       ...(profile === undefined ? {} : { address: profile.sponsorship }),
       ...(profile?.token === undefined ? {} : { tokenAddress: profile.token }),
+      ...statusOfTenant(sources),
       ...statusOfKey(paymaster, previous),
       apiKeyFingerprint: (config.keys[0]?.sha256 ?? '').slice(0, 8),
       contracts: contracts.length,
@@ -123,7 +127,7 @@ function assemble(
   const namespace = metadata.namespace ?? '';
   const served = policies.flatMap((policy) => (policy.served === undefined ? [] : [policy.served]));
   return {
-    paymasterId: paymasterIdOf(namespace, metadata.name),
+    paymasterId: paymasterIdOf(tenantOfSources(sources), metadata.name),
     namespace,
     objectName: metadata.name,
     name: spec.name,
@@ -158,6 +162,10 @@ function assemble(
   };
 }
 
+function tenantOfSources({ paymaster, organisation }: PaymasterSources): Tenant {
+  return tenantOf(paymaster.metadata.namespace ?? '', tenantGenerationOf(paymaster, organisation));
+}
+
 function memoryOf(
   { paymaster, previous, now }: PaymasterSources,
   policies: readonly CompiledPolicy[],
@@ -168,10 +176,21 @@ function memoryOf(
     unserved: policies.flatMap((policy) =>
       policy.cycle === undefined || isServed(policy) ? [] : [{ policyId: policy.policyId, ...policy.cycle }],
     ),
+    webhookKeys: policies.flatMap(({ policyId, keyGeneration }) =>
+      keyGeneration === undefined ? [] : [{ policyId, keyGeneration }],
+    ),
     servedIds: new Set(policies.filter(isServed).map(({ policyId }) => policyId)),
     previous,
     now,
   });
+}
+
+function statusOfTenant({
+  paymaster,
+  organisation,
+}: PaymasterSources): Pick<PaymasterStatus, 'tenantGeneration'> {
+  const tenantGeneration = tenantGenerationOf(paymaster, organisation);
+  return tenantGeneration === 1 ? {} : { tenantGeneration };
 }
 
 /** Told only where the spec does not say it. */
@@ -184,9 +203,10 @@ function statusOfKey(
 }
 
 /** The current key first; then what still works while a key or the master key is being rotated. */
-function keysOf({ paymaster, masterKeys, previous }: PaymasterSources): PaymasterConfig['keys'] {
+function keysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
+  const { paymaster, masterKeys, previous } = sources;
   const { metadata, spec } = paymaster;
-  const owner = { namespace: metadata.namespace ?? '', name: metadata.name };
+  const owner = { namespace: tenantOfSources(sources), name: metadata.name };
   const keyGeneration = keyGenerationOf(spec, previous?.memory);
   const masters =
     masterKeys.previous === undefined ? [masterKeys.current] : [masterKeys.current, masterKeys.previous];

@@ -9,6 +9,7 @@ export type FundingTerms = {
   readonly chainId: number;
   /** Contract that pays in mode SPONSORED. */
   readonly contract: Address;
+  /** The tenant: its namespace, or `namespace@generation`, see tenant.ts. */
   readonly namespace: string;
   /** `metadata.name` of the Paymaster. */
   readonly paymaster: string;
@@ -85,7 +86,7 @@ export function parseFundingMessage(text: string): FundingMessage | undefined {
 }
 
 const pattern =
-  /\nChain id: (?<chainId>[1-9][0-9]{0,15})\nPaymaster contract: (?<contract>0x[0-9a-fA-F]{40})\nOrganisation: (?<namespace>[a-z0-9.-]+)\nPaymaster: (?<paymaster>[a-z0-9.-]+)\nNonce: (?<nonce>[A-Za-z0-9_-]{8,64})\nTime: (?<time>[0-9TZ:.-]{24})$/;
+  /\nChain id: (?<chainId>[1-9][0-9]{0,15})\nPaymaster contract: (?<contract>0x[0-9a-fA-F]{40})\nOrganisation: (?<namespace>[a-z0-9.-]+(?:@[0-9]+)?)\nPaymaster: (?<paymaster>[a-z0-9.-]+)\nNonce: (?<nonce>[A-Za-z0-9_-]{8,64})\nTime: (?<time>[0-9TZ:.-]{24})$/;
 
 function termsThatDiffer(message: FundingTerms, claim: FundingTerms): string | undefined {
   const fields = ['chainId', 'contract', 'namespace', 'paymaster'] as const;

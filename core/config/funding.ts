@@ -6,6 +6,7 @@ import { isAddressText, parseAddress } from '../units/address.js';
 import type { Address } from '../units/address.js';
 import type { ProfileConfig } from './chain-config.js';
 import { verifyFunding } from './funding-proof.js';
+import { tenantOfOrganisation } from './tenant.js';
 
 export type Funding = {
   /** The proven wallet of the paymaster's own. */
@@ -32,7 +33,7 @@ export function resolveFunding(
   const terms = {
     chainId: paymaster.spec.chainId,
     contract: profile.sponsorship,
-    namespace: paymaster.metadata.namespace ?? '',
+    namespace: tenantOfOrganisation(organisation),
     paymaster: paymaster.metadata.name,
   };
   if (funding.message === undefined || funding.signature === undefined)

@@ -12,6 +12,8 @@ export type PaymasterMemory = {
   readonly keyGeneration?: number;
   /** Cycles of limits that are not served: paused ones, and those whose object is gone. */
   readonly cycles?: readonly RememberedCycle[];
+  /** Key generations of webhook policies above 1, also of policies that are gone, the latest first. */
+  readonly webhookKeys?: readonly WebhookKey[];
 };
 
 export type RememberedCycle = CycleStatus & {
@@ -19,6 +21,8 @@ export type RememberedCycle = CycleStatus & {
   /** Of a limit whose object is gone: when the window ends in which it went, and the cycle with it. */
   readonly until?: EpochMs;
 };
+
+export type WebhookKey = { readonly policyId: string; readonly keyGeneration: number };
 
 /** More than count at once, so that nobody makes it forget by making others; what ends first goes first. */
 const maxGone = 100;
@@ -37,6 +41,14 @@ export function knownCycles(
 ): ReadonlyMap<string, RememberedCycle> {
   const known = [...(previous?.memory?.cycles ?? []), ...(previous?.limits ?? []).map(cycleOf)];
   return new Map(known.map((cycle) => [cycle.policyId, cycle]));
+}
+
+/** Key generations of webhooks by policyId, those above 1. */
+export function knownKeys(
+  previous: Pick<PaymasterConfig, 'memory'> | undefined,
+): ReadonlyMap<string, number> {
+  const keys = previous?.memory?.webhookKeys ?? [];
+  return new Map(keys.map(({ policyId, keyGeneration }) => [policyId, keyGeneration]));
 }
 
 /** The cycle that a limit goes on with which is made again under its name; undefined when its window is over. */
@@ -59,6 +71,8 @@ export function remember(context: {
   readonly keyGeneration: number;
   readonly unserved: readonly RememberedCycle[];
   readonly servedIds: ReadonlySet<string>;
+  /** Of webhook policies that exist. */
+  readonly webhookKeys: readonly WebhookKey[];
   readonly previous: Pick<PaymasterConfig, 'limits' | 'memory'> | undefined;
   readonly now: EpochMs;
 }): PaymasterMemory | undefined {
@@ -73,8 +87,19 @@ export function remember(context: {
       )
     : gone;
   const cycles = [...unserved, ...kept].toSorted((a, b) => (a.policyId < b.policyId ? -1 : 1));
-  if (keyGeneration === 1 && cycles.length === 0) return undefined;
-  return { ...(keyGeneration === 1 ? {} : { keyGeneration }), ...(cycles.length === 0 ? {} : { cycles }) };
+  const webhookKeys = rememberedKeys(context.webhookKeys, previous?.memory?.webhookKeys ?? []);
+  if (keyGeneration === 1 && cycles.length === 0 && webhookKeys.length === 0) return undefined;
+  return {
+    ...(keyGeneration === 1 ? {} : { keyGeneration }),
+    ...(cycles.length === 0 ? {} : { cycles }),
+    ...(webhookKeys.length === 0 ? {} : { webhookKeys }),
+  };
+}
+
+function rememberedKeys(present: readonly WebhookKey[], had: readonly WebhookKey[]): readonly WebhookKey[] {
+  const rotated = present.filter(({ keyGeneration }) => keyGeneration > 1);
+  const ids = new Set(rotated.map(({ policyId }) => policyId));
+  return [...rotated, ...had.filter(({ policyId }) => !ids.has(policyId))].slice(0, maxGone);
 }
 
 function ending(cycle: RememberedCycle, now: EpochMs): RememberedCycle & { readonly until: EpochMs } {

@@ -71,6 +71,10 @@ export type WebhookConfig = {
   readonly url: string;
   readonly method: 'POST' | 'GET';
   readonly onError: 'Deny' | 'Allow';
+  /** Of the signing key; absent: 1. */
+  readonly keyGeneration?: number;
+  /** Until then X-Signature is by the key of the generation before. */
+  readonly previousKeyUntil?: EpochMs;
 };
 
 export const maxConfigBytes = 512 * 1024;

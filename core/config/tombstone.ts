@@ -16,6 +16,7 @@ export function buryPaymaster(config: PaymasterConfig, deletedAt: EpochMs): Paym
     keyGeneration: config.memory?.keyGeneration ?? 1,
     unserved: [],
     servedIds: new Set(),
+    webhookKeys: [],
     previous: config,
     now: deletedAt,
   });

@@ -30,42 +30,57 @@ const token = object<OrganisationToken>('A token of the dashboard API.', {
   optional: { expiresAt: instant('From then on the token is refused. Absent means never.') },
 });
 
-const spec = object<OrganisationSpec>('What the platform grants.', {
-  required: { namespace: namespaceName('The namespace that is this organisation; one Organisation each.') },
-  optional: {
-    tokens: list(
-      'Tokens that may manage the organisation through the dashboard API.',
-      token,
-      { maxItems: 64 },
-      {
-        rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
-        message: 'must be a list in which every token has a name of its own',
-      },
-    ),
-    fundingAddresses: list(
-      'Funding wallets that the platform vouches for: a Paymaster of the organisation may name them without a signature.',
-      address('Address of a wallet.'),
-      { maxItems: 256 },
-    ),
-    chains: list('Chains that the organisation may use. Absent means all.', chainId('Chain id.'), {
-      maxItems: 256,
-    }),
-    defaultContractAction: contractAction(
-      "What happens while a Paymaster that does not say has no SmartContract: Allow sponsors calls to any contract, Deny sponsors none. Absent: the platform's default.",
-    ),
-    quotas: object<NonNullable<OrganisationSpec['quotas']>>(
-      "How much the organisation may create; a quota that is absent is the platform's.",
-      {
-        required: {},
-        optional: {
-          paymasters: integer('Paymasters.', { minimum: 0, maximum: 1_000_000 }),
-          contractsPerPaymaster: integer('SmartContracts of one Paymaster.', { minimum: 0, maximum: 1000 }),
-          policiesPerPaymaster: integer('PaymasterPolicies of one Paymaster.', { minimum: 0, maximum: 1000 }),
+const spec = object<OrganisationSpec>(
+  'What the platform grants.',
+  {
+    required: { namespace: namespaceName('The namespace that is this organisation; one Organisation each.') },
+    optional: {
+      tenantGeneration: integer(
+        'Raise it when the namespace is given to another tenant: apiKeys, ids, counters, funding proofs and webhook keys of the former one hold no longer. Default 1.',
+        { minimum: 1, maximum: 1_000_000 },
+      ),
+      tokens: list(
+        'Tokens that may manage the organisation through the dashboard API.',
+        token,
+        { maxItems: 64 },
+        {
+          rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
+          message: 'must be a list in which every token has a name of its own',
         },
-      },
-    ),
+      ),
+      fundingAddresses: list(
+        'Funding wallets that the platform vouches for: a Paymaster of the organisation may name them without a signature.',
+        address('Address of a wallet.'),
+        { maxItems: 256 },
+      ),
+      chains: list('Chains that the organisation may use. Absent means all.', chainId('Chain id.'), {
+        maxItems: 256,
+      }),
+      defaultContractAction: contractAction(
+        "What happens while a Paymaster that does not say has no SmartContract: Allow sponsors calls to any contract, Deny sponsors none. Absent: the platform's default.",
+      ),
+      quotas: object<NonNullable<OrganisationSpec['quotas']>>(
+        "How much the organisation may create; a quota that is absent is the platform's.",
+        {
+          required: {},
+          optional: {
+            paymasters: integer('Paymasters.', { minimum: 0, maximum: 1_000_000 }),
+            contractsPerPaymaster: integer('SmartContracts of one Paymaster.', { minimum: 0, maximum: 1000 }),
+            policiesPerPaymaster: integer('PaymasterPolicies of one Paymaster.', {
+              minimum: 0,
+              maximum: 1000,
+            }),
+          },
+        },
+      ),
+    },
   },
-});
+  {
+    rule: '!has(oldSelf.tenantGeneration) || (has(self.tenantGeneration) && self.tenantGeneration >= oldSelf.tenantGeneration)',
+    message: 'must be the same or higher than before: a lower one would bring a former tenant back',
+    fieldPath: '.tenantGeneration',
+  },
+);
 
 const status = object<OrganisationStatus>('What the operator found.', {
   required: {},

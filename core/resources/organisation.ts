@@ -12,6 +12,8 @@ export type OrganisationToken = {
 export type OrganisationSpec = {
   /** The namespace that is this organisation; one Organisation per namespace. */
   readonly namespace: string;
+  /** Raised when the namespace is given to another tenant: nothing of the former one holds then. Default 1. */
+  readonly tenantGeneration?: number;
   readonly tokens?: readonly OrganisationToken[];
   /** Funding wallets that the platform vouches for. */
   readonly fundingAddresses?: readonly string[];

@@ -92,19 +92,39 @@ const spendingLimit = object<SpendingLimitSpec>(
   },
 );
 
-const webhook = object<WebhookSpec>('A check by a host of yours, for policyType WEBHOOK.', {
-  required: { url: httpUrl('Address that is asked; it answers {"arePoliciesVerified": true} to pass.') },
-  optional: {
-    method: choice('POST sends a JSON body, GET sends the data as query parameters. Default POST.', [
-      'POST',
-      'GET',
-    ]),
-    onError: choice(
-      'What a host that fails means. Default Deny: nothing is sponsored then. Allow means that anyone who can overload your host is sponsored: whatever the other policies pass is sponsored without a check while the host is away, takes longer than 3 s, or answers HTTP 5xx or a body without a boolean arePoliciesVerified. Only spending limits bound what that costs: have one. HTTP 4xx (but 404, 408, 410, 421, 425, 429) is a "no"; calls that wait in our own queue are never sponsored.',
-      ['Deny', 'Allow'],
-    ),
+const webhook = object<WebhookSpec>(
+  'A check by a host of yours, for policyType WEBHOOK.',
+  {
+    required: { url: httpUrl('Address that is asked; it answers {"arePoliciesVerified": true} to pass.') },
+    optional: {
+      method: choice('POST sends a JSON body, GET sends the data as query parameters. Default POST.', [
+        'POST',
+        'GET',
+      ]),
+      onError: choice(
+        'What a host that fails means. Default Deny: nothing is sponsored then. Allow means that anyone who can overload your host is sponsored: whatever the other policies pass is sponsored without a check while the host is away, takes longer than 3 s, or answers HTTP 5xx or a body without a boolean arePoliciesVerified. Only spending limits bound what that costs: have one. HTTP 4xx (but 404, 408, 410, 421, 425, 429) is a "no"; calls that wait in our own queue are never sponsored.',
+        ['Deny', 'Allow'],
+      ),
+      keyGeneration: integer(
+        'Raise it to rotate the signing key. Default: the highest that a policy of this name ever had, else 1.',
+        { minimum: 1, maximum: 1_000_000 },
+      ),
+      previousKeyUntil: instant(
+        'Until then X-Signature is made with the key of the generation before, and X-Signature-Next with the new one.',
+      ),
+    },
   },
-});
+  {
+    rule: '!has(oldSelf.keyGeneration) || (has(self.keyGeneration) && self.keyGeneration >= oldSelf.keyGeneration)',
+    message: 'must be the same or higher than before: a lower one would bring a rotated key back',
+    fieldPath: '.keyGeneration',
+  },
+  {
+    rule: '!has(self.previousKeyUntil) || (has(self.keyGeneration) && self.keyGeneration > 1)',
+    message: 'must be left out until keyGeneration is at least 2: before that there is no previous key',
+    fieldPath: '.previousKeyUntil',
+  },
+);
 
 /** `policyType` and the member that goes with it: exactly that one is set. */
 const members = {

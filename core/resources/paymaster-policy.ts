@@ -22,6 +22,10 @@ export type WebhookSpec = {
   readonly method?: 'POST' | 'GET';
   /** Default Deny: a webhook that fails refuses the request. */
   readonly onError?: 'Deny' | 'Allow';
+  /** Raising it rotates the signing key. Default 1. */
+  readonly keyGeneration?: number;
+  /** RFC 3339; until then X-Signature is by the key of `keyGeneration - 1`, and X-Signature-Next by the new one. */
+  readonly previousKeyUntil?: string;
 };
 
 export type PaymasterPolicySpec = {

@@ -120,6 +120,10 @@ const status = object<PaymasterStatus>('What the operator found.', {
     paymasterId: text('Id of this paymaster in the dashboard API.', { maxLength: 64 }),
     address: address('Contract that pays in mode SPONSORED.'),
     tokenAddress: address('Contract that pays in mode ERC20; may be the same.'),
+    tenantGeneration: integer('spec.tenantGeneration of the Organisation that it is served for; absent: 1.', {
+      minimum: 1,
+      maximum: 1_000_000,
+    }),
     keyGeneration: integer(
       "The key generation in force, where it is higher than the spec's: a Paymaster that is made again keeps the highest of its name.",
       { minimum: 1, maximum: 1_000_000 },

@@ -59,6 +59,8 @@ export type PaymasterStatus = {
   readonly tokenAddress?: string;
   /** First 8 hex digits of the SHA-256 of the current apiKey. */
   readonly apiKeyFingerprint?: string;
+  /** Tenant that it is served for; absent: 1. */
+  readonly tenantGeneration?: number;
   /** The key generation in force, where it is higher than the spec's: a rotated key never comes back. */
   readonly keyGeneration?: number;
   readonly contracts?: number;

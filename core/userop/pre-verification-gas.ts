@@ -30,14 +30,14 @@ export function preVerificationGas(op: UserOperation, paymasterAndData: Hex): bi
 const maxCountedSignatureBytes = 2048;
 
 /**
- * Our own figure for the cap of what is signed: as {@link preVerificationGas}, with at most 2 KiB of the signature. Whoever
- * sends more, and has the operation mined without it, would keep the difference.
+ * Our own figure for the cap of what is signed: as {@link preVerificationGas}, with at most 2 KiB of the signature and without
+ * an authorization. Whoever sends more, and has the operation mined without it, would keep the difference. Caps are twice
+ * this figure, so an honest operation with an authorization stays below.
  */
 export function boundedPreVerificationGas(op: UserOperation, paymasterAndData: Hex): bigint {
-  const longest = 2 + 2 * maxCountedSignatureBytes;
-  if (op.signature.length <= longest) return preVerificationGas(op, paymasterAndData);
-  const signature: Hex = `0x${op.signature.slice(2, longest)}`;
-  return preVerificationGas({ ...op, signature }, paymasterAndData);
+  const { eip7702Auth: _authorization, ...rest } = op;
+  const signature: Hex = `0x${op.signature.slice(2, 2 + 2 * maxCountedSignatureBytes)}`;
+  return preVerificationGas({ ...rest, signature }, paymasterAndData);
 }
 
 function dynamicGas(field: Hex): bigint {

@@ -3,6 +3,7 @@ import type { CompiledContract, ReadMethods } from '../../core/config/compile-co
 import { compilePolicies } from '../../core/config/compile-policies.js';
 import type { CompiledPolicy } from '../../core/config/compile-policies.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
+import { tenantOf } from '../../core/config/tenant.js';
 import { summarise } from '../../core/config/summary.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import { finding } from '../../core/resources/conditions.js';
@@ -12,12 +13,13 @@ import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { codeFinding } from './findings.js';
+import { organisationOf } from './organisation.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
 type Deps = {
-  readonly cache: Pick<Cache, 'contractsOf' | 'policiesOf'>;
+  readonly cache: Pick<Cache, 'contractsOf' | 'organisationsOf' | 'policiesOf'>;
   readonly statuses: StatusWriter;
   readonly facts: Pick<ChainFacts, 'code'>;
   readonly readMethods: ReadMethods;
@@ -60,7 +62,7 @@ export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymas
 
 /** Statuses of contracts and policies whose Paymaster does not exist: judged by themselves, and waiting for it. */
 export async function writeOrphans(deps: Deps, key: string): Promise<void> {
-  const { name } = parseKey(key);
+  const { name, namespace = '' } = parseKey(key);
   const alone = { previous: undefined, quota: undefined };
   const contracts = compileContracts(deps.cache.contractsOf(key), {
     ...alone,
@@ -70,6 +72,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
     ...alone,
     webhookRules: deps.webhookRules,
     now: deps.clock.now(),
+    tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),
   });
   const message = `There is no Paymaster "${name}" in this namespace: create it, or mend spec.paymasterRef.`;
   const findingsOf = (accepted: Finding): readonly Finding[] => {

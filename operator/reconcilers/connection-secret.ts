@@ -1,5 +1,6 @@
 import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
+import { tenantOf } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
@@ -53,17 +54,17 @@ export function createConnectionSecretWriter(deps: {
 
   function connectionData(
     { metadata, spec }: Paymaster,
-    { config, policies }: CompiledPaymaster,
+    { config, policies, status }: CompiledPaymaster,
   ): Record<string, string> {
     const apiKey = deriveApiKey(deps.masterKeys.current, {
-      namespace: config.namespace,
+      namespace: tenantOf(config.namespace, status.tenantGeneration),
       name: metadata.name,
-      keyGeneration: spec.keyGeneration ?? 1,
+      keyGeneration: status.keyGeneration ?? spec.keyGeneration ?? 1,
     });
     const webhooks = policies.filter(({ object }) => object.spec.policyType === 'WEBHOOK');
-    const keys = webhooks.map(({ object, policyId }) => ({
+    const keys = webhooks.map(({ object, policyId, keyGeneration }) => ({
       name: object.metadata.name,
-      key: deriveWebhookKey(deps.masterKeys.webhook, policyId),
+      key: deriveWebhookKey(deps.masterKeys.webhook, policyId, keyGeneration),
     }));
     const [first] = keys;
     return {

@@ -7,6 +7,7 @@ import { paymasterIdOf } from '../../core/config/ids.js';
 import { quotasOf } from '../../core/config/platform.js';
 import type { PlatformDefaults } from '../../core/config/platform.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
+import { tenantGenerationOf, tenantOf } from '../../core/config/tenant.js';
 import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
@@ -60,6 +61,7 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
       await removePaymaster(deps, key);
       return done;
     }
+    await removeFormer(deps, paymaster);
     const { sources, read } = await gather(deps, key, paymaster);
     const compiled = compilePaymaster(sources);
     const stored = await store(deps, compiled, read);
@@ -75,8 +77,22 @@ const secretRetryMs = 60_000;
 async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {
   const { namespace = '', name } = parseKey(key);
   deps.facts.removePaymaster(key);
-  await deps.configs.deletePaymaster(paymasterIdOf(namespace, name));
+  const generation = organisationOf(deps.cache, namespace)?.spec.tenantGeneration ?? 1;
+  // Its status, which said for which tenant it was served, is gone: the sweep finds any older one.
+  for (const each of new Set([generation, Math.max(1, generation - 1), 1]))
+    await deps.configs.deletePaymaster(paymasterIdOf(tenantOf(namespace, each), name));
   await writeOrphans(deps, key);
+}
+
+/** What was served of it for a former tenant of the namespace, before anything is for the new one. */
+async function removeFormer(
+  { cache, configs }: PaymasterReconcilerDeps,
+  paymaster: Paymaster,
+): Promise<void> {
+  const { namespace = '', name } = paymaster.metadata;
+  const generation = tenantGenerationOf(paymaster, organisationOf(cache, namespace));
+  const former = paymaster.status?.tenantGeneration ?? 1;
+  if (former !== generation) await configs.deletePaymaster(paymasterIdOf(tenantOf(namespace, former), name));
 }
 
 async function gather(
@@ -87,6 +103,7 @@ async function gather(
   const { cache, configs, clock } = deps;
   const namespace = paymaster.metadata.namespace ?? '';
   const organisation = organisationOf(cache, namespace);
+  const tenant = tenantOf(namespace, tenantGenerationOf(paymaster, organisation));
   const quota = quotasOf(organisation, deps.platform).paymasters ?? Number.POSITIVE_INFINITY;
   const rivals = cache.rivalsOf(paymaster);
   const siblings = cache.countPaymastersIn(namespace) > quota ? cache.paymastersIn(namespace) : rivals;
@@ -94,11 +111,11 @@ async function gather(
   // The store, not the status, says which of several of one name is being served: a status can lag or be lost.
   if (rivals.length > 1)
     for (const rival of rivals) {
-      const served = await configs.getPaymaster(paymasterIdOf(namespace, nameOf(rival)));
+      const served = await configs.getPaymaster(paymasterIdOf(tenant, nameOf(rival)));
       if (holdsItsName(served?.config)) programmed.add(nameOf(rival));
       else programmed.delete(nameOf(rival));
     }
-  const stored = await configs.getLatest(paymasterIdOf(namespace, nameOf(paymaster)));
+  const stored = await configs.getLatest(paymasterIdOf(tenant, nameOf(paymaster)));
   const sources = {
     paymaster,
     contracts: cache.contractsOf(key),

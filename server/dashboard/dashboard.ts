@@ -29,6 +29,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   const tools: Tools = {
     resources,
     fundingMessages,
+    configs,
     masterKeys,
     clock,
     log,

@@ -16,7 +16,7 @@ import type { Writes } from './writes.js';
 
 export type DashboardDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list' | 'apply' | 'delete'>;
-  readonly configs: Pick<ConfigStore, 'getPaymaster' | 'findByKey'>;
+  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest' | 'getPaymaster'>;
   readonly fundingMessages: FundingMessages;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
@@ -33,7 +33,10 @@ export type DashboardDeps = {
 };
 
 /** What handlers share. */
-export type Tools = Pick<DashboardDeps, 'resources' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log'> & {
+export type Tools = Pick<
+  DashboardDeps,
+  'configs' | 'resources' | 'fundingMessages' | 'masterKeys' | 'clock' | 'log'
+> & {
   readonly writes: Writes;
   readonly turns: Turns;
   readonly programmed: ProgrammedWait;

@@ -11,16 +11,16 @@ import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import { findChain } from './paymasters.js';
 import type { UpdatePaymaster } from './schemas.js';
-import { paymasterIdOfObject, renderPaymaster } from './views.js';
+import { paymasterIdOfCall, renderPaymaster } from './views.js';
 
 /** How long a funding message can be answered. */
 const fundingMessageMs = 15 * 60_000;
 
 /** Endpoint 7. A newer message replaces the one before: a signature is valid only for the latest. */
-export async function sendFundingMessage(tools: Tools, { paymaster, params }: PaymasterCall): Promise<Reply> {
-  const paymasterId = paymasterIdOfObject(paymaster);
-  if (params['paymasterId'] !== paymasterId) throw new DomainError('NOT_FOUND', 'Paymaster not found');
-  const terms = await termsOf(tools, paymaster);
+export async function sendFundingMessage(tools: Tools, call: PaymasterCall): Promise<Reply> {
+  const paymasterId = paymasterIdOfCall(call);
+  if (call.params['paymasterId'] !== paymasterId) throw new DomainError('NOT_FOUND', 'Paymaster not found');
+  const terms = await termsOf(tools, call);
   if (!terms) throw new DomainError('CHAIN_NOT_SUPPORTED', 'Chain ID not supported');
   const time = tools.clock.now();
   const message = fundingMessage({ ...terms, nonce: randomBytes(16).toString('base64url'), time });
@@ -29,21 +29,21 @@ export async function sendFundingMessage(tools: Tools, { paymaster, params }: Pa
 }
 
 /** Endpoint 8. */
-export async function updateFunding(tools: Tools, { paymaster, body }: PaymasterCall): Promise<Reply> {
-  const input = tools.parse.updatePaymaster(body);
-  const paymasterId = paymasterIdOfObject(paymaster);
+export async function updateFunding(tools: Tools, call: PaymasterCall): Promise<Reply> {
+  const input = tools.parse.updatePaymaster(call.body);
+  const paymasterId = paymasterIdOfCall(call);
   // An apiKey of another paymaster than the one named is a wrong apiKey.
   if (input.paymasterId !== paymasterId) throw userNotFound();
-  const terms = await termsOf(tools, paymaster);
+  const terms = await termsOf(tools, call);
   const changed = await withUserNotFound(() =>
-    tools.writes.change('Paymaster', keyOf(paymaster), async (current, owned) => {
-      const message = await provenMessage(tools, current, terms, input);
+    tools.writes.change('Paymaster', keyOf(call.paymaster), async (current, owned) => {
+      const message = await provenMessage(tools, paymasterId, current, terms, input);
       const { address, signature } = input;
       return { ...owned, funding: { address: parseAddress(address), message, signature } };
     }),
   );
   await forgetMessage(tools, paymasterId, changed);
-  const record = renderPaymaster(changed, currentApiKey(tools.masterKeys, changed));
+  const record = renderPaymaster(changed, await currentApiKey(tools, call.principal.tenant, changed));
   return {
     data: { ...record, paymasterId },
     programmed: await tools.programmed.written('Paymaster', changed),
@@ -57,11 +57,12 @@ export async function updateFunding(tools: Tools, { paymaster, body }: Paymaster
  */
 async function provenMessage(
   { fundingMessages }: Tools,
+  paymasterId: string,
   current: Paymaster,
   terms: FundingTerms | undefined,
   { address, signature }: UpdatePaymaster,
 ): Promise<string> {
-  const message = await fundingMessages.getFundingMessage(paymasterIdOfObject(current));
+  const message = await fundingMessages.getFundingMessage(paymasterId);
   const isUsed = message === undefined || message === current.spec.funding?.message;
   if (isUsed || !terms || !verifyFunding({ ...terms, address, message, signature }).proven)
     throw new DomainError('INVALID_SIGNATURE', 'Invalid signature');
@@ -82,14 +83,17 @@ async function forgetMessage(
 }
 
 /** What a signature is bound to; undefined when the chain or the version is no longer offered. */
-async function termsOf(tools: Tools, { metadata, spec }: Paymaster): Promise<FundingTerms | undefined> {
+async function termsOf(
+  tools: Tools,
+  { principal, paymaster: { metadata, spec } }: PaymasterCall,
+): Promise<FundingTerms | undefined> {
   const chain = await findChain(tools, spec.chainId);
   const profile = chain?.profiles.find(({ version }) => version === spec.version);
   return (
     profile && {
       chainId: spec.chainId,
       contract: parseAddress(profile.addresses.sponsorship),
-      namespace: metadata.namespace ?? '',
+      namespace: principal.tenant,
       paymaster: metadata.name,
     }
   );

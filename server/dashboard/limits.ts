@@ -15,7 +15,7 @@ import {
 } from './policy-lookup.js';
 import type { UpdateLimit } from './schemas.js';
 import { thresholdProblem } from './threshold.js';
-import { policyIdOfObject } from './views.js';
+import { policyIdOfCall } from './views.js';
 import type { Spec } from './writes.js';
 
 /** Endpoint 11. Every update restarts the cycle, also one that changes no value: usage counts from now on. */
@@ -23,7 +23,7 @@ export async function updateLimit(tools: Tools, call: PaymasterCall): Promise<Re
   const input = tools.parse.updateLimit(call.body);
   const policy = await inTurn(tools, call.paymaster, async () => {
     const policies = await policiesOf(tools, call.paymaster);
-    const found = policies.find((candidate) => policyIdOfObject(candidate) === call.params['policyId']);
+    const found = policies.find((candidate) => policyIdOfCall(call, candidate) === call.params['policyId']);
     if (!found) throw await missingPolicy(tools, call);
     if (input.name !== undefined) requireFreeName(policies, input.name, found);
     return withPolicyNotFound(() =>
@@ -87,8 +87,8 @@ function nextStart(previous: string | undefined, now: EpochMs): string {
   return new Date(Math.max(now, earliest)).toISOString();
 }
 
-async function missingPolicy(tools: Tools, { paymaster, params }: PaymasterCall): Promise<DomainError> {
-  const contract = await findContract(tools, paymaster, params['policyId'] ?? '');
+async function missingPolicy(tools: Tools, call: PaymasterCall): Promise<DomainError> {
+  const contract = await findContract(tools, call, call.params['policyId'] ?? '');
   return contract ? notALimit() : policyNotFound();
 }
 

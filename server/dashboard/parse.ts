@@ -2,13 +2,12 @@ import { DomainError, invalidInput, isDomainError, quote } from '../../core/erro
 import type { Problem } from '../../core/errors.js';
 import { judgeWebhookUrl } from '../../core/policy/webhook/webhook-url.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
-import type { WebhookSpec } from '../../core/resources/paymaster-policy.js';
 import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js';
 import { compileSchema } from '../../core/schema/validate.js';
 import { maxCycleValue } from '../../core/units/time.js';
 import { decimalText } from '../http/json.js';
 import * as schemas from './schemas.js';
-import type { CreatePolicy, LimitData } from './schemas.js';
+import type { CreatePolicy, LimitData, WebhookData } from './schemas.js';
 import { thresholdProblem } from './threshold.js';
 
 /** Untrusted body → typed input. Throws DomainError INVALID_INPUT that names every wrong field at once. */
@@ -17,7 +16,7 @@ export type Parse<T> = (body: unknown) => T;
 /** A policy to create, told apart by its type. */
 export type NewPolicy =
   | (CreatePolicy<LimitData> & { readonly policyType: 'PAYMASTER_SA_LIMIT' })
-  | (CreatePolicy<WebhookSpec> & { readonly policyType: 'WEBHOOK' })
+  | (CreatePolicy<WebhookData> & { readonly policyType: 'WEBHOOK' })
   | (CreatePolicy<object> & { readonly policyType: 'WALLET_DEPLOYMENT' });
 
 export type Parsers = ReturnType<typeof createParsers>;

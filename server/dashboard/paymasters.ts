@@ -1,3 +1,4 @@
+import { paymasterIdOf } from '../../core/config/ids.js';
 import { DomainError, isDomainError, quote } from '../../core/errors.js';
 import type { ChainSpec } from '../../core/resources/chain.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
@@ -7,12 +8,14 @@ import type { Principal } from '../http/auth.js';
 import type { Tools } from './deps.js';
 import type { Call, Reply } from './endpoint.js';
 import type { CreatePaymaster } from './schemas.js';
-import { byAge, paymasterIdOfObject, renderPaymaster } from './views.js';
+import { byAge, renderPaymaster } from './views.js';
 
 /** Endpoint 1. */
-export async function listPaymasters({ resources, masterKeys }: Tools, { principal }: Call): Promise<Reply> {
-  const paymasters = await resources.list('Paymaster', { namespace: principal.namespace });
-  return { data: byAge(paymasters).map((p) => renderPaymaster(p, currentApiKey(masterKeys, p))) };
+export async function listPaymasters(tools: Tools, { principal }: Call): Promise<Reply> {
+  const paymasters = await tools.resources.list('Paymaster', { namespace: principal.namespace });
+  const render = async (paymaster: Paymaster) =>
+    renderPaymaster(paymaster, await currentApiKey(tools, principal.tenant, paymaster));
+  return { data: await Promise.all(byAge(paymasters).map(render)) };
 }
 
 /** Endpoint 2. Also returns `paymasterId`, which the funding endpoints ask for. */
@@ -24,8 +27,9 @@ export async function createPaymaster(tools: Tools, { principal, body }: Call): 
     return create(tools, principal, input);
   });
   const programmed = await tools.programmed.written('Paymaster', paymaster);
-  const record = renderPaymaster(paymaster, currentApiKey(tools.masterKeys, paymaster));
-  return { data: { ...record, paymasterId: paymasterIdOfObject(paymaster) }, programmed };
+  const record = renderPaymaster(paymaster, await currentApiKey(tools, principal.tenant, paymaster));
+  const paymasterId = paymasterIdOf(principal.tenant, paymaster.metadata.name);
+  return { data: { ...record, paymasterId }, programmed };
 }
 
 async function create(

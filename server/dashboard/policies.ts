@@ -1,4 +1,5 @@
 import { deriveWebhookKey } from '../../core/config/api-key.js';
+import { knownKeys } from '../../core/config/memory.js';
 import { maxPolicies, tooManyPolicies } from '../../core/config/too-many.js';
 import { DomainError, isDomainError, unreachable } from '../../core/errors.js';
 import { policyObjectName } from '../../core/resources/names.js';
@@ -16,7 +17,7 @@ import type { PaymasterCall, Reply } from './endpoint.js';
 import type { NewPolicy } from './parse.js';
 import { inTurn, nameExists, policiesOf, requireFreeName } from './policy-lookup.js';
 import { contractsOf } from './smart-contracts.js';
-import { byAge, renderContractPolicy, renderPolicy } from './views.js';
+import { byAge, paymasterIdOfCall, renderContractPolicy, renderPolicy } from './views.js';
 
 /** Endpoint 9. A webhook's signing key is derived, shown in this answer and never again. */
 export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<Reply> {
@@ -29,22 +30,29 @@ export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<R
     return create(tools, call, input);
   });
   const programmed = await tools.programmed.written('PaymasterPolicy', policy);
-  const record = renderPolicy(policy, call.paymaster);
+  const record = renderPolicy(call.principal.tenant, policy, call.paymaster);
   if (input.policyType !== 'WEBHOOK') return { data: record, programmed };
-  const signingKey = deriveWebhookKey(tools.masterKeys.webhook, record._id);
+  const signingKey = await signingKeyOf(tools, call, record._id);
   return { data: { ...record, policyData: { ...record.policyData, signingKey } }, programmed };
 }
 
+/** A policy that is made again under a name keeps the last key that the name had. */
+async function signingKeyOf(tools: Tools, call: PaymasterCall, policyId: string): Promise<string> {
+  const latest = await tools.configs.getLatest(paymasterIdOfCall(call));
+  return deriveWebhookKey(tools.masterKeys.webhook, policyId, knownKeys(latest?.config).get(policyId));
+}
+
 /** Endpoint 10: the rules, oldest first, then one record per registered contract. */
-export async function listPolicies(tools: Tools, { paymaster }: PaymasterCall): Promise<Reply> {
+export async function listPolicies(tools: Tools, { principal, paymaster }: PaymasterCall): Promise<Reply> {
+  const { tenant } = principal;
   const [policies, contracts] = await Promise.all([
     policiesOf(tools, paymaster),
     contractsOf(tools, paymaster),
   ]);
   return {
     data: [
-      ...byAge(policies).map((policy) => renderPolicy(policy, paymaster)),
-      ...byAge(contracts).map((contract) => renderContractPolicy(contract, paymaster)),
+      ...byAge(policies).map((policy) => renderPolicy(tenant, policy, paymaster)),
+      ...byAge(contracts).map((contract) => renderContractPolicy(tenant, contract, paymaster)),
     ],
   };
 }

@@ -1,10 +1,11 @@
+import { contractIdOf } from '../../core/config/ids.js';
 import { DomainError, isDomainError, quote } from '../../core/errors.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 import type { Tools } from './deps.js';
 import { contractsOf } from './smart-contracts.js';
-import { contractIdOfObject } from './views.js';
+import type { PaymasterCall } from './endpoint.js';
 
 /** Policies of a paymaster, those that a manifest made included. */
 export async function policiesOf(
@@ -35,10 +36,12 @@ export function inTurn<T>({ turns }: Tools, { metadata }: Paymaster, task: () =>
 /** The id of a SMART_CONTRACT record; undefined when no contract of the paymaster has it. */
 export async function findContract(
   tools: Tools,
-  paymaster: Paymaster,
+  { principal, paymaster }: PaymasterCall,
   id: string,
 ): Promise<SmartContract | undefined> {
-  return (await contractsOf(tools, paymaster)).find((contract) => contractIdOfObject(contract) === id);
+  return (await contractsOf(tools, paymaster)).find(
+    (contract) => contractIdOf(principal.tenant, contract.metadata.name) === id,
+  );
 }
 
 /** A policy that goes away between look-up and write was not there. */

@@ -4,20 +4,17 @@ import type { SmartContract } from '../../core/resources/smart-contract.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import { findContract, inTurn, policiesOf, policyNotFound, withPolicyNotFound } from './policy-lookup.js';
-import { policyIdOfObject } from './views.js';
+import { policyIdOfCall } from './views.js';
 
 /**
  * Endpoints 12 and 13. What is in the wanted state already stays untouched, and pausing never moves a limit's cycle.
  * The policy list shows contracts too, so one of them can be paused by its id.
  */
-export async function setActive(
-  tools: Tools,
-  { paymaster, params }: PaymasterCall,
-  active: boolean,
-): Promise<Reply> {
+export async function setActive(tools: Tools, call: PaymasterCall, active: boolean): Promise<Reply> {
+  const { paymaster, params } = call;
   const policyId = params['policyId'] ?? '';
-  const policy = (await policiesOf(tools, paymaster)).find((each) => policyIdOfObject(each) === policyId);
-  const contract = policy ? undefined : await findContract(tools, paymaster, policyId);
+  const policy = (await policiesOf(tools, paymaster)).find((each) => policyIdOfCall(call, each) === policyId);
+  const contract = policy ? undefined : await findContract(tools, call, policyId);
   const programmed = await inTurn(tools, paymaster, () => {
     if (policy) return changePolicy(tools, policy, active);
     if (contract) return changeContract(tools, contract, active);

@@ -1,6 +1,6 @@
 import express from 'express';
 import type { IRouter, Request, Response } from 'express';
-import { DomainError } from '../../core/errors.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { parseBody, readBody } from '../http/body.js';
 import type { Authenticator, Principal } from '../http/auth.js';
@@ -104,26 +104,29 @@ async function bodyOf(
   // The caller is known by his token; his address says no more.
   const admitted = admit(namespace, namespace);
   response.once('close', () => admitted.release());
-  await new Promise<void>((resolve, reject) => {
-    const giveUp = (reason: string, message: string): void => {
-      response.set('Connection', 'close');
-      reject(new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 }));
-    };
+  const error = await new Promise<unknown>((resolve) => {
     const timer = setTimeout(
-      () => giveUp('BODY_SLOW', `The request body must arrive within ${limits.withinMs} ms.`),
+      () => resolve(limited('BODY_SLOW', `The request body must arrive within ${limits.withinMs} ms.`)),
       limits.withinMs,
     );
+    const settle = (outcome: unknown): void => {
+      clearTimeout(timer);
+      resolve(outcome);
+    };
     request.on('data', (chunk: Buffer) => {
       if (!admitted.take(chunk.length))
-        giveUp('BODIES_FULL', 'Too many request bodies are under way: try again in a second.');
+        settle(limited('BODIES_FULL', 'Too many request bodies are under way: try again in a second.'));
     });
-    readBytes(request, response, (error: unknown) => {
-      clearTimeout(timer);
-      if (error) reject(toError(error));
-      else resolve();
-    });
+    readBytes(request, response, settle);
   });
+  // The rest of the body is not wanted any more.
+  if (isDomainError(error, 'RATE_LIMITED')) response.set('Connection', 'close');
+  if (error !== undefined) throw toError(error);
   return parseBody(request.body);
+}
+
+function limited(reason: string, message: string): DomainError {
+  return new DomainError('RATE_LIMITED', message, { reason, retryAfterSeconds: 1 });
 }
 
 const readBytes = readBody();

@@ -12,6 +12,9 @@ import type { CycleUnit } from '../../core/units/time.js';
 
 /** Request bodies of the service document. The resources' own schemas judge the result once more when it is stored. */
 
+/** Keys are rotated in the resource itself. */
+export type WebhookData = Omit<WebhookSpec, 'keyGeneration' | 'previousKeyUntil'>;
+
 export type CreatePaymaster = {
   readonly name: string;
   readonly type: 'HYBRID';
@@ -137,7 +140,7 @@ const limitDataSchema: SchemaOf<LimitData> = object('Data of a spending limit.',
   optional: {},
 });
 
-const webhookDataSchema: SchemaOf<WebhookSpec> = object('Data of a webhook rule.', {
+const webhookDataSchema: SchemaOf<WebhookData> = object('Data of a webhook rule.', {
   required: {
     url: text('Address that is asked for each operation.', { minLength: 1, maxLength: 2048 }),
   },

@@ -10,7 +10,7 @@ import type { Principal } from '../http/auth.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import type { CreateContract } from './schemas.js';
-import { byAge, paymasterIdOfObject, renderContract } from './views.js';
+import { byAge, paymasterIdOfCall, renderContract } from './views.js';
 
 /** Endpoint 3. */
 export async function createContract(tools: Tools, call: PaymasterCall): Promise<Reply> {
@@ -45,11 +45,12 @@ export async function updateContract(tools: Tools, { paymaster, body }: Paymaste
 }
 
 /** Endpoint 6. */
-export async function deleteContract(tools: Tools, { paymaster, body }: PaymasterCall): Promise<Reply> {
+export async function deleteContract(tools: Tools, call: PaymasterCall): Promise<Reply> {
+  const { paymaster, body } = call;
   const { address } = tools.parse.deleteContract(body);
   const found = await findContract(tools, paymaster, address);
   await withContractNotFound(() => tools.writes.remove('SmartContract', keyOf(found)));
-  return { programmed: await tools.programmed.contractDeleted(paymasterIdOfObject(paymaster), address) };
+  return { programmed: await tools.programmed.contractDeleted(paymasterIdOfCall(call), address) };
 }
 
 /** Contracts of a paymaster, those that a manifest made included. */

@@ -1,3 +1,5 @@
+import type { PaymasterCall } from './endpoint.js';
+import type { Tenant } from '../../core/config/tenant.js';
 import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
 import { unreachable } from '../../core/errors.js';
 import { readMethods } from '../../core/resources/abi.js';
@@ -41,38 +43,40 @@ export function renderContract(contract: SmartContract): ContractRecord {
   return { name, address, abi, whitelistedMethods, methods: methodsOfContract(contract) };
 }
 
-export function renderPolicy(policy: PaymasterPolicy, paymaster: Paymaster): PolicyRecord {
+export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster: Paymaster): PolicyRecord {
   return {
-    _id: idOf(policyIdOf, policy.metadata),
+    _id: policyIdOf(tenant, policy.metadata.name),
     name: policy.spec.name,
     policyType: policy.spec.policyType,
-    ...commonFields(policy, paymaster),
+    ...commonFields(tenant, policy, paymaster),
     policyData: policyData(policy),
   };
 }
 
 /** A registered contract as it stands in the policy list, which also returns "whitelisted contracts". */
-export function renderContractPolicy(contract: SmartContract, paymaster: Paymaster): PolicyRecord {
+export function renderContractPolicy(
+  tenant: Tenant,
+  contract: SmartContract,
+  paymaster: Paymaster,
+): PolicyRecord {
   const { address, whitelistedMethods, methods } = renderContract(contract);
   return {
-    _id: idOf(contractIdOf, contract.metadata),
+    _id: contractIdOf(tenant, contract.metadata.name),
     name: contract.spec.name,
     policyType: 'SMART_CONTRACT',
-    ...commonFields(contract, paymaster),
+    ...commonFields(tenant, contract, paymaster),
     policyData: { address, whitelistedMethods, methods },
   };
 }
 
-export function paymasterIdOfObject({ metadata }: Paymaster): string {
-  return idOf(paymasterIdOf, metadata);
+/** The `paymasterId` of the caller's paymaster. */
+export function paymasterIdOfCall({ principal, paymaster }: PaymasterCall): string {
+  return paymasterIdOf(principal.tenant, paymaster.metadata.name);
 }
 
-export function policyIdOfObject({ metadata }: PaymasterPolicy): string {
-  return idOf(policyIdOf, metadata);
-}
-
-export function contractIdOfObject({ metadata }: SmartContract): string {
-  return idOf(contractIdOf, metadata);
+/** The `_id` of a policy of the caller's. */
+export function policyIdOfCall({ principal }: PaymasterCall, { metadata }: PaymasterPolicy): string {
+  return policyIdOf(principal.tenant, metadata.name);
 }
 
 /** When the cycle in force began, in milliseconds: what the policy says, unless the operator has since restarted it. */
@@ -123,12 +127,13 @@ function policyData(policy: PaymasterPolicy): Readonly<Record<string, unknown>> 
 }
 
 function commonFields(
+  tenant: Tenant,
   object: PaymasterPolicy | SmartContract,
   paymaster: Paymaster,
 ): Pick<PolicyRecord, 'organisationId' | 'paymasterId' | 'createdBy' | 'chainId' | 'active'> {
   return {
-    organisationId: organisationIdOf(object.metadata.namespace ?? ''),
-    paymasterId: paymasterIdOfObject(paymaster),
+    organisationId: organisationIdOf(tenant),
+    paymasterId: paymasterIdOf(tenant, paymaster.metadata.name),
     createdBy: createdBy(object.metadata),
     chainId: paymaster.spec.chainId,
     active: object.spec.active ?? true,
@@ -145,8 +150,4 @@ function methodsOfContract({ metadata, spec, status }: SmartContract): readonly 
   if (status?.methods && status.observedGeneration === metadata.generation) return status.methods;
   // A manifest may hold an ABI that is none; its condition says so, and the list stays readable.
   return readMethods(spec.abi, []).methods;
-}
-
-function idOf(of: (namespace: string, name: string) => string, { namespace, name }: ObjectMeta): string {
-  return of(namespace ?? '', name);
 }

@@ -1,6 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ConfigStore } from '../../core/config/config-store.js';
+import { paymasterIdOf } from '../../core/config/ids.js';
+import { keyGenerationOf } from '../../core/config/memory.js';
+import { tenantOfOrganisation } from '../../core/config/tenant.js';
+import type { Tenant } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { deriveApiKey, hashApiKey, hashToken } from '../../core/config/api-key.js';
 import { isDomainError } from '../../core/errors.js';
@@ -14,6 +18,8 @@ import type { Clock, EpochMs } from '../../core/units/time.js';
 export type Principal = {
   readonly organisation: Organisation;
   readonly namespace: string;
+  /** What ids and keys of the organisation are made from. */
+  readonly tenant: Tenant;
   /** Name of the token, shown as `createdBy` of what it creates. */
   readonly tokenName: string;
 };
@@ -31,7 +37,7 @@ export type Authenticator = {
 
 export type AuthenticatorDeps = {
   readonly resources: Pick<ResourceStore, 'get' | 'list'>;
-  readonly configs: Pick<ConfigStore, 'findByKey'>;
+  readonly configs: Pick<ConfigStore, 'findByKey' | 'getLatest'>;
   readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
   readonly clock: Clock;
 };
@@ -62,18 +68,24 @@ export function createAuthenticator({
       return undefined;
     },
 
-    async paymaster({ namespace }, apiKey) {
+    async paymaster({ namespace, tenant }, apiKey) {
       const sha256 = hashApiKey(apiKey);
-      const accepts = (paymaster: Paymaster): boolean =>
-        acceptedKeys(masterKeys, paymaster, clock.now()).some((key) => equalHash(hashApiKey(key), sha256));
+      const accepts = async (paymaster: Paymaster): Promise<boolean> => {
+        const generation = await keyGenerationInForce(configs, tenant, paymaster);
+        return acceptedKeys(masterKeys, tenant, paymaster, generation, clock.now()).some((key) =>
+          equalHash(hashApiKey(key), sha256),
+        );
+      };
       const served = await findServed(configs, sha256);
       const hinted =
         served?.namespace === namespace
           ? await resources.get('Paymaster', { namespace, name: served.objectName })
           : undefined;
-      if (hinted && isLive(hinted) && accepts(hinted)) return hinted;
+      if (hinted && isLive(hinted) && (await accepts(hinted))) return hinted;
       // Not programmed yet, or by no operator: then only the resources themselves know.
-      return (await resources.list('Paymaster', { namespace })).find((p) => isLive(p) && accepts(p));
+      for (const paymaster of await resources.list('Paymaster', { namespace }))
+        if (isLive(paymaster) && (await accepts(paymaster))) return paymaster;
+      return undefined;
     },
   };
 }
@@ -91,27 +103,51 @@ async function findServed(
   }
 }
 
-/** The apiKey that is shown for a paymaster: of its current generation, under the current master key. */
-export function currentApiKey(masterKeys: Pick<MasterKeys, 'current'>, paymaster: Paymaster): string {
-  return deriveApiKey(masterKeys.current, keyOwner(paymaster, paymaster.spec.keyGeneration ?? 1));
+/** The apiKey that is shown for a paymaster: of the generation in force, under the current master key. */
+export async function currentApiKey(
+  deps: {
+    readonly masterKeys: Pick<MasterKeys, 'current'>;
+    readonly configs: Pick<ConfigStore, 'getLatest'>;
+  },
+  tenant: Tenant,
+  paymaster: Paymaster,
+): Promise<string> {
+  const keyGeneration = await keyGenerationInForce(deps.configs, tenant, paymaster);
+  const { name } = paymaster.metadata;
+  return deriveApiKey(deps.masterKeys.current, { namespace: tenant, name, keyGeneration });
+}
+
+/**
+ * The status says where a name has had a higher generation than the spec asks for. A paymaster without one, made a moment
+ * ago, is looked up by what its name is remembered for.
+ */
+async function keyGenerationInForce(
+  configs: Pick<ConfigStore, 'getLatest'>,
+  tenant: Tenant,
+  { metadata, spec, status }: Paymaster,
+): Promise<number> {
+  if (status !== undefined) return keyGenerationOf(spec, status);
+  const latest = await configs.getLatest(paymasterIdOf(tenant, metadata.name));
+  return keyGenerationOf(spec, latest?.config.memory);
 }
 
 function acceptedKeys(
   { current, previous }: Pick<MasterKeys, 'current' | 'previous'>,
-  paymaster: Paymaster,
+  tenant: Tenant,
+  { metadata, spec }: Paymaster,
+  keyGeneration: number,
   now: EpochMs,
 ): readonly string[] {
-  const { keyGeneration = 1, previousKeyUntil } = paymaster.spec;
-  const overlaps = previousKeyUntil !== undefined && Date.parse(previousKeyUntil) > now;
-  const generations = overlaps && keyGeneration > 1 ? [keyGeneration, keyGeneration - 1] : [keyGeneration];
+  const { previousKeyUntil } = spec;
+  const isOwn = spec.keyGeneration === keyGeneration && keyGeneration > 1;
+  const overlaps = isOwn && previousKeyUntil !== undefined && Date.parse(previousKeyUntil) > now;
+  const generations = overlaps ? [keyGeneration, keyGeneration - 1] : [keyGeneration];
   const masters = previous ? [current, previous] : [current];
   return masters.flatMap((master) =>
-    generations.map((generation) => deriveApiKey(master, keyOwner(paymaster, generation))),
+    generations.map((generation) =>
+      deriveApiKey(master, { namespace: tenant, name: metadata.name, keyGeneration: generation }),
+    ),
   );
-}
-
-function keyOwner({ metadata }: Paymaster, keyGeneration: number): Parameters<typeof deriveApiKey>[1] {
-  return { namespace: metadata.namespace ?? '', name: metadata.name, keyGeneration };
 }
 
 function principalOf(organisation: Organisation, sha256: string, now: EpochMs): Principal | undefined {
@@ -119,7 +155,8 @@ function principalOf(organisation: Organisation, sha256: string, now: EpochMs): 
   const token = organisation.spec.tokens?.find((candidate) => equalHash(candidate.sha256, sha256));
   // An expiry that is no date parses to NaN and compares false: closed.
   if (!token || (token.expiresAt !== undefined && !(Date.parse(token.expiresAt) > now))) return undefined;
-  return { organisation, namespace: organisation.spec.namespace, tokenName: token.name };
+  const { namespace } = organisation.spec;
+  return { organisation, namespace, tenant: tenantOfOrganisation(organisation), tokenName: token.name };
 }
 
 function isLive(object: Organisation | Paymaster): boolean {

@@ -1,6 +1,8 @@
 import { deriveApiKey } from '../../core/config/api-key.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
+import { keyGenerationOf } from '../../core/config/memory.js';
+import { tenantOf } from '../../core/config/tenant.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -98,8 +100,10 @@ async function describePaymaster(
   chain: ChainConfig | undefined,
 ): Promise<Partial<Connection>> {
   const { namespace = '', name } = paymaster.metadata;
-  const { chainId, version, keyGeneration = 1 } = paymaster.spec;
-  const apiKey = deriveApiKey(deps.masterKeys.current, { namespace, name, keyGeneration });
+  const { chainId, version } = paymaster.spec;
+  const tenant = tenantOf(namespace, paymaster.status?.tenantGeneration);
+  const keyGeneration = keyGenerationOf(paymaster.spec, paymaster.status);
+  const apiKey = deriveApiKey(deps.masterKeys.current, { namespace: tenant, name, keyGeneration });
   const contracts = await deps.resources.list('SmartContract', {
     namespace,
     fields: { 'spec.paymasterRef.name': name },
@@ -109,7 +113,7 @@ async function describePaymaster(
   return {
     rpcUrl: `${deps.origin}/api/v1/${chainId}/${apiKey}`,
     apiKey,
-    paymasterId: paymasterIdOf(namespace, name),
+    paymasterId: paymasterIdOf(tenant, name),
     ...(profile === undefined ? {} : describeProfile(profile)),
     ...(sponsoredContract === undefined ? {} : { sponsoredContract }),
   };

@@ -12,6 +12,23 @@ test.each([0, 65, 2048])('a signature of %i bytes counts whole', (bytes) => {
   expect(boundedPreVerificationGas(op, '0x')).toBe(preVerificationGas(op, '0x'));
 });
 
+test('an authorization does not count in a cap, which stays above what an operation with one needs', () => {
+  const op = withSignature(ofBytes(65));
+  const eip7702Auth = {
+    address: op.sender,
+    chainId: 1n,
+    nonce: 0n,
+    r: '0x01',
+    s: '0x01',
+    yParity: 0,
+  } as const;
+  const authorized = { ...op, eip7702Auth };
+  expect(boundedPreVerificationGas(authorized, '0x')).toBe(boundedPreVerificationGas(op, '0x'));
+  expect(2n * boundedPreVerificationGas(authorized, '0x')).toBeGreaterThan(
+    preVerificationGas(authorized, '0x'),
+  );
+});
+
 test.each([2049, 131_072])('of a signature of %i bytes 2 KiB count in a cap', (bytes) => {
   const op = withSignature(ofBytes(bytes));
   expect(boundedPreVerificationGas(op, '0x')).toBe(preVerificationGas(withSignature(ofBytes(2048)), '0x'));

@@ -317,7 +317,7 @@ describe('Generations', () => {
     deliver({ type: 'delete-paymaster', paymasterId: aPaymasterConfig().paymasterId });
     deliver({ type: 'delete-chain', chainId: 31337 });
     expect(seen).toEqual([
-      { ...ofPaymaster, generation: 7, state: 'active' },
+      { ...ofPaymaster, generation: 7, state: 'suspended' },
       { ...ofChain, generation: 9, state: 'active' },
       { ...ofPaymaster, generation: 8, state: 'deleted' },
       { ...ofChain, generation: 10, state: 'deleted' },

@@ -107,6 +107,28 @@ describe('a webhook is called', () => {
     expect(request?.headers['x-signature']).toBe(expected);
   });
 
+  test('signed by the old key until the overlap is over, and by the new one from its beginning', async () => {
+    const host = await aHost(yes);
+    const until = 1_700_000_010_000 as EpochMs;
+    const signed = async (now: number) => {
+      const caller = aCaller({ clock: { now: () => now as EpochMs } });
+      await askOne(caller, localUrl(host, '/check'), { keyGeneration: 2, previousKeyUntil: until });
+      const request = host.received.at(-1);
+      const policyId = String(request?.headers['x-policy-id']);
+      const by = (keyGeneration: number): string =>
+        createHmac('sha256', deriveWebhookKey(masterKey, policyId, keyGeneration))
+          .update(`${String(request?.headers['x-timestamp'])}.${request?.body}`)
+          .digest('hex');
+      return { headers: request?.headers ?? {}, old: by(1), next: by(2) };
+    };
+    const during = await signed(until - 1);
+    expect(during.headers['x-signature']).toBe(during.old);
+    expect(during.headers['x-signature-next']).toBe(during.next);
+    const after = await signed(until);
+    expect(after.headers['x-signature']).toBe(after.next);
+    expect(after.headers['x-signature-next']).toBeUndefined();
+  });
+
   test('by GET with the data as query parameters', async () => {
     const host = await aHost(no);
     expect(await askOne(aCaller(), localUrl(host, '/check'), { method: 'GET' })).toEqual({

@@ -46,6 +46,25 @@ describe('the request to a webhook host', () => {
     });
   });
 
+  test('while a key is rotated has the signature of the old key where it always was, and that of the new one beside it', () => {
+    const body = encodeBody({}, {});
+    const rendered = renderWebhook({
+      webhook: aWebhook(),
+      data: {},
+      body: () => body,
+      requestId: 'r-1',
+      signingKey: 'k'.repeat(64),
+      nextKey: 'n'.repeat(64),
+      now: 1_700_000_000 as EpochSeconds,
+    });
+    const text = new TextDecoder().decode(body);
+    expect(rendered.headers).toMatchObject({
+      'x-signature': sign(text),
+      'x-signature-next': createHmac('sha256', 'n'.repeat(64)).update(`1700000000.${text}`).digest('hex'),
+    });
+    expect(render(aWebhook(), {}).headers).not.toHaveProperty('x-signature-next');
+  });
+
   test.each([
     { name: '2,048 bytes are sent whole', bytes: 2048, sent: `0x${'ff'.repeat(2048)}` },
     { name: 'more are left out', bytes: 2049, sent: '0x' },

@@ -10,7 +10,7 @@ import { blocked, failed, readAnswer } from '../../policy/webhook/webhook-answer
 import type { WebhookCaller, WebhookOutcome, WebhookRequest } from '../../policy/webhook/webhook-caller.js';
 import { encodeBody, renderWebhook, type RenderedWebhook } from '../../policy/webhook/webhook-request.js';
 import { judgeWebhookUrl, type WebhookUrlRules } from '../../policy/webhook/webhook-url.js';
-import { toSeconds, type Clock } from '../../units/time.js';
+import { toSeconds, type Clock, type EpochMs } from '../../units/time.js';
 import { SlotsBusy } from '../fair-slots.js';
 import { Breaker } from './breaker.js';
 import { codeOf, isConnectionError } from './network-errors.js';
@@ -215,13 +215,14 @@ class UndiciWebhookCaller implements WebhookCaller {
     send: (request: RenderedWebhook) => Promise<HostAnswer>,
     signal: AbortSignal,
   ): Promise<Attempt> {
+    const now = this.#deps.clock.now();
     const rendered = renderWebhook({
       webhook,
       data,
       body,
       requestId,
-      signingKey: endpoint.signingKey,
-      now: toSeconds(this.#deps.clock.now()),
+      ...keysOf(endpoint, webhook, now),
+      now: toSeconds(now),
     });
     if (rendered.path.length > maxTargetLength) {
       const size = rendered.path.length;
@@ -276,7 +277,7 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 
   #endpoint(webhook: WebhookConfig): Endpoint {
-    const key = `${webhook.policyId} ${webhook.url}`;
+    const key = `${webhook.policyId} ${webhook.keyGeneration ?? 1} ${webhook.url}`;
     const known = this.#endpoints.get(key);
     if (known !== undefined) return known;
 
@@ -289,15 +290,29 @@ class UndiciWebhookCaller implements WebhookCaller {
 
   #createEndpoint(webhook: WebhookConfig): Endpoint {
     const breaker = new Breaker(this.#deps.clock, this.#limits);
-    const signingKey = deriveWebhookKey(this.#deps.webhookMasterKey, webhook.policyId);
+    const { webhookMasterKey } = this.#deps;
+    const { policyId, keyGeneration = 1 } = webhook;
+    const signingKey = deriveWebhookKey(webhookMasterKey, policyId, keyGeneration);
+    const previousKey =
+      keyGeneration === 1 ? undefined : deriveWebhookKey(webhookMasterKey, policyId, keyGeneration - 1);
     // Judged again although it was judged when stored: rules of the platform may have become stricter since.
     const problem = judgeWebhookUrl(webhook.url, this.#deps);
     if (problem !== undefined) {
-      return { fault: formatProblem(problem), origin: '', host: '', signingKey, breaker };
+      return { fault: formatProblem(problem), origin: '', host: '', signingKey, previousKey, breaker };
     }
     const { origin, host } = new URL(webhook.url);
-    return { fault: undefined, origin, host, signingKey, breaker };
+    return { fault: undefined, origin, host, signingKey, previousKey, breaker };
   }
+}
+
+/** While keys overlap, a host that knows only the one before finds its signature where it always was. */
+function keysOf(
+  { signingKey, previousKey }: Endpoint,
+  { previousKeyUntil }: WebhookConfig,
+  now: EpochMs,
+): { readonly signingKey: string; readonly nextKey?: string } {
+  const overlaps = previousKey !== undefined && previousKeyUntil !== undefined && now < previousKeyUntil;
+  return overlaps ? { signingKey: previousKey, nextKey: signingKey } : { signingKey };
 }
 
 type Endpoint = {
@@ -307,6 +322,8 @@ type Endpoint = {
   /** Host and port, for messages: path and query can carry the customer's secrets. */
   readonly host: string;
   readonly signingKey: string;
+  /** Of the generation before. */
+  readonly previousKey: string | undefined;
   readonly breaker: Breaker;
 };
 

@@ -20,6 +20,8 @@ export type RenderInput = {
   readonly requestId: string;
   /** The policy's signing key as the owner got it at creation: the text itself is the HMAC key. */
   readonly signingKey: string;
+  /** While a key is being rotated: the new one. */
+  readonly nextKey?: string;
   readonly now: EpochSeconds;
 };
 
@@ -29,7 +31,8 @@ export type RenderInput = {
  * POST sends the body of {@link encodeBody}. GET sends the data alone, as query parameters (see {@link queryOf}).
  * Both are signed: `X-Signature` is HMAC-SHA256, 64 lowercase hex digits, over `<X-Timestamp>.<payload>`, where the
  * payload is the body of a POST and the request target (path and query, as received) of a GET. `X-Timestamp` is in Unix
- * seconds. A host should compute it over the raw bytes it received and refuse timestamps older than a few minutes.
+ * seconds. While the key is being rotated `X-Signature` is still by the old one, and `X-Signature-Next` is the same by the
+ * new one: a host takes a request when one of the two is right by a key that it trusts. A host should compute it over the raw bytes it received and refuse timestamps older than a few minutes.
  */
 export function renderWebhook(input: RenderInput): RenderedWebhook {
   const { webhook, data } = input;
@@ -70,6 +73,9 @@ function headersOf(input: RenderInput, payload: string | Uint8Array): Record<str
     'x-policy-id': input.webhook.policyId,
     'x-timestamp': String(input.now),
     'x-signature': signWebhook(input.signingKey, input.now, payload),
+    ...(input.nextKey === undefined
+      ? {}
+      : { 'x-signature-next': signWebhook(input.nextKey, input.now, payload) }),
   };
 }
 

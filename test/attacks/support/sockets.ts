@@ -26,7 +26,7 @@ export function openRaw(port: number, text: string): Promise<RawClient> {
   });
 }
 
-/** The head of a request and the beginning of its body, which goes on for `length` bytes. */
-export function unfinishedPost(path: string, length: number, begun: number): string {
-  return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${' '.repeat(begun)}`;
+/** The head of a request and the beginning of its body, which goes on for `length` bytes. Each of `headers` ends its line. */
+export function unfinishedPost(path: string, length: number, begun: number, headers = ''): string {
+  return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n${headers}\r\n${' '.repeat(begun)}`;
 }

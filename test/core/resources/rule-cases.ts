@@ -1,4 +1,5 @@
 import type { PriceSpec } from '../../../core/resources/fee-token.js';
+import type { WebhookSpec } from '../../../core/resources/paymaster-policy.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import {
   aChain,
@@ -30,6 +31,8 @@ const other = '0x2222222222222222222222222222222222222222';
 const webhook = { url: 'https://rules.example.com/check' };
 const document = { url: 'https://prices.example.com/{symbol}', path: 'eth' };
 const feed = { nativeFeed: wallet };
+const aWebhook = (overrides: Partial<WebhookSpec>) =>
+  aPolicy({ policyType: 'WEBHOOK', webhook: { ...webhook, ...overrides } });
 const limit = (overrides: Partial<typeof aLimit>) => aPolicy({ spendingLimit: { ...aLimit, ...overrides } });
 const profile = (overrides: Partial<typeof aProfile>) =>
   aChain({ profiles: [{ ...aProfile, ...overrides }] });
@@ -74,6 +77,14 @@ export const ruleCases: readonly RuleCase[] = [
     message: 'left out until keyGeneration is at least 2: before that there is no previous key',
     passes: { now: aPaymaster({ keyGeneration: 2, previousKeyUntil: '2026-01-01T00:00:00Z' }) },
     fails: { now: aPaymaster({ previousKeyUntil: '2026-01-01T00:00:00Z' }) },
+  },
+
+  // Organisation
+  {
+    field: 'spec.tenantGeneration',
+    message: 'the same or higher than before: a lower one would bring a former tenant back',
+    passes: { now: anOrganisation({ tenantGeneration: 3 }), old: anOrganisation({ tenantGeneration: 2 }) },
+    fails: { now: anOrganisation(), old: anOrganisation({ tenantGeneration: 2 }) },
   },
 
   // SmartContract
@@ -278,6 +289,18 @@ export const ruleCases: readonly RuleCase[] = [
     message: 'without inverse when tokenPath is given',
     passes: { now: combined({ http: { ...document, inverse: true } }) },
     fails: { now: combined({ http: { ...document, inverse: true, tokenPath: 'usdc' } }) },
+  },
+  {
+    field: 'spec.webhook.keyGeneration',
+    message: 'the same or higher than before: a lower one would bring a rotated key back',
+    passes: { now: aWebhook({ keyGeneration: 3 }), old: aWebhook({ keyGeneration: 2 }) },
+    fails: { now: aWebhook({}), old: aWebhook({ keyGeneration: 2 }) },
+  },
+  {
+    field: 'spec.webhook.previousKeyUntil',
+    message: 'left out until keyGeneration is at least 2: before that there is no previous key',
+    passes: { now: aWebhook({ keyGeneration: 2, previousKeyUntil: '2026-01-01T00:00:00Z' }) },
+    fails: { now: aWebhook({ previousKeyUntil: '2026-01-01T00:00:00Z' }) },
   },
 ];
 

@@ -14,7 +14,7 @@ import { dropJournal, isJournal, readJournal } from './journal.js';
  * Brings a file of the releases before the usage tables (a journal and images of it) into the tables, once and in one
  * transaction. Throws UNAVAILABLE with what to do where the file is damaged.
  *
- * TODO remove this folder with the first release that need not read such files any longer: one minor release after the
+ * This folder goes with the first release that need not read such files any longer: one minor release after the
  * tables were introduced, as CHANGELOG.md promises.
  */
 export function convertJournal(db: Database): void {

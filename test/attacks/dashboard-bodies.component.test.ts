@@ -1,0 +1,55 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { acmeToken, createPaymaster, otherToken, prefix, startDashboard } from '../build/dashboard.js';
+import type { DashboardHost } from '../build/dashboard.js';
+import { until } from '../support/until.js';
+import { openRaw, unfinishedPost, type RawClient } from './support/sockets.js';
+
+// Bodies that never end, sent to the dashboard by strangers and by a tenant.
+
+let host: DashboardHost;
+const clients: RawClient[] = [];
+beforeAll(async () => {
+  host = await startDashboard();
+});
+afterEach(() => {
+  for (const { socket } of clients.splice(0)) socket.destroy();
+});
+afterAll(() => host.stop());
+
+/** All of a megabyte but the last byte, so many times. */
+async function attack(count: number, authToken: string, begun = 999_999): Promise<readonly RawClient[]> {
+  const port = Number(new URL(host.origin).port);
+  const text = unfinishedPost(`${prefix}/paymaster`, 1_000_000, begun, `authToken: ${authToken}\r\n`);
+  clients.push(...(await Promise.all(Array.from({ length: count }, () => openRaw(port, text)))));
+  return clients;
+}
+
+/** The honest control: another organisation, or the same one later, writes. */
+async function serves(token: string, name: string): Promise<void> {
+  expect((await createPaymaster(host, { token, name })).key).toEqual(expect.any(String));
+}
+
+test('bodies with an unknown authToken are answered before they are read, and the connections close', async () => {
+  const strangers = await attack(100, 'nobody-token-0123456789');
+  await until('all are answered', () => strangers.every(({ received }) => received() !== ''));
+  await serves(acmeToken, 'meanwhile');
+  await until('all are closed', () => strangers.every(({ isClosed }) => isClosed()));
+  for (const { received } of strangers) expect(received()).toMatch(/^HTTP\/1\.1 40[01] /);
+});
+
+test('one organisation holds a tenth of what may be held, the rest is 429 and closed; another one writes meanwhile', async () => {
+  const greedy = await attack(100, acmeToken);
+  const isTurnedAway = ({ received }: RawClient): boolean => received().startsWith('HTTP/1.1 429');
+  await until('most are turned away', () => greedy.filter(isTurnedAway).length > 80);
+  await serves(otherToken, 'meanwhile');
+  await until('all are closed when their time is over', () => greedy.every(({ isClosed }) => isClosed()));
+  expect(greedy.every(isTurnedAway)).toBe(true);
+  await serves(acmeToken, 'afterwards');
+});
+
+test('a body that drips is 429 and closed', async () => {
+  const [client] = await attack(1, acmeToken, 1);
+  await until('it is closed', () => client?.isClosed() ?? false);
+  expect(client?.received()).toMatch(/^HTTP\/1\.1 429 /);
+  await serves(acmeToken, 'after the drip');
+});
