@@ -7,6 +7,7 @@ import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js
 import { toAddressKey } from '../../core/units/address.js';
 import { systemClock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import { gweiCeil, gweiFloor } from '../../core/units/wei.js';
+import { always } from '../../core/usage/window.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
@@ -14,10 +15,12 @@ import { balanceOf, sponsorBalance } from '../chain/support/balances.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, sponsorUserOp } from '../chain/support/user-op.js';
+import { aDigest } from '../conformance/usage-requests.js';
 import { aDirectory } from '../usage/sqlite-usage.js';
 import { aChainConfig } from './followed.js';
 
 const counter = new Interface(['function increment()']);
+const spend = { counter: 'spend', unit: 'NATIVE_ASSET' } as const;
 const versions = ['1.1.0', '2.0.0', 'singleton-0.8', 'verifying-0.7'] as const;
 
 let devChain: DevChain;
@@ -69,7 +72,11 @@ function followerOf(version: string): ChainFollower {
   });
 }
 
-async function aReservation(version: string, op: FinalUserOperation): Promise<ReserveRequest> {
+async function aReservation(
+  version: string,
+  op: FinalUserOperation,
+  expirySeconds = 3_600,
+): Promise<ReserveRequest> {
   const { profile, layout, contract, wallet } = profileOf(version);
   const unaccountedGas = profile.options.unaccountedGas ?? 50_000;
   const need = layout.sponsorship.need(op, { priceMarkup: 1_000_000, unaccountedGas });
@@ -82,28 +89,24 @@ async function aReservation(version: string, op: FinalUserOperation): Promise<Re
       sender: op.sender,
       nonce: op.nonce,
     },
-    configGeneration: 1,
-    contract,
-    mode: 'SPONSORED',
-    fundingAddress: wallet,
-    limits: [
-      {
-        policyId: 'spend',
-        startMs: 0 as EpochMs,
-        durationMs: 1e13,
-        subject: '',
-        threshold: 1e12,
-        cost: maxCost,
-        unit: 'NATIVE_ASSET',
-      },
-    ],
+    fences: [],
+    promise: {
+      digest: aDigest(1),
+      mode: 'SPONSORED',
+      contract,
+      ...(wallet === undefined ? {} : { fundingAddress: wallet }),
+      prefundWei: need.entryPoint,
+      validUntil: ((await devChain.time()) + expirySeconds) as EpochSeconds,
+    },
+    bars: [],
+    limits: [{ ...spend, window: always, threshold: 1e12, cost: maxCost, enforce: true }],
+    holds: [],
     accounts: [
       { contract, need: maxCost },
       ...(wallet === undefined || need.funding === undefined
         ? []
         : [{ contract, fundingAddress: wallet, need: gweiCeil(need.funding) }]),
     ],
-    validUntil: ((await devChain.time()) + 3_600) as EpochSeconds,
     depositMaxAgeMs: 60_000,
   };
 }
@@ -130,7 +133,7 @@ describe.each(versions)('profile %s', (version) => {
     expect(await follower.round()).toMatchObject({ settled: 1, released: 0 });
     const other = { ...request, key: { ...request.key, nonce: 1n << 128n } };
     const { limits, accounts } = await usage.peek(other);
-    expect(limits).toMatchObject([{ used: gweiCeil(event.actualGasCost) }]);
+    expect(limits).toEqual([{ used: gweiCeil(event.actualGasCost), reserved: 0 }]);
     const deposit = await balanceOf(devChain, profile.entryPoint, profile.sponsorship);
     const balances = [
       deposit,
@@ -147,12 +150,8 @@ test('on an idle anvil an operation that is never mined is released some time af
   const follower = followerOf(version);
   await follower.round();
   const account = await buildAccount(devChain, '0.6');
-  const request = await aReservation(version, await buildUserOp(account, []));
-  expect(
-    await usage.reserve({ ...request, validUntil: (Math.floor(Date.now() / 1000) + 300) as EpochSeconds }),
-  ).toEqual({
-    outcome: 'reserved',
-  });
+  const request = await aReservation(version, await buildUserOp(account, []), 300);
+  expect(await usage.reserve(request)).toEqual({ outcome: 'reserved' });
   await follower.round();
   expect(await usage.reservations(devChain.chainId)).toHaveLength(1);
   await devChain.chain.request('evm_increaseTime', [400]);
@@ -181,7 +180,7 @@ test('blocks that anvil takes back and mines anew are followed', async () => {
   await devChain.chain.request('evm_revert', [snapshot]);
   await devChain.chain.request('evm_increaseTime', [7]);
   await devChain.chain.request('anvil_mine', ['0x5']);
-  await follower.round();
+  while (!(await follower.round()).isComplete);
   const head = await devChain.chain.block('latest');
   expect(await usage.cursor(devChain.chainId)).toEqual({
     blockNumber: head?.number,

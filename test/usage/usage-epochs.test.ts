@@ -5,7 +5,7 @@ import { noMetrics } from '../../core/metrics.js';
 import { UsageEpochs, type KeptEpochs } from '../../core/adapters/store/usage-epochs.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
 import { hourMs } from '../conformance/usage-requests.js';
-import { aHandClock, type HandClock } from '../support/hand-clock.js';
+import { aClock } from './clock.js';
 
 const chainId = 1;
 const stepMs = 600_000;
@@ -14,11 +14,11 @@ const skewMs = 120_000;
 const outageMs = 6 * hourMs;
 const lost = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_LOST' } };
 
-let clock: HandClock;
+let clock: ReturnType<typeof aClock>;
 let mirror: ReturnType<typeof createMemoryEpochMirror>;
 let store: ReturnType<typeof aKeptStore>;
 beforeEach(() => {
-  clock = aHandClock();
+  clock = aClock();
   mirror = createMemoryEpochMirror();
   store = aKeptStore();
 });

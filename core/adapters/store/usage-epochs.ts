@@ -252,6 +252,7 @@ export class UsageEpochs implements UsageRecovery {
     // The copy is gone, or another process has begun a new epoch: established anew with the next call.
     if (copy === undefined || copy.id !== mark.id || copy.isMoved === true)
       return this.#forget(chainId, known.text);
+    await this.#clearLoss(chainId, copy);
     known.mirrored = copy.sequence;
     known.longestExpiryMs = copy.longestExpiryMs;
     known.longestAt = copy.longestAt ?? now;
@@ -264,6 +265,14 @@ export class UsageEpochs implements UsageRecovery {
       known.longestAt = now;
       await this.#store.noteExpiry(chainId, known.text, longestExpiryMs);
     }
+  }
+
+  /**
+   * Data that are there were not lost: a replica of an older release, or one that reached another server, took them for
+   * lost. Left as it is, the note would let the next loss pass without any wait.
+   */
+  async #clearLoss(chainId: number, copy: UsageEpoch): Promise<void> {
+    if (copy.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(copy), copy);
   }
 
   async #raiseQuietly(): Promise<void> {
@@ -290,7 +299,10 @@ export class UsageEpochs implements UsageRecovery {
       if (!(await this.#mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
       return this.#found(chainId, epoch, found);
     }
-    if (this.#isIntact(chainId, mirrored, found)) return this.#found(chainId, mirrored, found);
+    if (this.#isIntact(chainId, mirrored, found)) {
+      await this.#clearLoss(chainId, mirrored);
+      return this.#found(chainId, mirrored, found);
+    }
     this.#lost.with({ chain: String(chainId) }).set(1);
     throw lost(chainId);
   }

@@ -14,7 +14,13 @@ import { listOf } from './reply.js';
 import { graceMs } from './reserve-script.js';
 import { convertRecordsScript, setCountersScript, writeEpochScript } from './scripts.js';
 
-type Deps = { readonly link: RedisLink; readonly chain: ChainKeys; readonly log: Logger };
+type Deps = {
+  readonly link: RedisLink;
+  readonly chain: ChainKeys;
+  readonly imposedNow: () => EpochMs | 0;
+  readonly log: Logger;
+};
+type Reading = Pick<Deps, 'link' | 'chain'> & { readonly now: number };
 /** What live reservations have of each counter. */
 type Sums = { readonly limits: Map<string, number>; readonly holds: Map<string, number> };
 
@@ -33,14 +39,16 @@ const holdPrefixes = ['live:', 'share:', 'token-exposure:'];
  *   reservations; a token promise counts against the loss budget.
  * - Limits keep their counters. What of them is settled is what no live reservation holds.
  */
-export async function convertChain({ link, chain, log }: Deps, kept: string): Promise<void> {
+export async function convertChain({ link, chain, imposedNow, log }: Deps, kept: string): Promise<void> {
   const converting = convertingOf(kept);
   const epochKeys = [chain.epoch, chain.head[2], chain.longestExpiry];
-  await link.run(writeEpochScript, epochKeys, [0, kept, converting], true);
+  const begun = listOf(await link.run(writeEpochScript, epochKeys, [imposedNow(), kept, converting], true));
+  const now = Number(begun[3]);
   log.info('converting usage data', { chain: chain.prefix });
   const sums: Sums = { limits: new Map(), holds: new Map() };
   const members = await allMembers(link, chain);
-  for (const page of pages(members, perPage)) await convertRecords({ link, chain }, converting, page, sums);
+  for (const page of pages(members, perPage))
+    await convertRecords({ link, chain, now }, converting, page, sums);
   for await (const names of link.scan(`${chain.prefix}${kinds.counter}`))
     await convertCounters({ link, chain }, converting, names, sums);
   const holds = Array.from(sums.holds, ([name, sum]) => ({
@@ -52,16 +60,17 @@ export async function convertChain({ link, chain, log }: Deps, kept: string): Pr
     const values = page.flatMap(({ sum }) => [sum, 0]);
     await link.run(setCountersScript, [chain.epoch, ...keys], [converting, ...values], true);
   }
-  await link.run(writeEpochScript, epochKeys, [0, converting, convertedOf(converting)], true);
+  await link.run(writeEpochScript, epochKeys, [now, converting, convertedOf(converting)], true);
   log.info('usage data are converted', { chain: chain.prefix, reservations: members.length });
 }
 
 async function convertRecords(
-  { link, chain }: Pick<Deps, 'link' | 'chain'>,
+  reading: Reading,
   converting: string,
   members: readonly string[],
   sums: Sums,
 ): Promise<void> {
+  const { link, chain } = reading;
   const texts = await readRecords(link, chain, members);
   const keys: string[] = [];
   const args: string[] = [];
@@ -71,7 +80,7 @@ async function convertRecords(
     const { operation, paymasterId } = splitMember(member);
     const isFormer = listOf(JSON.parse(text)).length === 6;
     const reservation = isFormer
-      ? await formerReservation({ link, chain }, paymasterId, text)
+      ? await formerReservation(reading, paymasterId, text)
       : parseReservation(0, member, text);
     for (const limit of reservation.limits) add(sums.limits, counterName(limit), limit.cost);
     for (const hold of reservation.holds) add(sums.holds, counterName(hold), hold.cost);
@@ -85,7 +94,7 @@ async function convertRecords(
 
 /** [validUntil, contract, mode, funding wallet or "", [counter, cost, …], [account, need, …]] */
 async function formerReservation(
-  { link, chain }: Pick<Deps, 'link' | 'chain'>,
+  reading: Reading,
   paymasterId: string,
   text: string,
 ): Promise<Omit<Reservation, 'key'>> {
@@ -101,8 +110,8 @@ async function formerReservation(
   const limits = pairs(costs).filter(([, cost]) => cost > 0);
   const accounts = pairs(needs);
   const ends = await endsOf(
-    link,
-    limits.map(([name]) => `${chain.prefix}${kinds.counter}${name}`),
+    reading,
+    limits.map(([name]) => `${reading.chain.prefix}${kinds.counter}${name}`),
   );
   const prefund = Math.max(
     ...accounts.filter(([name]) => name === `${contract}/`).map(([, need]) => need),
@@ -128,11 +137,11 @@ async function formerReservation(
 }
 
 /** Ends of the windows of counters, from how long Redis keeps them yet; 0 where one is gone. */
-async function endsOf(link: RedisLink, keys: readonly string[]): Promise<readonly EpochMs[]> {
-  const ttls = await Promise.all(keys.map((key) => link.read('pexpiretime', [key])));
-  return ttls.map((at) => {
-    if (at === -1) return never;
-    return Math.max(0, Number(at) - graceMs) as EpochMs;
+async function endsOf({ link, now }: Reading, keys: readonly string[]): Promise<readonly EpochMs[]> {
+  const ttls = await Promise.all(keys.map(async (key) => Number(await link.read('pttl', [key]))));
+  return ttls.map((ttl) => {
+    if (ttl === -1) return never;
+    return Math.max(0, ttl < 0 ? 0 : now + ttl - graceMs) as EpochMs;
   });
 }
 

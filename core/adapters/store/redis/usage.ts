@@ -95,7 +95,8 @@ class RedisStore implements RedisUsageStore {
         link,
         imposedNow,
         keys: (chainId) => this.#chain(chainId).keys,
-        convert: (chainId, kept) => convertChain({ link, chain: this.#chain(chainId).keys, log }, kept),
+        convert: (chainId, kept) =>
+          convertChain({ link, chain: this.#chain(chainId).keys, imposedNow, log }, kept),
       }),
       mirror: options.epochMirror ?? createMemoryEpochMirror(),
       clock: { now: () => this.now() },

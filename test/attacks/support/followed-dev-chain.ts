@@ -1,0 +1,200 @@
+import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
+import type { Chain } from '../../../core/chain/chain.js';
+import { silentLogger } from '../../../core/log.js';
+import { digestOf } from '../../../core/paymaster/digest.js';
+import type { SponsorshipTerms, TokenTerms } from '../../../core/paymaster/layout.js';
+import { layouts } from '../../../core/paymaster/layouts.js';
+import { contractFence, exposureCounter } from '../../../core/usage/counter-names.js';
+import { accountLosses, contractLosses } from '../../../core/usage/token-losses.js';
+import type { Mode, ReserveRequest, SignedPromise, UsageStore } from '../../../core/usage/usage-store.js';
+import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
+import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
+import { gweiCeil } from '../../../core/units/wei.js';
+import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import { ChainFollower } from '../../../server/follower/chain-follower.js';
+import { buildAccount, type TestAccount } from '../../chain/support/account.js';
+import type { DevChain } from '../../chain/support/dev-chain.js';
+import { payInTokens, tokenCodecOf, tokenContract, tokenTerms } from '../../chain/support/tokens.js';
+import { buildTerms, buildUserOp, sponsorUserOp, type SignedUserOp } from '../../chain/support/user-op.js';
+import { aChainConfig } from '../../follower/followed.js';
+import { aDirectory } from '../../usage/sqlite-usage.js';
+
+/** A promise as the service makes it: recorded first, then signed. */
+export type Promised = { readonly request: ReserveRequest; readonly signed: SignedUserOp };
+
+const month = 30 * 86_400_000;
+
+/**
+ * The follower of one profile over a real chain and the embedded store, with one limit of each kind. Its node may be a liar:
+ * `lies` replaces what it answers. Other connections of the follower are honest.
+ */
+export function followDevChain(devChain: DevChain, version: string) {
+  const profile = devChain.profile(version);
+  const directory = aDirectory();
+  let ahead = 0;
+  const clock = { now: () => (Date.now() + ahead) as EpochMs };
+  const usage: UsageStore = createSqliteUsageStore({
+    path: `${directory.path}/usage.db`,
+    clock,
+    log: silentLogger,
+    durability: 'process',
+  });
+  const { layout, entryPoint, sponsorship, token, entryPointVersion } = profile;
+  const options = { priceMarkup: 1_000_000, unaccountedGas: profile.options.unaccountedGas ?? 50_000 };
+  const profiles = [
+    { version, layout, entryPoint, sponsorship, signerFile: 'dev', options, ...(token && { token }) },
+  ];
+  const config = aChainConfig({ chainId: devChain.chainId, confirmations: 0, profiles });
+  let lies: Partial<Chain> = {};
+  const create = (): ChainFollower => {
+    const chain: Chain = new Proxy(devChain.chain, {
+      get: (honest, name) => Reflect.get({ ...honest, ...lies }, name) as unknown,
+    });
+    return new ChainFollower({
+      usage,
+      chainId: devChain.chainId,
+      current: () => ({ config, chain, elsewhere: () => devChain.chain }),
+      platformAccounts: () => [{ contract: toAddressKey(sponsorship), fundingAddress: defaultFunding }],
+      clock,
+      log: silentLogger,
+    });
+  };
+  const defaultFunding = toAddressKey(devChain.deployments.defaultFunding);
+  const follower = create();
+  const contractOf = (mode: Mode): AddressKey =>
+    toAddressKey(mode === 'ERC20' ? tokenContract(profile) : sponsorship);
+
+  function request(
+    op: FinalUserOperation,
+    promise: SignedPromise,
+    threshold: { readonly count: number; readonly spend: number },
+  ): ReserveRequest {
+    const { mode, contract } = promise;
+    const cost = gweiCeil(promise.prefundWei);
+    const window = { from: (Date.now() - month) as EpochMs, until: (Date.now() + month) as EpochMs };
+    const all = { window, enforce: true };
+    return {
+      key: {
+        chainId: devChain.chainId,
+        paymasterId: 'pm-1',
+        entryPoint: toAddressKey(entryPoint),
+        sender: op.sender,
+        nonce: op.nonce,
+      },
+      fences: [{ id: contractFence(contract), generation: 0 }],
+      promise,
+      bars: [],
+      limits:
+        mode === 'ERC20'
+          ? []
+          : [
+              { ...all, counter: 'count', unit: 'COUNT', threshold: threshold.count, cost: 1 },
+              { ...all, counter: 'spend', unit: 'NATIVE_ASSET', threshold: threshold.spend, cost },
+            ],
+      holds:
+        mode === 'SPONSORED'
+          ? []
+          : [{ counter: exposureCounter(contract, 'all'), unit: 'NATIVE_ASSET', cost, threshold: 1e12 }],
+      accounts: [{ contract, need: cost }],
+      depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
+    };
+  }
+
+  return {
+    profile,
+    usage,
+    follower,
+    create,
+    lie: (about: Partial<Chain>) => {
+      lies = about;
+    },
+    newAccount: (): Promise<TestAccount> => buildAccount(devChain, entryPointVersion),
+    operation: (account: TestAccount, change: Partial<FinalUserOperation> = {}) =>
+      buildUserOp(account, [], change),
+
+    /** Reserves and signs a sponsorship; undefined when the store refuses. */
+    async sponsor(
+      account: TestAccount,
+      op: FinalUserOperation,
+      change: Partial<SponsorshipTerms> & { readonly count?: number; readonly spend?: number } = {},
+    ): Promise<Promised | undefined> {
+      const { count = 1_000, spend = 1e12, ...overrides } = change;
+      const terms = await buildTerms(devChain, profile, overrides);
+      const { sponsorship: codec } = layouts[layout];
+      const promise: SignedPromise = {
+        digest: digestOf(codec.hash(op, terms)),
+        mode: 'SPONSORED',
+        contract: contractOf('SPONSORED'),
+        prefundWei: codec.need(op, terms.options).entryPoint,
+        validUntil: terms.validUntil as EpochSeconds,
+      };
+      const asked = request(op, promise, { count, spend });
+      if ((await usage.reserve(asked)).outcome !== 'reserved') return undefined;
+      return { request: asked, signed: await sponsorUserOp(devChain, profile, account, op, terms) };
+    },
+
+    /** Reserves and signs a token payment of an account that will not pay; undefined when the store refuses. */
+    async promiseTokens(
+      account: TestAccount,
+      op: FinalUserOperation,
+      change: Partial<TokenTerms> = {},
+    ): Promise<Promised | undefined> {
+      const terms = await tokenTerms(devChain, profile, change);
+      const codec = tokenCodecOf(profile);
+      const promise: SignedPromise = {
+        digest: digestOf(codec.hash(op, terms)),
+        mode: 'ERC20',
+        contract: contractOf('ERC20'),
+        token: terms.token,
+        prefundWei: codec.need(op, terms.options).entryPoint,
+        validUntil: terms.validUntil as EpochSeconds,
+      };
+      const asked = request(op, promise, { count: 0, spend: 0 });
+      if ((await usage.reserve(asked)).outcome !== 'reserved') return undefined;
+      return { request: asked, signed: await payInTokens(devChain, profile, account, op, terms) };
+    },
+
+    /** Rounds until there is nothing left to do at once; how many of each kind of thing they did. */
+    async settle(of: ChainFollower = follower) {
+      const did = { settled: 0, released: 0, forfeited: 0, unpaid: 0, unattributed: 0, restored: 0 };
+      for (let isComplete = false; !isComplete;) {
+        const round = await of.round();
+        isComplete = round.isComplete;
+        for (const kind of Object.keys(did) as (keyof typeof did)[]) did[kind] += round[kind];
+      }
+      return did;
+    },
+
+    /** Operations and gwei, settled or promised. */
+    async used(): Promise<readonly number[]> {
+      const counters = await usage.counters(devChain.chainId, [
+        { counter: 'count', unit: 'COUNT' },
+        { counter: 'spend', unit: 'NATIVE_ASSET' },
+      ]);
+      return counters.map(({ used, reserved }) => used + reserved);
+    },
+
+    /** Gwei that the contract's token mode, and this account in it, have lost. */
+    async losses(account: TestAccount): Promise<readonly number[]> {
+      const of = { chainId: devChain.chainId, contract: contractOf('ERC20') };
+      const asked = [contractLosses(of, usage.now()), accountLosses(of, account.address, usage.now())[0]!];
+      return (await usage.counters(devChain.chainId, asked)).map(({ used }) => used);
+    },
+
+    live: () => usage.liveCount(devChain.chainId),
+
+    /** Time passes on the chain and on the clock, and a block is mined. */
+    async pass(seconds: number, blocks = 1): Promise<void> {
+      ahead += seconds * 1_000;
+      await devChain.chain.request('evm_increaseTime', [seconds]);
+      await devChain.chain.request('anvil_mine', [`0x${blocks.toString(16)}`]);
+    },
+
+    async stop(): Promise<void> {
+      await usage.stop();
+      directory.remove();
+    },
+  };
+}
+
+export type FollowedDevChain = ReturnType<typeof followDevChain>;
