@@ -10,7 +10,6 @@ import type {
   AccountId,
   Charge,
   Cursor,
-  FollowerStep,
   Reservation,
   UsageStore,
 } from '../../core/usage/usage-store.js';
@@ -19,11 +18,13 @@ import { toSeconds, type Clock, type EpochMs, type EpochSeconds } from '../../co
 import { gwei, gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
 import { accountName, charges, stepBalances } from './balances.js';
+import { commonPoint, Continuity } from './continuity.js';
 import { readEvidence, readProofs } from './evidence.js';
 import { History } from './history.js';
 import { nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { nothingEnded, Releaser, type Ending } from './releaser.js';
+import { idle, type Round } from './round.js';
 import { Scanner } from './scan.js';
 import { nothingSettled, settle, settledInStep, type Settlement, type Unattributed } from './settlement.js';
 import { blockAt, readUsable, watched, watchedContracts, type Source } from './source.js';
@@ -54,23 +55,6 @@ export type ChainFollowerDeps = {
   readonly log: Logger;
 };
 
-/** What one round has done; undefined cursor: nothing was due, or another follower was faster. */
-export type Round = {
-  readonly cursor: Cursor | undefined;
-  readonly settled: number;
-  readonly released: number;
-  /** Nonce used, and no event found: limits keep the maximum. */
-  readonly forfeited: number;
-  /** Operations in mode ERC20 that were charged no token. */
-  readonly unpaid: number;
-  /** Operations of our contracts that nobody here has promised. */
-  readonly unattributed: number;
-  /** Reservations of removed blocks that are live again. */
-  readonly restored: number;
-  /** False when there is more to do than one step does: the next round is due at once. */
-  readonly isComplete: boolean;
-};
-
 /** Balances are written again after this time at the latest, also when nothing happens on the chain. */
 const refreshMs = 60_000;
 /** Most reservations that one step releases: a few milliseconds, since sponsorships wait for it. */
@@ -87,11 +71,6 @@ const longestExpirySeconds = 86_400;
  * counts only when it has passed by more.
  */
 const pendingMarginSeconds = 30;
-/** A node that lags shows a head that is at most this old. */
-const lagSeconds = 120;
-/** How long a node may show a shorter and older chain before that chain is taken for the real one. */
-const catchUpMs = 15_000;
-
 /**
  * Follows one chain: each round reads the head, settles what was mined up to `confirmations` below it, ends what has expired, and
  * writes the balances of that block with it in one fenced step. A round that fails changes nothing; the next one starts from the
@@ -102,11 +81,10 @@ export class ChainFollower {
   readonly #scanner = new Scanner();
   readonly #releaser = new Releaser(this.#scanner);
   readonly #history = new History();
+  readonly #continuity = new Continuity();
   readonly #inUse = new AccountsInUse();
   /** Of every profile that this process has seen: also those of profiles that were taken away. */
   readonly #entryPoints = new Set<AddressKey>();
-  /** Since when the node shows a shorter and older chain than the one that was settled. */
-  #behindSince: EpochMs | undefined;
   /** Chain time up to which operations may be mined that were settled before, without this process knowing. */
   #blindUntil = 0;
   #head: Head | undefined;
@@ -134,14 +112,19 @@ export class ChainFollower {
     const startedAt = clock.now();
     const head = await this.#readHead(source, startedAt);
     const stored = await usage.cursor(chainId);
-    if (stored !== undefined && this.#isBehind(stored, head, startedAt)) return idle;
-    if (stored !== undefined && !(await stands(source, stored, head)))
-      return this.#rewind(source, stored, head);
+    const state = stored === undefined ? 'whole' : await this.#continuityOf(source, stored, head, startedAt);
+    if (state === 'waiting') return idle;
+    if (stored !== undefined && state === 'broken') {
+      const taken = await this.#takeBack(source, stored, head);
+      if (taken !== undefined) return taken;
+    }
 
     // Gather: what was mined, who had promised it, what has expired, what the accounts hold.
     const confirmed = Math.max(0, head.number - source.confirmations);
-    // The first cursor ever: nothing was promised before it, so nothing needs to be found.
-    const from = stored === undefined ? confirmed + 1 : stored.blockNumber + 1;
+    const from =
+      stored === undefined || state === 'broken'
+        ? this.#blindStart(stored, head, confirmed)
+        : stored.blockNumber + 1;
     const end = Math.min(Math.max(confirmed, from - 1), from - 1 + blocksPerStep);
     const last = end === head.number ? head : await blockAt(source, end);
     const passedTime = await this.#passedTime(source, head, last);
@@ -153,7 +136,7 @@ export class ChainFollower {
       this.#written?.hash === head.hash &&
       this.#written.accounts === followed.length &&
       startedAt - this.#written.at < refreshMs;
-    if (isFresh && due.length === 0) return idle;
+    if (isFresh && due.length === 0 && state === 'whole') return idle;
 
     const wanted = watched(source.contracts, known, this.#entryPoints);
     const found = await this.#scanner.operations(source.chain, wanted, from, last.number);
@@ -283,40 +266,30 @@ export class ChainFollower {
     return this.#inUse.select(known, this.#deps.platformAccounts(), new Set(contracts.keys()), now);
   }
 
-  /**
-   * True while the node shows the same chain, only shorter: one of several behind a load balancer that lags. That is no
-   * reorganisation. Where that height is not remembered, a shorter chain whose newest block is older than ours, and yet
-   * recent, is given some time to catch up; one that stopped long ago (a dev chain restored from a file) is not.
-   */
-  #isBehind(stored: Cursor, head: Block, now: EpochMs): boolean {
-    const scanned = this.#history.points().find(({ blockNumber }) => blockNumber === head.number);
-    const isRecent = now / 1000 - head.timestamp < lagSeconds;
-    const isSame =
-      scanned === undefined ? head.timestamp < stored.timestamp && isRecent : scanned.blockHash === head.hash;
-    if (head.number >= stored.blockNumber || !isSame) {
-      this.#behindSince = undefined;
-      return false;
-    }
-    this.#behindSince ??= now;
-    return scanned !== undefined || now - this.#behindSince < catchUpMs;
+  async #continuityOf(source: Source, stored: Cursor, head: Block, now: EpochMs) {
+    // Another follower was at work since: what is remembered is of a chain of steps that has ended.
+    if (this.#history.points()[0]?.blockHash !== stored.blockHash) this.#history.clear();
+    return this.#continuity.of(source.chain, stored, head, this.#history.points(), now);
   }
 
   /**
    * A step back to the last block that still stands: what ended after it is live again, and what was counted is taken back, also
-   * where others have been promised the difference since. The rounds after it settle what the new blocks hold.
+   * where others have been promised the difference since. The rounds after it settle what the new blocks hold. Undefined where
+   * nothing is remembered. Where no block stands the cursor stays: what is live again must not be mistaken for what nobody
+   * has promised, whichever process scans next.
    */
-  async #rewind(source: Source, stored: Cursor, head: Block): Promise<Round> {
+  async #takeBack(source: Source, stored: Cursor, head: Block): Promise<Round | undefined> {
     const { usage, chainId, log } = this.#deps;
-    const common = await this.#common(source, head);
-    const blind = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
-    const next = common ?? cursorOf(await blockAt(source, blind));
+    const common = await commonPoint(source.chain, this.#history.points(), head);
     const { restored, charges: undone, givenBack } = this.#history.after(common);
-    const step = stepOf({ chainId, expected: stored, next, restored, charges: undone });
+    if (common === undefined && restored.length === 0 && undone.length === 0) return undefined;
+    const next = common ?? stored;
+    const nothing = { settled: [], released: [], forfeited: [], balances: [] };
+    const step = { chainId, expected: stored, next, restored, charges: undone, ...nothing };
     if (!(await usage.advance(step))) return idle;
     this.#history.rollBack(common);
     this.#releaser.forget();
     this.#written = undefined;
-    if (common === undefined) this.#blindUntil = head.timestamp + longestExpirySeconds;
     log.error('chain was reorganised or replaced below the settled block', {
       settledBlock: stored.blockNumber,
       head: head.number,
@@ -328,9 +301,20 @@ export class ChainFollower {
     return { ...idle, cursor: next, restored: restored.length, isComplete: false };
   }
 
-  async #common(source: Source, head: Block): Promise<Cursor | undefined> {
-    for (const point of this.#history.points()) if (await stands(source, point, head)) return point;
-    return undefined;
+  /**
+   * The first block that a step scans which does not begin where another ended. The first cursor ever: nothing was promised
+   * before it, so nothing needs to be found. Otherwise some blocks back, of which some may have been settled before.
+   */
+  #blindStart(stored: Cursor | undefined, head: Block, confirmed: number): number {
+    if (stored === undefined) return confirmed + 1;
+    const from = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
+    this.#blindUntil = head.timestamp + longestExpirySeconds;
+    this.#deps.log.warn('chain is scanned again from before the settled block', {
+      settledBlock: stored.blockNumber,
+      head: head.number,
+      rescanFrom: from,
+    });
+    return from;
   }
 
   /**
@@ -445,39 +429,12 @@ export class ChainFollower {
   }
 }
 
-const idle: Round = {
-  cursor: undefined,
-  settled: 0,
-  released: 0,
-  forfeited: 0,
-  unpaid: 0,
-  unattributed: 0,
-  restored: 0,
-  isComplete: true,
-};
-
-function stepOf(
-  step: Pick<FollowerStep, 'chainId' | 'expected' | 'next'> & Partial<FollowerStep>,
-): FollowerStep {
-  return { settled: [], released: [], forfeited: [], charges: [], restored: [], balances: [], ...step };
-}
-
 /** The block that a step ends at: `last`, or the one before which there are more operations than a step settles. */
 function endOfStep(mined: readonly MinedOperation[], last: number): number {
   const over = mined[operationsPerStep];
   const first = mined[0];
   if (over === undefined || first === undefined) return last;
   return Math.max(first.blockNumber, over.blockNumber - 1);
-}
-
-async function stands({ chain, chainId }: Source, cursor: Cursor, head: Block): Promise<boolean> {
-  if (cursor.blockNumber > head.number) return false;
-  if (cursor.blockNumber === head.number) return cursor.blockHash === head.hash;
-  const block = await chain.block(cursor.blockNumber);
-  // One of several nodes that lags, behind a head that another has shown: no sign of a reorganisation.
-  if (block === undefined)
-    throw new DomainError('UNAVAILABLE', `chain ${chainId} has no block ${cursor.blockNumber}`);
-  return block.hash === cursor.blockHash;
 }
 
 function cursorOf({ number, hash, timestamp }: Block): Cursor {

@@ -10,10 +10,11 @@ import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { accountName } from './balances.js';
-import { ChainFollower, type Round } from './chain-follower.js';
+import { ChainFollower } from './chain-follower.js';
 import type { LossReporter } from './loss-reporter.js';
 import { createFollowerMeter } from './meter.js';
 import { ReadAllowance } from './read-allowance.js';
+import type { Round } from './round.js';
 
 export type FollowerDeps = {
   readonly usage: Pick<

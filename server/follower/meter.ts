@@ -2,7 +2,7 @@ import type { Head } from '../../core/chain/heads.js';
 import type { AccountBalance, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { FollowerDeps } from './follower.js';
-import type { Round } from './chain-follower.js';
+import type { Round } from './round.js';
 
 /** Accounts that are in use are read every minute. */
 const inUseMs = 300_000;

@@ -1,0 +1,29 @@
+import type { Cursor } from '../../core/usage/usage-store.js';
+
+/** What one round has done; undefined cursor: nothing was due, or another follower was faster. */
+export type Round = {
+  readonly cursor: Cursor | undefined;
+  readonly settled: number;
+  readonly released: number;
+  /** Nonce used, and no event found: limits keep the maximum. */
+  readonly forfeited: number;
+  /** Operations in mode ERC20 that were charged no token. */
+  readonly unpaid: number;
+  /** Operations of our contracts that nobody here has promised. */
+  readonly unattributed: number;
+  /** Reservations of removed blocks that are live again. */
+  readonly restored: number;
+  /** False when there is more to do than one step does: the next round is due at once. */
+  readonly isComplete: boolean;
+};
+
+export const idle: Round = {
+  cursor: undefined,
+  settled: 0,
+  released: 0,
+  forfeited: 0,
+  unpaid: 0,
+  unattributed: 0,
+  restored: 0,
+  isComplete: true,
+};
