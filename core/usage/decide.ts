@@ -62,7 +62,7 @@ export function decideShares(
   return (
     decideBars(chain, request) ??
     decideLimits(chain, request, former, found, over) ??
-    decideHolds(chain, request, former, found) ??
+    decideHolds(chain, request, former, now, found) ??
     decideAccounts(chain, request, former, now, found) ??
     (over.length === 0 ? reserved : { outcome: 'reserved', over })
   );
@@ -83,7 +83,7 @@ export function explained(
     holds: request.holds.map((hold) => {
       const counter = chain.counters.find(hold);
       const others = (counter?.reserved ?? 0) - (heldOf(former?.holds, counter)?.amount ?? 0);
-      return { taken: others + plusUsed(chain, hold), most: mostOf(chain, request, hold) ?? 0 };
+      return { taken: others + plusUsed(chain, hold), most: mostOf(chain, request, hold) };
     }),
     accounts: request.accounts.map((share) => chain.balance(share)),
   };
@@ -132,6 +132,7 @@ function decideHolds(
   chain: ChainLedger,
   request: ReserveRequest,
   former: Entry | undefined,
+  now: EpochMs,
   found: Found,
 ): ReserveRefusal | undefined {
   for (let index = 0; index < request.holds.length; index++) {
@@ -141,7 +142,7 @@ function decideHolds(
     const held = heldOf(former?.holds, counter)?.amount ?? 0;
     const others = (counter?.reserved ?? 0) - held;
     const taken = others + plusUsed(chain, hold);
-    const most = mostOf(chain, request, hold) ?? unknownShare(request, hold);
+    const most = knownMost(chain, request, hold, now);
     if (taken + Math.max(held, hold.cost) <= most) continue;
     if (hold.admitsOneAlone === true && others === 0) continue;
     return { outcome: 'held', index, taken, most };
@@ -176,18 +177,16 @@ function plusUsed(chain: ChainLedger, { plusUsed: names, unit }: HoldShare): num
   return used;
 }
 
-/** The threshold in force; undefined where it is a share of a balance that nobody has read. */
-function mostOf(
-  chain: ChainLedger,
-  { accounts }: ReserveRequest,
-  { threshold }: HoldShare,
-): number | undefined {
+/** The threshold in force; 0 where it is a share of a balance that nobody has read. */
+function mostOf(chain: ChainLedger, { accounts }: ReserveRequest, { threshold }: HoldShare): number {
   if (typeof threshold === 'number') return threshold;
   const share = accounts[threshold.account];
   const balance = share === undefined ? undefined : chain.accounts.find(share)?.balance;
-  if (balance === undefined) return undefined;
-  // In two parts, because a hundred times a balance may not fit into a double.
-  const { percent } = threshold;
+  return shareOf(balance ?? 0, threshold.percent);
+}
+
+/** Rounded down; in two parts, because a hundred times a balance may not fit into a double. */
+function shareOf(balance: number, percent: number): number {
   return Math.floor(balance / 100) * percent + Math.floor(((balance % 100) * percent) / 100);
 }
 
@@ -204,11 +203,13 @@ function knownAccount(
   return { account, balance: account.balance };
 }
 
-function unknownShare({ accounts }: ReserveRequest, { threshold }: HoldShare): never {
-  const share = typeof threshold === 'number' ? undefined : accounts[threshold.account];
+/** A share is one of a balance that is known well enough. */
+function knownMost(chain: ChainLedger, request: ReserveRequest, hold: HoldShare, now: EpochMs): number {
+  if (typeof hold.threshold === 'number') return hold.threshold;
+  const share = request.accounts[hold.threshold.account];
   if (share === undefined)
     throw new DomainError('INTERNAL', 'a hold names an account that the request does not have');
-  throw depositUnknown(share, 'was never read');
+  return shareOf(knownAccount(chain, request, share, now).balance, hold.threshold.percent);
 }
 
 /** Two shares of one counter would each be judged without the other. */

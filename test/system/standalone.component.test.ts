@@ -150,10 +150,10 @@ test('usage that is lost is told, and nothing is signed on it; a fresh chain beg
     { mode: 'SPONSORED' },
   ]);
   expect(answer.error).toMatchObject({ code: -32003, data: { reason: 'USAGE_STORE_LOST' } });
-  expect(answer.error?.message).toContain('is lost with the usage store');
+  expect(answer.error?.message).toContain('is lost or older than what was signed');
   const readiness = await fetch(new URL('/readyz', connection.rpcUrl));
   expect(readiness.status).toBe(200);
-  expect(JSON.stringify(await readiness.json())).toContain('usage.sqlite from a backup');
+  expect(JSON.stringify(await readiness.json())).toContain('do not restore a backup');
   expect(second.output()).toContain('usage-data: Wait, and do not restore a backup');
   expect(await stopStandalone(second)).toBe(0);
 
@@ -281,7 +281,7 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
     {
       name: 'a usage store that is damaged',
       put: (path: string) => putInto(path, 'usage.sqlite'),
-      expected: /^error: the usage store .*usage\.sqlite cannot be opened \(file is not a database\)/m,
+      expected: /^error: .*usage\.sqlite is not a SQLite database: move it away/m,
     },
   ])('$name', async ({ put, expected }) => {
     temporary.push(newDataDirectory());

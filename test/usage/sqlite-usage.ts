@@ -79,8 +79,8 @@ export async function createSqliteHarness(): Promise<UsageHarness> {
   };
 }
 
-/** After a commit that failed the store tries nothing for so long. */
-const retryMs = 1_000;
+/** After commits that failed the store tries nothing for at most so long. */
+const retryMs = 30_000;
 
 /** A store whose transactions can be made to fail: before they are begun, or after they were committed. */
 export function createFaultyStore(path: string, clock: ReturnType<typeof aClock>) {

@@ -28,8 +28,8 @@ import { aDirectory, createFaultyStore } from './sqlite-usage.js';
 
 const unavailable = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_DOWN' } };
 const reserved = { outcome: 'reserved' };
-/** After a commit that failed nothing is tried for so long. */
-const retryMs = 1_000;
+/** After commits that failed the store tries nothing for at most so long. */
+const retryMs = 30_000;
 
 let directory: ReturnType<typeof aDirectory>;
 let clock: ReturnType<typeof aClock>;
@@ -141,7 +141,7 @@ describe('when a commit fails', () => {
     const { store, fail, repair } = openFaulty();
     const { messages } = store;
     await store.reserve(aRequest());
-    await messages.putFundingMessage('pm-1', 'first', (clock.now() + 60_000) as EpochMs);
+    await messages.putFundingMessage('pm-1', 'first', (clock.now() + 900_000) as EpochMs);
     const step = stepTo(1, { released: [{ key: aKey() }] });
     for (const call of [
       () => store.advance(step),

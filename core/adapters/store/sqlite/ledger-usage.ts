@@ -26,8 +26,9 @@ export type LedgerUsageDeps = {
 type Turn = { readonly committed: PromiseWithResolvers<typeof reserved>; readonly timer: NodeJS.Immediate };
 
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
-/** After a commit that failed, nothing is tried for so long: reading everything again takes time. */
-const retryMs = 1_000;
+/** After a commit that failed nothing is tried for a while, longer each time: reading everything again takes time. */
+const firstRetryMs = 1_000;
+const mostRetryMs = 30_000;
 
 /**
  * Decides in memory and commits what a turn of the event loop has changed in one transaction, before the answers of
@@ -47,7 +48,10 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
   #usage: Usage | undefined;
   #changedMessages = new Map<string, FundingMessage | undefined>();
   #turn: Turn | undefined;
+  /** When a commit failed, until writing is tried again. */
   #failedAt: EpochMs | undefined;
+  /** 0 while commits succeed. */
+  #retryMs = 0;
   #isStopped = false;
 
   /** Throws UNAVAILABLE when the tables cannot be read. */
@@ -314,6 +318,8 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
       throw cannotWrite(cause);
     }
     this.#commits.inc();
+    if (this.#retryMs > 0) this.#log.info('usage store commits again');
+    this.#retryMs = 0;
     for (const { chain } of changed) this.#onSequence(chain.chainId, chain.sequence);
     this.#upkeep.afterCommit(changed.reduce((sum, { changes }) => sum + changes.reservations.size + 1, 0));
     if (this.#upkeep.forget(usage, this.#changedMessages, this.#clock.now())) this.#openTurn();
@@ -321,7 +327,8 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
 
   #fail(cause: unknown): void {
     this.#failures.inc();
-    if (this.#failedAt === undefined) this.#log.error('usage store cannot commit', { error: cause });
+    if (this.#retryMs === 0) this.#log.error('usage store cannot commit', { error: cause });
+    this.#retryMs = Math.min(mostRetryMs, Math.max(firstRetryMs, 2 * this.#retryMs));
     this.#failedAt = this.#clock.now();
     this.#usage = undefined;
     try {
@@ -331,11 +338,11 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     }
   }
 
-  /** After a failure: whether writing works again, tried at most once a second. Throws UNAVAILABLE. */
+  /** After a failure: whether writing works again, tried now and then. Throws UNAVAILABLE. */
   #assertWritable(): void {
     if (this.#failedAt === undefined) return;
     const now = this.#clock.now();
-    if (Math.abs(now - this.#failedAt) < retryMs) throw cannotWrite();
+    if (Math.abs(now - this.#failedAt) < this.#retryMs) throw cannotWrite();
     this.#failedAt = now;
     try {
       this.#tables.probe();
@@ -344,7 +351,6 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
       throw cannotWrite(cause);
     }
     this.#failedAt = undefined;
-    this.#log.info('usage store commits again');
   }
 }
 

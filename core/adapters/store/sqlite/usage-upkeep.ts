@@ -5,7 +5,7 @@ import type { FundingMessage, Usage, UsageTables } from './usage-tables.js';
 const forgetEveryMs = 60_000;
 const countersPerTurn = 1_000;
 /** Rows after which what was committed is brought into the main file; some megabytes. */
-const checkpointRows = 16_000;
+const checkpointRows = 8_000;
 /** Turns of the event loop for which a checkpoint waits at most, while answers wait for their commit. */
 const mostPostponed = 20;
 /** A store that is hardly used is brought up to date so long after its last commit. */
