@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Interface } from 'ethers';
+import { parseEther } from '../../core/units/wei.js';
+import { toAddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { buildAccount, encodeWith, type Call, type TestAccount } from '../chain/support/account.js';
+import { balanceOf } from '../chain/support/balances.js';
+import { handleOps } from '../chain/support/handle-ops.js';
+import { approval, mint, tokenCodecOf, tokenContract, transfer } from '../chain/support/tokens.js';
+import { buildUserOp, signByAccount, type SignedUserOp } from '../chain/support/user-op.js';
+import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
+import { startService, stores, type Service } from './support/service.js';
+
+// One purse of tokens is shown by many accounts, one after the other: each gets data signed on the strength of it and passes it
+// on. Then all of their operations are mined, and pay nothing.
+
+const purse = 5_000_000_000n;
+const counter = new Interface(['function increment()']);
+/** Of each attack. */
+const accounts = 24;
+
+type Layout = { readonly version: string; readonly tokenPayment?: 'preFund'; readonly secures: boolean };
+const layoutRows: readonly Layout[] = [
+  { version: '1.1.0', secures: true },
+  { version: '2.0.0', secures: true },
+  { version: 'singleton-0.7', secures: false },
+  { version: 'singleton-0.8', tokenPayment: 'preFund', secures: true },
+];
+const cases = stores.flatMap((store) => layoutRows.map((row) => ({ store, ...row })));
+
+describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secures }) => {
+  const budget = '0.02';
+  let service: Service;
+  let attacker: { readonly url: string };
+  let neighbour: { readonly url: string };
+  beforeAll(async () => {
+    const preFund = tokenPayment === undefined ? {} : { tokenPayment };
+    service = await startService(store, { version, profile: { tokenLossBudget: budget, ...preFund } });
+    attacker = await service.paymaster('thieves');
+    neighbour = await service.paymaster('honest');
+    // Gives back what was taken too much in advance, where the contract itself holds no tokens.
+    const { feeToken, treasury } = service.devChain.deployments;
+    await sendAs(treasury, approval(feeToken.address, profile(), 10n ** 18n));
+  }, 120_000);
+  afterAll(() => service.stop());
+
+  test('a purse shown by 24 accounts costs no more than the budget, and honest ones are served meanwhile', async () => {
+    const honest = await anAccountWith(purse);
+    const rich = await anAccountWith(purse);
+    await approve(rich);
+    const before = await depositOf();
+    const lost = { unpaid: 0n, operations: 0 };
+    let holder: TestAccount | undefined;
+    const waiting: SignedUserOp[] = [];
+    const refusals: unknown[] = [];
+    for (let nth = 0; nth < accounts; nth += 1) {
+      const next = await anAccountWith(0n);
+      if (holder === undefined) await mint(service.devChain, token(), next.address, purse);
+      else await passOn(holder, next);
+      holder = next;
+      const { signed, answer } = await ask(attacker.url, next, [approval(token(), profile(), purse)]);
+      if (signed === undefined) refusals.push(answer.error?.data?.['reason']);
+      else waiting.push(signed);
+      if (waiting.length > 0 && signed === undefined) await mineAll();
+    }
+    if (holder !== undefined) await passOn(holder, await anAccountWith(0n));
+    await mineAll();
+
+    expect(new Set(refusals)).toEqual(new Set(['TOKEN_EXPOSURE_FULL']));
+    expect(lost.operations).toBeGreaterThan(0);
+    expect(lost.unpaid).toBeLessThanOrEqual(parseEther(budget));
+    // What the EntryPoint took of the contract, whatever events say.
+    expect(before - (await depositOf())).toBeLessThanOrEqual(parseEther(budget));
+    await service.settled();
+    // Another organisation is served without an allowance, and where it can be secured so is everybody with one.
+    await pays(neighbour.url, honest, [approval(token(), profile(), purse)]);
+    if (secures) await pays(attacker.url, rich, []);
+
+    async function mineAll(): Promise<void> {
+      // While they are under way, the control: secured payments never wait.
+      if (secures) await pays(attacker.url, rich, []);
+      const { unpaid, operations } = await mine(waiting.splice(0));
+      lost.unpaid += unpaid;
+      lost.operations += operations;
+      await service.settled();
+    }
+  }, 240_000);
+
+  function token() {
+    return service.devChain.deployments.feeToken.address;
+  }
+
+  function profile() {
+    return service.devChain.profile(version);
+  }
+
+  /** An account that exists: one that does not could not pass anything on. */
+  async function anAccountWith(amount: bigint): Promise<TestAccount> {
+    const { devChain } = service;
+    const account = await buildAccount(devChain, profile().entryPointVersion);
+    const initCode = await account.initCode();
+    const to = devChain.deployments.factories[profile().entryPointVersion];
+    await devChain.transactor.send('deploy', { to, data: `0x${initCode.slice(42)}` });
+    if (amount > 0n) await mint(devChain, token(), account.address, amount);
+    return account;
+  }
+
+  async function ask(url: string, account: TestAccount, calls: readonly Call[]) {
+    const increment: Call = {
+      to: service.devChain.deployments.sponsoredContract.address,
+      data: encodeWith(counter, 'increment', []),
+    };
+    const op: FinalUserOperation = await buildUserOp(account, [...calls, increment]);
+    const mode = { mode: 'ERC20', tokenInfo: { feeTokenAddress: token() } };
+    const answer: RpcAnswer = await rpc(url, 'pm_sponsorUserOperation', [toWire(op), mode]);
+    const data = answer.result?.['paymasterAndData'];
+    const signed = data === undefined ? undefined : await signByAccount(account, op, data as Hex);
+    return { answer, signed };
+  }
+
+  /** The control: the operation is signed, mined, and pays. */
+  async function pays(url: string, account: TestAccount, calls: readonly Call[]): Promise<void> {
+    const { answer, signed } = await ask(url, account, calls);
+    expect(answer.error).toBeUndefined();
+    if (signed === undefined) throw new Error('nothing was signed');
+    const held = await balanceOf(service.devChain, token(), account.address);
+    const { events } = await handleOps(service.devChain, profile().entryPointVersion, [signed]);
+    expect(events.map(({ success }) => success)).toEqual([true]);
+    expect(await balanceOf(service.devChain, token(), account.address)).toBeLessThan(held);
+  }
+
+  async function passOn(from: TestAccount, to: TestAccount): Promise<void> {
+    const held = await balanceOf(service.devChain, token(), from.address);
+    if (held > 0n) await sendAs(from.address, transfer(token(), to.address, held));
+  }
+
+  async function approve(account: TestAccount): Promise<void> {
+    await sendAs(account.address, approval(token(), profile(), 10n ** 18n));
+  }
+
+  /** Each in a bundle of its own, by a bundler who does not mind; what operations cost that paid nothing. */
+  async function mine(ops: readonly SignedUserOp[]) {
+    const contract = toAddressKey(tokenContract(profile()));
+    let unpaid = 0n;
+    let operations = 0;
+    for (const signed of ops) {
+      const mined = await handleOps(service.devChain, profile().entryPointVersion, [signed]).catch(
+        () => undefined,
+      );
+      const [event] = mined?.events ?? [];
+      if (mined === undefined || event === undefined) continue;
+      const { userOpHash, actualGasCost } = event;
+      const charge = tokenCodecOf(profile()).chargeOf(mined.logs, { paymaster: contract, userOpHash });
+      if (charge !== undefined) continue;
+      unpaid += actualGasCost;
+      operations += 1;
+    }
+    return { unpaid, operations };
+  }
+
+  async function depositOf(): Promise<bigint> {
+    const { chain, deployments } = service.devChain;
+    const data = encodeWith(
+      new Interface(['function balanceOf(address) view returns (uint256)']),
+      'balanceOf',
+      [tokenContract(profile())],
+    );
+    return BigInt(await chain.call({ to: deployments.entryPoints[profile().entryPointVersion], data }));
+  }
+
+  async function sendAs(from: Hex, { to, data }: Call): Promise<void> {
+    const { chain } = service.devChain;
+    await service.devChain.setBalance(from, 10n ** 18n);
+    await chain.request('anvil_impersonateAccount', [from]);
+    await chain.request('eth_sendTransaction', [{ from, to, data }]);
+    await chain.request('anvil_stopImpersonatingAccount', [from]);
+  }
+});
