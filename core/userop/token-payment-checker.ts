@@ -10,11 +10,13 @@ import type { EntryPointVersion, FinalUserOperation } from './user-operation.js'
  */
 export type TokenPaymentChecker = {
   check(request: TokenPaymentRequest): Promise<Verdict>;
-  /** What a contract could take of an account's tokens now: the lesser of balance and allowance, in base units. UNAVAILABLE. */
-  takeable(request: TakeableRequest): Promise<bigint>;
+  /** What an account holds now, and allows a contract to take, in base units; 0 of a token that does not answer. UNAVAILABLE. */
+  holdings(request: HoldingsRequest): Promise<Holdings>;
 };
 
-export type TakeableRequest = {
+export type Holdings = { readonly balance: bigint; readonly allowance: bigint };
+
+export type HoldingsRequest = {
   /** Who asks, as in {@link TokenPaymentRequest}. */
   readonly paymasterId: string;
   readonly chainId: number;

@@ -57,7 +57,7 @@ export function timeDependencies(
     webhooks: { call: (request) => onWebhook(webhooks.call(request)) },
     payments: {
       check: (request) => onPayment(payments.check(request)),
-      takeable: (request) => onPayment(payments.takeable(request)),
+      holdings: (request) => onPayment(payments.holdings(request)),
     },
   };
 }

@@ -5,7 +5,7 @@ import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import { parseAddressKey, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { toSeconds, type EpochMs } from '../../core/units/time.js';
 import type { Estimate } from '../../core/userop/estimator.js';
-import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
+import type { Holdings, TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { decideTokenLimits, maxChargeOf, tokenTermsOf, type TokenCase } from './case.js';
 
@@ -30,14 +30,14 @@ export type DraftInput = {
  * where a treasury must give back what was too much and does not allow it. Throws UNAVAILABLE.
  */
 export async function takeableNow(
-  payments: Pick<TokenPaymentChecker, 'takeable'>,
+  payments: Pick<TokenPaymentChecker, 'holdings'>,
   { paymaster, profile, mode, request }: TokenCase,
   token: Pick<FeeTokenSpec, 'address'>,
 ): Promise<bigint> {
   if (!mode.isSecured) return 0n;
   const { treasury } = mode.options;
-  const of = (account: AddressKey): Promise<bigint> =>
-    payments.takeable({
+  const of = (account: AddressKey): Promise<Holdings> =>
+    payments.holdings({
       paymasterId: paymaster.paymasterId,
       chainId: paymaster.chainId,
       entryPoint: profile.entryPoint,
@@ -46,9 +46,14 @@ export async function takeableNow(
       account,
       contract: mode.contractKey,
     });
-  if (!mode.codec.namesTreasury || treasury === undefined) return of(request.op.sender);
+  if (!mode.codec.namesTreasury || treasury === undefined) return lesser(await of(request.op.sender));
   const [ofSender, ofTreasury] = await Promise.all([of(request.op.sender), of(toAddressKey(treasury))]);
-  return ofSender < ofTreasury ? ofSender : ofTreasury;
+  // It is given the tokens first, so its balance covers what it gives back.
+  return lesser({ balance: lesser(ofSender), allowance: ofTreasury.allowance });
+}
+
+function lesser({ balance, allowance }: Holdings): bigint {
+  return balance < allowance ? balance : allowance;
 }
 
 /**

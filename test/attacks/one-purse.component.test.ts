@@ -17,6 +17,8 @@ import { startService, stores, type Service } from './support/service.js';
 
 const purse = 5_000_000_000n;
 const counter = new Interface(['function increment()']);
+/** `senderCreator()` */
+const senderCreatorCall: Hex = '0x09ccb880';
 /** Of each attack. */
 const accounts = 24;
 
@@ -50,7 +52,7 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
     const rich = await anAccountWith(purse);
     await approve(rich);
     const before = await depositOf();
-    const lost = { unpaid: 0n, operations: 0 };
+    const lost = { unpaid: 0n, operations: 0, notMined: 0 };
     let holder: TestAccount | undefined;
     const waiting: SignedUserOp[] = [];
     const refusals: unknown[] = [];
@@ -68,24 +70,31 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
     await mineAll();
 
     expect(new Set(refusals)).toEqual(new Set(['TOKEN_EXPOSURE_FULL']));
-    expect(lost.operations).toBeGreaterThan(0);
+    // Contracts that look at the tokens in validation do not even take what was signed for a purse that is gone.
+    expect(lost.operations > 0).toBe(version.startsWith('singleton'));
     expect(lost.unpaid).toBeLessThanOrEqual(parseEther(budget));
     // What the EntryPoint took of the contract, whatever events say.
     expect(before - (await depositOf())).toBeLessThanOrEqual(parseEther(budget));
-    await service.settled();
+    await service.settled(lost.notMined);
     // Another organisation is served without an allowance, and where it can be secured so is everybody with one.
     await pays(neighbour.url, honest, [approval(token(), profile(), purse)]);
-    if (secures) await pays(attacker.url, rich, []);
+    if (secures) await pays(besides().url, rich, []);
 
     async function mineAll(): Promise<void> {
       // While they are under way, the control: secured payments never wait.
-      if (secures) await pays(attacker.url, rich, []);
-      const { unpaid, operations } = await mine(waiting.splice(0));
+      if (secures) await pays(besides().url, rich, []);
+      const { unpaid, operations, notMined } = await mine(waiting.splice(0));
       lost.unpaid += unpaid;
       lost.operations += operations;
-      await service.settled();
+      lost.notMined += notMined;
+      await service.settled(lost.notMined);
     }
   }, 240_000);
+
+  /** Where a secured payment passes while the attack runs: what preFund leaves open draws on the paymaster's part. */
+  function besides(): { readonly url: string } {
+    return tokenPayment === 'preFund' ? neighbour : attacker;
+  }
 
   function token() {
     return service.devChain.deployments.feeToken.address;
@@ -101,9 +110,17 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
     const account = await buildAccount(devChain, profile().entryPointVersion);
     const initCode = await account.initCode();
     const to = devChain.deployments.factories[profile().entryPointVersion];
-    await devChain.transactor.send('deploy', { to, data: `0x${initCode.slice(42)}` });
+    await sendAs(await deployer(), { to, data: `0x${initCode.slice(42)}` });
     if (amount > 0n) await mint(devChain, token(), account.address, amount);
     return account;
+  }
+
+  /** From 0.8 on the factory obeys the EntryPoint's helper only. */
+  async function deployer(): Promise<Hex> {
+    const { entryPoint, entryPointVersion } = profile();
+    if (entryPointVersion !== '0.8') return service.devChain.deployments.treasury;
+    const answer = await service.devChain.chain.call({ to: entryPoint, data: senderCreatorCall });
+    return `0x${answer.slice(26)}`;
   }
 
   async function ask(url: string, account: TestAccount, calls: readonly Call[]) {
@@ -144,19 +161,23 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
     const contract = toAddressKey(tokenContract(profile()));
     let unpaid = 0n;
     let operations = 0;
+    let notMined = 0;
     for (const signed of ops) {
       const mined = await handleOps(service.devChain, profile().entryPointVersion, [signed]).catch(
         () => undefined,
       );
       const [event] = mined?.events ?? [];
-      if (mined === undefined || event === undefined) continue;
+      if (mined === undefined || event === undefined) {
+        notMined += 1;
+        continue;
+      }
       const { userOpHash, actualGasCost } = event;
       const charge = tokenCodecOf(profile()).chargeOf(mined.logs, { paymaster: contract, userOpHash });
       if (charge !== undefined) continue;
       unpaid += actualGasCost;
       operations += 1;
     }
-    return { unpaid, operations };
+    return { unpaid, operations, notMined };
   }
 
   async function depositOf(): Promise<bigint> {

@@ -145,7 +145,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     prices: options.prices ?? pricesOf(world),
     payments: {
       check: (request) => world.payment(request),
-      takeable: () => Promise.resolve(world.takeable),
+      holdings: () => Promise.resolve({ balance: world.takeable, allowance: world.takeable }),
     },
     signers: await loadSigners({
       environment: { PAYMASTER_SIGNER_KEY_DEV_KEY: signerKey },

@@ -38,14 +38,14 @@ export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChe
           throw error;
         }
       }),
-    takeable: (request) =>
+    holdings: (request) =>
       withSimulator(request, async ({ chain }) => {
         const { token, account, contract } = request;
         const [balance, allowance] = await Promise.all([
           wordNow(chain, token, balanceOf(account)),
           wordNow(chain, token, allowanceOf(account, contract)),
         ]);
-        return balance < allowance ? balance : allowance;
+        return { balance, allowance };
       }),
   };
 }

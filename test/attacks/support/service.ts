@@ -35,8 +35,8 @@ export type Service = {
   readonly usage: UsageStore;
   /** A paymaster of an organisation. Its JSON-RPC address is of another replica with each look. */
   paymaster(namespace: string, overrides?: Partial<PaymasterConfig>): Promise<{ readonly url: string }>;
-  /** Resolves when nothing is promised any more. */
-  settled(): Promise<void>;
+  /** Resolves when what was mined is settled: when so many promises are left that were not. Default 0. */
+  settled(left?: number): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -123,10 +123,10 @@ export async function startService(
           },
         };
       },
-      settled: () =>
+      settled: (left = 0) =>
         until(
-          'nothing is promised any more',
-          async () => (await first.server.usage.liveCount(chainId)) === 0,
+          `${left} promises are left`,
+          async () => (await first.server.usage.liveCount(chainId)) === left,
           patienceMs,
         ),
       stop: () => stops.run(),

@@ -85,7 +85,7 @@ function partsOf(keyPrefix: string, index: number, limits: number, epoch: string
   const context = {
     chain: chainKeys(keyPrefix, chainId, 'limit'),
     // It has seen nothing, so no data are too old for it.
-    head: [0, epoch, 0, 0],
+    head: [0, epoch, 0, 0, 0],
     since: 0 as EpochMs,
   } as const;
   const { keys, args } = reserveCall(request, context, true);

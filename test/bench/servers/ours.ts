@@ -86,7 +86,7 @@ const server = createServer({
       codec.maxTokenCharge(op, terms);
       return pass;
     },
-    takeable: () => Promise.resolve(0n),
+    holdings: () => Promise.resolve({ balance: 0n, allowance: 0n }),
   },
   heads: {
     get: () => {
