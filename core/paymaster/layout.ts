@@ -117,6 +117,8 @@ export type TokenTerms = {
 
 /** What a profile says about its token contract. Layouts ignore what their data has no field for. */
 export type TokenOptions = {
+  /** The platform wants `inAdvance` where the layout leaves it the choice: validation is given gas for a transfer. */
+  readonly takesPreFund?: true;
   /** Receives the tokens, where the data names it; see `TokenCodec.namesTreasury`. */
   readonly treasury?: Address;
   /** Token base units taken on top of the gas. */
@@ -136,7 +138,7 @@ export type TokenCodec = {
   /** Least verificationGasLimit (0.6, where it bounds postOp too) with which a payment can succeed; 0 from 0.7 on. */
   readonly minVerificationGasLimit: bigint;
   /** Gas of the contract's own validation where verificationGasLimit has to cover it (0.6); 0 from 0.7 on. */
-  readonly validationGas: bigint;
+  readonly validationGas: (options: TokenOptions) => bigint;
   /** True where the data says who receives the tokens: `options.treasury` must then be given. */
   readonly namesTreasury: boolean;
   readonly hash: (op: FinalUserOperation, terms: TokenTerms) => Uint8Array;

@@ -2,7 +2,7 @@ import { pass, refuse, type Verdict } from '../policy/verdict.js';
 import { preVerificationGas } from '../userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../userop/user-operation.js';
 import type { Hex } from '../units/hex.js';
-import type { TokenCodec, TokenTerms } from './layout.js';
+import type { TokenCodec, TokenOptions, TokenTerms } from './layout.js';
 import { markupUnit, tokensFor } from './token-price.js';
 
 /**
@@ -39,8 +39,9 @@ export function limitsWithPayment(
   op: UserOperation,
   codec: Pick<TokenCodec, 'minVerificationGasLimit' | 'validationGas'>,
   paymasterAndData: Hex,
+  options: TokenOptions = {},
 ): GasLimits {
-  const verification = estimated.verificationGasLimit + codec.validationGas;
+  const verification = estimated.verificationGasLimit + codec.validationGas(options);
   const least = codec.minVerificationGasLimit;
   return {
     callGasLimit: estimated.callGasLimit,

@@ -108,7 +108,9 @@ export function decideTokenLimits(
   const { chain, paymaster, mode, request } = facts;
   const stub = () => tokenStubData(facts, request.op, terms);
   const isFound = facts.estimating && estimate !== undefined;
-  const limits = isFound ? limitsWithPayment(estimate, request.op, mode.codec, stub()) : request.op;
+  const limits = isFound
+    ? limitsWithPayment(estimate, request.op, mode.codec, stub(), mode.options)
+    : request.op;
   const op = withLimits(request.op, limits);
   if (estimate?.reverted !== undefined)
     return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };

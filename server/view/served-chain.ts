@@ -146,10 +146,20 @@ function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile
 
 function compileTokenMode(
   { token: codec }: Layout,
-  { token: contract, options: { treasury }, tokenLossBudget, tokenSecured, requireAllowance }: ProfileConfig,
+  {
+    token: contract,
+    options: { treasury },
+    tokenLossBudget,
+    tokenPayment,
+    tokenSecured,
+    requireAllowance,
+  }: ProfileConfig,
 ): ServedTokenMode | undefined {
   if (codec === undefined || contract === undefined) return undefined;
-  const options = treasury === undefined ? {} : { treasury };
+  const options: TokenOptions = {
+    ...(treasury === undefined ? {} : { treasury }),
+    ...(tokenPayment === 'preFund' ? { takesPreFund: true } : {}),
+  };
   return Object.freeze({
     codec,
     contract,

@@ -78,6 +78,7 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
     await service.settled(lost.notMined);
     // Another organisation is served without an allowance, and where it can be secured so is everybody with one.
     await pays(neighbour.url, honest, [approval(token(), profile(), purse)]);
+    await service.settled(lost.notMined);
     if (secures) await pays(besides().url, rich, []);
 
     async function mineAll(): Promise<void> {

@@ -149,7 +149,7 @@ describe('limits in mode ERC20 from an estimate without a paymaster', () => {
 
   test('are never below what the contract demands', () => {
     const little = { ...estimated, verificationGasLimit: 0n };
-    const demanding = { minVerificationGasLimit: 60_001n, validationGas: 10_000n };
+    const demanding = { minVerificationGasLimit: 60_001n, validationGas: () => 10_000n };
     expect(limitsWithPayment(little, op, demanding, '0x').verificationGasLimit).toBe(60_001n);
   });
 });

@@ -5,7 +5,7 @@ import type { Hex } from '../../units/hex.js';
 import { maxCost, requiredGas } from '../../userop/gas.js';
 import type { EntryPointVersion, FinalUserOperation } from '../../userop/user-operation.js';
 import { encodeCall, signersCall } from '../abi.js';
-import type { DecodedTokenPayment, PaymasterGas, TokenCodec, TokenTerms } from '../layout.js';
+import type { DecodedTokenPayment, PaymasterGas, TokenCodec, TokenOptions, TokenTerms } from '../layout.js';
 import { readAddress, readBytes, readUint128, readUint256, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader } from '../token-charge.js';
@@ -51,19 +51,22 @@ export type TokenFigures = {
  */
 export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): TokenCodec {
   const format = formatOf(version);
-  const prefundOf = (op: FinalUserOperation) => maxCost(op, version, figures.gas);
+  const withPreFundGas = preFundFigures(figures);
+  const figuresOf = ({ takesPreFund }: TokenOptions): TokenFigures =>
+    takesPreFund === true ? withPreFundGas : figures;
+  const prefundOf = (op: FinalUserOperation, options: TokenOptions) =>
+    maxCost(op, version, figuresOf(options).gas);
+  const unsignedOf = (op: FinalUserOperation, terms: TokenTerms): Buffer =>
+    unsigned(format, withPreFund(terms, prefundOf(op, terms.options)), figuresOf(terms.options));
   return {
-    gas: () => figures.gas,
+    gas: (options) => figuresOf(options).gas,
     minVerificationGasLimit: figures.minVerificationGasLimit,
-    validationGas: figures.validationGas,
+    validationGas: (options) => figuresOf(options).validationGas,
     namesTreasury: true,
-    hash: (op, terms) =>
-      hashOf(format, op, unsigned(format, withPreFund(terms, prefundOf(op)), figures), terms.chainId),
+    hash: (op, terms) => hashOf(format, op, unsignedOf(op, terms), terms.chainId),
     encode: (op, terms, signature) => {
       assertSignature(signature);
-      return bytesToHex(
-        Buffer.concat([unsigned(format, withPreFund(terms, prefundOf(op)), figures), signature]),
-      );
+      return bytesToHex(Buffer.concat([unsignedOf(op, terms), signature]));
     },
     decode: (paymasterAndData) => decode(format, paymasterAndData),
     recognise: (op, paymasterAndData, chainId) => {
@@ -78,15 +81,15 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
         1,
-        format.abiValues(op, bytesToHex(unsigned(format, withPreFund(terms, prefundOf(op)), figures))),
+        format.abiValues(op, bytesToHex(unsignedOf(op, terms))),
       ]),
     signerCall: signersCall,
-    need: (op) => ({ entryPoint: prefundOf(op), funding: undefined }),
-    residual: (op, terms) => residual(version, op, terms, figures),
+    need: (op, options) => ({ entryPoint: prefundOf(op, options), funding: undefined }),
+    residual: (op, terms) => residual(version, op, terms, figuresOf(terms.options)),
     tokenAccountCall: undefined,
     receivers: ({ options }) => (options.treasury === undefined ? [] : [toAddressKey(options.treasury)]),
     receiverCalls: [],
-    maxTokenCharge: (op, terms) => maxTokenCharge(version, op, terms, figures),
+    maxTokenCharge: (op, terms) => maxTokenCharge(version, op, terms, figuresOf(terms.options)),
     unpricedGas: 0n,
     ...chargeReader([
       {
@@ -113,6 +116,18 @@ const fixedSize = 118;
 function constantFeeOf(terms: TokenTerms): bigint | undefined {
   const isCoarse = rateWithMarkup(terms) <= 1_000_000_000n;
   return terms.options.constantFee ?? (isCoarse ? 1n : undefined);
+}
+
+/** A transfer in validation: some 50,000 gas to a treasury that held none of the token, more for a token behind a proxy. */
+const preFundGas = 70_000n;
+
+function preFundFigures(figures: TokenFigures): TokenFigures {
+  const { gas, validationGas } = figures;
+  // On 0.6 the account's own limit has to cover it.
+  if (gas.paymasterVerificationGasLimit === 0n)
+    return { ...figures, validationGas: validationGas + preFundGas };
+  const paymasterVerificationGasLimit = gas.paymasterVerificationGasLimit + preFundGas;
+  return { ...figures, gas: { ...gas, paymasterVerificationGasLimit } };
 }
 
 /**

@@ -53,7 +53,7 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
     // Bounds postOp too. The vendor's contract wants more than 45,000, the one in `contracts/` more than 60,000.
     minVerificationGasLimit: overheadGas + 1n,
     // The contract in `contracts/` may take the tokens in validation already.
-    validationGas: 100_000n,
+    validationGas: () => 100_000n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, oracleAggregator),
     encode: (_op, terms, signature) => encode(terms, oracleAggregator, signature),

@@ -59,7 +59,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
   return {
     gas: () => gas,
     minVerificationGasLimit: 0n,
-    validationGas: 0n,
+    validationGas: () => 0n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, gas),
     encode: (_op, terms, signature) => encode(terms, gas, signature),
