@@ -114,7 +114,7 @@ class BodyTooLarge extends Error {
   readonly code = 'BODY_TOO_LARGE';
 }
 
-/** No bound of their own on waiting calls: there are no more than the requests of the paymasters make. */
+/** Waiting calls need no second bound: the requests of a paymaster are bounded, and so are the webhooks of a request. */
 function fairSlots(slots: number, perKey: number, maxWaitMs: number): FairSlots {
   return new FairSlots({ slots, perKey, waitingPerKey: Number.POSITIVE_INFINITY, maxWaitMs });
 }
