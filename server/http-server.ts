@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A listening socket with limits, that can be drained. */
@@ -22,11 +22,22 @@ const requestTimeoutMs = 30_000;
 /** Longer than the idle time of usual load balancers, which otherwise reuse a connection in the moment it closes. */
 const keepAliveTimeoutMs = 75_000;
 const unfinishedMs = 1_000;
-const maxConnections = 20_000;
 /** How often idle connections are looked for while draining. */
 const drainIntervalMs = 20;
 
-export function createHttpServer(listener: RequestListener): HttpServer {
+export type ConnectionLimits = {
+  readonly connections: number;
+  /** Of them those of one address; undefined where all come from a proxy. */
+  readonly perAddress: number | undefined;
+};
+
+/** The connections of a process, of which one address has a fifth at most. */
+export const connectionLimits = { connections: 20_000, perAddress: 4_000 } as const;
+
+export function createHttpServer(
+  listener: RequestListener,
+  { connections: maxConnections, perAddress }: ConnectionLimits = connectionLimits,
+): HttpServer {
   let isStopping = false;
   const server = createServer(
     {
@@ -45,6 +56,7 @@ export function createHttpServer(listener: RequestListener): HttpServer {
     },
   );
   server.maxConnections = maxConnections;
+  if (perAddress !== undefined) limitPerAddress(server, perAddress);
   let stopped: Promise<void> | undefined;
 
   async function drain(deadlineMs: number, goodbyeMs: number): Promise<void> {
@@ -87,6 +99,25 @@ export function createHttpServer(listener: RequestListener): HttpServer {
       return stopped;
     },
   };
+}
+
+/** Closes connections of an address that has its share already, before anything is read. */
+function limitPerAddress(server: Server, perAddress: number): void {
+  const open = new Map<string, number>();
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const others = open.get(address) ?? 0;
+    if (others >= perAddress) {
+      socket.destroy();
+      return;
+    }
+    open.set(address, others + 1);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+    });
+  });
 }
 
 /**

@@ -10,7 +10,7 @@ import type { MasterKeys } from '../core/secrets.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
-import { createHttpServer } from './http-server.js';
+import { connectionLimits, createHttpServer } from './http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
 import { isReadyFor, runChecks, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
@@ -74,7 +74,9 @@ export function createServer(deps: ServerDeps): Server {
     ...(dashboard?.checks ?? []),
   ];
   const ops = createOps({ checks, metrics: deps.metrics, instruments, log, refresh });
-  const http = createHttpServer(dispatch);
+  // Behind a proxy all connections are its own.
+  const perAddress = (deps.trustedProxies ?? 0) > 0 ? undefined : connectionLimits.perAddress;
+  const http = createHttpServer(dispatch, { ...connectionLimits, perAddress });
   let stopped: Promise<void> | undefined;
 
   function dispatch(request: IncomingMessage, response: ServerResponse): void {

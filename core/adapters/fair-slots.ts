@@ -18,8 +18,8 @@ export class SlotsBusy extends Error {
 }
 
 /**
- * A pool that no single caller can take for itself: keys are served in turn, each holds at most its share, and each has a
- * bounded queue of its own. A key that fills its share and its queue delays nobody else.
+ * A pool that one caller cannot take for itself: keys are served in turn, each holds at most its share, and each has a
+ * bounded queue. A key that fills its share and its queue delays nobody else.
  */
 export class FairSlots {
   readonly #limits: SlotLimits;
@@ -32,7 +32,7 @@ export class FairSlots {
     this.#limits = limits;
   }
 
-  /** Runs `task` in a slot of `key`. Throws SlotsBusy when there is none in time; else what the task throws. */
+  /** Runs `task` in a slot of `key`. Throws SlotsBusy when no slot is free in time; else what the task throws. */
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const share = this.#share(key);
     if (share.waiting.size === 0 && share.held < this.#limits.perKey && this.#inUse < this.#limits.slots)

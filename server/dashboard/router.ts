@@ -101,7 +101,7 @@ async function bodyOf(
   { admit, limits }: BodyAdmission,
   namespace: string,
 ): Promise<unknown> {
-  // The caller is known by his token; his address says no more.
+  // The token names the caller, so the address is not needed.
   const admitted = admit(namespace, namespace);
   response.once('close', () => admitted.release());
   const error = await new Promise<unknown>((resolve) => {
@@ -119,7 +119,7 @@ async function bodyOf(
     });
     readBytes(request, response, settle);
   });
-  // The rest of the body is not wanted any more.
+  // The rest of the body is not wanted.
   if (isDomainError(error, 'RATE_LIMITED')) response.set('Connection', 'close');
   if (error !== undefined) throw toError(error);
   return parseBody(request.body);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../core/errors.js';
 import type { AdmittedBody, BodyLimits } from '../http/body-admission.js';
 
-/** Why a body was not read to its end. `close` where the connection must not be used any more. */
+/** Why a body was not read to its end. `close` where the connection must not be used again. */
 export type UnreadBody = { readonly error: DomainError; readonly close: boolean };
 
 /**

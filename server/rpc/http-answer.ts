@@ -12,7 +12,7 @@ export type HttpAnswer = {
   /** Signed for a paymaster that sponsors calls to any contract. */
   readonly isOpen?: boolean | undefined;
   readonly retryAfterSeconds?: number | undefined;
-  /** True where the rest of the request is not wanted any more. */
+  /** True where the rest of the request is not wanted. */
   readonly close?: boolean | undefined;
 };
 

@@ -48,7 +48,7 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
     else serve(identified);
 
     function serve(caller: Caller): void {
-      // Nobody known: the body says no more than which form the answer has, and is read as far as that is free.
+      // A stranger's body only tells which form the answer must have, so a small pool is enough for all of them.
       const { limits, admit } = isDomainError(caller) ? deps.bodies.ofStrangers : deps.bodies.ofKeys;
       const client = clientAddress(request, deps.trustedProxies);
       const admitted = admit(isDomainError(caller) ? client : caller.paymasterId, client);
@@ -69,7 +69,7 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
   };
 }
 
-/** Who asks: the paymaster of the key, or why there is none. */
+/** The paymaster of the key, or the error that says why no paymaster was found. */
 type Caller = ServedPaymaster | DomainError;
 type Asked = { readonly request: IncomingMessage; readonly requestId: string; readonly caller: Caller };
 

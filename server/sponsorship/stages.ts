@@ -85,6 +85,7 @@ export async function askWebhooks(
   if (paymaster.webhooks.length === 0) return { verdict: pass, outcomes: [] };
   const outcomes = await webhooks.call({
     paymasterId: paymaster.paymasterId,
+    organisation: paymaster.namespace,
     webhooks: paymaster.webhooks,
     data: request.webhookData,
     userOp: renderUserOperation(op, profile.entryPointVersion),

@@ -53,7 +53,7 @@ describe('the factory of an initCode', () => {
       initCode: creating(other),
       refusedBy: 'Paymaster',
     },
-    { name: 'is none for an empty list', chain: list(), initCode: creating(known), refusedBy: 'Chain' },
+    { name: 'is refused by an empty list', chain: list(), initCode: creating(known), refusedBy: 'Chain' },
     {
       name: 'is not meant by the marker of EIP-7702',
       chain: list(),

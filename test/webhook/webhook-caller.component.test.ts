@@ -62,6 +62,7 @@ const aRequest = (
   change: Partial<WebhookRequest> = {},
 ): WebhookRequest => ({
   paymasterId: 'pm-1',
+  organisation: 'acme',
   webhooks,
   data: { plan: 'gold' },
   userOp: { sender: '0xab' },
@@ -547,6 +548,21 @@ describe('what callers cause is no failure of the host', () => {
     release();
     expect(await other).toEqual([{ verdict: 'refused' }]);
     expect(await Promise.all(greedy)).toEqual(Array(20).fill({ verdict: 'refused' }));
+  });
+
+  test('one organisation holds no more than its share of all calls, however many paymasters it has', async () => {
+    const { host, open, release } = await aSlowHost();
+    const caller = aCaller({ limits: { sockets: 5, perOrganisation: 1 } });
+    const ask = (paymasterId: string, organisation: string) =>
+      caller.call(aRequest([aWebhook(localUrl(host))], { paymasterId, organisation }));
+    const greedy = Array.from({ length: 20 }, (_, n) => ask(`pm-${n}`, 'greedy'));
+    await until('the greedy organisation has its share', () => open.now === 1);
+    const other = ask('pm-other', 'other');
+    await until('the other one is asked at once', () => open.now === 2);
+    release();
+    expect(await other).toEqual([{ verdict: 'refused' }]);
+    expect(await Promise.all(greedy)).toEqual(Array(20).fill([{ verdict: 'refused' }]));
+    expect(open.most).toBe(2);
   });
 
   test('a turn that does not come in time is ours to answer for', async () => {

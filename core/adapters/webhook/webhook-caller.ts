@@ -16,7 +16,13 @@ import { Breaker } from './breaker.js';
 import { codeOf, isConnectionError } from './network-errors.js';
 import { createGuardedConnector, createResolver, type ResolveHost } from './ssrf-guard.js';
 import { OwnStalls, startBudget, type Abandoned } from './own-stalls.js';
-import { WebhookHosts, type HostAnswer, type HostLimits, type SendToHost } from './webhook-hosts.js';
+import {
+  WebhookHosts,
+  type HostAnswer,
+  type HostCaller,
+  type HostLimits,
+  type SendToHost,
+} from './webhook-hosts.js';
 
 export type WebhookCallerDeps = WebhookUrlRules & {
   /** Master key that the signing key of each policy is derived from. */
@@ -46,6 +52,8 @@ const defaultLimits: CallLimits = {
   connections: 320,
   // A fifth: what one paymaster can take of a host that it shares with others, or points to to harm them.
   perPaymaster: 64,
+  sockets: 2_000,
+  perOrganisation: 400,
   maxWaitMs: 3000,
   origins: 1024,
   bodyBytes: 64 * 1024,
@@ -129,9 +137,10 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 
   async #callAll(request: WebhookRequest): Promise<readonly WebhookOutcome[]> {
-    const { data = {}, userOp, paymasterId, requestId } = request;
+    const { data = {}, userOp, paymasterId, organisation, requestId } = request;
     let encoded: Uint8Array | undefined;
-    const round: Round = { data, body: () => (encoded ??= encodeBody(data, userOp)), paymasterId, requestId };
+    const body = () => (encoded ??= encodeBody(data, userOp));
+    const round: Round = { data, body, paymasterId, organisation, requestId };
     const outcomes = await Promise.all(request.webhooks.map((webhook) => this.#callOne(webhook, round)));
     // A clear answer of another host changes nothing: the request can be decided when all have been asked.
     const ours = outcomes.find((outcome) => outcome.verdict === 'busy');
@@ -155,12 +164,12 @@ class UndiciWebhookCaller implements WebhookCaller {
   async #guarded(endpoint: Endpoint, webhook: WebhookConfig, round: Round): Promise<Outcome> {
     if (endpoint.fault !== undefined) return blocked(endpoint.fault);
     try {
-      return await this.#hosts.inTurn(endpoint.origin, round.paymasterId, (send) =>
+      return await this.#hosts.inTurn(endpoint.origin, round, (send) =>
         this.#unlessOpen(endpoint, webhook, round, send),
       );
     } catch (error) {
       if (!(error instanceof SlotsBusy)) throw error;
-      return busyOutcome(`too many calls to ${endpoint.host} wait`);
+      return busyOutcome(`too many calls to ${endpoint.host}, or of this organisation, wait`);
     }
   }
 
@@ -328,10 +337,9 @@ type Endpoint = {
 };
 
 /** What all webhooks of one request have in common. */
-type Round = {
+type Round = HostCaller & {
   readonly data: unknown;
   readonly body: () => Uint8Array;
-  readonly paymasterId: string;
   readonly requestId: string;
 };
 

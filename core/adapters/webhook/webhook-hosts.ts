@@ -1,6 +1,7 @@
 import { Pool, type buildConnector } from 'undici';
 import { FairSlots } from '../fair-slots.js';
 import { withinDeadline } from '../within-deadline.js';
+import type { WebhookRequest } from '../../policy/webhook/webhook-caller.js';
 import type { RenderedWebhook } from '../../policy/webhook/webhook-request.js';
 
 export type HostLimits = {
@@ -8,6 +9,9 @@ export type HostLimits = {
   readonly connections: number;
   /** Of them those of one paymaster: a host that many use must not be held by one of them. */
   readonly perPaymaster: number;
+  /** Calls under way to all origins together, and of them those of one organisation. */
+  readonly sockets: number;
+  readonly perOrganisation: number;
   /** How long a call waits for its turn at most. */
   readonly maxWaitMs: number;
   /** Origins whose pools are kept; the least recently used idle ones are closed beyond that. */
@@ -15,6 +19,8 @@ export type HostLimits = {
   /** Bytes of an answer's body. */
   readonly bodyBytes: number;
 };
+
+export type HostCaller = Pick<WebhookRequest, 'paymasterId' | 'organisation'>;
 
 /** Sends one request. Throws BodyTooLarge, or what the network reports; the abort reason when `signal` ends it. */
 export type SendToHost = (request: RenderedWebhook, signal: AbortSignal) => Promise<HostAnswer>;
@@ -31,19 +37,27 @@ export class WebhookHosts {
   readonly #connect: buildConnector.connector;
   readonly #limits: HostLimits;
   readonly #hosts = new Map<string, Host>();
+  readonly #sockets: FairSlots;
 
   constructor(connect: buildConnector.connector, limits: HostLimits) {
     this.#connect = connect;
     this.#limits = limits;
+    this.#sockets = fairSlots(limits.sockets, limits.perOrganisation, limits.maxWaitMs);
   }
 
   /** Runs `calls` when it is the paymaster's turn at this origin. Throws SlotsBusy when that is not in time. */
-  async inTurn<T>(origin: string, paymasterId: string, calls: (send: SendToHost) => Promise<T>): Promise<T> {
+  async inTurn<T>(
+    origin: string,
+    { paymasterId, organisation }: HostCaller,
+    calls: (send: SendToHost) => Promise<T>,
+  ): Promise<T> {
     const host = this.#host(origin);
     host.users += 1;
     try {
       return await host.slots.run(paymasterId, () =>
-        calls((request, signal) => this.#send(host.pool, request, signal)),
+        this.#sockets.run(organisation, () =>
+          calls((request, signal) => this.#send(host.pool, request, signal)),
+        ),
       );
     } finally {
       host.users -= 1;
@@ -80,9 +94,7 @@ export class WebhookHosts {
     // Slots bound its connections: a queue of the pool's own would count as the host's time.
     const pool = new Pool(origin, { connect: this.#connect, headersTimeout: 0, bodyTimeout: 0 });
     const { connections, perPaymaster, maxWaitMs } = this.#limits;
-    // No bound of their own on waiting calls: there are no more than the requests of the paymaster make.
-    const waitingPerKey = Number.POSITIVE_INFINITY;
-    const slots = new FairSlots({ slots: connections, perKey: perPaymaster, waitingPerKey, maxWaitMs });
+    const slots = fairSlots(connections, perPaymaster, maxWaitMs);
     const host = { pool, slots, users: 0 };
     this.#hosts.set(origin, host);
     return host;
@@ -100,6 +112,11 @@ export class WebhookHosts {
 
 class BodyTooLarge extends Error {
   readonly code = 'BODY_TOO_LARGE';
+}
+
+/** Waiting calls need no second bound: the requests of a paymaster are bounded, and so are the webhooks of a request. */
+function fairSlots(slots: number, perKey: number, maxWaitMs: number): FairSlots {
+  return new FairSlots({ slots, perKey, waitingPerKey: Number.POSITIVE_INFINITY, maxWaitMs });
 }
 
 type Host = { readonly pool: Pool; readonly slots: FairSlots; users: number };

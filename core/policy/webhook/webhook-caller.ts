@@ -13,8 +13,10 @@ export type WebhookCaller = {
 };
 
 export type WebhookRequest = {
-  /** Whose share of the pools the calls take. */
+  /** Whose share of a host the calls take. */
   readonly paymasterId: string;
+  /** Whose share of all calls of the process they take: one organisation may have many paymasters. */
+  readonly organisation: string;
   readonly webhooks: readonly WebhookConfig[];
   /** `sponsorshipInfo.webhookData`; `{}` when absent. */
   readonly data: unknown;
