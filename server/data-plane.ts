@@ -201,7 +201,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
  */
 function createRequestBodies(): RequestBodies {
   return {
-    ofKeys: createBodyAdmission({ totalBytes: 128 * 1_048_576, bodyBytes: 1_048_576, withinMs: 5_000 }),
+    ofKeys: createBodyAdmission({ totalBytes: 64 * 1_048_576, bodyBytes: 1_048_576, withinMs: 5_000 }),
     ofStrangers: createBodyAdmission({ totalBytes: 4 * 1_048_576, bodyBytes: 16_384, withinMs: 1_000 }),
   };
 }

@@ -3,7 +3,8 @@ import type { Finding } from '../resources/conditions.js';
 import { parseInstant } from '../units/time.js';
 import type { ProfileConfig } from './chain-config.js';
 import { quotasOf } from './platform.js';
-import { conflicts, rank } from './ranking.js';
+import type { Paymaster } from '../resources/paymaster.js';
+import { conflicts, countBefore, rank } from './ranking.js';
 import type { PaymasterSources } from './sources.js';
 
 /** Why the paymaster itself is not accepted; undefined when nothing is wrong but perhaps its funding. */
@@ -18,9 +19,10 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
     );
   if (previousKeyUntil !== undefined && parseInstant(previousKeyUntil) === undefined)
     return finding('Accepted', 'Invalid', 'spec.previousKeyUntil must be an RFC 3339 time.');
-  const ranked = rank(sources.siblings, ({ metadata }) => sources.programmed.has(metadata.name));
-  const self = ranked.find(({ metadata }) => metadata.name === paymaster.metadata.name);
-  const holder = self && conflicts(ranked, ({ spec }) => `${spec.chainId}/${spec.name}`).get(self);
+  const isProgrammed = ({ metadata }: Paymaster): boolean => sources.programmed.has(metadata.name);
+  const self = sources.siblings.find(({ metadata }) => metadata.name === paymaster.metadata.name);
+  const rivals = sources.siblings.filter(({ spec }) => spec.name === name && spec.chainId === chainId);
+  const holder = self && conflicts(rank(rivals, isProgrammed), () => name).get(self);
   if (holder !== undefined)
     return finding(
       'Accepted',
@@ -28,7 +30,7 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
       `Paymaster ${holder.metadata.name} has the name "${name}" on chain ${chainId}: delete one and create it under another name.`,
     );
   const quota = quotasOf(organisation, sources.platform).paymasters;
-  if (self !== undefined && quota !== undefined && ranked.indexOf(self) >= quota)
+  if (self !== undefined && quota !== undefined && countBefore(sources.siblings, self, isProgrammed) >= quota)
     return finding('Accepted', 'QuotaExceeded', `The Organisation allows ${quota} paymasters: delete one.`);
   const chains = organisation.spec.chains;
   if (chains !== undefined && !chains.includes(chainId))

@@ -16,6 +16,16 @@ export function rank<T extends Object>(
   );
 }
 
+/** How many objects have more right than one of them. Linear, where a sort for each of many would not be. */
+export function countBefore<T extends Object>(
+  objects: readonly T[],
+  one: T,
+  isProgrammed: (object: T) => boolean,
+): number {
+  const own = Number(isProgrammed(one));
+  return objects.filter((each) => (own - Number(isProgrammed(each)) || compareAge(each, one)) < 0).length;
+}
+
 /** Oldest first; the order in which children of a paymaster are compiled, so that equal sources compile equally. */
 export function compareAge(a: Object, b: Object): number {
   return (

@@ -20,13 +20,18 @@ export type Keys = {
 export function keysOf(change: Change, cache: Cache): Keys {
   if (isStatusOnly(change)) return none;
   const touched = [change.before, change.after].filter((object) => object !== undefined);
-  const isGone = change.after === undefined;
+  const isGone = change.after === undefined || isReplaced(change);
   const keys = touched.map((object) => keysOfObject(object, cache, isGone));
   return {
     paymasters: unique(keys.flatMap(({ paymasters }) => paymasters)),
     chains: unique(keys.flatMap(({ chains }) => chains)),
     organisations: unique(keys.flatMap(({ organisations }) => organisations)),
   };
+}
+
+/** Deleted and made again under its name between two events. */
+function isReplaced({ before, after }: Change): boolean {
+  return before !== undefined && after !== undefined && before.metadata.uid !== after.metadata.uid;
 }
 
 /** Every root that there is something to do for: at the start, and when this process begins to lead. */
@@ -58,11 +63,17 @@ function keysOfObject(object: AnyResource, cache: Cache, isGone: boolean): Keys 
     case 'PaymasterPolicy':
       return { ...none, paymasters: [ownerOf(object)] };
     case 'Paymaster': {
-      // A name or a place in the quota may have become free, or taken.
-      const waiting = cache
-        .paymastersIn(object.metadata.namespace ?? '')
-        .filter((each) => waitsForOthers(each) || (isGone && isUnjudged(each)));
-      return { ...none, paymasters: keysOfAll([object, ...cache.rivalsOf(object), ...waiting]) };
+      // A name or a place in the quota may have become free. One that is new takes neither from anybody, and to wake all
+      // that wait for each of thousands that a tenant makes would cost the square of their number.
+      const waiting = isGone
+        ? cache
+            .paymastersIn(object.metadata.namespace ?? '')
+            .filter((each) => waitsForOthers(each) || isUnjudged(each))
+        : [];
+      return {
+        ...none,
+        paymasters: keysOfAll([object, ...(isGone ? cache.rivalsOf(object) : []), ...waiting]),
+      };
     }
     case 'Organisation': {
       const { namespace } = object.spec;

@@ -6,6 +6,7 @@ import { defaultFundingOf, maySpendSharedDeposit } from '../../core/config/fundi
 import { paymasterIdOf } from '../../core/config/ids.js';
 import { quotasOf } from '../../core/config/platform.js';
 import type { PlatformDefaults } from '../../core/config/platform.js';
+import { compareAge } from '../../core/config/ranking.js';
 import type { PaymasterSources } from '../../core/config/sources.js';
 import { tenantGenerationOf, tenantOf } from '../../core/config/tenant.js';
 import { summarise } from '../../core/config/summary.js';
@@ -105,7 +106,7 @@ async function gather(
   const organisation = organisationOf(cache, namespace);
   const tenant = tenantOf(namespace, tenantGenerationOf(paymaster, organisation));
   const quota = quotasOf(organisation, deps.platform).paymasters ?? Number.POSITIVE_INFINITY;
-  const rivals = cache.rivalsOf(paymaster);
+  const rivals = contendersFor(cache.rivalsOf(paymaster), paymaster);
   const siblings = cache.countPaymastersIn(namespace) > quota ? cache.paymastersIn(namespace) : rivals;
   const programmed = new Set(siblings.filter((each) => isConditionTrue(each, 'Programmed')).map(nameOf));
   // The store, not the status, says which of several of one name is being served: a status can lag or be lost.
@@ -133,6 +134,16 @@ async function gather(
     now: clock.now(),
   };
   return { sources, read: { stored } };
+}
+
+/** Each is looked up in the store, so of thousands that one tenant gives one name only those count that could hold it. */
+const mostContenders = 20;
+
+function contendersFor(rivals: readonly Paymaster[], self: Paymaster): readonly Paymaster[] {
+  if (rivals.length <= mostContenders) return rivals;
+  const oldest = [...rivals].sort(compareAge).slice(0, mostContenders);
+  const serving = rivals.filter((each) => each === self || isConditionTrue(each, 'Programmed'));
+  return [...new Set([...oldest, ...serving])];
 }
 
 /** Puts the config, and says so in `programmed` when the store refuses it; an outage is thrown and tried again. */

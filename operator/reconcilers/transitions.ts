@@ -11,7 +11,7 @@ export type Transition = {
 };
 
 /** Conditions whose `True` is what somebody should know of. */
-const warnsWhenTrue: ReadonlySet<string> = new Set([
+export const warnsWhenTrue: ReadonlySet<string> = new Set([
   'OpenSponsorship',
   'CapsLimited',
   'ClockSkew',

@@ -44,7 +44,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   const openApi = createOpenApi(endpoints);
   const limit = createLimit(deps);
   const bodies = createBodyAdmission({
-    totalBytes: 128 * maxBodyBytes,
+    totalBytes: 64 * maxBodyBytes,
     bodyBytes: maxBodyBytes,
     withinMs: 5_000,
   });

@@ -114,15 +114,21 @@ async function bodyOf(
       resolve(outcome);
     };
     request.on('data', (chunk: Buffer) => {
-      if (!admitted.take(chunk.length))
-        settle(limited('BODIES_FULL', 'Too many request bodies are under way: try again in a second.'));
+      if (!admitted.take(chunk.length)) settle(full());
     });
+    // A thousand times as many bytes may come out of compressed ones as have arrived: they count as the most that they may become.
+    const isCompressed = (request.get('content-encoding') ?? 'identity') !== 'identity';
+    if (isCompressed && !admitted.take(limits.bodyBytes)) return settle(full());
     readBytes(request, response, settle);
   });
   // The rest of the body is not wanted.
   if (isDomainError(error, 'RATE_LIMITED')) response.set('Connection', 'close');
   if (error !== undefined) throw toError(error);
   return parseBody(request.body);
+}
+
+function full(): DomainError {
+  return limited('BODIES_FULL', 'Too many request bodies are being read: try again in a second.');
 }
 
 function limited(reason: string, message: string): DomainError {

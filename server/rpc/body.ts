@@ -59,7 +59,7 @@ function tooSlow(withinMs: number): UnreadBody {
 }
 
 function tooMany(): UnreadBody {
-  const message = 'Too many request bodies of this key or client are under way: try again in a second.';
+  const message = 'Too many request bodies of this key or client are being read: try again in a second.';
   return { error: limited('BODIES_FULL', message), close: true };
 }
 

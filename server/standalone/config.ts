@@ -1,4 +1,7 @@
 import { resolve } from 'node:path';
+import type { PlatformDefaults } from '../../core/config/platform.js';
+import { readPlatformDefaults } from '../../core/config/platform-settings.js';
+import { Settings } from '../../core/settings.js';
 
 /** Settings of the standalone command; every one has a default, so that `make run` needs none. */
 export type StandaloneConfig = {
@@ -18,6 +21,8 @@ export type StandaloneConfig = {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** Where JSON log lines go: a file in the data directory, or stdout. */
   readonly logTo: 'file' | 'stdout';
+  /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as of the operator. */
+  readonly platform: PlatformDefaults;
 };
 
 /** Parses the environment once; throws one Error that lists every mistake. */
@@ -49,7 +54,9 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     mistakes.push('CHAIN_RPC_URL must be an http or https URL');
   }
 
+  const settings = new Settings(env);
   const config: StandaloneConfig = {
+    platform: readPlatformDefaults(settings),
     host: env['HOST'] || '127.0.0.1',
     port,
     dataDirectory: resolve(env['PAYMASTER_DATA_DIR'] || resolve(root, '.paymaster')),
@@ -66,5 +73,5 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     logTo: oneOf('PAYMASTER_LOG', ['file', 'stdout'], 'file'),
   };
   if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
-  return Object.freeze(config);
+  return settings.finish(config);
 }

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { acmeToken, createPaymaster, otherToken, prefix, startDashboard } from '../build/dashboard.js';
 import type { DashboardHost } from '../build/dashboard.js';
@@ -45,6 +46,20 @@ test('one organisation holds a tenth of what may be held, the rest is 429 and cl
   await until('all are closed when their time is over', () => greedy.every(({ isClosed }) => isClosed()));
   expect(greedy.every(isTurnedAway)).toBe(true);
   await serves(acmeToken, 'afterwards');
+});
+
+test('compressed bodies count as the most that they may become', async () => {
+  const bomb = gzipSync(JSON.stringify({ name: ' '.repeat(1_000_000) }));
+  const head =
+    `POST ${prefix}/paymaster HTTP/1.1\r\nhost: x\r\nauthToken: ${acmeToken}\r\ncontent-encoding: gzip\r\n` +
+    `content-length: ${bomb.length}\r\n\r\n`;
+  const port = Number(new URL(host.origin).port);
+  // All of it but the last byte: some kilobytes that stand for a megabyte.
+  const begun = head + bomb.subarray(0, -1).toString('latin1');
+  clients.push(...(await Promise.all(Array.from({ length: 20 }, () => openRaw(port, begun, 'latin1')))));
+  const isTurnedAway = ({ received }: RawClient): boolean => received().startsWith('HTTP/1.1 429');
+  await until('most are turned away', () => clients.filter(isTurnedAway).length >= 14);
+  await serves(otherToken, 'beside the bombs');
 });
 
 test('a body that drips is 429 and closed', async () => {

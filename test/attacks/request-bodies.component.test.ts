@@ -56,7 +56,7 @@ test('bodies with a known key take a tenth of what may be held, the rest is 429 
     'most are turned away',
     () => greedy.filter(({ received }) => received().startsWith('HTTP/1.1 429')).length > 230,
   );
-  expect(await heldBytes('key')).toBeLessThanOrEqual((128 * 1_048_576) / 10);
+  expect(await heldBytes('key')).toBeLessThanOrEqual((64 * 1_048_576) / 10);
   await until('all are closed when their time is over', () => greedy.every(({ isClosed }) => isClosed()));
   expect(await heldBytes('key')).toBe(0);
   expect(await serves()).toBe(true);

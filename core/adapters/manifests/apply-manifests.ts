@@ -28,7 +28,7 @@ export type AppliedTexts = Map<string, string>;
  */
 export async function applyManifests(
   resources: Pick<ResourceStore, 'apply'>,
-  files: Iterable<ManifestFile>,
+  files: Iterable<Pick<ManifestFile, 'objects'>>,
   known: AppliedTexts,
 ): Promise<ApplyResult> {
   const objects = [...files].flatMap((file) => file.objects);

@@ -30,9 +30,14 @@ export type ParsedManifest = {
 
 /**
  * Parses a file of YAML documents. A bad document is reported and does not hide the others. Values are taken as they
- * stand: `${…}` is text, not a template.
+ * stand: `${…}` is text, not a template. Documents for which `isForeign` answers true are left out: a directory of
+ * resources has none, a repository of manifests may have Deployments beside ours.
  */
-export function parseManifest(file: string, text: string): ParsedManifest {
+export function parseManifest(
+  file: string,
+  text: string,
+  isForeign: (document: Tree) => boolean = () => false,
+): ParsedManifest {
   const lines = new LineCounter();
   const documents = documentsOf(text, lines);
   if (typeof documents === 'string') {
@@ -41,12 +46,12 @@ export function parseManifest(file: string, text: string): ParsedManifest {
   }
   const results = documents
     .filter((document) => document.errors.length > 0 || !isEmpty(document))
-    .map((document) => parseDocument(file, document, lines));
+    .map((document) => parseDocument(file, document, lines, isForeign));
   return {
     objects: results.flatMap(({ object }) => object ?? []),
     problems: results.flatMap(({ problems }) => problems),
     identities: results.flatMap(({ identity }) => identity ?? []),
-    isComplete: results.every(({ identity }) => identity !== undefined),
+    isComplete: results.every(({ identity, isLeftOut }) => identity !== undefined || isLeftOut === true),
   };
 }
 
@@ -63,20 +68,28 @@ function documentsOf(text: string, lineCounter: LineCounter): readonly Document[
 type Result = {
   readonly object?: ManifestObject;
   readonly identity?: Identity;
+  readonly isLeftOut?: true;
   readonly problems: readonly ManifestProblem[];
 };
 
-function parseDocument(file: string, document: Document, lines: LineCounter): Result {
+function parseDocument(
+  file: string,
+  document: Document,
+  lines: LineCounter,
+  isForeign: (document: Tree) => boolean,
+): Result {
   const locate = locator(file, document, lines);
   if (document.errors.length > 0)
     return { problems: document.errors.map((error) => syntaxProblem(file, error, lines)) };
   const { value, failure } = toPlain(document);
   if (failure !== undefined) return { problems: [locate(failure)] };
+  if (isTree(value) && isForeign(value)) return { isLeftOut: true, problems: [] };
 
   const { identity, problems } = identify(value);
   if (identity === undefined || !isTree(value)) return { problems: problems.map(locate) };
   const { spec, metadata } = value;
-  if (problems.length > 0 || !isTree(spec)) return { identity, problems: problems.map(locate) };
+  const locateOwn = (problem: Problem): ManifestProblem => ({ ...locate(problem), object: identity });
+  if (problems.length > 0 || !isTree(spec)) return { identity, problems: problems.map(locateOwn) };
 
   const { labels, annotations } = isTree(metadata) ? metadata : {};
   return {
@@ -87,7 +100,7 @@ function parseDocument(file: string, document: Document, lines: LineCounter): Re
       spec,
       ...(isTextMap(labels) && { labels }),
       ...(isTextMap(annotations) && { annotations }),
-      locate,
+      locate: locateOwn,
     },
     problems: [],
   };

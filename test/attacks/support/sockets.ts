@@ -8,7 +8,11 @@ export type RawClient = {
   readonly isClosed: () => boolean;
 };
 
-export function openRaw(port: number, text: string): Promise<RawClient> {
+export function openRaw(
+  port: number,
+  text: string,
+  encoding: 'utf8' | 'latin1' = 'utf8',
+): Promise<RawClient> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -21,7 +25,9 @@ export function openRaw(port: number, text: string): Promise<RawClient> {
       socket.off('error', reject);
       // A server that closes in the middle of what is sent resets the connection.
       socket.on('error', () => {});
-      socket.write(text, () => resolve({ socket, received: () => received, isClosed: () => closed }));
+      socket.write(text, encoding, () =>
+        resolve({ socket, received: () => received, isClosed: () => closed }),
+      );
     });
   });
 }

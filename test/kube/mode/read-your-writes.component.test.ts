@@ -114,7 +114,8 @@ async function writeSomething(
   switch (random(7)) {
     case 0:
     case 1: {
-      const isLimit = random(2) === 0;
+      const deployments = [...policies.values()].filter(({ threshold }) => threshold === 0);
+      const isLimit = random(2) === 0 || deployments.length >= 5;
       const { body } = await send('POST', '/paymaster-policy', {
         ...(isLimit ? aLimitBody : aDeploymentBody),
         name,

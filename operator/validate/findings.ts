@@ -1,0 +1,92 @@
+import { formatProblem } from '../../core/errors.js';
+import type { ManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
+import type { ManifestObject } from '../../core/adapters/manifests/parse-manifest.js';
+import type { Kind } from '../../core/resources/kinds.js';
+import type { Condition } from '../../core/resources/meta.js';
+import { warnsWhenTrue } from '../reconcilers/transitions.js';
+import type { Judgement } from './judge.js';
+
+/** One mistake, or one thing to know, at its place. */
+export type ValidationFinding = {
+  readonly severity: 'error' | 'warning';
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** Absent where a document does not say which object it is about. */
+  readonly object?: { readonly kind: Kind; readonly namespace?: string; readonly name: string };
+  /** The condition that the operator would write, absent for what a store refuses. */
+  readonly condition?: Pick<Condition, 'type' | 'status' | 'reason'>;
+  readonly message: string;
+};
+
+/** By place; of one place errors first. */
+export function findingsOf(
+  parseProblems: readonly ManifestProblem[],
+  { problems, objects }: Judgement,
+): readonly ValidationFinding[] {
+  const found = [
+    ...[...parseProblems, ...problems].map(ofProblem),
+    ...objects.flatMap(({ manifest, object }) =>
+      (object.status?.conditions ?? []).flatMap((condition) => {
+        const severity = severityOf(condition);
+        return severity === undefined ? [] : [ofCondition(manifest, condition, severity)];
+      }),
+    ),
+  ];
+  return found.toSorted(byPlace);
+}
+
+/** Conditions that follow from another condition of the same or of another object, which is told in its place. */
+const consequences: ReadonlySet<string> = new Set(['Programmed/NotAccepted', 'Programmed/Pending']);
+
+function severityOf({ type, status, reason }: Condition): ValidationFinding['severity'] | undefined {
+  if (warnsWhenTrue.has(type)) return status === 'True' ? 'warning' : undefined;
+  // `Ready` is a summary; also of what is meant so, such as a pause.
+  if (status !== 'False' || type === 'Ready' || consequences.has(`${type}/${reason}`)) return undefined;
+  return 'error';
+}
+
+function ofProblem(problem: ManifestProblem): ValidationFinding {
+  const { file, line, column, object } = problem;
+  return {
+    severity: 'error',
+    file,
+    line,
+    column,
+    ...(object === undefined ? {} : { object: nameOf(object) }),
+    message: formatProblem(problem),
+  };
+}
+
+function ofCondition(
+  manifest: ManifestObject,
+  { type, status, reason, message }: Condition,
+  severity: ValidationFinding['severity'],
+): ValidationFinding {
+  // A message that begins with a field names where to look; any other is about the object.
+  const field = /^spec(\.\w+|\[\d+\])+/.exec(message)?.[0] ?? 'metadata.name';
+  const { file, line, column } = manifest.locate({ field, expected: '' });
+  return {
+    severity,
+    file,
+    line,
+    column,
+    object: nameOf(manifest),
+    condition: { type, status, reason },
+    message,
+  };
+}
+
+function nameOf({
+  kind,
+  key,
+}: Pick<ManifestObject, 'kind' | 'key'>): NonNullable<ValidationFinding['object']> {
+  return { kind, ...key };
+}
+
+function byPlace(a: ValidationFinding, b: ValidationFinding): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return (
+    a.line - b.line || a.column - b.column || (a.severity < b.severity ? -1 : Number(a.severity > b.severity))
+  );
+}

@@ -1,0 +1,154 @@
+import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
+import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
+import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
+import { applyManifests } from '../../core/adapters/manifests/apply-manifests.js';
+import type { ManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
+import type { ManifestObject } from '../../core/adapters/manifests/parse-manifest.js';
+import type { PlatformDefaults } from '../../core/config/platform.js';
+import { isDomainError } from '../../core/errors.js';
+import { silentLogger } from '../../core/log.js';
+import { layouts } from '../../core/paymaster/layouts.js';
+import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import type { AnyResource } from '../../core/resources/kinds.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import { plusMs, systemClock } from '../../core/units/time.js';
+import type { Clock } from '../../core/units/time.js';
+import { createCache } from '../cache.js';
+import { createMethodReader } from '../method-reader.js';
+import { createChainReconciler } from '../reconcilers/chain.js';
+import { createConnectionSecretWriter } from '../reconcilers/connection-secret.js';
+import { allKeys } from '../reconcilers/mapping.js';
+import { createOfferedChains } from '../reconcilers/offered-chains.js';
+import { createOrganisationReconciler } from '../reconcilers/organisation.js';
+import { createPaymasterReconciler } from '../reconcilers/paymaster.js';
+import { createStatusWriter } from '../reconcilers/status.js';
+import type { Reconcile } from '../runtime/controller.js';
+import { anySigner, noChainFacts, noPriceFacts, noSecrets, throwawayKeys } from './offline.js';
+
+export type JudgeRules = {
+  readonly webhookRules: WebhookUrlRules;
+  readonly platform: PlatformDefaults;
+};
+
+export type Judgement = {
+  /** What the store refuses, as an API server would. */
+  readonly problems: readonly ManifestProblem[];
+  /** Each object that was stored, with the status that the operator gives it. */
+  readonly objects: readonly { readonly manifest: ManifestObject; readonly object: AnyResource }[];
+};
+
+/**
+ * Lets the operator's own reconcilers work on manifests, over stores in memory and without chains, and answers the statuses
+ * that they write. `context` is there already: it is older, so that of two that claim a name the context keeps it.
+ */
+export async function judge(
+  {
+    objects,
+    context,
+  }: { readonly objects: readonly ManifestObject[]; readonly context: readonly ManifestObject[] },
+  rules: JudgeRules,
+): Promise<Judgement> {
+  const db = openDatabase(':memory:', { durability: 'process' });
+  try {
+    const time = createStillClock();
+    const resources = createSqliteResourceStore({ db, clock: time.clock });
+    const known = new Map<string, string>();
+    const inherited = await applyManifests(resources, [{ objects: context }], known);
+    const work = await startReconcilers(
+      resources,
+      createSqliteConfigStore({ db, clock: time.clock }),
+      time.clock,
+      rules,
+    );
+    await work();
+    time.advance();
+    const { problems } = await applyManifests(resources, [{ objects }], known);
+    await work();
+    return { problems: [...inherited.problems, ...problems], objects: await stored(resources, objects) };
+  } finally {
+    db.close();
+  }
+}
+
+async function stored(
+  resources: ResourceStore,
+  manifests: readonly ManifestObject[],
+): Promise<Judgement['objects']> {
+  const found = await Promise.all(
+    manifests.map(async (manifest) => ({
+      manifest,
+      object: await resources.get(manifest.kind, manifest.key),
+    })),
+  );
+  return found.flatMap(({ manifest, object }) => (object === undefined ? [] : [{ manifest, object }]));
+}
+
+/** Passes until none changes a status: each may show the next one something, such as a name that became free. */
+const mostPasses = 10;
+
+/** Resolves with a function that reconciles everything until nothing moves. */
+async function startReconcilers(
+  resources: ResourceStore,
+  configs: ReturnType<typeof createSqliteConfigStore>,
+  clock: Clock,
+  { webhookRules, platform }: JudgeRules,
+): Promise<() => Promise<void>> {
+  const cache = createCache({ resources, log: silentLogger });
+  let changes = 0;
+  await cache.start(() => (changes += 1));
+  const statuses = createStatusWriter({ resources, cache, announcer: { announce: () => undefined }, clock });
+  const shared = { cache, configs, statuses, facts: noChainFacts, signers: anySigner, layouts, clock };
+  const paymasters = createPaymasterReconciler({
+    ...shared,
+    offeredChains: createOfferedChains({ cache, layouts }),
+    connectionSecrets: createConnectionSecretWriter({
+      secrets: noSecrets,
+      masterKeys: throwawayKeys,
+      rpcUrlOf: () => '',
+      log: silentLogger,
+    }),
+    masterKeys: throwawayKeys,
+    readMethods: createMethodReader(),
+    webhookRules,
+    platform,
+  });
+  const chains = createChainReconciler({
+    ...shared,
+    prices: noPriceFacts,
+    losses: undefined,
+    usage: undefined,
+  });
+  const organisations = createOrganisationReconciler({ cache, statuses });
+
+  return async () => {
+    for (let pass = 0; pass < mostPasses; pass += 1) {
+      changes = 0;
+      const keys = allKeys(cache);
+      await reconcileAll(organisations, keys.organisations);
+      await reconcileAll(chains, keys.chains);
+      await reconcileAll(paymasters, keys.paymasters);
+      // Watches deliver in a turn of their own.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (changes === 0) return;
+    }
+  };
+}
+
+async function reconcileAll(reconcile: Reconcile, keys: readonly string[]): Promise<void> {
+  for (const key of keys)
+    await reconcile(key).catch((error: unknown) => {
+      // The cache lagged behind a write of this pass: the next one sees it.
+      if (!isDomainError(error, 'WRITE_CONFLICT')) throw error;
+    });
+}
+
+/** Everything of one folder is of one age, so that names decide between rivals and no run differs from another. */
+function createStillClock(): { readonly clock: Clock; advance(): void } {
+  let now = systemClock.now();
+  return {
+    clock: { now: () => now },
+    advance: () => {
+      now = plusMs(now, 1000);
+    },
+  };
+}

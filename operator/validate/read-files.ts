@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
+import { isManifestName } from '../../core/adapters/manifests/manifest-files.js';
+import { type ManifestObject, parseManifest } from '../../core/adapters/manifests/parse-manifest.js';
+import type { Tree } from '../../core/resources/field-tree.js';
+import { isKind } from '../../core/resources/kinds.js';
+import { group } from '../../core/resources/meta.js';
+
+export type ReadManifests = {
+  readonly files: readonly string[];
+  readonly objects: readonly ManifestObject[];
+  readonly problems: readonly ManifestProblem[];
+  /** Documents of other APIs, such as `apps/v1 Deployment`: the operator does not judge them. */
+  readonly leftOut: readonly { readonly file: string; readonly what: string }[];
+};
+
+/** A path that cannot be read: a mistake of the command, not of a manifest. */
+export class UnreadablePath extends Error {
+  constructor(path: string, cause: unknown) {
+    super(`${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'UnreadablePath';
+  }
+}
+
+/** Reads files, and folders with their subfolders; of folders only what ends in .yaml or .yml. Throws UnreadablePath. */
+export function readFiles(paths: readonly string[]): ReadManifests {
+  const files = [...new Set(paths.flatMap(manifestsOf))];
+  const leftOut: { file: string; what: string }[] = [];
+  const parsed = files.map((file) =>
+    parseManifest(file, textOf(file), (document) => {
+      if (!isForeign(document)) return false;
+      leftOut.push({ file, what: `${String(document['apiVersion'])} ${String(document['kind'])}` });
+      return true;
+    }),
+  );
+  return {
+    files,
+    objects: parsed.flatMap(({ objects }) => objects),
+    problems: parsed.flatMap(({ problems }) => problems),
+    leftOut,
+  };
+}
+
+function manifestsOf(path: string): readonly string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path];
+    return readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .filter((name) => !name.split('/').some((part) => part.startsWith('.')))
+      .filter((name) => isManifestName(name.slice(name.lastIndexOf('/') + 1)))
+      .sort()
+      .map((name) => join(path, name))
+      .filter((file) => statSync(file).isFile());
+  } catch (error) {
+    throw new UnreadablePath(path, error);
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UnreadablePath(file, error);
+  }
+}
+
+/** Another API's document. One of our kinds, one of our group and a List are ours to judge, whatever else is wrong with them. */
+function isForeign({ apiVersion, kind }: Tree): boolean {
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return false;
+  return !apiVersion.startsWith(`${group}/`) && !isKind(kind) && kind !== 'List';
+}
