@@ -37,7 +37,7 @@ export function recognise(
       readings.push({ mode, digest: digestOf(hash), ...rest, isExact: decodes(codec, op.paymasterAndData) });
     }
   const exact = readings.filter(({ isExact }) => isExact);
-  return (exact.length > 0 ? exact : readings).map(({ isExact: _, ...reading }) => reading);
+  return (exact.length > 0 ? exact : readings).map(({ isExact: _isExact, ...reading }) => reading);
 }
 
 /** Contracts with both modes tell them apart by the exact form that encoders write. */

@@ -3,7 +3,6 @@ import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import { contractFence } from '../../core/usage/counter-names.js';
 import { lossCharges } from '../../core/usage/token-losses.js';
 import type {
   AccountBalance,
@@ -14,19 +13,22 @@ import type {
   UsageStore,
 } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
-import { toSeconds, type Clock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
-import { gwei, gweiCeil } from '../../core/units/wei.js';
+import type { Clock, EpochMs, EpochSeconds } from '../../core/units/time.js';
+import { gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
-import { accountName, charges, stepBalances } from './balances.js';
+import { reportStep, suspendContracts } from './alarms.js';
+import { charges, stepBalances } from './balances.js';
 import { commonPoint, Continuity } from './continuity.js';
 import { readEvidence, readProofs } from './evidence.js';
 import { History } from './history.js';
 import { nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
+import { ensureAccount } from './new-account.js';
+import { passedTime } from './passed-time.js';
 import { nothingEnded, Releaser, type Ending } from './releaser.js';
 import { idle, type Round } from './round.js';
 import { Scanner } from './scan.js';
-import { nothingSettled, settle, settledInStep, type Settlement, type Unattributed } from './settlement.js';
+import { nothingSettled, settle, settledInStep, type Settlement } from './settlement.js';
 import { blockAt, readUsable, watched, watchedContracts, type Source } from './source.js';
 import { endedByForfeit, endedByRelease, endedBySettling, negated } from './undo.js';
 
@@ -67,11 +69,6 @@ const blindRescanBlocks = 256;
 /** The longest that a promise was ever made for: that long after a blind rescan, what nobody has promised proves nothing. */
 const longestExpirySeconds = 86_400;
 /**
- * A pending block shows the node's time. A real block that is still on its way may be this much older, so an expiry
- * counts only when it has passed by more.
- */
-const pendingMarginSeconds = 30;
-/**
  * Follows one chain: each round reads the head, settles what was mined up to `confirmations` below it, ends what has expired, and
  * writes the balances of that block with it in one fenced step. A round that fails changes nothing; the next one starts from the
  * store's cursor again. A reorganisation below the settled block is a step of its own, which takes back those after the last common block.
@@ -107,7 +104,7 @@ export class ChainFollower {
 
   /** One round. Throws UNAVAILABLE when the node or the store does not answer. */
   async round(): Promise<Round> {
-    const { usage, chainId, clock } = this.#deps;
+    const { usage, chainId, clock, log } = this.#deps;
     const source = await this.#source();
     const startedAt = clock.now();
     const head = await this.#readHead(source, startedAt);
@@ -127,9 +124,9 @@ export class ChainFollower {
         : stored.blockNumber + 1;
     const end = Math.min(Math.max(confirmed, from - 1), from - 1 + blocksPerStep);
     const last = end === head.number ? head : await blockAt(source, end);
-    const passedTime = await this.#passedTime(source, head, last);
+    const expiredBefore = await passedTime({ source, head, target: last, usage, now: startedAt });
     const isBehindHead = last.number < confirmed;
-    const due = isBehindHead ? [] : await this.#due(passedTime);
+    const due = isBehindHead ? [] : await this.#due(expiredBefore);
     const known = await usage.accounts(chainId);
     const { followed, forgotten } = this.#accounts(source, known, startedAt);
     const isFresh =
@@ -162,7 +159,7 @@ export class ChainFollower {
 
     // Apply: one step, or nothing. A suspension comes before it, so that no crash in between can lose it.
     const strange = target.timestamp < this.#blindUntil ? [] : settlement.unattributed;
-    await this.#suspendContracts(source, strange);
+    await suspendContracts(this.#deps, source, strange);
     const losses = [...settlement.losses, ...late.losses];
     const lossesCharged = losses.flatMap((operation) => this.#lossCharges(operation));
     const settled = [...settlement.settled, ...late.settled];
@@ -196,7 +193,7 @@ export class ChainFollower {
     this.#releaser.remember(ending);
     this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, accounts: followed.length } : undefined;
     if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
-    this.#report(losses, settlement.ambiguous, forfeited);
+    reportStep(log, { losses, ambiguous: settlement.ambiguous, forfeited });
     return {
       cursor: next,
       settled: settled.length,
@@ -211,27 +208,7 @@ export class ChainFollower {
 
   /** Reads an account that the store does not know yet, e.g. a funding wallet that was just set. */
   async ensureAccount(account: AccountId): Promise<void> {
-    const { usage, chainId, clock } = this.#deps;
-    const name = accountName(account);
-    const known = (await usage.accounts(chainId)).find((other) => accountName(other) === name);
-    if (known?.balance !== undefined) return;
-    // The first step begins at the head: what is promised before it could be mined before it, and be seen by nobody.
-    if ((await usage.cursor(chainId)) === undefined)
-      throw new DomainError('UNAVAILABLE', `chain ${chainId} was not followed yet`, {
-        reason: 'DEPOSIT_UNKNOWN',
-        retryAfterSeconds: 1,
-      });
-    const source = await this.#source();
-    const readAt = clock.now();
-    const head = await blockAt(source, 'latest');
-    const target =
-      source.confirmations === 0
-        ? head
-        : await blockAt(source, Math.max(0, head.number - source.confirmations));
-    const balances = await readUsable(source, [account], target, head, new Map());
-    const balance = balances.get(name);
-    if (balance !== undefined)
-      await usage.addBalance(chainId, { ...account, balance, reserved: gwei(0), readAt });
+    await ensureAccount({ ...this.#deps, source: () => this.#source() }, account);
   }
 
   /** Balances of another chain would be promised as if they were ours, so each connection is asked once which it is. */
@@ -317,22 +294,6 @@ export class ChainFollower {
     return from;
   }
 
-  /**
-   * Time before which it is certain what was mined: the settled block's. Where that block is the head and the chain is
-   * idle (a dev chain), no block can be mined at an earlier time than the pending one.
-   */
-  async #passedTime({ chain, chainId }: Source, head: Block, target: Block): Promise<EpochSeconds> {
-    const settledTime = target.timestamp as EpochSeconds;
-    if (target.hash !== head.hash) return settledTime;
-    const now = toSeconds(this.#deps.clock.now());
-    const expiredBefore = now > settledTime ? now : settledTime;
-    const query = { operations: [], expiredBefore, limit: 1 };
-    if ((await this.#deps.usage.reservations(chainId, query)).length === 0) return settledTime;
-    const pending = await chain.block('pending').catch(() => undefined);
-    if (pending?.parentHash !== head.hash) return settledTime;
-    return Math.max(settledTime, pending.timestamp - pendingMarginSeconds) as EpochSeconds;
-  }
-
   /** The oldest of those whose time is over; those that wait for a further look are among the oldest. */
   #due(expiredBefore: EpochSeconds): Promise<readonly Reservation[]> {
     const limit = releasesPerStep + this.#releaser.waiting;
@@ -385,47 +346,6 @@ export class ChainFollower {
   #lossCharges({ paymaster: contract, sender, actualGasCost }: MinedOperation): readonly Charge[] {
     const { chainId, usage } = this.#deps;
     return lossCharges({ chainId, contract }, sender, { loss: gweiCeil(actualGasCost), at: usage.now() });
-  }
-
-  /** What nobody here has promised and our contract paid for was signed with our key by somebody else, or our data are lost. */
-  async #suspendContracts({ contracts }: Source, strange: readonly Unattributed[]): Promise<void> {
-    const { usage, chainId, log } = this.#deps;
-    for (const { operation, bytes } of strange) {
-      const { paymaster, sender, transactionHash } = operation;
-      const acceptsUnsigned = contracts
-        .get(paymaster)
-        ?.modes.some(({ token }) => token?.acceptsUnsigned === true);
-      // Where the bytes cannot be read they may be of the kind that nobody signs: that anybody can bring about.
-      const isProof = bytes.outcome !== 'unreadable' || acceptsUnsigned !== true;
-      log.error('operation was mined that nobody has promised: the key leaked or usage data are lost', {
-        contract: paymaster,
-        sender,
-        transactionHash,
-        isContractSuspended: isProof,
-      });
-      if (isProof) await usage.setSuspended(chainId, contractFence(paymaster), true);
-    }
-  }
-
-  #report(
-    losses: readonly MinedOperation[],
-    ambiguous: readonly MinedOperation[],
-    forfeited: readonly Reservation[],
-  ): void {
-    const { log } = this.#deps;
-    for (const { paymaster, blockNumber, transactionHash } of losses)
-      log.warn('operation was mined and paid no token', {
-        contract: paymaster,
-        blockNumber,
-        transactionHash,
-      });
-    for (const { blockNumber, transactionHash } of ambiguous)
-      log.warn('operation settled for every paymaster that promised it', { blockNumber, transactionHash });
-    if (forfeited.length > 0)
-      log.warn('nonces are used and no operation was found: limits keep the maximum', {
-        reservations: forfeited.length,
-        sender: forfeited[0]?.key.sender,
-      });
   }
 }
 

@@ -2,23 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import { parseEther } from '../../core/units/wei.js';
 import { toAddressKey } from '../../core/units/address.js';
-import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import { buildAccount, encodeWith, type Call, type TestAccount } from '../chain/support/account.js';
+import { encodeWith, type Call, type TestAccount } from '../chain/support/account.js';
 import { balanceOf } from '../chain/support/balances.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { approval, mint, tokenCodecOf, tokenContract, transfer } from '../chain/support/tokens.js';
-import { buildUserOp, signByAccount, type SignedUserOp } from '../chain/support/user-op.js';
-import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
+import { buildUserOp, type SignedUserOp } from '../chain/support/user-op.js';
 import { startService, stores, type Service } from './support/service.js';
+import { aDeployedAccount, ask as askFor, increment, sendAs } from './support/wallet.js';
 
 // One purse of tokens is shown by many accounts, one after the other: each gets data signed on the strength of it and passes it
 // on. Then all of their operations are mined, and pay nothing.
 
 const purse = 5_000_000_000n;
-const counter = new Interface(['function increment()']);
-/** `senderCreator()` */
-const senderCreatorCall: Hex = '0x09ccb880';
 /** Of each attack. */
 const accounts = 24;
 
@@ -43,7 +38,7 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
     neighbour = await service.paymaster('honest');
     // Gives back what was taken too much in advance, where the contract itself holds no tokens.
     const { feeToken, treasury } = service.devChain.deployments;
-    await sendAs(treasury, approval(feeToken.address, profile(), 10n ** 18n));
+    await sendAs(service.devChain, treasury, approval(feeToken.address, profile(), 10n ** 18n));
   }, 120_000);
   afterAll(() => service.stop());
 
@@ -61,8 +56,8 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
       if (holder === undefined) await mint(service.devChain, token(), next.address, purse);
       else await passOn(holder, next);
       holder = next;
-      const { signed, answer } = await ask(attacker.url, next, [approval(token(), profile(), purse)]);
-      if (signed === undefined) refusals.push(answer.error?.data?.['reason']);
+      const { signed, reason } = await ask(attacker.url, next, [approval(token(), profile(), purse)]);
+      if (signed === undefined) refusals.push(reason);
       else waiting.push(signed);
       if (waiting.length > 0 && signed === undefined) await mineAll();
     }
@@ -107,34 +102,15 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
 
   /** An account that exists: one that does not could not pass anything on. */
   async function anAccountWith(amount: bigint): Promise<TestAccount> {
-    const { devChain } = service;
-    const account = await buildAccount(devChain, profile().entryPointVersion);
-    const initCode = await account.initCode();
-    const to = devChain.deployments.factories[profile().entryPointVersion];
-    await sendAs(await deployer(), { to, data: `0x${initCode.slice(42)}` });
-    if (amount > 0n) await mint(devChain, token(), account.address, amount);
+    const account = await aDeployedAccount(service.devChain, version);
+    if (amount > 0n) await mint(service.devChain, token(), account.address, amount);
     return account;
   }
 
-  /** From 0.8 on the factory obeys the EntryPoint's helper only. */
-  async function deployer(): Promise<Hex> {
-    const { entryPoint, entryPointVersion } = profile();
-    if (entryPointVersion !== '0.8') return service.devChain.deployments.treasury;
-    const answer = await service.devChain.chain.call({ to: entryPoint, data: senderCreatorCall });
-    return `0x${answer.slice(26)}`;
-  }
-
   async function ask(url: string, account: TestAccount, calls: readonly Call[]) {
-    const increment: Call = {
-      to: service.devChain.deployments.sponsoredContract.address,
-      data: encodeWith(counter, 'increment', []),
-    };
-    const op: FinalUserOperation = await buildUserOp(account, [...calls, increment]);
+    const op = await buildUserOp(account, [...calls, increment(service.devChain)]);
     const mode = { mode: 'ERC20', tokenInfo: { feeTokenAddress: token() } };
-    const answer: RpcAnswer = await rpc(url, 'pm_sponsorUserOperation', [toWire(op), mode]);
-    const data = answer.result?.['paymasterAndData'];
-    const signed = data === undefined ? undefined : await signByAccount(account, op, data as Hex);
-    return { answer, signed };
+    return askFor(url, op, mode, account);
   }
 
   /** The control: the operation is signed, mined, and pays. */
@@ -150,11 +126,11 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
 
   async function passOn(from: TestAccount, to: TestAccount): Promise<void> {
     const held = await balanceOf(service.devChain, token(), from.address);
-    if (held > 0n) await sendAs(from.address, transfer(token(), to.address, held));
+    if (held > 0n) await sendAs(service.devChain, from.address, transfer(token(), to.address, held));
   }
 
   async function approve(account: TestAccount): Promise<void> {
-    await sendAs(account.address, approval(token(), profile(), 10n ** 18n));
+    await sendAs(service.devChain, account.address, approval(token(), profile(), 10n ** 18n));
   }
 
   /** Each in a bundle of its own, by a bundler who does not mind; what operations cost that paid nothing. */
@@ -189,13 +165,5 @@ describe.each(cases)('$version on $store', ({ store, version, tokenPayment, secu
       [tokenContract(profile())],
     );
     return BigInt(await chain.call({ to: deployments.entryPoints[profile().entryPointVersion], data }));
-  }
-
-  async function sendAs(from: Hex, { to, data }: Call): Promise<void> {
-    const { chain } = service.devChain;
-    await service.devChain.setBalance(from, 10n ** 18n);
-    await chain.request('anvil_impersonateAccount', [from]);
-    await chain.request('eth_sendTransaction', [{ from, to, data }]);
-    await chain.request('anvil_stopImpersonatingAccount', [from]);
   }
 });

@@ -168,7 +168,7 @@ describe('an organisation takes at most its share of', () => {
       account: 1,
       percent: 25,
     },
-  ])('$name', ({ name: _, account, percent, ...given }) => {
+  ])('$name', ({ account, percent, ...given }) => {
     const request = plan({
       ...given,
       ...(given.version === 'verifying-0.7' ? { profile: { options: optionsOf('') } } : {}),

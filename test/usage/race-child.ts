@@ -2,6 +2,7 @@ import { readFileSync, writeSync } from 'node:fs';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
+import { reserve } from '../../core/usage/plan.js';
 import { costOf, isPaymaster, limitsOf, operationOf, type Race } from './race.js';
 
 /**
@@ -32,11 +33,13 @@ async function askUntilAnswered(n: number): Promise<void> {
   const operation = operationOf(race, n);
   const { paymasterId, sender } = operation.key;
   if (!isPaymaster(paymasterId)) throw new Error(`${paymasterId} takes no part`);
-  const limits = limitsOf(race, paymasterId, sender, costOf(n));
   for (;;) {
     try {
-      const { outcome } = await store.reserve({ ...operation, limits });
-      return say(outcome === 'reserved' ? `+${n}` : `-${n}`);
+      const { result } = await reserve(store, (now) => ({
+        ...operation,
+        limits: limitsOf(race, paymasterId, { sender, cost: costOf(n), now }),
+      }));
+      return say(result.outcome === 'reserved' ? `+${n}` : `-${n}`);
     } catch (error) {
       if (!isDomainError(error, 'UNAVAILABLE')) throw error;
       say(`?${n}`);

@@ -1,7 +1,8 @@
-import type { LimitShare, ReserveRequest } from '../../core/policy/usage-store.js';
+import type { LimitShare, ReserveRequest } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
-import { aLimit, anAddress, aNeed, aRequest } from '../conformance/usage-requests.js';
+import { windowAt } from '../../core/usage/window.js';
+import { aDigest, aLimit, anAddress, aNeed, aRequest, aSpend } from '../conformance/usage-requests.js';
 
 /** Operations that replicas race for, by number: plain data, so that each process makes the same ones. */
 export type Race = {
@@ -52,7 +53,7 @@ export function operationOf(race: Race, n: number): ReserveRequest {
       nonce: BigInt(original) << 128n,
     },
     accounts: [aNeed(costOf(n))],
-    validUntil: race.validUntil as EpochSeconds,
+    promise: { digest: aDigest(n), validUntil: race.validUntil as EpochSeconds },
     depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
   });
 }
@@ -61,21 +62,24 @@ export function senderOf(paymaster: number, number: number): AddressKey {
   return anAddress(1_000 + paymaster * 100 + number);
 }
 
-/** One limit of each kind. */
+/** One limit of each kind, in the window that `now` falls into. */
 export function limitsOf(
   race: Race,
   paymaster: keyof typeof thresholds,
-  sender: AddressKey,
-  cost: number,
+  asked: { readonly sender: AddressKey; readonly cost: number; readonly now: EpochMs },
 ): readonly LimitShare[] {
+  const { sender, cost, now } = asked;
   const { count, each, spend, own } = thresholds[paymaster];
-  const cycle = { startMs: race.startMs as EpochMs, durationMs: race.durationMs };
-  const amount = { ...cycle, unit: 'NATIVE_ASSET', cost } as const;
+  const { index, ...window } = windowAt(
+    { startMs: race.startMs as EpochMs, durationMs: race.durationMs },
+    now,
+  );
+  const of = (name: string, subject: AddressKey | ''): string => `${paymaster}/${name}/${index}/${subject}`;
   return [
-    aLimit({ ...cycle, policyId: `${paymaster}/count`, threshold: count }),
-    aLimit({ ...cycle, policyId: `${paymaster}/each`, subject: sender, threshold: each }),
-    aLimit({ ...amount, policyId: `${paymaster}/spend`, threshold: spend }),
-    aLimit({ ...amount, policyId: `${paymaster}/own`, subject: sender, threshold: own }),
+    aLimit({ window, counter: of('count', ''), threshold: count }),
+    aLimit({ window, counter: of('each', sender), threshold: each }),
+    aSpend(cost, { window, counter: of('spend', ''), threshold: spend }),
+    aSpend(cost, { window, counter: of('own', sender), threshold: own }),
   ];
 }
 

@@ -1,19 +1,27 @@
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage-options.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import type { LogFields, Logger } from '../../core/log.js';
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
-import type { EpochMs } from '../../core/units/time.js';
+import { peek, reserve } from '../../core/usage/plan.js';
+import type { FollowerStep } from '../../core/usage/usage-store.js';
+import { always, windowAt } from '../../core/usage/window.js';
+import { toSeconds, type EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
 import {
+  aBar,
   aHash,
+  aHold,
   aLimit,
   anAddress,
   aNeed,
   aRequest,
+  aSpend,
   chainId,
   contract,
   hourMs,
@@ -22,7 +30,7 @@ import {
 } from '../conformance/usage-requests.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { succeeds, until } from '../support/until.js';
-import { openStore, storeOptions } from './redis-usage.js';
+import { copyOf, openStore, putBack, storeOptions } from './redis-usage.js';
 import { aClock } from './clock.js';
 
 const reserved = { outcome: 'reserved' };
@@ -76,6 +84,27 @@ function aLog(): { readonly log: Logger; readonly text: () => string } {
   return { log, text: () => lines.join('\n') };
 }
 
+const inTenMinutes = () => toSeconds((Date.now() + 600_000) as EpochMs);
+const plusMs = (time: EpochMs, ms: number) => (time + ms) as EpochMs;
+const aStep = (change: Partial<FollowerStep> = {}): FollowerStep => ({
+  chainId,
+  expected: undefined,
+  next: { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) },
+  settled: [],
+  released: [],
+  forfeited: [],
+  charges: [],
+  restored: [],
+  balances: [],
+  ...change,
+});
+/** At any time of the clock. */
+const ever = (nonce: bigint) =>
+  aRequest({
+    key: { nonce },
+    limits: [aLimit({ window: always })],
+    promise: { validUntil: inTenMinutes() },
+  });
 const one = (nonce: bigint) => aRequest({ key: { nonce }, limits: [aLimit({ threshold: 3 })] });
 
 test('a server that is killed and comes back has everything that was promised', async () => {
@@ -86,7 +115,7 @@ test('a server that is killed and comes back has everything that was promised', 
   await expect(store.ping()).rejects.toMatchObject(down);
   await server.start();
   await until('the store is connected again', () => succeeds(store.ping()));
-  expect((await store.peek(one(2n))).limits).toMatchObject([{ used: 1 }]);
+  expect((await store.peek(one(2n))).limits).toMatchObject([{ reserved: 1 }]);
   expect(await store.reserve(one(2n))).toEqual(reserved);
 });
 
@@ -110,8 +139,8 @@ test('a server that hangs is answered for within the time limit, and nothing is 
   // What was asked for meanwhile may stand or not, but never more than the threshold.
   await until('the counter is that of what stands', async () => {
     const { limits } = await patient.peek(one(9n));
-    expect(limits[0]?.used).toBeLessThanOrEqual(3);
-    return limits[0]?.used === (await patient.reservations(chainId)).length;
+    expect(limits[0]?.reserved).toBeLessThanOrEqual(3);
+    return limits[0]?.reserved === (await patient.reservations(chainId)).length;
   });
 });
 
@@ -120,7 +149,7 @@ test('scripts that the server has forgotten are sent again', async () => {
   expect(await store.reserve(one(1n))).toEqual(reserved);
   await server.command(['SCRIPT', 'FLUSH']);
   expect(await store.reserve(one(2n))).toEqual(reserved);
-  expect((await store.peek(one(9n))).limits).toMatchObject([{ used: 2 }]);
+  expect((await store.peek(one(9n))).limits).toMatchObject([{ reserved: 2 }]);
 });
 
 test('each request is one command, the scripts aside when they are new', async () => {
@@ -128,9 +157,13 @@ test('each request is one command, the scripts aside when they are new', async (
   const request = (nonce: bigint) =>
     aRequest({
       key: { nonce },
-      limits: Array.from({ length: 8 }, (_, i) => aLimit({ policyId: `p${i}`, threshold: 200 })),
+      limits: Array.from({ length: 8 }, (_, i) =>
+        aLimit({ counter: `p${i}`, window: always, threshold: 200 }),
+      ),
+      bars: [aBar()],
+      holds: [aHold(1, { threshold: 200 })],
       accounts: [aNeed(1)],
-      validUntil: seconds(1e9),
+      promise: { validUntil: inTenMinutes() },
       depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
     });
   await store.addBalance(chainId, { contract, balance: gwei(200), reserved: gwei(0), readAt: startMs });
@@ -152,14 +185,8 @@ test('a step of the follower may end thousands of promises at once', async () =>
     aRequest({
       key: { nonce, sender: anAddress(Number(nonce)) },
       limits: [
-        aLimit({ policyId: 'all', threshold: 2 ** 50 }),
-        aLimit({
-          policyId: 'own',
-          subject: anAddress(Number(nonce)),
-          unit: 'NATIVE_ASSET',
-          cost: 7,
-          threshold: 9,
-        }),
+        aLimit({ counter: 'all', threshold: 2 ** 50 }),
+        aSpend(7, { counter: `own/${nonce}`, threshold: 9 }),
       ],
       accounts: [aNeed(7)],
     });
@@ -171,14 +198,10 @@ test('a step of the follower may end thousands of promises at once', async () =>
   });
   expect(expired).toHaveLength(count);
   const [mined, released] = [expired.slice(0, 100), expired.slice(100)];
-  const step = {
-    chainId,
-    expected: undefined,
-    next: { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(301) },
+  const step = aStep({
     settled: mined.map(({ key }) => ({ key, actualCost: gwei(3) })),
     released: released.map(({ key, validUntil }) => ({ key, validUntil })),
-    balances: [],
-  };
+  });
   expect(await store.advance(step)).toBe(true);
   expect(await store.liveCount(chainId)).toBe(0);
   expect(await store.accounts(chainId)).toMatchObject([{ reserved: 0 }]);
@@ -192,7 +215,7 @@ test('counters vanish some time after their window, promises never by themselves
   const store = await open({ clock: aClock() });
   expect(await store.reserve(one(1n))).toEqual(reserved);
   const [ttl = 0, kept = 0] = await Promise.all(
-    [`paymaster:{${chainId}}:c:policy-1/${startMs}/0//c`, `paymaster:{${chainId}}:x`].map(async (key) =>
+    [`paymaster:{${chainId}}:c:limit-1/c`, `paymaster:{${chainId}}:x`].map(async (key) =>
       Number((await server.command(['PTTL', key])).slice(1).split('\r\n')[0]),
     ),
   );
@@ -205,7 +228,7 @@ test.each<{ name: string; setting: string; wrong: string; right: string }>([
   { name: 'evicts', setting: 'maxmemory-policy', wrong: 'allkeys-lru', right: 'noeviction' },
   { name: 'writes to disk once a second', setting: 'appendfsync', wrong: 'everysec', right: 'always' },
   { name: 'writes nothing to disk', setting: 'appendonly', wrong: 'no', right: 'yes' },
-])('a server that $name is refused until it is mended', async ({ setting, wrong, right }) => {
+])('a server that $name is refused until it is set right', async ({ setting, wrong, right }) => {
   const weak = await serve([`--${setting}`, wrong]);
   const { log, text } = aLog();
   const store = createRedisUsageStore(storeOptions(weak.url, { log }));
@@ -223,13 +246,13 @@ test.each<{ name: string; setting: string; wrong: string; right: string }>([
   expect(text()).toContain('USAGE_STORE_UNSAFE');
   await weak.command(['CONFIG', 'SET', setting, right]);
   await store.opened();
-  expect(await store.reserve(one(1n))).toEqual(reserved);
+  expect(await store.reserve(ever(1n))).toEqual(reserved);
 });
 
 test('for a trial a server that forgets at a crash is taken when that is asked for', async () => {
   const weak = await serve(['--appendonly', 'no']);
   const store = await open({ durability: 'none' }, weak.url);
-  expect(await store.reserve(one(1n))).toEqual(reserved);
+  expect(await store.reserve(ever(1n))).toEqual(reserved);
 });
 
 test('a user with no more rights than it needs is enough, and its password is read from a file and shown nowhere', async () => {
@@ -239,7 +262,7 @@ test('a user with no more rights than it needs is enough, and its password is re
   writeFileSync(usernameFile, 'paymaster\n');
   writeFileSync(passwordFile, 'wrong-secret\n');
   const rights =
-    '~paymaster:* +evalsha +eval +wait +ping +info +config|get +select +time +get +set +mget +incrby +exists +del +hget +hset +hdel +hmget +hkeys +hexists +zadd +zrem +zcard +zscan +zrangebyscore +sadd +smembers';
+    '~paymaster:* +evalsha +eval +wait +ping +info +config|get +select +time +get +set +mget +incr +incrby +pexpire +exists +del +hget +hset +hdel +hkeys +zadd +zrem +zcard +zscan +zrangebyscore +sadd +srem +smembers +scan +pttl';
   await secure.command(['ACL', 'SETUSER', 'paymaster', 'on', '>right-secret', ...rights.split(' ')]);
   const { log, text } = aLog();
   const options = { log, clock: aClock(), credentials: { usernameFile, passwordFile } };
@@ -255,25 +278,22 @@ test('a user with no more rights than it needs is enough, and its password is re
   const request = aRequest({ limits: [aLimit()], accounts: [aNeed(1)] });
   expect(await store.reserve(request)).toEqual(reserved);
   expect(await store.reserve(request)).toEqual(reserved);
-  store.noteSigned(request.key, aHash(1));
   const listed = await store.reservations(chainId, {
     operations: [request.key],
     expiredBefore: seconds(9999),
     limit: 9,
   });
-  expect(listed).toMatchObject([{ userOpHash: aHash(1) }]);
+  expect(listed).toMatchObject([{ promises: [request.promise] }]);
   expect(await store.reservations(chainId)).toEqual(listed);
   expect(await store.liveCount(chainId)).toBe(1);
   expect(await store.accounts(chainId)).toMatchObject([{ reserved: 1 }]);
-  const step = {
-    chainId,
-    expected: undefined,
-    next: { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) },
-    settled: [{ key: request.key, actualCost: gwei(1) }],
-    released: [],
-    balances: [],
-  };
+  const step = aStep({ settled: [{ key: request.key, actualCost: gwei(1) }] });
   expect(await store.advance(step)).toBe(true);
+  await store.setSuspended(chainId, 'pm-1', true);
+  expect(await store.suspended(chainId)).toEqual(['pm-1']);
+  await store.noteGenerations(chainId, [{ id: 'pm-1', generation: 5 }]);
+  await store.forgetAccounts(chainId, [{ contract }]);
+  expect(await store.accounts(chainId)).toEqual([]);
   await store.putFundingMessage('pm-1', 'text', (startMs + 1000) as EpochMs);
   expect(await store.consumeFundingMessage('pm-1', 'text')).toBe(true);
   expect(await store.lease.hold(chainId)).toBe(true);
@@ -293,41 +313,35 @@ test('a lease is held by one process, renewed by it, and free when it gives it b
   expect(await second.lease.hold(chainId)).toBe(true);
 });
 
-test('after its data are wiped nothing is promised until every promise has expired, and lost windows refuse until they turn', async () => {
+test('after its data are wiped every replica refuses, also one that starts then, until every promise has expired', async () => {
   const clock = aClock((startMs + 60_000) as EpochMs);
   const epochMirror = createMemoryEpochMirror();
   const store = await open({ clock, epochMirror });
   const other = await open({ clock, epochMirror, identity: 'replica-2' });
-  const request = (nonce: bigint, change: Partial<ReturnType<typeof aLimit>> = {}) =>
+  const now = () => clock.now();
+  const request = (nonce: bigint) =>
     aRequest({
       key: { nonce },
-      limits: [aLimit({ policyId: 'short', threshold: 3 }), aLimit({ durationMs: 24 * hourMs, ...change })],
-      validUntil: seconds(7000),
+      limits: [aLimit({ threshold: 3 })],
+      promise: { validUntil: toSeconds(plusMs(now(), 600_000)) },
     });
   expect(await store.reserve(request(1n))).toEqual(reserved);
   expect(await other.reserve(request(2n))).toEqual(reserved);
   await server.command(['FLUSHALL']);
 
-  for (const replica of [store, other]) {
+  for (const replica of [store, other])
     await expect(replica.reserve(request(3n))).rejects.toMatchObject(lost);
-    await expect(replica.peek(request(3n))).rejects.toMatchObject(lost);
-    await expect(replica.cursor(chainId)).rejects.toMatchObject(lost);
-    await expect(replica.reservations(chainId)).rejects.toMatchObject(lost);
-    await expect(replica.accounts(chainId)).rejects.toMatchObject(lost);
-  }
   // A replica that starts now has seen nothing of it, and yet knows.
   const late = await open({ clock, epochMirror, identity: 'replica-3' });
   await expect(late.reserve(request(3n))).rejects.toMatchObject(lost);
 
   expect(await store.recovery.recover(chainId)).toBe('waiting');
-  clock.advance(2 * hourMs);
+  clock.advance(600_000);
   expect(await other.recovery.recover(chainId)).toBe('waiting');
   await expect(store.reserve(request(3n))).rejects.toMatchObject(lost);
   clock.advance(130_000);
   expect(await other.recovery.recover(chainId)).toBe('recovered');
   expect(await store.recovery.recover(chainId)).toBe('intact');
-
-  const short = { index: 0, resetsAt: startMs + 3 * hourMs };
   for (const replica of [store, other, late])
     await until('the new epoch is known', async () =>
       replica.reserve(request(3n)).then(
@@ -335,30 +349,52 @@ test('after its data are wiped nothing is promised until every promise has expir
         () => false,
       ),
     );
-  expect(await store.reserve(request(3n))).toEqual({ outcome: 'usage-lost', ...short });
-  // A limit that may start over counts from zero.
-  const lenient = aRequest({
-    key: { nonce: 30n },
-    limits: [aLimit({ policyId: 'short', threshold: 1, startsOverWhenLost: true })],
-    validUntil: seconds(7000),
+});
+
+test('a replica promoted without the last write of a process is noticed, also after others have written to it', async () => {
+  const clock = aClock();
+  const epochMirror = createMemoryEpochMirror();
+  const store = await open({ clock, epochMirror });
+  const other = await open({ clock, epochMirror, identity: 'replica-2' });
+  expect(await store.reserve(one(1n))).toEqual(reserved);
+  expect(await other.reserve(one(2n))).toEqual(reserved);
+  const data = new Redis(server.url);
+  try {
+    const before = await copyOf(data, 'paymaster:');
+    expect(await store.reserve(one(3n))).toEqual(reserved);
+    await data.flushall();
+    await putBack(data, before);
+    // The other process has not seen the write that is gone.
+    expect(await other.reserve(one(4n))).toEqual(reserved);
+    await expect(store.reserve(one(5n))).rejects.toMatchObject(lost);
+    // From then on nobody signs.
+    await expect(other.reserve(one(6n))).rejects.toMatchObject(lost);
+    await expect(store.peek(one(6n))).rejects.toMatchObject(lost);
+  } finally {
+    data.disconnect();
+  }
+});
+
+test('an older Redis than 7 is refused, whatever its settings', async () => {
+  const old = createServer((socket) => {
+    socket.on('data', (data: Buffer) => {
+      const info = '# Server\r\nredis_version:6.2.14\r\nrole:master\r\nloading:0\r\n';
+      for (const _ of data.toString().matchAll(/\$4\r\ninfo/gi))
+        socket.write(`$${info.length}\r\n${info}\r\n`);
+    });
   });
-  expect(await store.peek(lenient)).toMatchObject({ result: reserved, limits: [{ used: 0 }] });
-  expect(await store.reserve(lenient)).toEqual(reserved);
-  clock.advance(hourMs);
-  expect(await store.reserve(request(3n))).toEqual({
-    outcome: 'usage-lost',
-    index: 1,
-    resetsAt: startMs + 24 * hourMs,
-  });
-  // An updated limit has a cycle of its own, which began after the loss.
-  expect(await store.reserve(request(3n, { startMs: clock.now() }))).toEqual(reserved);
-  clock.advance(24 * hourMs);
-  expect(await other.reserve(request(4n))).toEqual(reserved);
+  old.listen(0, '127.0.0.1');
+  await once(old, 'listening');
+  const { port } = old.address() as AddressInfo;
+  const { log, text } = aLog();
+  const store = createRedisUsageStore(storeOptions(`redis://127.0.0.1:${port}`, { log }));
+  stores.push(store);
+  await until('it is refused', () => text().includes('is Redis 6.2.14: the usage store needs 7.0 or later'));
+  await expect(store.ping()).rejects.toMatchObject(unsafe);
+  old.close();
 });
 
 const balanceRead = { contract, balance: gwei(1), reserved: gwei(0), readAt: startMs };
-const firstBlock = { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) };
-const emptyStep = { chainId, expected: undefined, next: firstBlock, settled: [], released: [], balances: [] };
 test.each<[string, (store: RedisUsageStore) => Promise<unknown>]>([
   ['reserve', (store) => store.reserve(one(2n))],
   ['peek', (store) => store.peek(one(2n))],
@@ -366,8 +402,13 @@ test.each<[string, (store: RedisUsageStore) => Promise<unknown>]>([
   ['liveCount', (store) => store.liveCount(chainId)],
   ['accounts', (store) => store.accounts(chainId)],
   ['addBalance', (store) => store.addBalance(chainId, balanceRead)],
+  ['counters', (store) => store.counters(chainId, [aLimit()])],
+  ['suspended', (store) => store.suspended(chainId)],
+  ['setSuspended', (store) => store.setSuspended(chainId, 'pm-1', true)],
+  ['noteGenerations', (store) => store.noteGenerations(chainId, [{ id: 'pm-1', generation: 2 }])],
+  ['forgetAccounts', (store) => store.forgetAccounts(chainId, [{ contract }])],
   ['cursor', (store) => store.cursor(chainId)],
-  ['advance', (store) => store.advance(emptyStep)],
+  ['advance', (store) => store.advance(aStep())],
 ])('a replica sees that the data are wiped also when its first call after that is %s', async (_, call) => {
   const store = await open({ clock: aClock() });
   expect(await store.reserve(one(1n))).toEqual(reserved);
@@ -379,16 +420,21 @@ test.each(['peek', 'reserve'] as const)(
   'a machine whose clock is hours behind that of the server counts in the window of the server, though it begins with a %s',
   async (first) => {
     const store = await openWhile(Date.now() - 5 * hourMs);
-    const request = (nonce: bigint) =>
-      aRequest({ key: { nonce }, limits: [aLimit({ threshold: 3 })], validUntil: seconds(1e9) });
-    const before = Date.now();
-    await store[first](request(0n));
-    for (const nonce of [0n, 1n, 2n]) expect(await store.reserve(request(nonce))).toEqual(reserved);
-    const refused = await store.reserve(request(3n));
-    expect(refused).toMatchObject({ outcome: 'limit', index: 0, used: 3 });
-    const { limits } = await (await open()).peek(request(3n));
-    expect(limits).toMatchObject([{ used: 3 }]);
-    expect(limits[0]!.resetsAt).toBeGreaterThan(before);
+    const request = (nonce: bigint) => (now: EpochMs) => {
+      const { index, ...window } = windowAt({ startMs, durationMs: hourMs }, now);
+      return aRequest({
+        key: { nonce },
+        limits: [aLimit({ counter: `hour-${index}`, window, threshold: 3 })],
+        promise: { validUntil: inTenMinutes() },
+      });
+    };
+    await { peek, reserve }[first](store, request(0n));
+    for (const nonce of [0n, 1n, 2n]) expect((await reserve(store, request(nonce))).result).toEqual(reserved);
+    expect((await reserve(store, request(3n))).result).toEqual({ outcome: 'limit', index: 0, used: 3 });
+    const { peeked, request: planned } = await peek(await open(), request(3n));
+    expect(peeked.limits).toEqual([{ used: 0, reserved: 3 }]);
+    expect(planned.limits[0]!.window.until).toBeGreaterThan(Date.now());
+    expect(Math.abs(store.now() - Date.now())).toBeLessThan(hourMs);
   },
 );
 
@@ -396,12 +442,11 @@ test('a clock that was set back by more than counters are kept for is an outage'
   const clock = aClock();
   const store = await open({ clock });
   clock.advance(48 * hourMs);
-  const next = { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) };
-  await store.advance({ chainId, expected: undefined, next, settled: [], released: [], balances: [] });
+  await store.advance(aStep());
   clock.advance(-hourMs);
-  expect(await store.reserve(one(1n))).toEqual(reserved);
+  expect(await store.reserve(ever(1n))).toEqual(reserved);
   clock.advance(-1);
-  await expect(store.reserve(one(2n))).rejects.toMatchObject({
+  await expect(store.reserve(ever(2n))).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     details: { reason: 'USAGE_STORE_CLOCK' },
   });

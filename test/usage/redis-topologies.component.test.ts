@@ -216,7 +216,7 @@ describe('on a Cluster', () => {
   usageStoreConformance('Redis Cluster', async () => {
     const [first] = nodes;
     const url = `redis+cluster://127.0.0.1:${first!.port}`;
-    return createRedisHarness(first!, `store-${(stores += 1)}:`, { url, replicaAcks: 0 });
+    return createRedisHarness(first!, `store-${(stores += 1)}:`, { url, replicaAcks: 0 }, nodes);
   });
 
   test('each chain has its slot, and a node without replicas confirms nothing', async () => {

@@ -24,40 +24,43 @@ export async function openStore(url: string, change: Partial<RedisUsageOptions> 
 
 /**
  * An empty store of its own on a server that all tests share, by its key prefix. Its clock is moved by hand; reopening it is
- * a replica that is replaced. `data`: the client for the server's data, of the node that has them.
+ * a replica that is replaced. `nodes`: all that have data, of a Cluster.
  */
 export async function createRedisHarness(
   server: Pick<RedisServer, 'url'>,
   keyPrefix: string,
-  options: { readonly change?: Partial<RedisUsageOptions>; readonly data?: () => Redis } = {},
+  change: Partial<RedisUsageOptions> = {},
+  nodes: readonly Pick<RedisServer, 'url'>[] = [server],
 ): Promise<UsageHarness> {
   const clock = aClock();
-  const all = { keyPrefix, clock, epochMirror: createMemoryEpochMirror(), ...options.change };
-  const url = options.change?.url ?? server.url;
+  const all = { keyPrefix, clock, epochMirror: createMemoryEpochMirror(), ...change };
+  const url = change.url ?? server.url;
   const open = () => openStore(url, all);
   let current = await open();
-  const data = options.data?.() ?? new Redis(server.url);
-  let copy: Copy = [];
+  const data = nodes.map((node) => new Redis(node.url));
+  let copies: readonly Copy[] = [];
   const reopen = async () => {
     await current.stop();
     current = await open();
     return current;
   };
   const putCopyBackUnderneath = async () => {
-    await wipe(data, keyPrefix);
-    await putBack(data, copy);
+    for (const [i, node] of data.entries()) {
+      await wipe(node, keyPrefix);
+      await putBack(node, copies[i] ?? []);
+    }
   };
   return {
     store: current,
     clock,
     reopen,
     wipe: async () => {
-      await wipe(data, keyPrefix);
+      for (const node of data) await wipe(node, keyPrefix);
       return reopen();
     },
     mirrored: () => current.recovery.raise(),
     takeCopy: async () => {
-      copy = await copyOf(data, keyPrefix);
+      copies = await Promise.all(data.map((node) => copyOf(node, keyPrefix)));
     },
     putCopyBack: async () => {
       await current.stop();
@@ -67,7 +70,7 @@ export async function createRedisHarness(
     putCopyBackUnderneath,
     stop: async () => {
       await current.stop();
-      data.disconnect();
+      for (const node of data) node.disconnect();
     },
   };
 }
@@ -82,7 +85,7 @@ async function wipe(data: Redis, prefix: string): Promise<void> {
   for (const key of await keysOf(data, prefix)) await data.del(key);
 }
 
-async function copyOf(data: Redis, prefix: string): Promise<Copy> {
+export async function copyOf(data: Redis, prefix: string): Promise<Copy> {
   const found: { key: string; value: Buffer; ttl: number }[] = [];
   for (const key of await keysOf(data, prefix)) {
     const value = await data.dumpBuffer(key);
@@ -91,6 +94,6 @@ async function copyOf(data: Redis, prefix: string): Promise<Copy> {
   return found;
 }
 
-async function putBack(data: Redis, copy: Copy): Promise<void> {
+export async function putBack(data: Redis, copy: Copy): Promise<void> {
   for (const { key, value, ttl } of copy) await data.restore(key, ttl, value);
 }

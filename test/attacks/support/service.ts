@@ -12,6 +12,7 @@ import type { FeeTokenSpec } from '../../../core/resources/fee-token.js';
 import { systemClock } from '../../../core/units/time.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { mayDemandAdvance } from '../../../operator/facts/facts.js';
 import { probeTokenPayment } from '../../../operator/facts/token-probe.js';
 import { createServer } from '../../../server/server.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
@@ -93,6 +94,11 @@ export async function startService(
     }
     const [first] = opened;
     if (first === undefined) throw new Error('there is no replica');
+    await until(
+      'the chain is followed',
+      async () => (await first.server.usage.cursor(chainId)) !== undefined,
+      patienceMs,
+    );
     let calls = 0;
 
     return {
@@ -155,7 +161,7 @@ function profileOf(devChain: DevChain, version: string): ProfileConfig {
 async function withSecurity(devChain: DevChain, profile: ProfileConfig): Promise<ProfileConfig> {
   const { token: contract } = profile;
   if (contract === undefined) return profile;
-  if (profile.layout.startsWith('singleton-') && profile.tokenPayment !== 'preFund') return profile;
+  if (!mayDemandAdvance(profile)) return profile;
   const { chain, chainId, sponsorSigner } = devChain;
   const signers = await loadSigners({
     environment: { PAYMASTER_SIGNER_KEY_DEV: sponsorSigner.privateKey },

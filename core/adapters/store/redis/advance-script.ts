@@ -61,7 +61,11 @@ if #left > 0 and ARGV[7] ~= '' then return {${replies.contested}, now} end
 -- Carry out. A counter that has gone with its window is not brought back, and one that reaches 0 is deleted.
 local function add(name, amount)
   if amount == 0 or redis.call('EXISTS', keyOf[name]) == 0 then return end
-  if redis.call('INCRBY', keyOf[name], string.format('%d', amount)) <= 0 then redis.call('DEL', keyOf[name]) end
+  if redis.call('INCRBY', keyOf[name], string.format('%d', amount)) > 0 then return end
+  redis.call('DEL', keyOf[name])
+  local account = string.sub(name, 1, 2) == 'p:' and string.sub(name, 3)
+  -- Known by its promises alone.
+  if account and redis.call('EXISTS', keyOf['b:' .. account]) == 0 then redis.call('SREM', KEYS[9], account) end
 end
 local function grow(name, amount, untilMs)
   if redis.call('EXISTS', keyOf[name]) == 1 then

@@ -181,7 +181,7 @@ type Names = Partial<ReturnType<typeof namesOf>>;
 function addNames(names: Set<string>, { limits = [], holds = [], accounts = [] }: Names): void {
   for (const limit of limits) names.add(`${kinds.counter}${limit}`).add(`${kinds.used}${limit}`);
   for (const hold of holds) names.add(`${kinds.counter}${hold}`);
-  for (const account of accounts) names.add(`${kinds.promised}${account}`);
+  for (const account of accounts) names.add(`${kinds.promised}${account}`).add(`${kinds.balance}${account}`);
 }
 
 /** Only {@link advance} writes it. */

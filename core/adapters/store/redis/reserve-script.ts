@@ -89,8 +89,9 @@ if former then
   hold('c:', record[8])
 end
 
+local oldest = now - tonumber(ARGV[9])
 -- What others hold of the hold at this index, what the operation holds, what counts as taken, and the threshold: nil where
--- the balance that it is a share of is not known, with the index of that account.
+-- the balance that it is a share of is not known well enough, with the index of that account and why.
 local function holdAt(i, use)
   local at = holdArg + 4 * i
   local own = held and held[holdKey + i] or 0
@@ -100,9 +101,10 @@ local function holdAt(i, use)
   local most = tonumber(ARGV[at - 2])
   if most then return others, own, taken, most end
   local account, percent = string.match(ARGV[at - 2], '^(%d+)@(%d+)$')
-  local balance = found[accountKey + 2 * account - 1]
-  if not balance then return others, own, taken, nil, account - 1 end
-  balance = tonumber(string.match(balance, '^%d+'))
+  local kept = found[accountKey + 2 * account - 1]
+  if not kept then return others, own, taken, nil, account - 1, 0 end
+  local balance, readAt = string.match(kept, '^(%d+):(%d+)$')
+  if tonumber(readAt) < oldest then return others, own, taken, nil, account - 1, 1 end
   -- Exact, where balance * percent may not be.
   local rest = balance % 100
   return others, own, taken, (balance - rest) / 100 * percent + math.floor(rest * percent / 100)
@@ -134,15 +136,14 @@ local function judged()
   end
   local use = useKey
   for i = 1, holds do
-    local others, own, taken, most, account = holdAt(i, use)
+    local others, own, taken, most, account, why = holdAt(i, use)
     use = use + tonumber(ARGV[holdArg + 4 * i - 1])
-    if not most then return {${replies.depositUnknown}, now, sequence, account, 0} end
+    if not most then return {${replies.depositUnknown}, now, sequence, account, why} end
     local cost = math.max(own, tonumber(ARGV[holdArg + 4 * i - 3]))
     if taken + cost > most and not (others == 0 and ARGV[holdArg + 4 * i] == '1') then
       return {${replies.held}, now, sequence, i - 1, taken, most}
     end
   end
-  local oldest = now - tonumber(ARGV[9])
   for i = 1, accounts do
     local at = accountKey + 2 * i
     if not found[at - 1] then return {${replies.depositUnknown}, now, sequence, i - 1, 0} end

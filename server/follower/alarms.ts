@@ -1,0 +1,60 @@
+import type { Logger } from '../../core/log.js';
+import { contractFence } from '../../core/usage/counter-names.js';
+import type { Reservation, UsageStore } from '../../core/usage/usage-store.js';
+import type { MinedOperation } from './mined.js';
+import type { Unattributed } from './settlement.js';
+import type { Source } from './source.js';
+
+/**
+ * What our contract paid for and nobody here has promised was signed with our key by somebody else, or our data are lost: either
+ * way the contract signs nothing more until a person has looked. Throws UNAVAILABLE.
+ */
+export async function suspendContracts(
+  {
+    usage,
+    chainId,
+    log,
+  }: { readonly usage: Pick<UsageStore, 'setSuspended'>; readonly chainId: number; readonly log: Logger },
+  { contracts }: Source,
+  strange: readonly Unattributed[],
+): Promise<void> {
+  for (const { operation, bytes } of strange) {
+    const { paymaster, sender, transactionHash } = operation;
+    const acceptsUnsigned = contracts
+      .get(paymaster)
+      ?.modes.some(({ token }) => token?.acceptsUnsigned === true);
+    // Where the bytes cannot be read they may be of the kind that nobody signs: that anybody can bring about.
+    const isProof = bytes.outcome !== 'unreadable' || acceptsUnsigned !== true;
+    log.error('operation was mined that nobody has promised: the key leaked or usage data are lost', {
+      contract: paymaster,
+      sender,
+      transactionHash,
+      isContractSuspended: isProof,
+    });
+    if (isProof) await usage.setSuspended(chainId, contractFence(paymaster), true);
+  }
+}
+
+/** For people: what a step has found that should not happen. */
+export function reportStep(
+  log: Logger,
+  {
+    losses,
+    ambiguous,
+    forfeited,
+  }: {
+    readonly losses: readonly MinedOperation[];
+    readonly ambiguous: readonly MinedOperation[];
+    readonly forfeited: readonly Reservation[];
+  },
+): void {
+  for (const { paymaster, blockNumber, transactionHash } of losses)
+    log.warn('operation was mined and paid no token', { contract: paymaster, blockNumber, transactionHash });
+  for (const { blockNumber, transactionHash } of ambiguous)
+    log.warn('operation settled for every paymaster that promised it', { blockNumber, transactionHash });
+  if (forfeited.length > 0)
+    log.warn('nonces are used and no operation was found: limits keep the maximum', {
+      reservations: forfeited.length,
+      sender: forfeited[0]?.key.sender,
+    });
+}

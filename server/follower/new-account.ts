@@ -1,0 +1,38 @@
+import { DomainError } from '../../core/errors.js';
+import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
+import type { Clock } from '../../core/units/time.js';
+import { gwei } from '../../core/units/wei.js';
+import { accountName } from './balances.js';
+import { blockAt, readUsable, type Source } from './source.js';
+
+type Deps = {
+  readonly usage: Pick<UsageStore, 'accounts' | 'cursor' | 'addBalance'>;
+  readonly chainId: number;
+  readonly source: () => Promise<Source>;
+  readonly clock: Clock;
+};
+
+/** Reads the balance of an account that the store does not know yet; one that cannot be read stays unknown. Throws UNAVAILABLE. */
+export async function ensureAccount(
+  { usage, chainId, source: connect, clock }: Deps,
+  account: AccountId,
+): Promise<void> {
+  const name = accountName(account);
+  const known = (await usage.accounts(chainId)).find((other) => accountName(other) === name);
+  if (known?.balance !== undefined) return;
+  // The first step begins at the head: what is promised before it could be mined before it, and be seen by nobody.
+  if ((await usage.cursor(chainId)) === undefined)
+    throw new DomainError('UNAVAILABLE', `chain ${chainId} was not followed yet`, {
+      reason: 'DEPOSIT_UNKNOWN',
+      retryAfterSeconds: 1,
+    });
+  const source = await connect();
+  const readAt = clock.now();
+  const head = await blockAt(source, 'latest');
+  const settled = Math.max(0, head.number - source.confirmations);
+  const target = settled === head.number ? head : await blockAt(source, settled);
+  const balances = await readUsable(source, [account], target, head, new Map());
+  const balance = balances.get(name);
+  if (balance !== undefined)
+    await usage.addBalance(chainId, { ...account, balance, reserved: gwei(0), readAt });
+}

@@ -1,0 +1,38 @@
+import type { Block } from '../../core/chain/chain.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import type { Source } from './source.js';
+
+/**
+ * A pending block shows the node's time. A real block that is still on its way may be this much older, so an expiry
+ * counts only when it has passed by more.
+ */
+const pendingMarginSeconds = 30;
+
+/**
+ * Time before which it is certain what was mined: that of the settled block, `target`. Where that block is the head and the chain is
+ * idle (a dev chain), no block can be mined at an earlier time than the pending one. Throws UNAVAILABLE.
+ */
+export async function passedTime({
+  source: { chain, chainId },
+  head,
+  target,
+  usage,
+  now,
+}: {
+  readonly source: Pick<Source, 'chain' | 'chainId'>;
+  readonly head: Block;
+  readonly target: Block;
+  readonly usage: Pick<UsageStore, 'reservations'>;
+  readonly now: EpochMs;
+}): Promise<EpochSeconds> {
+  const settledTime = target.timestamp as EpochSeconds;
+  if (target.hash !== head.hash) return settledTime;
+  const clockTime = toSeconds(now);
+  const expiredBefore = clockTime > settledTime ? clockTime : settledTime;
+  const query = { operations: [], expiredBefore, limit: 1 };
+  if ((await usage.reservations(chainId, query)).length === 0) return settledTime;
+  const pending = await chain.block('pending').catch(() => undefined);
+  if (pending?.parentHash !== head.hash) return settledTime;
+  return Math.max(settledTime, pending.timestamp - pendingMarginSeconds) as EpochSeconds;
+}

@@ -1,0 +1,90 @@
+import { Interface } from 'ethers';
+import type { Hex } from '../../../core/units/hex.js';
+import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import { someToken } from '../../build/configs.js';
+import { buildAccount, encodeWith, type Call, type TestAccount } from '../../chain/support/account.js';
+import type { DevChain } from '../../chain/support/dev-chain.js';
+import { signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
+import { rpc, toWire, type RpcAnswer } from '../../system/support/client.js';
+
+const counter = new Interface(['function increment()']);
+/** `senderCreator()` */
+const senderCreatorCall: Hex = '0x09ccb880';
+
+/** The call that every test paymaster sponsors. */
+export function increment({ deployments }: DevChain): Call {
+  return { to: deployments.sponsoredContract.address, data: encodeWith(counter, 'increment', []) };
+}
+
+/** An account that exists already. */
+export async function aDeployedAccount(devChain: DevChain, version: string): Promise<TestAccount> {
+  const { entryPoint, entryPointVersion } = devChain.profile(version);
+  const account = await buildAccount(devChain, entryPointVersion);
+  const initCode = await account.initCode();
+  // From 0.8 on the factory obeys the EntryPoint's helper only.
+  const from: Hex =
+    entryPointVersion === '0.8'
+      ? `0x${(await devChain.chain.call({ to: entryPoint, data: senderCreatorCall })).slice(26)}`
+      : devChain.deployments.treasury;
+  const to = devChain.deployments.factories[entryPointVersion];
+  await sendAs(devChain, from, { to, data: `0x${initCode.slice(42)}` });
+  return account;
+}
+
+/** A plain transaction of any address, as an attacker sends it from his accounts by bundles of his own. */
+export async function sendAs(devChain: DevChain, from: Hex, { to, data }: Call): Promise<void> {
+  const { chain } = devChain;
+  await devChain.setBalance(from, 10n ** 18n);
+  await chain.request('anvil_impersonateAccount', [from]);
+  await chain.request('eth_sendTransaction', [{ from, to, data }]);
+  await chain.request('anvil_stopImpersonatingAccount', [from]);
+}
+
+export type Asked = {
+  readonly answer: RpcAnswer;
+  readonly reason: unknown;
+  /** Ready for a bundle; undefined where nothing was signed. */
+  readonly signed: SignedUserOp | undefined;
+};
+
+/** Asks for data for an operation; signed by its account where it is given. */
+export async function ask(
+  url: string,
+  op: FinalUserOperation,
+  mode: Readonly<Record<string, unknown>>,
+  account?: TestAccount,
+): Promise<Asked> {
+  const answer = await rpc(url, 'pm_sponsorUserOperation', [toWire(op), mode]);
+  const data = answer.result?.['paymasterAndData'];
+  const isSigned = typeof data === 'string' && data !== '0x';
+  const signed =
+    isSigned && account !== undefined ? await signByAccount(account, op, data as Hex) : undefined;
+  return { answer, reason: answer.error?.data?.['reason'] ?? answer.result?.['reason'], signed };
+}
+
+/** What explain shows of a paymaster, as its owner sees it. */
+export async function explain(
+  url: string,
+  op: FinalUserOperation,
+  mode: Readonly<Record<string, unknown>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authToken: someToken },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'pm_explainSponsorship',
+      params: [toWire(op), mode],
+    }),
+  });
+  const { result, error } = (await response.json()) as { result?: Record<string, unknown>; error?: unknown };
+  if (result === undefined) throw new Error(`no explanation: ${JSON.stringify(error)}`);
+  return result;
+}
+
+/** Ether that the first limit of an explanation shows as used. */
+export function usedOf(explained: Readonly<Record<string, unknown>>): number {
+  const [limit] = explained['limits'] as readonly { readonly used: string }[];
+  return Number(limit?.used.split(' ')[0]);
+}
