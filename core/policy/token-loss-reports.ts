@@ -1,6 +1,6 @@
 import type { EpochMs } from '../units/time.js';
 
-/** Versions of a chain whose token mode has stopped because too many operations paid nothing, and until when. */
+/** Versions of a chain whose losses of the day have taken more than half of their budget, and until when that counts. */
 export type TokenLossReport = {
   readonly stopped: readonly { readonly version: string; readonly until: EpochMs }[];
 };

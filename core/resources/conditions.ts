@@ -159,10 +159,13 @@ export const conditionReasons = {
     Unknown: { status: 'Unknown', text: 'The contract was not asked yet, or the chain does not answer.' },
   },
   TokenLoss: {
-    WithinBudget: { status: 'False', text: 'Every version takes token payments, as far as losses go.' },
-    BudgetExceeded: {
+    WithinBudget: {
+      status: 'False',
+      text: 'Losses of the day leave every version more than half of its tokenLossBudget.',
+    },
+    BudgetLow: {
       status: 'True',
-      text: 'Operations that paid no token cost more than tokenLossBudget: token payments stop for the day.',
+      text: 'Operations that paid no token cost more than half of tokenLossBudget: payments that are not taken in validation become few for the day.',
     },
     Unknown: { status: 'Unknown', text: 'No server has reported yet what token payments have lost.' },
   },

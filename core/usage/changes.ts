@@ -5,8 +5,10 @@ import type { Entry } from './reservations.js';
 
 /** What has to be stored of a chain, besides its cursor, epoch and sequence. */
 export type Changes = {
-  /** By row; undefined: ended. */
-  readonly reservations: Map<number, Entry | undefined>;
+  /** Those that are marked as changed, once each; one may have ended since. */
+  readonly reservations: Entry[];
+  /** Rows of those that have ended. */
+  readonly ended: number[];
   /** Their settled use; one at 0 is not stored. */
   readonly counters: Set<Counter>;
   /** Their balance; one without is not stored. */
@@ -16,5 +18,5 @@ export type Changes = {
 };
 
 export function noChanges(): Changes {
-  return { reservations: new Map(), counters: new Set(), accounts: new Set(), fences: new Set() };
+  return { reservations: [], ended: [], counters: new Set(), accounts: new Set(), fences: new Set() };
 }

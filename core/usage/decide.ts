@@ -18,7 +18,10 @@ import { contains } from './window.js';
 
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
 
-/** What a decision looked up, in the order of the request, so that carrying it out looks nothing up again. */
+/**
+ * What a decision looked up, by place in the request, so that carrying it out looks nothing up again. What lies behind the
+ * end of the request is left from an earlier one.
+ */
 export type Found = {
   readonly limits: (Counter | undefined)[];
   readonly holds: (Counter | undefined)[];
@@ -118,7 +121,7 @@ function decideLimits(
     const isLost = until <= chain.forgottenUntil || from < chain.since;
     if (isLost && limit.enforce) return { outcome: 'usage-lost', index };
     const counter = chain.counters.find(limit);
-    found.limits.push(counter);
+    found.limits[index] = counter;
     const held = heldOf(former?.limits, counter)?.amount ?? 0;
     const used = counter === undefined ? 0 : counter.used + counter.reserved - held;
     if (used + Math.max(held, limit.cost) <= limit.threshold) continue;
@@ -138,7 +141,7 @@ function decideHolds(
   for (let index = 0; index < request.holds.length; index++) {
     const hold = request.holds[index]!;
     const counter = chain.counters.find(hold);
-    found.holds.push(counter);
+    found.holds[index] = counter;
     const held = heldOf(former?.holds, counter)?.amount ?? 0;
     const others = (counter?.reserved ?? 0) - held;
     const taken = others + plusUsed(chain, hold);
@@ -160,8 +163,9 @@ function decideAccounts(
   for (let index = 0; index < request.accounts.length; index++) {
     const share = request.accounts[index]!;
     const { account, balance } = knownAccount(chain, request, share, now);
-    if (found.accounts.includes(account)) throw listedTwice(`account ${share.contract}`);
-    found.accounts.push(account);
+    for (let earlier = 0; earlier < index; earlier++)
+      if (found.accounts[earlier] === account) throw listedTwice(`account ${share.contract}`);
+    found.accounts[index] = account;
     const held = heldOf(former?.accounts, account)?.amount ?? 0;
     const others = account.reserved - held;
     if (others + Math.max(held, share.need) > balance)

@@ -20,6 +20,7 @@ import type {
   ReserveResult,
 } from './usage-store.js';
 
+const nothingFolded: Entry['folded'] = [];
 /** A clock that is set back by less than this finds every counter again. */
 const graceMs = 600_000;
 
@@ -48,6 +49,8 @@ export class ChainLedger {
   readonly #nextRow: () => number;
   #changes = noChanges();
   #hasChanged = false;
+  /** Of the last request; kept, so that no request makes lists of its own. */
+  readonly #found: Found = { limits: [], holds: [], accounts: [] };
 
   /** `nextRow` gives numbers that no reservation of any chain has. */
   constructor(chainId: number, nextRow: () => number) {
@@ -59,7 +62,7 @@ export class ChainLedger {
   reserve(request: ReserveRequest, now: EpochMs): ReserveResult {
     const operation = operationOf(request.key);
     const former = this.reservations.find(operation, request.key.paymasterId);
-    const found: Found = { limits: [], holds: [], accounts: [] };
+    const found = this.#found;
     const fenced = decideFences(this, request, now);
     if (fenced !== undefined) return fenced;
     // Newer ones are remembered also where something else refuses.
@@ -67,6 +70,12 @@ export class ChainLedger {
     const result = decideShares(this, request, former, now, found);
     if (result.outcome === 'reserved') this.#take(request, operation, former, found);
     return result;
+  }
+
+  /** Used and reserved of a limit of the request that was reserved last. */
+  taken(index: number): number {
+    const counter = this.#found.limits[index];
+    return counter === undefined ? 0 : counter.used + counter.reserved;
   }
 
   peek(request: ReserveRequest, now: EpochMs): PeekResult {
@@ -130,7 +139,8 @@ export class ChainLedger {
     for (const { of, amount } of entry.limits) this.counters.unhold(of, amount);
     for (const { of, amount } of entry.holds) this.counters.unhold(of, amount);
     for (const { of, amount } of entry.accounts) this.accounts.unhold(of, amount);
-    this.#changed().reservations.set(entry.row, undefined);
+    entry.isEnded = true;
+    this.#changed().ended.push(entry.row);
   }
 
   /** Makes a reservation live whatever thresholds say, joined with the one that its operation has already. */
@@ -138,7 +148,7 @@ export class ChainLedger {
     const { key, promises, folded, validUntil } = reservation;
     const operation = operationOf(key);
     const known = this.reservations.find(operation, key.paymasterId);
-    const entry = known ?? newEntry(row, key, operation, validUntil);
+    const entry = known ?? emptyEntry(row, key, operation, validUntil);
     // What was promised since is newer.
     Object.assign(entry, joined({ promises, folded }, entry));
     for (const limit of reservation.limits) {
@@ -148,7 +158,9 @@ export class ChainLedger {
     }
     for (const hold of reservation.holds) this.#hold(entry.holds, this.counters.of(hold), hold.cost);
     for (const share of reservation.accounts) this.#need(entry, this.accounts.of(share), share.need);
-    this.#list(entry, known, validUntil);
+    if (known === undefined) this.reservations.add(entry);
+    else this.reservations.postpone(entry, validUntil);
+    this.#changedEntry(entry);
   }
 
   /** Forgets windows that have ended and ids that nobody names, at most `limit` counters; true while there may be more. */
@@ -179,6 +191,7 @@ export class ChainLedger {
 
   /** For a ledger that was filled with what is stored already. */
   dropChanges(): void {
+    for (const entry of this.#changes.reservations) entry.isChanged = false;
     this.#changes = noChanges();
     this.#hasChanged = false;
   }
@@ -193,27 +206,47 @@ export class ChainLedger {
   }
 
   #take(request: ReserveRequest, operation: string, former: Entry | undefined, found: Found): void {
-    const { key, promise, limits, holds, accounts } = request;
-    const entry = former ?? newEntry(this.#nextRow(), key, operation, promise.validUntil);
-    const { promises, folded } = withPromise(entry, promise);
-    entry.promises = promises;
-    entry.folded = folded;
+    const { promise, limits, holds, accounts } = request;
     for (let i = 0; i < limits.length; i++) {
-      const { window, cost } = limits[i]!;
-      const counter = found.limits[i] ?? this.counters.of(limits[i]!);
-      this.counters.extend(counter, window.until);
-      this.#hold(entry.limits, counter, cost);
+      const counter = (found.limits[i] ??= this.counters.of(limits[i]!));
+      this.counters.extend(counter, limits[i]!.window.until);
     }
-    for (let i = 0; i < holds.length; i++)
-      this.#hold(entry.holds, found.holds[i] ?? this.counters.of(holds[i]!), holds[i]!.cost);
-    for (let i = 0; i < accounts.length; i++) this.#need(entry, found.accounts[i]!, accounts[i]!.need);
-    this.#list(entry, former, promise.validUntil);
+    for (let i = 0; i < holds.length; i++) found.holds[i] ??= this.counters.of(holds[i]!);
+    if (former === undefined) return this.#add(request, operation, found);
+    Object.assign(former, withPromise(former, promise));
+    for (let i = 0; i < limits.length; i++) this.#hold(former.limits, found.limits[i]!, limits[i]!.cost);
+    for (let i = 0; i < holds.length; i++) this.#hold(former.holds, found.holds[i]!, holds[i]!.cost);
+    for (let i = 0; i < accounts.length; i++) this.#need(former, found.accounts[i]!, accounts[i]!.need);
+    this.reservations.postpone(former, promise.validUntil);
+    this.#changedEntry(former);
   }
 
-  #list(entry: Entry, former: Entry | undefined, validUntil: Entry['validUntil']): void {
-    if (former === undefined) this.reservations.add(entry);
-    else this.reservations.postpone(entry, validUntil);
-    this.#changed().reservations.set(entry.row, entry);
+  #add({ key, promise, limits, holds, accounts }: ReserveRequest, operation: string, found: Found): void {
+    const entry: Entry = {
+      row: this.#nextRow(),
+      key,
+      operation,
+      promises: [promise],
+      folded: nothingFolded,
+      validUntil: promise.validUntil,
+      limits: limits.map(({ cost }, i) => ({ of: found.limits[i]!, amount: cost })),
+      holds: holds.map(({ cost }, i) => ({ of: found.holds[i]!, amount: cost })),
+      accounts: accounts.map(({ need }, i) => ({ of: found.accounts[i]!, amount: need })),
+      place: 0,
+      isChanged: false,
+      isEnded: false,
+    };
+    for (const { of, amount } of entry.limits) this.counters.hold(of, amount);
+    for (const { of, amount } of entry.holds) this.counters.hold(of, amount);
+    for (const { of, amount } of entry.accounts) this.accounts.hold(of, amount);
+    this.reservations.add(entry);
+    this.#changedEntry(entry);
+  }
+
+  #changedEntry(entry: Entry): void {
+    const { reservations } = this.#changed();
+    if (!entry.isChanged) reservations.push(entry);
+    entry.isChanged = true;
   }
 
   /** Raises what is held to the larger amount, since the earlier signature stays valid. */
@@ -249,13 +282,15 @@ export class ChainLedger {
   }
 }
 
-function newEntry(
+function emptyEntry(
   row: number,
   key: ReservationKey,
   operation: string,
   validUntil: Entry['validUntil'],
 ): Entry {
-  return { row, key, operation, promises: [], folded: [], validUntil, limits: [], holds: [], accounts: [] };
+  const held = { limits: [], holds: [], accounts: [] };
+  const state = { place: 0, isChanged: false, isEnded: false };
+  return { row, key, operation, promises: [], folded: nothingFolded, validUntil, ...held, ...state };
 }
 
 function isSameCursor(a: Cursor | undefined, b: Cursor | undefined): boolean {

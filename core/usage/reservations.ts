@@ -23,9 +23,15 @@ export type Entry = {
   folded: readonly FoldedPromises[];
   /** The latest of all promises; changed by {@link Reservations.postpone} only. */
   validUntil: EpochSeconds;
+  // Lists of known length are made whole: one that is grown in place keeps room for 16 more, half of what a reservation takes.
   readonly limits: Held<Counter>[];
   readonly holds: Held<Counter>[];
   readonly accounts: Held<Account>[];
+  /** Where it is in the list of those that expire together. */
+  place: number;
+  /** Not stored as it is now. */
+  isChanged: boolean;
+  isEnded: boolean;
 };
 
 const bucketSeconds = 16;
@@ -35,7 +41,7 @@ export class Reservations {
   /** Of each operation: one per paymaster. */
   readonly #byOperation = new Map<string, Entry[]>();
   /** By validUntil, in steps of 16 s, so that an expiry scan touches only what has expired. */
-  readonly #expiry = new Map<number, Set<Entry>>();
+  readonly #expiry = new Map<number, Entry[]>();
   #size = 0;
 
   get size(): number {
@@ -84,7 +90,7 @@ export class Reservations {
   *expired(before: EpochSeconds): IterableIterator<Entry> {
     const buckets = [...this.#expiry.keys()].filter((bucket) => bucket * bucketSeconds < before);
     for (const bucket of buckets.toSorted((a, b) => a - b)) {
-      const entries = [...(this.#expiry.get(bucket) ?? [])].filter((entry) => entry.validUntil < before);
+      const entries = (this.#expiry.get(bucket) ?? []).filter((entry) => entry.validUntil < before);
       yield* entries.sort((a, b) => a.validUntil - b.validUntil);
     }
   }
@@ -92,15 +98,21 @@ export class Reservations {
   #list(entry: Entry): void {
     const bucket = bucketOf(entry.validUntil);
     const entries = this.#expiry.get(bucket);
-    if (entries === undefined) this.#expiry.set(bucket, new Set([entry]));
-    else entries.add(entry);
+    entry.place = entries?.length ?? 0;
+    if (entries === undefined) this.#expiry.set(bucket, [entry]);
+    else entries.push(entry);
   }
 
   #unlist(entry: Entry): void {
     const bucket = bucketOf(entry.validUntil);
     const entries = this.#expiry.get(bucket);
-    entries?.delete(entry);
-    if (entries?.size === 0) this.#expiry.delete(bucket);
+    // The last one takes its place: order says nothing here.
+    const last = entries?.pop();
+    if (last !== undefined && last !== entry) {
+      entries![entry.place] = last;
+      last.place = entry.place;
+    }
+    if (entries?.length === 0) this.#expiry.delete(bucket);
   }
 }
 

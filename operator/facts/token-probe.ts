@@ -41,6 +41,7 @@ export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurit
     const { codec, op, terms } = trialOf(probe);
     const least = (codec.need(op, terms.options).entryPoint * terms.exchangeRate) / weiPerCoin;
     const validate = await validationOf(probe, op, terms);
+    if (validate === undefined) return 'Unknown';
     const [willing, refusing, notAllowed] = await Promise.all([
       validate(tokenCode({ allowance: plenty, least })),
       validate(tokenCode({ allowance: plenty, least: plenty })),
@@ -78,16 +79,16 @@ function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
   return { codec, op, terms };
 }
 
-/** Answers whether the contract's validation passes, given the code of the token. Throws UNAVAILABLE. */
+/** Answers whether the contract's validation passes, given the code of the token; undefined without a signature. UNAVAILABLE. */
 async function validationOf(
   { chain, profile, contract, layout, signer }: TokenProbe,
   op: FinalUserOperation,
   terms: TokenTerms,
-): Promise<(token: Hex) => Promise<boolean>> {
+): Promise<((token: Hex) => Promise<boolean>) | undefined> {
   const codec = layout.token;
   if (codec === undefined) throw new RangeError(`layout ${layout.id} has no token mode`);
   const [signature] = await signer.sign([personalDigest(codec.hash(op, terms))]);
-  if (signature === undefined) throw new Error('the signer answered no signature');
+  if (signature === undefined) return undefined;
   const data = codec.encode(op, terms, signature);
   const isFirst = layout.entryPointVersion === '0.6';
   const values = isFirst ? userOperation06Values(op, data) : userOperation07Values(op, data);

@@ -9,7 +9,10 @@ export function createUsageFacts(deps: PolledDeps & { readonly epochs: EpochCopi
   return createPolled(deps, 'epochs of the usage store', async () => {
     const all = await deps.epochs.all();
     return new Map(
-      [...all].map(([chainId, { lostAt }]) => [chainId, lostAt === undefined ? 'Kept' : 'Lost']),
+      [...all].map(([chainId, { lostAt, isMoved }]) => [
+        chainId,
+        lostAt === undefined && isMoved !== true ? 'Kept' : 'Lost',
+      ]),
     );
   });
 }

@@ -102,7 +102,7 @@ export function tokenLossFinding(
   );
   return finding(
     'TokenLoss',
-    'BudgetExceeded',
-    `Token payments are refused until the day (UTC) ends for ${named.join(', ')}: operations that were mined and paid no token cost more than the budget. Find out why they did not pay, then raise tokenLossBudget of the profile to go on today.`,
+    'BudgetLow',
+    `Payments that are not taken in validation are few until the day (UTC) ends for ${named.join(', ')}: operations that were mined and paid no token cost more than half of the budget. Find out why they did not pay, then raise tokenLossBudget of the profile to go on today.`,
   );
 }

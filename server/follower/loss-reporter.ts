@@ -72,7 +72,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
       if (text === told.report && now - told.toldAt < repeatMs) return;
       await reports.put(chainId, report);
       if (text !== told.report && report.stopped.length > 0)
-        log.error('token payments have stopped: operations that paid no token cost more than the budget', {
+        log.error('token losses are high: operations that paid no token cost more than half of the budget', {
           chainId,
           versions: report.stopped.map(({ version }) => version),
         });
@@ -118,7 +118,8 @@ async function readLosses(
     const [used, until] = [counters[index]?.used, losses[index]?.window.until];
     if (used === undefined || until === undefined)
       throw new DomainError('INTERNAL', 'the usage store answered fewer counters than were asked');
-    return used > lossBudget ? [{ version, until }] : [];
+    // What is left is held by payments under way: more than half gone is what a person should look at.
+    return 2 * used > lossBudget ? [{ version, until }] : [];
   });
   return { stopped };
 }

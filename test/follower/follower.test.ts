@@ -5,9 +5,17 @@ import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { createFollower, type Follower } from '../../server/follower/follower.js';
 import { createInstruments } from '../../server/ops/instruments.js';
-import { chainId, contract, funding } from '../conformance/usage-requests.js';
+import { chainId, contract, funding, seconds } from '../conformance/usage-requests.js';
 import { FakeChain } from '../fakes/chain.js';
-import { aChainConfig, aFollowed, anOperation, aPromise, usedOf, type Followed } from './followed.js';
+import {
+  aChainConfig,
+  aFollowed,
+  anOperation,
+  aPromise,
+  signedBytes,
+  usedOf,
+  type Followed,
+} from './followed.js';
 
 let it: Followed;
 let configs: ChainConfig[];
@@ -77,4 +85,34 @@ test('a stopped follower does nothing more', async () => {
   it.chain.mineEmpty(3);
   for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
   expect(await it.usage.cursor(chainId)).toEqual(cursor);
+});
+
+test('what one URL of a chain hides another one shows', async () => {
+  const honest = it.chain.twin();
+  const urls = ['http://first', 'http://second'];
+  const bytes = signedBytes('SPONSORED', 1);
+  await follower.stop();
+  follower = createFollower({
+    usage: it.usage,
+    chains: {
+      get: ({ rpc }): Chain => (rpc.urls?.length === 1 && rpc.urls[0] === urls[1] ? honest : it.chain),
+    },
+    chainConfigs: () => [aChainConfig({ rpc: { urls } })],
+    platformAccounts: () => [{ contract, fundingAddress: funding }],
+    clock: it.clock,
+    log: silentLogger,
+    instruments: createInstruments(noMetrics),
+    pollMs: 1,
+  });
+  await it.usage.reserve(aPromise(100, { promise: { digest: bytes.digest } }));
+  it.chain.hidesLogs = true;
+  it.chain.mine({ operations: [anOperation(40, { input: bytes.input })] });
+  it.chain.mine({ time: seconds(1001) });
+  it.chain.mineEmpty(2);
+  follower.start();
+  await until(async () => (await it.usage.cursor(chainId))?.blockNumber === it.chain.height - 2);
+  expect(await usedOf(it)).toEqual([1, 100]);
+  it.chain.mineEmpty(4);
+  honest.follow(it.chain);
+  await until(async () => (await usedOf(it))[1] === 40);
 });

@@ -102,10 +102,10 @@ async function says(want: TokenLossReport): Promise<void> {
 }
 
 describe('what a follower reports of token payments', () => {
-  test('is nothing while losses are within the budget, and the contract above it until the day ends', async () => {
+  test('is nothing while losses are within half of the budget, and the contract above it until the day ends', async () => {
     reporter.followed(chainId, quiet);
     await says({ stopped: [] });
-    await lose(tenthOfACoin);
+    await lose(tenthOfACoin / 2);
     reporter.followed(chainId, { unpaid: 1 });
     await reporter.stop();
     expect(await report()).toEqual({ stopped: [] });
@@ -130,7 +130,7 @@ describe('what a follower reports of token payments', () => {
 
   test('counts what versions of one contract lose together, each against its own budget', async () => {
     profiles = [inTokens('1.1.0'), inTokens('singleton-0.6', '0'), inTokens('singleton-0.7', '5')];
-    await lose(tenthOfACoin);
+    await lose(tenthOfACoin / 2);
     reporter.followed(chainId, { unpaid: 1 });
     await says(stopped('singleton-0.6'));
     await lose(1);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { getBytes } from 'ethers';
 import { compileChain } from '../../core/config/compile-chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
@@ -46,9 +47,13 @@ function aProbe(overrides: { chain?: Chain; signer?: string | undefined } = {}):
     chain: overrides.chain ?? dev.chain,
     config: { chainId: dev.chainId },
     layouts,
-    signers: { get: () => ({ address, implementation: 'test', sign: () => [] }) },
+    signers: { get: () => ({ address, implementation: 'test', sign: (digests) => digests.map(signed) }) },
     clock: systemClock,
   });
+}
+
+function signed(digest: Uint8Array): Uint8Array {
+  return getBytes(dev.sponsorSigner.signingKey.sign(digest).serialized);
 }
 
 const good = {
@@ -56,7 +61,11 @@ const good = {
   entryPoint: 'EntryPointMatches',
   hash: 'HashMatches',
   signer: 'Authorized',
+  tokens: 'Secured',
 };
+/** Those of the singleton layouts take tokens in validation only where the platform wants it; the last one takes none. */
+const tokensOf = (layout: string) =>
+  layout.startsWith('vendor-') ? 'Secured' : layout.startsWith('singleton-') ? 'AfterCall' : 'Unknown';
 
 function profileOf(layout: string): ProfileConfig {
   const profile = profiles.find((each) => each.layout === layout);
@@ -66,7 +75,7 @@ function profileOf(layout: string): ProfileConfig {
 
 describe('a deployed contract', () => {
   test.each(layoutIds)('of layout %s answers that everything is right', async (layout) => {
-    expect(await aProbe().profile(profileOf(layout))).toEqual(good);
+    expect(await aProbe().profile(profileOf(layout))).toEqual({ ...good, tokens: tokensOf(layout) });
   });
 
   test.each(layoutIds)('of layout %s does not accept a stranger as signer', async (layout) => {
@@ -74,6 +83,7 @@ describe('a deployed contract', () => {
     expect(await aProbe({ signer: stranger }).profile(profileOf(layout))).toEqual({
       ...good,
       signer: 'NotAuthorized',
+      tokens: tokensOf(layout),
     });
   });
 
@@ -106,6 +116,7 @@ test('an address without code is said, and nothing else is asked of it', async (
     entryPoint: 'Unknown',
     hash: 'Unknown',
     signer: 'Unknown',
+    tokens: 'Unknown',
   });
   expect(await aProbe().code(profile.sponsorship)).toBe('NoCode');
   expect(await aProbe().code(profile.entryPoint)).toBe('CodePresent');
@@ -118,6 +129,7 @@ test('a contract that is none of ours is told by every question', async () => {
     entryPoint: 'OtherEntryPoint',
     hash: 'OtherHash',
     signer: 'NotAuthorized',
+    tokens: 'Secured',
   });
 });
 
@@ -130,13 +142,14 @@ describe('a token contract at another address', () => {
       entryPoint: 'OtherEntryPoint',
       hash: 'OtherHash',
       signer: 'NotAuthorized',
+      tokens: 'AfterCall',
     });
   });
 
   test('of another EntryPoint and layout is told', async () => {
     expect(
       await aProbe().profile({ ...profileOf('vendor-1.1.0'), token: profileOf('vendor-2.x').sponsorship }),
-    ).toEqual({ ...good, entryPoint: 'OtherEntryPoint', hash: 'OtherHash' });
+    ).toEqual({ ...good, entryPoint: 'OtherEntryPoint', hash: 'OtherHash', tokens: 'AfterCall' });
   });
 
   test('without code is no code', async () => {

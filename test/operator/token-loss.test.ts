@@ -37,11 +37,11 @@ describe('the condition TokenLoss of a Chain', () => {
     await reports.put(31337, { stopped: [] });
     await becomes('False/WithinBudget');
     await reports.put(31337, stoppedUntil(inHours(5)));
-    await becomes('True/BudgetExceeded');
+    await becomes('True/BudgetLow');
     const condition = findCondition((await world.get('Chain', 'dev')).status?.conditions, 'TokenLoss');
     // The contract, its budget and what to do; nothing that moves by itself.
     expect(condition?.message).toMatch(
-      /^Token payments are refused until the day \(UTC\) ends for 1\.1\.0 \(contract 0x[0-9a-fA-F]{40}, budget 0\.25\): .* raise tokenLossBudget/,
+      /^Payments that are not taken in validation are few until the day \(UTC\) ends for 1\.1\.0 \(contract 0x[0-9a-fA-F]{40}, budget 0\.25\): .* raise tokenLossBudget/,
     );
     await reports.put(31337, { stopped: [] });
     await becomes('False/WithinBudget');
@@ -50,10 +50,10 @@ describe('the condition TokenLoss of a Chain', () => {
   test('ends with the day, also when no server reports that any more', async () => {
     const reports = await start();
     await reports.put(31337, stoppedUntil(inHours(5)));
-    await becomes('True/BudgetExceeded');
+    await becomes('True/BudgetLow');
     world.time.advance(5 * 3_600_000 - 300_000);
     await world.settle();
-    expect(await state()).toBe('True/BudgetExceeded');
+    expect(await state()).toBe('True/BudgetLow');
     await becomes('False/WithinBudget');
   });
 
@@ -63,7 +63,7 @@ describe('the condition TokenLoss of a Chain', () => {
     await becomes('False/WithinBudget');
     const before = conditionOf(await world.get('Chain', 'dev'), 'Ready');
     await reports.put(31337, stoppedUntil(inHours(5)));
-    await becomes('True/BudgetExceeded');
+    await becomes('True/BudgetLow');
     expect(conditionOf(await world.get('Chain', 'dev'), 'Ready')).toBe(before);
   });
 
@@ -75,13 +75,13 @@ describe('the condition TokenLoss of a Chain', () => {
       all: () => (isAway ? Promise.reject(new DomainError('UNAVAILABLE', 'away')) : memory.all()),
     });
     await reports.put(31337, stoppedUntil(inHours(48)));
-    await becomes('True/BudgetExceeded');
+    await becomes('True/BudgetLow');
     isAway = true;
     await world.settle();
-    expect(await state()).toBe('True/BudgetExceeded');
+    expect(await state()).toBe('True/BudgetLow');
     await world.restart();
     await world.settle();
-    expect(await state()).toBe('True/BudgetExceeded');
+    expect(await state()).toBe('True/BudgetLow');
     isAway = false;
     await reports.put(31337, { stopped: [] });
     await becomes('False/WithinBudget');

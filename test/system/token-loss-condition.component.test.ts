@@ -78,7 +78,7 @@ beforeAll(async () => {
     webhooks: { call: () => Promise.resolve([]), stop: () => Promise.resolve() },
     metrics: createMetrics({ process: false }),
   });
-  await apply('1');
+  await apply('0.1');
   await operator.start();
   stops.add(() => operator.stop());
   stops.add(() => server.stop());
@@ -100,14 +100,19 @@ test('a token payment that was mined without paying stops token mode and is show
 
   await payers.cheat(thief);
   await until('the thief is barred', async () => (await reasonFor(thief)) === 'SENDER_BARRED', patienceMs);
-  // What is promised never costs more than the budget: only one that is lowered is exceeded.
   await apply('0');
-  await becomes('True', 'BudgetExceeded');
+  await becomes('True', 'BudgetLow');
   expect(await reasonFor(honest)).toBe('TOKEN_LOSS');
 
   await skip(12 * hourMs);
-  await apply('1');
   await becomes('False', 'WithinBudget');
+  // Of nothing nothing can be lost: payments that may not come are not signed at all.
+  await until(
+    'unsecured payments wait',
+    async () => (await reasonFor(honest)) === 'TOKEN_EXPOSURE_FULL',
+    patienceMs,
+  );
+  await apply('0.1');
   await until('they are taken again', async () => (await reasonFor(honest)) === undefined, patienceMs);
   expect((await payers.pay(honest)).success).toBe(true);
   // The bar of an account outlasts the day.

@@ -2,15 +2,7 @@ import { liveCounter } from '../../core/usage/counter-names.js';
 import type { ReservationKey } from '../../core/usage/usage-store.js';
 import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../core/units/time.js';
 import { always } from '../../core/usage/window.js';
-import {
-  aDigest,
-  aHold,
-  aKey,
-  aLimit,
-  anAddress,
-  aNeed,
-  type aRequest,
-} from '../conformance/usage-requests.js';
+import { aDigest, aHold, aKey, aLimit, anAddress, aNeed } from '../conformance/usage-requests.js';
 
 /** What the process that is killed asks for, and what its judge looks for: everything follows from a number. */
 export const turnSize = 8;

@@ -26,6 +26,7 @@ export function parseEpoch(text: string, place?: string): UsageEpoch {
 }
 
 /** The text of an epoch that is written in `place`. */
-export function formatEpoch({ isMoved: _, ...epoch }: UsageEpoch, place?: string): string {
-  return JSON.stringify(place === undefined ? epoch : { ...epoch, place });
+export function formatEpoch(epoch: UsageEpoch, place?: string): string {
+  const { isMoved: _, ...here } = epoch;
+  return JSON.stringify({ ...here, place });
 }

@@ -339,7 +339,8 @@ function parseKept({ kept, sequence }: KeptEpoch): Pick<UsageEpoch, 'id' | 'sinc
   return { id, since: Number(since) as EpochMs, sequence };
 }
 
-function foundAgain({ lostAt: _, ...epoch }: UsageEpoch): UsageEpoch {
+function foundAgain(lostOnce: UsageEpoch): UsageEpoch {
+  const { lostAt: _, ...epoch } = lostOnce;
   return epoch;
 }
 

@@ -48,8 +48,8 @@ export function tokenPayers(devChain: DevChain, version: string, rpcUrl: string)
     await until(
       'former operations are settled',
       async () => {
-        if (answer.error?.data?.['reason'] === 'TOKEN_PAYMENTS_OPEN') answer = await ask(draft);
-        return answer.error?.data?.['reason'] !== 'TOKEN_PAYMENTS_OPEN';
+        if (answer.error?.data?.['reason'] === 'TOKEN_EXPOSURE_FULL') answer = await ask(draft);
+        return answer.error?.data?.['reason'] !== 'TOKEN_EXPOSURE_FULL';
       },
       60_000,
     );

@@ -224,13 +224,10 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     return live !== undefined && live.expiresAt > this.#clock.now() ? live.message : undefined;
   }
 
-  #noteFullness({ limits }: ReserveRequest, result: ReserveResult, { counters }: ChainLedger): void {
+  #noteFullness({ limits }: ReserveRequest, result: ReserveResult, chain: ChainLedger): void {
     if (result.outcome === 'limit') this.#fullness.observe(limits[result.index]!, result.used);
     if (result.outcome !== 'reserved') return;
-    for (const limit of limits) {
-      const state = counters.find(limit);
-      if (state !== undefined) this.#fullness.observe(limit, state.used + state.reserved);
-    }
+    for (let i = 0; i < limits.length; i++) this.#fullness.observe(limits[i]!, chain.taken(i));
   }
 
   #kept({ epoch, sequence, longestExpiryMs }: ChainLedger): KeptEpoch {
@@ -321,7 +318,9 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     if (this.#retryMs > 0) this.#log.info('usage store commits again');
     this.#retryMs = 0;
     for (const { chain } of changed) this.#onSequence(chain.chainId, chain.sequence);
-    this.#upkeep.afterCommit(changed.reduce((sum, { changes }) => sum + changes.reservations.size + 1, 0));
+    this.#upkeep.afterCommit(
+      changed.reduce((sum, { changes }) => sum + changes.reservations.length + changes.ended.length + 1, 0),
+    );
     if (this.#upkeep.forget(usage, this.#changedMessages, this.#clock.now())) this.#openTurn();
   }
 

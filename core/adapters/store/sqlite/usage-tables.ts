@@ -78,15 +78,13 @@ export function createUsageTables(db: Database): UsageTables {
 
   function writeChain({ chain, changes }: ChainChanges): void {
     const { chainId, cursor } = chain;
-    for (const [row, entry] of changes.reservations) {
-      if (entry === undefined) {
-        reservations.remove.run(row);
-        continue;
-      }
+    for (const entry of changes.reservations) {
+      if (entry.isEnded) continue;
       const { paymasterId, entryPoint, sender, nonce } = entry.key;
       const terms = formatTerms(entry);
-      reservations.put.run(row, chainId, paymasterId, entryPoint, sender, nonce.toString(16), terms);
+      reservations.put.run(entry.row, chainId, paymasterId, entryPoint, sender, nonce.toString(16), terms);
     }
+    for (const row of changes.ended) reservations.remove.run(row);
     for (const { unit, counter, until, used } of changes.counters)
       if (used === 0) counters.remove.run(chainId, unit, counter);
       else counters.put.run(chainId, unit, counter, until, used);
