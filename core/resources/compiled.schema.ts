@@ -30,7 +30,7 @@ export const paymasterConfigDefinition: KindDefinition = {
   categories,
   scope: 'Namespaced',
   description:
-    'What is served for one Paymaster. Written by the operator in its own namespace; edits by others are overwritten.',
+    'What is served for one Paymaster. Written by the operator in its own namespace; edits by others are overwritten. When the Paymaster is deleted it stays for 30 days as a tombstone, which signs nothing and keeps the generation of the deletion.',
   spec: object<CompiledPaymasterSpec>(
     'The compiled snapshot of a Paymaster with its contracts and policies.',
     {
@@ -56,7 +56,7 @@ export const chainConfigDefinition: KindDefinition = {
   categories,
   scope: 'Namespaced',
   description:
-    'What is served for one chain. Written by the operator in its own namespace; edits by others are overwritten.',
+    'What is served for one chain. Written by the operator in its own namespace; edits by others are overwritten. When the Chain is deleted it stays for 30 days as a tombstone.',
   spec: object<CompiledChainSpec>('The compiled snapshot of a Chain with its fee tokens.', {
     required: { hash, config },
     optional: {},

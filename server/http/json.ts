@@ -32,6 +32,9 @@ export function decimalText(value: number): string {
 
 const numberPattern = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
+/** No number that a person or a program means is written longer, and what follows takes more than linear time. */
+const maxLiteralLength = 1_024;
+
 // A double's exponent stays within ±324; a literal beyond it is no double, and padding it would fill the memory.
 const maxExponent = 400;
 
@@ -49,6 +52,7 @@ function isExact(value: number, source: string | undefined): boolean {
 
 /** Canonical plain decimal of a number literal, so that `1.50`, `15e-1` and `1.5` compare equal. */
 function plainDecimal(literal: string): string | undefined {
+  if (literal.length > maxLiteralLength) return undefined;
   const match = numberPattern.exec(literal);
   if (!match) return undefined;
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match;

@@ -3,7 +3,7 @@ import type { Connection } from './connection.js';
 import type { StandaloneConfig } from './config.js';
 import { table, type Console } from './console.js';
 import type { DataDirectory } from './data-directory.js';
-import type { ResourceState } from './readiness.js';
+import { formatStates, type ResourceState } from './resource-state.js';
 
 /** What runs where, the state of each resource, and commands that work when pasted. */
 export function printBanner(deps: {
@@ -45,20 +45,11 @@ export function printBanner(deps: {
   console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
 }
 
-/** The state of each resource, one a line. */
+/** The state of each resource, one a line; of many a summary. */
 export function printStates(console: Console, states: readonly ResourceState[]): void {
   console.line();
   console.line('Resources');
-  console.line(
-    table(
-      states.map(({ kind, key, ready, reason, message }) => [
-        ready ? '✓' : '✗',
-        kind,
-        key,
-        ready ? 'Ready' : `${reason}: ${message}`,
-      ]),
-    ),
-  );
+  for (const line of formatStates(states)) console.line(`  ${line}`);
 }
 
 /** A curl that lists paymasters, where there is a token for it. */

@@ -12,7 +12,6 @@ import { manifestManager } from '../../core/adapters/manifests/apply-manifests.j
 import { ownersOf } from '../../core/resources/managed-fields.js';
 import { isConditionTrue } from '../../core/resources/conditions.js';
 import type { MasterKeys } from '../../core/secrets.js';
-import { writePrivateFile, type DataDirectory } from './data-directory.js';
 
 /** What a script needs to call this instance; fields of a paymaster are absent while there is none. */
 export type Connection = {
@@ -74,10 +73,6 @@ export async function describeConnection(deps: {
       ...(profile.token === undefined ? {} : { tokenPaymasterAddress: profile.token }),
     })),
   };
-}
-
-export function writeConnection(directory: DataDirectory, connection: Connection): void {
-  writePrivateFile(directory.connectionFile, `${JSON.stringify(connection, null, 2)}\n`);
 }
 
 function isManifests({ manager }: { readonly manager: string }): boolean {

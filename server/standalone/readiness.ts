@@ -1,31 +1,36 @@
-import { kinds, type AnyResource } from '../../core/resources/kinds.js';
-import { formatKey, keyOf } from '../../core/resources/meta.js';
+import { kinds } from '../../core/resources/kinds.js';
 import type { Server } from '../server.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
-
-/** One line of the state of the resources. */
-export type ResourceState = {
-  readonly kind: string;
-  readonly key: string;
-  readonly ready: boolean;
-  /** `Ready`, or the reason why not. */
-  readonly reason: string;
-  readonly message: string;
-};
+import { stateOf, type ResourceState } from './resource-state.js';
 
 const patienceMs = 15_000;
 const pollMs = 100;
+/** What is refused for want of something else is looked at again when that arrives: no longer than this is waited for it. */
+const standingMs = 1000;
 
-/** The state of every resource, as soon as all are ready or after `waitMs` (15 seconds), whichever comes first. */
+/**
+ * The state of every resource, as soon as the operator has decided about all of them, or after `waitMs` (15 seconds). Paused
+ * ones are decided, and refused ones once they have stood so for a second: waiting would not change them.
+ */
 export async function watchReadiness(
-  resources: ResourceStore,
+  resources: Pick<ResourceStore, 'list'>,
   signal: AbortSignal,
   waitMs = patienceMs,
 ): Promise<readonly ResourceState[]> {
-  const deadline = Date.now() + waitMs;
+  const start = Date.now();
+  let refused = '';
+  let since = start;
   for (;;) {
     const states = await readStates(resources);
-    if (states.every(({ ready }) => ready) || Date.now() > deadline) return states;
+    const now = Date.now();
+    const present = JSON.stringify(states.filter(({ phase }) => phase === 'refused'));
+    if (present !== refused) {
+      refused = present;
+      since = now;
+    }
+    const isDecided = states.every(({ phase }) => phase !== 'waiting');
+    const isStanding = states.every(({ phase }) => phase !== 'refused') || now - since >= standingMs;
+    if ((isDecided && isStanding) || now - start > waitMs) return states;
     signal.throwIfAborted();
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
@@ -46,19 +51,7 @@ export async function waitUntilReady(
   }
 }
 
-async function readStates(resources: ResourceStore): Promise<readonly ResourceState[]> {
+export async function readStates(resources: Pick<ResourceStore, 'list'>): Promise<readonly ResourceState[]> {
   const lists = await Promise.all(kinds.map((kind) => resources.list(kind)));
   return lists.flat().map(stateOf);
-}
-
-function stateOf(resource: AnyResource): ResourceState {
-  const condition = resource.status?.conditions?.find(({ type }) => type === 'Ready');
-  const isCurrent = condition?.observedGeneration === resource.metadata.generation;
-  return {
-    kind: resource.kind,
-    key: formatKey(keyOf(resource)),
-    ready: isCurrent && condition.status === 'True',
-    reason: isCurrent ? condition.reason : 'NotSeen',
-    message: isCurrent ? condition.message : 'the operator has not seen this version yet',
-  };
 }

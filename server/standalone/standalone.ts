@@ -20,10 +20,14 @@ import { createMemoryTokenLossReports } from '../../core/policy/token-loss-repor
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { systemClock } from '../../core/units/time.js';
 import { createOperator } from '../../operator/operator.js';
+import { systemTimers } from '../../operator/runtime/timers.js';
 import { createServer } from '../server.js';
 import type { StandaloneConfig } from './config.js';
 import type { Console } from './console.js';
-import { describeConnection, writeConnection } from './connection.js';
+import { describeConnection } from './connection.js';
+import { createConnectionFile } from './connection-file.js';
+import { reportLife } from './life.js';
+import { countStates } from './resource-state.js';
 import { openLogFile } from './log-file.js';
 import { loadMasterKeys, openDataDirectory, UnusableFile, type DataDirectory } from './data-directory.js';
 import { reportOpenSponsorship } from './open-sponsorship.js';
@@ -194,18 +198,27 @@ async function startParts(
 
   const readyDone = console.step('Checking the resources');
   const states = await watchReadiness(resources, signal);
-  readyDone(`${states.filter((state) => state.ready).length} of ${states.length} ready`);
-  const connection = await describeConnection({
-    origin,
-    chainRpcUrl: devChain.url,
-    authToken,
-    masterKeys,
-    resources,
-    configs,
+  readyDone(countStates(states));
+  const connections = createConnectionFile({
+    describe: () =>
+      describeConnection({
+        origin,
+        chainRpcUrl: devChain.url,
+        authToken,
+        masterKeys,
+        resources,
+        configs,
+      }),
+    directory,
+    console,
+    log,
   });
-  writeConnection(directory, connection);
+  const connection = await connections.write();
   printBanner({ console, config, directory, connection, states, isLocalChain: devChain.isLocal });
   onStop(reportManifestChanges(manifests, console));
+  onStop(
+    reportLife({ resources, console, timers: systemTimers, shown: states, onBatch: connections.refresh }),
+  );
   onStop(reportOpenSponsorship(configs, console));
   return { failed: devChain.failed };
 }
@@ -265,14 +278,14 @@ function openLog(
   return createLogger({ level: config.logLevel, destination });
 }
 
-/** Prints a problem of the manifests once when it appears and once when it is mended. */
+/** Prints a problem of the manifests once when it appears and once when it is fixed. */
 function reportManifestChanges(manifests: ManifestSource, console: Console): () => void {
   const texts = (): ReadonlySet<string> => new Set(manifests.report().problems.map(formatManifestProblem));
   let known = texts();
   const timer = setInterval(() => {
     const now = texts();
     for (const text of now) if (!known.has(text)) console.warn(`${text} (the last good state keeps serving)`);
-    for (const text of known) if (!now.has(text)) console.line(`mended: ${text}`);
+    for (const text of known) if (!now.has(text)) console.line(`fixed: ${text}`);
     known = now;
   }, 250);
   return () => clearInterval(timer);

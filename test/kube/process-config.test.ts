@@ -36,6 +36,24 @@ describe('the operator', () => {
     });
   });
 
+  test('has the quotas and defaults of the platform, as the dashboard has; without any it grants all', () => {
+    const platform = {
+      PAYMASTER_QUOTA_PAYMASTERS: '500',
+      PAYMASTER_QUOTA_POLICIES_PER_PAYMASTER: '0',
+      PAYMASTER_DEFAULT_CONTRACT_ACTION: 'Deny',
+    };
+    const quotas = { paymasters: 500, policiesPerPaymaster: 0 };
+    expect(parseOperatorConfig({ ...operator, ...platform }).platform).toEqual({
+      quotas,
+      defaultContractAction: 'Deny',
+    });
+    expect(parseServerConfig({ ...server, ...platform }).quotas).toEqual(quotas);
+    expect(parseOperatorConfig(operator).platform).toEqual({ quotas: {}, defaultContractAction: 'Allow' });
+    expect(
+      mistakesOf(() => parseOperatorConfig({ ...operator, PAYMASTER_DEFAULT_CONTRACT_ACTION: 'deny' })),
+    ).toEqual(['PAYMASTER_DEFAULT_CONTRACT_ACTION must be one of Allow, Deny, got "deny"']);
+  });
+
   test('tells all mistakes at once, and never quotes a URL, which may hold a key', () => {
     const wrong = {
       PORT: 'eighty',

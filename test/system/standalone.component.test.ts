@@ -193,7 +193,7 @@ describe('manifests while it runs', () => {
     );
     expect(await sponsors(running)).toBe('sponsored');
     writeFileSync(file, original);
-    await until('it says mended', () => running.output().includes('mended:'));
+    await until('it says fixed', () => running.output().includes('fixed:'));
   }, 240_000);
 
   test('a manifest that is broken at the start is reported, and the others are applied', async () => {
@@ -208,6 +208,52 @@ describe('manifests while it runs', () => {
     expect(await sponsors(running)).toBe('sponsored');
   }, 240_000);
 });
+
+test('paused and refused objects are not waited for; what is put right is told, and connection.json follows', async () => {
+  const manifests = copyQuickstart();
+  const contract = join(manifests, 'contract.yaml');
+  const paymaster = join(manifests, 'paymaster.yaml');
+  const policies = join(manifests, 'policies.yaml');
+  const original = readFileSync(contract, 'utf8');
+  writeFileSync(contract, original.replace('[increment]', '[incremnt]'));
+  writeFileSync(
+    policies,
+    readFileSync(policies, 'utf8').replace(
+      'name: operations per day',
+      'name: operations per day\n  active: false',
+    ),
+  );
+  const running = await start({ environment: { PAYMASTER_MANIFESTS: manifests } });
+  const refusal =
+    '✗ SmartContract quickstart/shop-counter  spec.whitelistedMethods[0] must be a method of the ABI (burn, increment), got "incremnt".';
+  expect(running.output()).toMatch(
+    /Checking the resources … 6 of 8 ready, 1 paused, 1 refused \([0-6]\.\d s\)/,
+  );
+  expect(running.output()).toContain(refusal);
+  expect(running.output()).toContain('⏸ PaymasterPolicy quickstart/shop-operations-per-day  paused');
+  const before = running.connection();
+  expect(before.sponsoredContract).toBeUndefined();
+
+  writeFileSync(contract, original);
+  await until('it is told', () =>
+    running.output().includes('✓ SmartContract quickstart/shop-counter  Ready'),
+  );
+  await until(
+    'the contract is in connection.json',
+    () => running.connection().sponsoredContract !== undefined,
+  );
+  writeFileSync(paymaster, `${readFileSync(paymaster, 'utf8')}  keyGeneration: 2\n`);
+  await until('the new key is in connection.json', () => running.connection().apiKey !== before.apiKey);
+  expect(await sponsors(running)).toBe('sponsored');
+
+  const { authToken } = running.connection();
+  await dashboard({ ...running.connection(), authToken }, 'POST', '/paymaster', {
+    body: { name: 'by rest', type: 'HYBRID', chainId: 31337, version: '1.1.0' },
+  });
+  await until('what REST made is told', () =>
+    /✓ Paymaster quickstart\/(?!shop )\S+ {2}Ready/.test(running.output()),
+  );
+}, 240_000);
 
 test('a node of another chain than the manifests describe is told', async () => {
   const anvil = await startAnvil({ log: silentLogger, chainId: 99 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { printListing, printStates, sponsorExample } from '../banner.js';
 import type { Connection } from '../connection.js';
 import { table, type Console } from '../console.js';
-import type { ResourceState } from '../readiness.js';
+import type { ResourceState } from '../resource-state.js';
 import type { Cluster } from './cluster.js';
 import type { Component } from './component.js';
 

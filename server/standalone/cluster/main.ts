@@ -2,6 +2,7 @@ import { aborted, createStopSignal } from '../../../core/adapters/process/stop-s
 import { createConsole, type Console } from '../console.js';
 import { startCluster, type Cluster } from './cluster.js';
 import { freePort } from './free-port.js';
+import { countStates } from '../resource-state.js';
 import { printClusterBanner } from './cluster-banner.js';
 import { applyQuickstart, describeQuickstart } from './quickstart.js';
 
@@ -60,7 +61,7 @@ async function startParts(
   const checked = out.step('Checking the resources');
   const origins = { dashboard: dashboard.origin, rpc: first.origin };
   const { states, connection } = await describeQuickstart(cluster, origins, signal);
-  checked(`${states.filter(({ ready }) => ready).length} of ${states.length} ready`);
+  checked(countStates(states));
   signal.throwIfAborted();
   printClusterBanner(out, { cluster, states, connection, replicas });
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { ensureAuthToken } from '../auth-token.js';
 import { describeConnection, type Connection } from '../connection.js';
-import { watchReadiness, type ResourceState } from '../readiness.js';
+import { watchReadiness } from '../readiness.js';
+import type { ResourceState } from '../resource-state.js';
 import { findRoot } from '../root.js';
 import type { Cluster } from './cluster.js';
 

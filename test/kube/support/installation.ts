@@ -2,7 +2,7 @@ import type { Connection } from '../../../server/standalone/connection.js';
 import { startCluster, type Cluster } from '../../../server/standalone/cluster/cluster.js';
 import type { Component } from '../../../server/standalone/cluster/component.js';
 import { applyQuickstart, describeQuickstart } from '../../../server/standalone/cluster/quickstart.js';
-import type { ResourceState } from '../../../server/standalone/readiness.js';
+import type { ResourceState } from '../../../server/standalone/resource-state.js';
 
 /** What `make run-kube` starts, with two operators: the first leads. */
 export type Installation = {

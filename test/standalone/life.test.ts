@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createVirtualTime } from '../operator/virtual-time.js';
+import { isReady, startWorld, type World } from '../operator/world.js';
+import { aPaymaster, aPolicy, aSmartContract } from '../build/resources.js';
+import { reportLife } from '../../server/standalone/life.js';
+import { readStates } from '../../server/standalone/readiness.js';
+import { countStates, formatState, formatStates } from '../../server/standalone/resource-state.js';
+
+let world: World;
+let lines: string[];
+let stop: () => void;
+
+beforeEach(async () => {
+  world = await startWorld();
+  await world.apply(aPaymaster(), aSmartContract());
+  await world.until('the paymaster is ready', isReady(world));
+  lines = [];
+  stop = reportLife({
+    resources: world.resources,
+    console: { line: (text = '') => void lines.push(text) },
+    timers: world.time.timers,
+    shown: await readStates(world.resources),
+  });
+  await world.settle();
+});
+afterEach(async () => {
+  stop();
+  await world.close();
+});
+
+test('what the banner shows is not told again', () => {
+  expect(lines).toEqual([]);
+});
+
+test('a contract that the operator refuses is told with the reason, and when it is put right', async () => {
+  await world.apply(aSmartContract({ whitelistedMethods: ['brun'] }));
+  await world.settle();
+  expect(lines).toEqual([
+    '✗ SmartContract acme/shop-nft  spec.whitelistedMethods[0] must be a method of the ABI (mint, burn), got "brun".',
+  ]);
+  await world.apply(aSmartContract());
+  await world.settle();
+  expect(lines.slice(1)).toEqual(['✓ SmartContract acme/shop-nft  Ready']);
+});
+
+test('a new version that is accepted is told, a pause is no failure, and a deletion is told', async () => {
+  await world.apply(aPolicy());
+  await world.settle();
+  await world.apply(aPolicy({ active: false }));
+  await world.settle();
+  await world.remove('PaymasterPolicy', 'shop-limit');
+  await world.settle();
+  expect(lines).toEqual([
+    '✓ PaymasterPolicy acme/shop-limit  Ready',
+    '⏸ PaymasterPolicy acme/shop-limit  paused',
+    '− PaymasterPolicy acme/shop-limit  deleted',
+  ]);
+});
+
+test('a child that arrives before its parent is not told as refused; one whose parent never comes is', async () => {
+  await world.apply(
+    aPolicy({ paymasterRef: { name: 'late' } }),
+    aPaymaster({ meta: { name: 'late' }, name: 'Late' }),
+  );
+  await world.apply(aPolicy({ meta: { name: 'orphan' }, paymasterRef: { name: 'never' } }));
+  await world.settle();
+  expect(lines.filter((line) => line.includes('shop-limit'))).toEqual([
+    '✓ PaymasterPolicy acme/shop-limit  Ready',
+  ]);
+  expect(lines.filter((line) => line.includes('orphan'))).toEqual([
+    expect.stringMatching(/^✗ PaymasterPolicy acme\/orphan {2}There is no Paymaster "never"/),
+  ]);
+});
+
+test('more than twenty changes are one line per kind, with those that are refused by name', async () => {
+  const contracts = Array.from({ length: 30 }, (_, n) =>
+    aSmartContract({
+      meta: { name: `c${n}` },
+      name: `c${n}`,
+      address: `0x${String(n + 100).padStart(40, '0')}`,
+      ...(n === 7 ? { whitelistedMethods: ['brun'] } : {}),
+    }),
+  );
+  await world.apply(...contracts);
+  await world.settle();
+  expect(lines).toHaveLength(3);
+  expect(lines).toContain('✓ SmartContract ready: 29');
+  expect(lines).toContain('✗ SmartContract refused: 1');
+  expect(lines[2]).toMatch(/^✗ SmartContract acme\/c7 {2}spec\.whitelistedMethods\[0\]/);
+});
+
+test('text of others cannot move the cursor, and counts name what is not ready', () => {
+  const state = { kind: 'Paymaster', key: 'a/b', generation: 1, reason: 'NotAccepted' } as const;
+  expect(formatState({ ...state, phase: 'refused', message: 'x\u001b[2J\n\u202ey' })).toBe(
+    '✗ Paymaster a/b  x [2J y',
+  );
+  expect(
+    countStates([
+      { ...state, phase: 'ready', message: '' },
+      { ...state, phase: 'paused', message: '' },
+      { ...state, phase: 'refused', message: '' },
+    ]),
+  ).toBe('1 of 3 ready, 1 paused, 1 refused');
+  expect(formatStates([])).toEqual([]);
+});
+
+test('nothing is left waiting once it is stopped', async () => {
+  const time = createVirtualTime();
+  const own = reportLife({
+    resources: world.resources,
+    console: { line: () => {} },
+    timers: time.timers,
+    shown: [],
+  });
+  await world.apply(aPolicy());
+  await world.settle();
+  own();
+  expect(time.pending()).toBe(0);
+});
