@@ -133,7 +133,8 @@ export class ChainFollower {
       this.#written?.hash === head.hash &&
       this.#written.accounts === followed.length &&
       startedAt - this.#written.at < refreshMs;
-    if (isFresh && due.length === 0 && state === 'whole') return idle;
+    const isQuiet = state === 'whole' && this.#releaser.isWaiting(due, last.number);
+    if (isFresh && isQuiet) return idle;
 
     const wanted = watched(source.contracts, known, this.#entryPoints);
     const found = await this.#scanner.operations(source.chain, wanted, from, last.number);

@@ -50,6 +50,12 @@ export class Releaser {
     return this.#suspects.size;
   }
 
+  /** Whether all of these only wait for a later block, so that nothing is to be done about them now. */
+  isWaiting(due: readonly Reservation[], block: number): boolean {
+    const areKnown = due.every(({ key }) => this.#suspects.has(operationId(key)));
+    return areKnown && dueForLook(due, this.#suspects, block).length === 0;
+  }
+
   /** `due`: expired, and not among the operations that the step has found. Throws UNAVAILABLE. */
   async end(
     source: Source,

@@ -89,6 +89,15 @@ test('a nonce that its account used up by itself keeps the maximum', async () =>
   expect(await usedOf(it)).toEqual([1, 100]);
 });
 
+test('one that waits for later blocks costs nothing while there are none', async () => {
+  it.chain.mine({ incremented: [own] });
+  expire();
+  expect((await it.follower.round()).cursor).toBeDefined();
+  const before = it.chain.requests.get('eth_call');
+  expect(await it.follower.round()).toMatchObject({ cursor: undefined, isComplete: true });
+  expect(it.chain.requests.get('eth_call')).toBe(before);
+});
+
 test.each([
   { name: 'another paymaster', contract: anAddress(0xc1) },
   { name: 'nobody', contract: anAddress(0) },
