@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube validate test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak auth-token
+.PHONY: help install build run run-kube validate test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak auth-token usage-suspend usage-resume usage-list
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -72,6 +72,15 @@ KIND_CLUSTER ?= paymaster
 
 auth-token: build ## Print a new token of the dashboard API and its hash (NAME, EXPIRES_AT)
 	@$(NODE) --no-warnings dist/server/new-auth-token.js $(or $(NAME),dashboard) $(EXPIRES_AT)
+
+usage-suspend: build ## Stop signing in the usage store itself (CHAIN, ID: paymasterId, chain or contract:0x…)
+	@$(NODE) --no-warnings dist/server/usage-command.js suspend "$(CHAIN)" "$(ID)"
+
+usage-resume: build ## Undo usage-suspend
+	@$(NODE) --no-warnings dist/server/usage-command.js resume "$(CHAIN)" "$(ID)"
+
+usage-list: build ## Show what is suspended in the usage store on chain CHAIN
+	@$(NODE) --no-warnings dist/server/usage-command.js list "$(CHAIN)"
 
 image: ## Build the container image $(IMAGE) with Docker
 	@docker build --tag $(IMAGE) .

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { contractFence } from '../../core/usage/counter-names.js';
+import { always } from '../../core/usage/window.js';
+import { aLimit, aRequest, chainId, contract } from '../conformance/usage-requests.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
+import { openStore } from '../usage/redis-usage.js';
+
+const command = fileURLToPath(new URL('../../server/usage-command.js', import.meta.url));
+const chain = String(chainId);
+let server: RedisServer;
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+
+async function run(args: readonly string[], url = server.url) {
+  const child = spawn(process.execPath, ['--no-warnings', command, ...args], {
+    env: { PATH: process.env['PATH'], PAYMASTER_USAGE_STORE_URL: url },
+  });
+  const [out, error, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  return { out, error, status };
+}
+
+const request = (nonce: bigint) => ({
+  ...aRequest({ limits: [aLimit({ window: always })] }),
+  key: aRequest({ key: { nonce } }).key,
+  fences: [...aRequest().fences, { id: contractFence(contract), generation: 0 }],
+});
+const soon = () => ({ validUntil: Math.floor(Date.now() / 1000) + 600 });
+const ask = (nonce: bigint) => {
+  const { promise, ...rest } = request(nonce);
+  return { ...rest, promise: { ...promise, ...soon() } } as ReturnType<typeof request>;
+};
+
+test.each([
+  { id: 'pm-1', stands: 'pm-1' },
+  { id: 'chain', stands: 'chain' },
+  { id: `contract:${contract.toUpperCase().replace('0X', '0x')}`, stands: contractFence(contract) },
+])(
+  'a running server stops signing for $id when the command says so, until it resumes',
+  async ({ id, stands }) => {
+    const store = await openStore(server.url);
+    expect(await store.reserve(ask(1n))).toEqual({ outcome: 'reserved' });
+    expect(await run(['suspend', chain, id])).toEqual({
+      out: `${stands} is suspended\nsuspended on chain ${chain}:\n  ${stands}\n`,
+      error: '',
+      status: 0,
+    });
+    expect(await store.reserve(ask(2n))).toEqual({ outcome: 'suspended', id: stands });
+    expect((await run(['list', chain])).out).toBe(`suspended on chain ${chain}:\n  ${stands}\n`);
+    expect((await run(['resume', chain, id])).out).toBe(
+      `${stands} is resumed\nnothing is suspended on chain ${chain}\n`,
+    );
+    expect(await store.reserve(ask(2n))).toEqual({ outcome: 'reserved' });
+    await store.stop();
+  },
+);
+
+test.each([
+  { args: ['stop', chain, 'pm-1'], says: 'the command must be suspend, resume or list, got "stop"' },
+  { args: ['suspend', 'mainnet', 'pm-1'], says: 'CHAIN_ID must be a chain id, got "mainnet"' },
+  { args: ['suspend', chain], says: 'ID must be a paymasterId' },
+  { args: ['suspend', chain, 'contract:0x12'], says: 'contract: must be followed by an address' },
+  { args: ['list', chain, 'pm-1'], says: 'there are too many arguments' },
+])('wrong arguments $args are refused with what is right, and change nothing', async ({ args, says }) => {
+  const { error, status } = await run(args);
+  expect(status).toBe(1);
+  expect(error).toContain(says);
+  expect(error).toContain('usage: usage-command.js suspend CHAIN_ID ID');
+  expect((await run(['list', chain])).out).toContain('nothing is suspended');
+});
+
+test('a store that is not there, one of its own process, and a wrong address are said', async () => {
+  const gone = await run(['list', chain], 'redis://127.0.0.1:1');
+  expect(gone.status).toBe(1);
+  expect(gone.error).toContain('the usage store');
+  const embedded = await run(['list', chain], 'file:/data/usage.db');
+  expect(embedded.error).toContain('belongs to the process that has it open');
+  const wrong = await run(['list', chain], 'http://redis');
+  expect(wrong.error).toContain('PAYMASTER_USAGE_STORE_URL must be redis://HOST:PORT');
+}, 60_000);
