@@ -76,3 +76,14 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
+
+{{/* maxmemory of the bundled Redis in bytes: 60 % of its pod's limit. */}}
+{{- define "paymaster.redisMaxmemory" -}}
+{{- $limit := dig "limits" "memory" "" .Values.redis.resources | toString }}
+{{- $unit := regexFind "[A-Za-z]*$" $limit }}
+{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 }}
+{{- if or (not (regexMatch "^[0-9]+[A-Za-z]*$" $limit)) (not (hasKey $units $unit)) }}
+{{- fail (printf "redis.resources.limits.memory must be a whole number of Ki, Mi, Gi, k, M, G or bytes, e.g. 512Mi, got %q: maxmemory is 60 %% of it" $limit) }}
+{{- end }}
+{{- div (mul (trimSuffix $unit $limit | int64) (get $units $unit | int64) 60) 100 }}
+{{- end }}

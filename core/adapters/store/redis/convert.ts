@@ -9,10 +9,10 @@ import { convertedOf, convertingOf } from './data-format.js';
 import { counterName, kinds, parseAccountName, parseCounterName, type ChainKeys } from './keys.js';
 import type { RedisLink } from './link.js';
 import { allMembers, pages, readRecords } from './listing.js';
-import { encodeReservation, pairs, parseReservation, splitMember } from './record.js';
+import { encodeReservation, namesOf, pairs, parseReservation, splitMember } from './record.js';
 import { listOf } from './reply.js';
 import { graceMs } from './reserve-script.js';
-import { convertRecordsScript, setCountersScript, writeEpochScript } from './scripts.js';
+import { convertRecordsScript, readTtlsScript, setCountersScript, writeEpochScript } from './scripts.js';
 
 type Deps = {
   readonly link: RedisLink;
@@ -25,6 +25,8 @@ type Reading = Pick<Deps, 'link' | 'chain'> & { readonly now: number };
 type Sums = { readonly limits: Map<string, number>; readonly holds: Map<string, number> };
 
 const perPage = 500;
+/** Elements of a record of the first format. */
+const formerLength = 6;
 /** Paymasters of token promises had a name of their own. */
 const formerTokenOwner = '+ERC20';
 const holdPrefixes = ['live:', 'share:', 'token-exposure:'];
@@ -74,13 +76,14 @@ async function convertRecords(
   const texts = await readRecords(link, chain, members);
   const keys: string[] = [];
   const args: string[] = [];
+  const ends = await formerEnds(reading, texts);
   for (const [i, text] of texts.entries()) {
     if (text === undefined) continue;
     const member = members[i]!;
     const { operation, paymasterId } = splitMember(member);
-    const isFormer = listOf(JSON.parse(text)).length === 6;
+    const isFormer = isOfFirstFormat(text);
     const reservation = isFormer
-      ? await formerReservation(reading, paymasterId, text)
+      ? formerReservation(paymasterId, text, ends)
       : parseReservation(0, member, text);
     for (const limit of reservation.limits) add(sums.limits, counterName(limit), limit.cost);
     for (const hold of reservation.holds) add(sums.holds, counterName(hold), hold.cost);
@@ -92,12 +95,34 @@ async function convertRecords(
     await link.run(convertRecordsScript, [chain.epoch, ...keys], [converting, ...args], true);
 }
 
-/** [validUntil, contract, mode, funding wallet or "", [counter, cost, …], [account, need, …]] */
-async function formerReservation(
-  reading: Reading,
+function isOfFirstFormat(text: string): boolean {
+  return listOf(JSON.parse(text)).length === formerLength;
+}
+
+/** By counter, when its window ends: of the limits of records of the first format, which do not say. */
+async function formerEnds(
+  { link, chain, now }: Reading,
+  texts: readonly (string | undefined)[],
+): Promise<ReadonlyMap<string, EpochMs>> {
+  const formers = texts.filter((text) => text !== undefined && isOfFirstFormat(text));
+  const names = [...new Set(formers.flatMap((text) => namesOf(text!).limits))];
+  const ends = new Map<string, EpochMs>();
+  for (const page of pages(names, perPage)) {
+    const ttls = await ttlsOf(
+      link,
+      page.map((name) => `${chain.prefix}${kinds.counter}${name}`),
+    );
+    for (const [i, name] of page.entries()) ends.set(name, endOf(now, ttls[i]!));
+  }
+  return ends;
+}
+
+/** A record of the first format: [validUntil, contract, mode, funding wallet or "", [counter, cost, …], [account, need, …]] */
+function formerReservation(
   paymasterId: string,
   text: string,
-): Promise<Omit<Reservation, 'key'>> {
+  ends: ReadonlyMap<string, EpochMs>,
+): Omit<Reservation, 'key'> {
   const [validUntil, contract, mode, , costs, needs] = JSON.parse(text) as [
     EpochSeconds,
     AddressKey,
@@ -109,10 +134,6 @@ async function formerReservation(
   // Counters of losses were limits of which nothing was reserved.
   const limits = pairs(costs).filter(([, cost]) => cost > 0);
   const accounts = pairs(needs);
-  const ends = await endsOf(
-    reading,
-    limits.map(([name]) => `${reading.chain.prefix}${kinds.counter}${name}`),
-  );
   const prefund = Math.max(
     ...accounts.filter(([name]) => name === `${contract}/`).map(([, need]) => need),
     ...(accounts.some(([name]) => name === `${contract}/`) ? [] : accounts.map(([, need]) => need)),
@@ -130,19 +151,21 @@ async function formerReservation(
     promises: [],
     folded: [{ mode, contract, prefundWei: BigInt(prefund) * 1_000_000_000n, validUntil }],
     validUntil,
-    limits: limits.map(([name, cost], i) => ({ ...parseCounterName(name), until: ends[i]!, cost })),
+    limits: limits.map(([name, cost]) => ({ ...parseCounterName(name), until: ends.get(name)!, cost })),
     holds: [{ counter: liveCounter(owner), unit: 'COUNT', cost: 1 }, ...(mode === 'ERC20' ? [exposure] : [])],
     accounts: accounts.map(([name, need]) => ({ ...parseAccountName(name), need: gwei(need) })),
   };
 }
 
-/** Ends of the windows of counters, from how long Redis keeps them yet; 0 where one is gone. */
-async function endsOf({ link, now }: Reading, keys: readonly string[]): Promise<readonly EpochMs[]> {
-  const ttls = await Promise.all(keys.map(async (key) => Number(await link.read('pttl', [key]))));
-  return ttls.map((ttl) => {
-    if (ttl === -1) return never;
-    return Math.max(0, ttl < 0 ? 0 : now + ttl - graceMs) as EpochMs;
-  });
+/** When the window of a counter ends, from how long Redis keeps it yet; 0 where it is gone. */
+function endOf(now: number, ttl: number): EpochMs {
+  if (ttl === -1) return never;
+  return Math.max(0, ttl < 0 ? 0 : now + ttl - graceMs) as EpochMs;
+}
+
+async function ttlsOf(link: RedisLink, keys: readonly string[]): Promise<readonly number[]> {
+  if (keys.length === 0) return [];
+  return listOf(await link.run(readTtlsScript, keys, [], false)).map(Number);
 }
 
 async function convertCounters(
@@ -153,7 +176,7 @@ async function convertCounters(
 ): Promise<void> {
   for (const keys of pages(found, perPage)) {
     const values = listOf(await link.read('mget', keys));
-    const ttls = await Promise.all(keys.map((key) => link.read('pttl', [key])));
+    const ttls = await ttlsOf(link, keys);
     const written: string[] = [];
     const args: number[] = [];
     for (const [i, key] of keys.entries()) {
@@ -165,7 +188,7 @@ async function convertCounters(
         continue;
       }
       written.push(`${chain.prefix}${kinds.used}${name}`);
-      args.push(Math.max(0, Number(values[i] ?? 0) - (limits.get(name) ?? 0)), Math.max(0, Number(ttls[i])));
+      args.push(Math.max(0, Number(values[i] ?? 0) - (limits.get(name) ?? 0)), Math.max(0, ttls[i]!));
     }
     if (written.length > 0)
       await link.run(setCountersScript, [chain.epoch, ...written], [converting, ...args], true);

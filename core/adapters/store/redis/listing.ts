@@ -2,6 +2,7 @@ import type { Reservation, ReservationQuery } from '../../../usage/usage-store.j
 import { kinds, operationName, type ChainKeys } from './keys.js';
 import type { RedisLink } from './link.js';
 import { listOf, textOf, textsOf } from './reply.js';
+import { readRecordsScript } from './scripts.js';
 import { isFormerHashField, memberOf, parseReservation, splitMember } from './record.js';
 
 /** Reservations that are read together, so that no single command holds up Redis. */
@@ -28,19 +29,17 @@ export async function listReservations(
   return found;
 }
 
-/** The records of members of the expiry list; undefined where there is none. */
+/** The records of members of the expiry list, one page at most; undefined where there is none. */
 export async function readRecords(
   link: RedisLink,
   chain: ChainKeys,
   members: readonly string[],
 ): Promise<readonly (string | undefined)[]> {
-  const records = await Promise.all(
-    members.map((member) => {
-      const { operation, paymasterId } = splitMember(member);
-      return link.read('hget', [`${chain.prefix}${kinds.operation}${operation}`, paymasterId]);
-    }),
-  );
-  return records.map(textOf);
+  if (members.length === 0) return [];
+  const parts = members.map(splitMember);
+  const keys = parts.map(({ operation }) => `${chain.prefix}${kinds.operation}${operation}`);
+  const fields = parts.map(({ paymasterId }) => paymasterId);
+  return textsOf(await link.run(readRecordsScript, keys, fields, false));
 }
 
 export function* pages<T>(list: readonly T[], size: number): Generator<readonly T[]> {

@@ -126,7 +126,8 @@ export function namesOf(text: string): {
   readonly holds: readonly string[];
   readonly accounts: readonly string[];
 } {
-  const [, , , , limits, needs, , holds] = listOf(JSON.parse(text));
+  // The first format has no holds.
+  const [, , , , limits, needs, , holds = []] = listOf(JSON.parse(text));
   const firsts = (list: unknown) => pairs(list).map(([name]) => name);
   return { limits: firsts(limits), holds: firsts(holds), accounts: firsts(needs) };
 }

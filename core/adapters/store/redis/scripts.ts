@@ -79,6 +79,26 @@ return {${replies.done}, now, sequence, own}
   'allow-oom',
 );
 
+/** KEYS operations; ARGV paymasterIds. Replies the records, false where there is none: one command instead of hundreds. */
+export const readRecordsScript = script(
+  `
+local records = {}
+for i = 1, #KEYS do records[i] = redis.call('HGET', KEYS[i], ARGV[i]) end
+return records
+`,
+  'no-writes',
+);
+
+/** KEYS any. Replies for how many milliseconds each is kept yet, as PTTL. */
+export const readTtlsScript = script(
+  `
+local ttls = {}
+for i = 1, #KEYS do ttls[i] = redis.call('PTTL', KEYS[i]) end
+return ttls
+`,
+  'no-writes',
+);
+
 /** KEYS 1 message; ARGV 1 now or 0, 2 text, 3 end in milliseconds. A message is kept as its end and its text. */
 export const putMessageScript = script(`
 ${readClock}
