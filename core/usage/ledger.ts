@@ -68,7 +68,7 @@ export class ChainLedger {
     // Newer ones are remembered also where something else refuses.
     this.noteGenerations(request.fences, now);
     const result = decideShares(this, request, former, now, found);
-    if (result.outcome === 'reserved') this.#take(request, operation, former, found);
+    if (result.outcome === 'reserved') this.#take(request, operation, former, found, now);
     return result;
   }
 
@@ -205,7 +205,13 @@ export class ChainLedger {
     return changes;
   }
 
-  #take(request: ReserveRequest, operation: string, former: Entry | undefined, found: Found): void {
+  #take(
+    request: ReserveRequest,
+    operation: string,
+    former: Entry | undefined,
+    found: Found,
+    now: EpochMs,
+  ): void {
     const { promise, limits, holds, accounts } = request;
     for (let i = 0; i < limits.length; i++) {
       const counter = (found.limits[i] ??= this.counters.of(limits[i]!));
@@ -214,6 +220,7 @@ export class ChainLedger {
     for (let i = 0; i < holds.length; i++) found.holds[i] ??= this.counters.of(holds[i]!);
     if (former === undefined) return this.#add(request, operation, found);
     Object.assign(former, withPromise(former, promise));
+    this.#dropEnded(former, now);
     for (let i = 0; i < limits.length; i++) this.#hold(former.limits, found.limits[i]!, limits[i]!.cost);
     for (let i = 0; i < holds.length; i++) this.#hold(former.holds, found.holds[i]!, holds[i]!.cost);
     for (let i = 0; i < accounts.length; i++) this.#need(former, found.accounts[i]!, accounts[i]!.need);
@@ -241,6 +248,19 @@ export class ChainLedger {
     for (const { of, amount } of entry.accounts) this.accounts.hold(of, amount);
     this.reservations.add(entry);
     this.#changedEntry(entry);
+  }
+
+  /**
+   * Lets go of limits whose windows are over, which nothing can spend of any longer: an operation that is promised again
+   * and again for weeks would hold one more of each with every window.
+   */
+  #dropEnded({ limits }: Entry, now: EpochMs): void {
+    const before = now - graceMs;
+    const ended = limits.filter(({ of }) => of.until <= before);
+    if (ended.length === 0) return;
+    this.forgottenUntil = Math.max(this.forgottenUntil, before);
+    limits.splice(0, limits.length, ...limits.filter(({ of }) => of.until > before));
+    for (const { of, amount } of ended) this.counters.unhold(of, amount);
   }
 
   #changedEntry(entry: Entry): void {

@@ -157,6 +157,22 @@ describe('forgetting', () => {
     expect(charges.map((charge) => ledger.counters.find(charge))).toEqual(charges.map(() => undefined));
   });
 
+  test('lets go of ended windows when an operation is promised again, so that it does not grow with time', () => {
+    const limits = (hour: number) =>
+      ['a', 'b'].map((name) => aLimit({ counter: `${name}/${hour}`, window: anHour(hour) }));
+    for (let hour = 0; hour < 200; hour++) {
+      const now = (startMs + hour * hourMs) as EpochMs;
+      const promise = { validUntil: seconds((hour + 2) * 3600) };
+      expect(ledger.reserve(aRequest({ limits: limits(hour), promise }), now)).toEqual(reserved);
+      expect(ledger.find(aKey())?.limits.length).toBeLessThanOrEqual(4);
+    }
+    expect(ledger.counters.find(limits(0)[0]!)).toBeUndefined();
+    expect(ledger.counters.state(limits(199)[0]!)).toEqual({ used: 0, reserved: 1 });
+    // With a clock that is set back by more than ten minutes its use is unknown.
+    const back = aRequest({ key: { nonce: 1n }, limits: limits(150) });
+    expect(ledger.reserve(back, anHour(150).from)).toEqual({ outcome: 'usage-lost', index: 0 });
+  });
+
   test('leaves a counter that a reservation still holds, until it ends', () => {
     const limits = [aLimit({ ...settledOf(1), window: anHour(), threshold: 9 })];
     ledger.reserve(aRequest({ limits }), startMs);

@@ -83,13 +83,9 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
   reserve(request: ReserveRequest): Promise<ReserveResult> {
     try {
       const chain = this.#writable(request.key.chainId);
-      const result = chain.reserve(request, this.#clock.now());
-      this.#noteFullness(request, result, chain);
+      const result = this.#decide(chain, request);
       // A refusal promises nothing, so it need not wait for the commit of a generation that came with it.
-      if (result.outcome !== 'reserved') {
-        if (chain.hasChanged) this.#openTurn();
-        return Promise.resolve(result);
-      }
+      if (result.outcome !== 'reserved') return Promise.resolve(result);
       const { promise } = this.#openTurn().committed;
       return result.over === undefined ? promise : promise.then(() => result);
     } catch (error) {
@@ -217,6 +213,17 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
   assertUsable(): void {
     if (this.#isStopped)
       throw new DomainError('UNAVAILABLE', 'the usage store is stopped', { reason: 'USAGE_STORE_DOWN' });
+  }
+
+  /** Throws UNAVAILABLE when a balance is not known; that, too, may leave a newer generation to be stored. */
+  #decide(chain: ChainLedger, request: ReserveRequest): ReserveResult {
+    try {
+      const result = chain.reserve(request, this.#clock.now());
+      this.#noteFullness(request, result, chain);
+      return result;
+    } finally {
+      if (chain.hasChanged) this.#openTurn();
+    }
   }
 
   #liveMessage(paymasterId: string): string | undefined {
