@@ -16,7 +16,7 @@ export type Reading = {
 export type ContractModes = Partial<Pick<Layout, 'sponsorship' | 'token'>>;
 
 /**
- * What a mined operation may say of the promise that it carries, best none or one. `unsigned`: the contract took the data without a
+ * The promises that a mined operation may carry, by each way to read its bytes: usually one. `unsigned`: the contract took the data without a
  * signature, so nobody here has promised anything.
  */
 export function recognise(

@@ -50,7 +50,7 @@ export function charges(
 }
 
 /**
- * Balances for a step. One that cannot be read any more is written as read at the beginning of time: too old for every
+ * Balances for a step. One that can no longer be read is written as read at the beginning of time: too old for every
  * request, so that nothing is promised on a figure from before the settlements of this step.
  */
 export function stepBalances(

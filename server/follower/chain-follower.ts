@@ -68,6 +68,7 @@ const operationsPerStep = 2_000;
 const blindRescanBlocks = 256;
 /** The longest that a promise was ever made for: that long after a blind rescan, what nobody has promised proves nothing. */
 const longestExpirySeconds = 86_400;
+
 /**
  * Follows one chain: each round reads the head, settles what was mined up to `confirmations` below it, ends what has expired, and
  * writes the balances of that block with it in one fenced step. A round that fails changes nothing; the next one starts from the
@@ -245,7 +246,7 @@ export class ChainFollower {
   }
 
   async #continuityOf(source: Source, stored: Cursor, head: Block, now: EpochMs) {
-    // Another follower was at work since: what is remembered is of a chain of steps that has ended.
+    // Another follower has taken steps since: the remembered ones no longer lead to the cursor.
     if (this.#history.points()[0]?.blockHash !== stored.blockHash) this.#history.clear();
     return this.#continuity.of(source.chain, stored, head, this.#history.points(), now);
   }

@@ -27,7 +27,7 @@ export async function readEvidence(
   return readAll(source, mined, reservations, isOurs, mayBeSeveral);
 }
 
-/** As {@link readEvidence}, with the bytes of every operation: where a single promise is no proof. Throws UNAVAILABLE. */
+/** As {@link readEvidence}, with the bytes of every operation: where a single promise proves nothing. Throws UNAVAILABLE. */
 export async function readProofs(
   source: Source,
   mined: readonly MinedOperation[],

@@ -63,7 +63,7 @@ export type FollowerDeps = {
 export type Follower = {
   /** Starts to follow every served chain, now and later. */
   start(): void;
-  /** Lets the rounds that are under way finish, and resolves when nothing runs any more. May be called twice. */
+  /** Lets the rounds that are under way finish, and resolves when nothing runs. May be called twice. */
   stop(): Promise<void>;
   readonly heads: Heads;
   /** True when each served chain was followed once, or has failed often enough not to hold up the others. */
@@ -98,7 +98,7 @@ type Followed = {
 export function createFollower(deps: FollowerDeps): Follower {
   const { usage, chains, clock, lease = soleFollower, recovery = neverLost } = deps;
   const followed = new Map<number, Followed>();
-  /** Loops of chains that are not served any more, until they have ended. */
+  /** Loops of chains that are no longer served, until they have ended. */
   const ending = new Set<Promise<void>>();
   const reads = new Map<string, { readonly at: number; readonly done: Promise<void> }>();
   const readsOf = new ReadAllowance();

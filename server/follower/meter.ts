@@ -40,7 +40,7 @@ export function createFollowerMeter(
       instruments.unpaidOperations.with({ chain }).inc(unpaid);
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
       if (cursor !== undefined) instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
-      // Wallets that nobody uses any more are not read either.
+      // Wallets that nobody uses are not read either.
       const inUse = clock.now() - inUseMs;
       const accounts = (await usage.accounts(chainId)).filter(({ readAt }) => (readAt ?? 0) > inUse);
       const own = accounts.filter(({ fundingAddress }) => fundingAddress === undefined);

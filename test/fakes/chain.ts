@@ -69,6 +69,8 @@ export class FakeChain implements Chain {
   hidesLogs = false;
   /** Blocks that the node has not, by number. */
   readonly missing = new Set<number>();
+  /** The node has no index of transactions. */
+  hidesTransactions = false;
   /** The node shows no receipts. */
   hidesReceipts = false;
   /** Requests, by method: those that a node would bill. */
@@ -233,7 +235,7 @@ export class FakeChain implements Chain {
   async transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined> {
     this.#answer('eth_getTransactionByHash');
     const mined = this.#mined.flatMap(({ transactions }) => transactions).find((one) => one.hash === hash);
-    return mined === undefined ? undefined : { input: mined.input, to: mined.to };
+    return mined === undefined || this.hidesTransactions ? undefined : { input: mined.input, to: mined.to };
   }
 
   async receipt(hash: Hex): Promise<{ readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined> {

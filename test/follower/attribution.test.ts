@@ -44,9 +44,9 @@ test.each<Case>([
     cost: 99n * gwei,
     want: ['a/SPONSORED'],
   },
-  { name: 'no promise is none', reservations: [], want: [] },
+  { name: 'without a promise there is no candidate', reservations: [], want: [] },
   {
-    name: 'a promise on another contract is none',
+    name: 'a promise on another contract does not count',
     reservations: [aReservation('a', { promises: [promise(1, { contract: otherContract })] })],
     want: [],
   },
@@ -72,7 +72,7 @@ test.each<Case>([
     want: ['a/SPONSORED', 'b/SPONSORED'],
   },
   {
-    name: 'a digest that nobody has promised is none',
+    name: 'a digest that nobody promised leaves no candidate',
     reservations: two,
     evidence: read(sponsored(9)),
     want: [],
@@ -86,7 +86,7 @@ test.each<Case>([
     want: ['a/SPONSORED'],
   },
   {
-    name: 'an older promise of less is none',
+    name: 'an older promise of less than the cost does not count',
     reservations: [aReservation('a', { promises: [promise(1)], folded: [older('SPONSORED', 3n * gwei)] })],
     evidence: read(sponsored(9)),
     cost: 4n * gwei,
@@ -102,7 +102,7 @@ test.each<Case>([
     want: ['b/SPONSORED'],
   },
   {
-    name: 'bytes that nobody signs are no promise of anybody',
+    name: 'bytes that nobody signs carry no promise',
     reservations: two,
     evidence: { bytes: { outcome: 'unsigned' } },
     want: [],
@@ -116,7 +116,7 @@ test.each<Case>([
     want: ['a/ERC20'],
   },
   {
-    name: 'unreadable and dearer than everything that was promised is none',
+    name: 'unreadable and dearer than every promise: no candidate',
     reservations: two,
     cost: 11n * gwei,
     want: [],

@@ -89,7 +89,7 @@ test('a nonce that its account used up by itself keeps the maximum', async () =>
   expect(await usedOf(it)).toEqual([1, 100]);
 });
 
-test('one that waits for later blocks costs nothing while there are none', async () => {
+test('a reservation that waits for later blocks costs no request while no block is mined', async () => {
   it.chain.mine({ incremented: [own] });
   expire();
   expect((await it.follower.round()).cursor).toBeDefined();

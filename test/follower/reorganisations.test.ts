@@ -95,7 +95,7 @@ describe('reorganisations', () => {
     });
   });
 
-  test('a loss in removed blocks is none until it is mined again', async () => {
+  test('a loss in removed blocks does not count until it is mined again', async () => {
     await it.usage.reserve(aPromise(100, { promise: { mode: 'ERC20' } }));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });

@@ -165,6 +165,15 @@ describe('several paymasters that promised one operation', () => {
     expect(await usedOf(it)).toEqual([1, 40]);
   });
 
+  test('a transaction that one node has lost is read from another', async () => {
+    it.chain.mine({ operations: [anOperation(40, { input: theirs.input })] });
+    it.pass(2);
+    it.elsewhere.push(it.chain.twin());
+    it.chain.hidesTransactions = true;
+    expect(await it.follower.round()).toMatchObject({ settled: 1, released: 1 });
+    expect(await usedOf(it)).toEqual([1, 40]);
+  });
+
   test("the contract's own event decides where the bytes cannot be read", async () => {
     const neighbour = anOperation(5, { nonce: 77n << 64n, payer: { wallet: funding, topic0: chargeTopic } });
     const payer = { wallet: otherFunding, topic0: chargeTopic };
@@ -221,7 +230,7 @@ describe('token payments', () => {
     ]);
   });
 
-  test('one that paid is none', async () => {
+  test('one that paid is not a loss', async () => {
     await it.usage.reserve(aPromise(100, { promise: inTokens }));
     it.chain.mine({ operations: [anOperation(40, { tokenCharge: charge })] });
     it.pass(2);
