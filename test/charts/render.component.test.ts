@@ -40,6 +40,25 @@ describe('rendering the charts', () => {
     expect(rpc).toMatchObject({ spec: { template: { spec: { containers: [{ args }] } } } });
   });
 
+  test.each([
+    { memory: '512Mi', maxmemory: String(Math.floor(0.6 * 512 * 2 ** 20)) },
+    { memory: '2G', maxmemory: '1200000000' },
+    { memory: '1000', maxmemory: '600' },
+  ])('the bundled Redis with $memory may fill 60 % of it', ({ memory, maxmemory }) => {
+    const [redis] = renderOperator({
+      set: ['redis.enabled=true', `redis.resources.limits.memory=${memory}`],
+    }).filter(({ kind }) => kind === 'StatefulSet');
+    const args = expect.arrayContaining(['--maxmemory', maxmemory, '--maxmemory-policy', 'noeviction']);
+    expect(redis).toMatchObject({ spec: { template: { spec: { containers: [{ args }] } } } });
+  });
+
+  test('a bundled Redis without a limit of memory is not rendered', () => {
+    const limit = 'redis.resources.limits.memory=';
+    const run = helm(['template', 'gas', operatorChart, '--set', 'redis.enabled=true', '--set', limit]);
+    expect(run.ok).toBe(false);
+    expect(run.stderr).toContain('redis.resources.limits.memory must be a whole number of Ki, Mi, Gi, k, M, G');
+  });
+
   test('two releases in two namespaces share no cluster-scoped name', () => {
     const clusterNames = (namespace: string): readonly string[] =>
       renderOperator({ namespace, set: ['redis.enabled=true', 'admission.chainAllowList.enabled=true'] })

@@ -84,7 +84,7 @@ function aLog(): { readonly log: Logger; readonly text: () => string } {
   return { log, text: () => lines.join('\n') };
 }
 
-const inTenMinutes = () => toSeconds((Date.now() + 600_000) as EpochMs);
+const inFiveMinutes = () => toSeconds((Date.now() + 300_000) as EpochMs);
 const plusMs = (time: EpochMs, ms: number) => (time + ms) as EpochMs;
 const aStep = (change: Partial<FollowerStep> = {}): FollowerStep => ({
   chainId,
@@ -103,7 +103,7 @@ const ever = (nonce: bigint) =>
   aRequest({
     key: { nonce },
     limits: [aLimit({ window: always })],
-    promise: { validUntil: inTenMinutes() },
+    promise: { validUntil: inFiveMinutes() },
   });
 const one = (nonce: bigint) => aRequest({ key: { nonce }, limits: [aLimit({ threshold: 3 })] });
 
@@ -163,7 +163,7 @@ test('each request is one command, the scripts aside when they are new', async (
       bars: [aBar()],
       holds: [aHold(1, { threshold: 200 })],
       accounts: [aNeed(1)],
-      promise: { validUntil: inTenMinutes() },
+      promise: { validUntil: inFiveMinutes() },
       depositMaxAgeMs: Number.MAX_SAFE_INTEGER,
     });
   await store.addBalance(chainId, { contract, balance: gwei(200), reserved: gwei(0), readAt: startMs });
@@ -425,7 +425,7 @@ test.each(['peek', 'reserve'] as const)(
       return aRequest({
         key: { nonce },
         limits: [aLimit({ counter: `hour-${index}`, window, threshold: 3 })],
-        promise: { validUntil: inTenMinutes() },
+        promise: { validUntil: inFiveMinutes() },
       });
     };
     await { peek, reserve }[first](store, request(0n));

@@ -71,11 +71,13 @@ export class ChainScripts {
       this.#noteTime(now as EpochMs);
       if (code === replies.behind) return this.#epochs.behind(this.#chainId, epoch);
       if (code !== replies.epochLost) {
-        if (typeof sequence === 'number') this.#epochs.seen(this.#chainId, sequence);
         const writes = reply[3];
-        // Not every script that may write has written.
-        if (isWrite && code === replies.done && typeof writes === 'number')
+        if (isWrite && code === replies.done && typeof writes === 'number') {
+          // What was merely read may not have reached a replica yet: nobody was promised anything by it, and a failover
+          // without it loses nothing. A write of our own is confirmed by now, and with it all that came before.
+          this.#epochs.seen(this.#chainId, Number(sequence));
           this.#wrote(epoch, writes, args[4] === 1);
+        }
         return reply;
       }
       // Throws while it is the same epoch, or none.
@@ -94,7 +96,6 @@ export class ChainScripts {
       if (kept === text) {
         if (Number(sequence ?? 0) < seen || Number(lastOwn ?? 0) < own)
           return this.#epochs.behind(this.#chainId, epoch);
-        this.#epochs.seen(this.#chainId, Number(sequence ?? 0));
         return values.slice(this.#chain.head.length);
       }
       epoch = await this.#epochs.mismatch(this.#chainId, epoch);

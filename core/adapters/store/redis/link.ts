@@ -70,17 +70,15 @@ export class RedisLink {
       full: failures.with({ kind: 'full' }),
       unconfirmed: failures.with({ kind: 'unconfirmed' }),
     };
-    const gauge = (name: string, help: string) => options.metrics.gauge({ name, help }).with({});
-    this.#memory = {
-      used: gauge(
-        'paymaster_usage_redis_memory_used_bytes',
-        'Memory that the fullest Redis of the usage store uses.',
-      ),
-      maxmemory: gauge(
-        'paymaster_usage_redis_memory_max_bytes',
-        'Its maxmemory, above which nothing is signed; 0: not bounded.',
-      ),
-    };
+    const used = options.metrics.gauge({
+      name: 'paymaster_usage_redis_memory_used_bytes',
+      help: 'Memory that the fullest Redis of the usage store uses.',
+    });
+    const maxmemory = options.metrics.gauge({
+      name: 'paymaster_usage_redis_memory_max_bytes',
+      help: 'Its maxmemory, above which nothing is signed; 0: not bounded.',
+    });
+    this.#memory = { used: used.with({}), maxmemory: maxmemory.with({}) };
     this.#firstSafe.promise.catch(() => {});
     this.#watch();
     this.#client.connect().catch(() => {});
