@@ -156,6 +156,10 @@ export const conditionReasons = {
       status: 'False',
       text: 'The contract takes tokens after the call, which may move them away: payments draw on tokenLossBudget.',
     },
+    NoRefunds: {
+      status: 'False',
+      text: 'The treasury does not allow the contract to give back what it took too much of every fee token: payments in the others are taken after the call.',
+    },
     Unknown: { status: 'Unknown', text: 'The contract was not asked yet, or the chain does not answer.' },
   },
   TokenLoss: {

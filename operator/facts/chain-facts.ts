@@ -45,7 +45,8 @@ export type ChainFacts = {
 };
 
 /** How to reach a chain, and which contracts there are to ask. */
-export type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'>;
+export type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'> &
+  Partial<Pick<ChainConfig, 'feeTokens'>>;
 
 export type FactChange = {
   readonly chainId: number;
@@ -88,9 +89,9 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
   let isStopped = false;
 
   return {
-    setChain({ chainId, rpc, profiles }) {
+    setChain({ chainId, rpc, profiles, feeTokens = [] }) {
       const poll = pollOf(chainId);
-      const config = { chainId, rpc, profiles };
+      const config = { chainId, rpc, profiles, feeTokens };
       if (isDeepStrictEqual(poll.config, config)) return;
       poll.config = config;
       poke(poll);

@@ -34,7 +34,7 @@ export type Probe = {
 
 export type ProbeDeps = {
   readonly chain: Chain;
-  readonly config: Pick<ChainConfig, 'chainId'>;
+  readonly config: Pick<ChainConfig, 'chainId'> & Partial<Pick<ChainConfig, 'feeTokens'>>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly signers: Pick<Signers, 'get'>;
   readonly clock: Clock;
@@ -114,14 +114,26 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     const layout = layouts[profile.layout];
     if (signer === undefined || profile.token === undefined || layout.token === undefined) return 'Unknown';
     if (!mayDemandAdvance(profile)) return 'AfterCall';
-    return probeTokenPayment({
+    const contract = profile.token;
+    const found = await probeTokenPayment({
       chain,
       chainId: config.chainId,
       profile,
-      contract: profile.token,
+      contract,
       layout,
       signer,
     });
+    const { treasury } = profile.options;
+    if (found !== 'Secured' || !layout.token.namesTreasury || treasury === undefined) return found;
+    const allowed = await Promise.all(
+      (config.feeTokens ?? []).map(({ address }) =>
+        ask({ to: address, data: `${allowance}${word(treasury)}${word(contract)}` }),
+      ),
+    );
+    if (allowed.includes(undefined)) return 'Unknown';
+    return allowed.every((answer) => answer !== undefined && wordPattern.test(answer) && BigInt(answer) > 0n)
+      ? 'Secured'
+      : 'NoRefunds';
   }
 
   /** Signatures are worth nothing when the contract hashes an operation in another way than we do. */
@@ -201,11 +213,17 @@ const wordPattern = /^0x[0-9a-f]{64}$/;
 /** `entryPoint()` and `balanceOf(address)`. */
 const entryPointSelector: Hex = '0xb0d691fe';
 const balanceOf: Hex = '0x70a08231';
+/** `allowance(address,address)`. */
+const allowance: Hex = '0xdd62ed3e';
 
 function callWithAddress(selector: Hex, address: Address): Hex {
   return `${selector}${addressWord(address).slice(2)}`;
 }
 
 function addressWord(address: Address): Hex {
-  return `0x${toAddressKey(address).slice(2).padStart(64, '0')}`;
+  return `0x${word(address)}`;
+}
+
+function word(address: Address): string {
+  return toAddressKey(address).slice(2).padStart(64, '0');
 }

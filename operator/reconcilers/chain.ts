@@ -87,7 +87,7 @@ function withSecurity(
     if (profile.token === undefined) return profile;
     const { tokens } = facts.profile(chainId, profile);
     const isSecured =
-      tokens === 'Unknown' ? before.get(profileKey(profile))?.tokenSecured === true : tokens === 'Secured';
+      tokens === 'Unknown' ? before.get(profileKey(profile))?.tokenSecured === true : tokens !== 'AfterCall';
     return isSecured ? { ...profile, tokenSecured: true } : profile;
   });
   return { ...compiled, config: { ...compiled.config, profiles: secured } };

@@ -92,7 +92,7 @@ describe.each(tokenProfiles)('the probe of profile %s', (version) => {
   test('is not deceived by one that takes them after the call', async () => {
     const layout = layouts[devChain.profile(version).layout];
     const codec = tokenCodecOf(devChain.profile(version));
-    const afterCall = ({ inAdvance: _, ...terms }: TokenTerms): TokenTerms => terms;
+    const afterCall = ({ inAdvance: _demanded, ...terms }: TokenTerms): TokenTerms => terms;
     const token: TokenCodec = {
       ...codec,
       hash: (op, terms) => codec.hash(op, afterCall(terms)),

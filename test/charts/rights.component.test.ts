@@ -144,14 +144,12 @@ const accounts: readonly Account[] = [
     name: 'the rpc role',
     user: rpc,
     may: [
-      ...product(['list', 'watch'], compiled, system),
-      ['get', 'paymasterconfigs', system],
+      ...product(['get', 'list', 'watch'], compiled, system),
       ...['paymaster-usage-epochs', 'paymaster-token-losses'].flatMap((name) =>
         ['get', 'update'].map((verb): Question => [verb, 'configmaps', system, name]),
       ),
     ],
     mayNot: [
-      ['get', 'chainconfigs', system],
       ['update', 'configmaps', system, 'another'],
       ['delete', 'configmaps', system, 'paymaster-token-losses'],
       ...product(changes, compiled, system),

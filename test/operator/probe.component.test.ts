@@ -11,7 +11,9 @@ import { systemClock } from '../../core/units/time.js';
 import { createProbe } from '../../operator/facts/probe.js';
 import type { Probe } from '../../operator/facts/probe.js';
 import { aChain } from '../build/resources.js';
+import { sendAs } from '../attacks/support/wallet.js';
 import { startDevChain } from '../chain/support/dev-chain.js';
+import { approval } from '../chain/support/tokens.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
 
 /** The probe against deployed contracts: ours and third parties', one per layout. */
@@ -194,4 +196,32 @@ test('a chain that does not answer makes every answer unknown, and another chain
   });
   expect(await elsewhere.reachability()).toBe('WrongChain');
   expect((await elsewhere.profile(profile)).signer).toBe('SignerNotFound');
+});
+
+describe('a singleton contract that takes tokens in advance', () => {
+  const asked = (): Probe =>
+    createProbe({
+      chain: dev.chain,
+      config: {
+        chainId: dev.chainId,
+        feeTokens: [{ chainId: dev.chainId, ...dev.deployments.feeToken, price: { static: { rate: '1' } } }],
+      },
+      layouts,
+      signers: {
+        get: () => ({
+          address: parseAddress(dev.sponsorSigner.address),
+          implementation: 'test',
+          sign: (digests) => digests.map(signed),
+        }),
+      },
+      clock: systemClock,
+    });
+
+  test('must be allowed by the treasury to give back what was too much', async () => {
+    const profile: ProfileConfig = { ...profileOf('singleton-0.7'), tokenPayment: 'preFund' };
+    expect((await asked().profile(profile)).tokens).toBe('NoRefunds');
+    const { treasury, feeToken } = dev.deployments;
+    await sendAs(dev, treasury, approval(feeToken.address, dev.profile('singleton-0.7'), 1n));
+    expect((await asked().profile(profile)).tokens).toBe('Secured');
+  });
 });

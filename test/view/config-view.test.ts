@@ -5,21 +5,12 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { createConfigView } from '../../server/view/config-view.js';
 import { chainFence } from '../../core/usage/usage-store.js';
 import type { SeenConfig } from '../../server/view/config-view.js';
-import {
-  addressOf,
-  aChainConfig,
-  aPaymasterConfig,
-  aProfileConfig,
-  sha256,
-  someFunding,
-  someNow,
-} from '../build/configs.js';
+import { aChainConfig, aPaymasterConfig, sha256, someNow } from '../build/configs.js';
 
 /** A view over a store that says what the test says. */
 async function aView() {
