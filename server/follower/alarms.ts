@@ -3,7 +3,7 @@ import { contractFence } from '../../core/usage/counter-names.js';
 import type { Reservation, UsageStore } from '../../core/usage/usage-store.js';
 import type { MinedOperation } from './mined.js';
 import type { Unattributed } from './settlement.js';
-import type { Source } from './source.js';
+import type { Source, WatchedContract } from './source.js';
 
 /**
  * What our contract paid for and nobody here has promised was signed with our key by somebody else, or our data are lost: either
@@ -20,11 +20,9 @@ export async function suspendContracts(
 ): Promise<void> {
   for (const { operation, bytes } of strange) {
     const { paymaster, sender, transactionHash } = operation;
-    const acceptsUnsigned = contracts
-      .get(paymaster)
-      ?.modes.some(({ token }) => token?.acceptsUnsigned === true);
+    const acceptsUnsigned = mayAcceptUnsigned(contracts.get(paymaster));
     // Where the bytes cannot be read they may be of the kind that nobody signs: that anybody can bring about.
-    const isProof = bytes.outcome !== 'unreadable' || acceptsUnsigned !== true;
+    const isProof = bytes.outcome !== 'unreadable' || !acceptsUnsigned;
     log.error('operation was mined that nobody has promised: the key leaked or usage data are lost', {
       contract: paymaster,
       sender,
@@ -33,6 +31,12 @@ export async function suspendContracts(
     });
     if (isProof) await usage.setSuspended(chainId, contractFence(paymaster), true);
   }
+}
+
+/** Only token contracts by themselves do: one address for both modes is a contract that tells signed data apart by length. */
+function mayAcceptUnsigned(contract: WatchedContract | undefined): boolean {
+  const modes = contract?.modes ?? [];
+  return modes.some(({ sponsorship, token }) => sponsorship === undefined && token?.acceptsUnsigned === true);
 }
 
 /** For people: what a step has found that should not happen. */

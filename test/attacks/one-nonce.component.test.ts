@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { decodeUserOperationEvent } from '../../core/paymaster/entry-point.js';
+import { parseAddress } from '../../core/units/address.js';
 import { gweiCeil } from '../../core/units/wei.js';
+import { asHex } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
-import { handleOp } from '../chain/support/handle-ops.js';
+import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 
 // Several promises for one nonce, of which the attacker mines the one that suits him.
@@ -16,6 +19,24 @@ afterEach(() => it.stop());
 
 const cheap = { callGasLimit: 50_000n };
 const dear = { callGasLimit: 2_000_000n, preVerificationGas: 1_000_000n };
+
+/** Calls the address in the first word with the rest of its call data. */
+const forwarder = parseAddress(`0x${'f0'.repeat(20)}`);
+const forwarderCode = '0x602036038060206000376000600082600060006000355af115601d57005b60006000fd';
+
+/** Through another contract: nobody sees the operation's bytes in the transaction's call of the EntryPoint. */
+async function minedThroughAnother({ signed }: Promised) {
+  const { chain, deployments, transactor } = devChain;
+  const { entryPointVersion } = it.profile;
+  await chain.request('anvil_setCode', [forwarder, forwarderCode]);
+  const target = deployments.entryPoints[entryPointVersion].slice(2).toLowerCase().padStart(64, '0');
+  const data = asHex(`0x${target}${encodeHandleOps(entryPointVersion, [signed]).slice(2)}`);
+  const hash = await transactor.send('bundle', { to: forwarder, data });
+  const receipt = await chain.receipt(asHex(hash));
+  const [event] = receipt?.logs.flatMap((log) => decodeUserOperationEvent(log) ?? []) ?? [];
+  if (event === undefined) throw new Error('the bundle holds no operation');
+  return event;
+}
 
 async function mined({ signed }: Promised) {
   return (await handleOp(devChain, it.profile.entryPointVersion, signed)).event;
@@ -77,4 +98,62 @@ describe.each(['1.1.0', '2.0.0', 'singleton-0.7', 'verifying-0.7'])('profile %s'
       await other.stop();
     }
   });
+});
+
+describe('through another contract, where the bytes cannot be read', () => {
+  beforeEach(async () => {
+    it = followDevChain(devChain, 'singleton-0.7');
+    await it.settle();
+  });
+
+  test('an unpaid token operation is a loss, and what was promised for less is not charged', async () => {
+    const account = await it.newAccount();
+    await it.sponsor(
+      account,
+      await it.operation(account, { ...cheap, preVerificationGas: 30_000n, verificationGasLimit: 300_000n }),
+    );
+    const attack = await it.promiseTokens(account, await it.operation(account, dear));
+    const { actualGasCost } = await minedThroughAnother(attack!);
+    expect(await it.settle()).toMatchObject({ settled: 1, unpaid: 1, unattributed: 0 });
+    expect(await it.losses(account)).toEqual([gweiCeil(actualGasCost), gweiCeil(actualGasCost)]);
+    expect(await it.used()).toEqual([0, 0]);
+  });
+
+  test('one that may be of either mode counts as both', async () => {
+    const account = await it.newAccount();
+    await it.sponsor(account, await it.operation(account, dear));
+    const attack = await it.promiseTokens(account, await it.operation(account, dear));
+    const { actualGasCost } = await minedThroughAnother(attack!);
+    expect(await it.settle()).toMatchObject({ settled: 1, unpaid: 1 });
+    expect(await it.losses(account)).toEqual([gweiCeil(actualGasCost), gweiCeil(actualGasCost)]);
+    expect(await it.used()).toEqual([1, gweiCeil(actualGasCost)]);
+  });
+
+  test('control: an ordinary sponsorship in a bundle of a contract settles at what it cost', async () => {
+    const account = await it.newAccount();
+    const honest = await it.sponsor(account, await it.operation(account));
+    const { actualGasCost } = await minedThroughAnother(honest!);
+    expect(await it.settle()).toMatchObject({ settled: 1, unpaid: 0, unattributed: 0 });
+    expect(await it.used()).toEqual([1, gweiCeil(actualGasCost)]);
+  });
+
+  test.each(['2.0.0', 'singleton-0.7'])(
+    'one that was signed with the leaked key of %s stops the contract',
+    async (version) => {
+      await it.stop();
+      it = followDevChain(devChain, version);
+      await it.settle();
+      const other = followDevChain(devChain, version);
+      try {
+        await other.settle();
+        const thief = await it.newAccount();
+        await minedThroughAnother((await other.sponsor(thief, await it.operation(thief)))!);
+        expect(await it.settle()).toMatchObject({ unattributed: 1 });
+        const honest = await it.newAccount();
+        expect(await it.sponsor(honest, await it.operation(honest))).toBeUndefined();
+      } finally {
+        await other.stop();
+      }
+    },
+  );
 });

@@ -313,12 +313,9 @@ describe('operations of our contracts that nobody here has promised', () => {
   });
 
   test('stop nothing where the contract takes such data from anybody', async () => {
-    it.reconfigure(
-      aChainConfig(
-        { profiles: [{ ...aChainConfig({}, 'vendor-2.x').profiles[0]!, token: parseAddress(contract) }] },
-        'vendor-2.x',
-      ),
-    );
+    const [profile] = aChainConfig({}, 'vendor-2.x').profiles;
+    const apart = { sponsorship: parseAddress(anAddress(0xc1)), token: parseAddress(contract) };
+    it.reconfigure(aChainConfig({ profiles: [{ ...profile!, ...apart }] }));
     const op = { ...anExampleOperation, sender, nonce: 0n };
     const unsigned: Hex = `0x${contract.slice(2)}${'00'.repeat(32)}01${'22'.repeat(20)}`;
     const input = handleOpsInput('0.7', op, unsigned);
