@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube validate test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak auth-token usage-suspend usage-resume usage-list
+.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak auth-token usage-suspend usage-resume usage-list
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -21,6 +21,9 @@ run: build ## Start a dev chain, operator and server, apply examples/quickstart,
 
 run-kube: build ## The same on a local Kubernetes API: operator, dashboard and three RPC replicas as processes, with Redis
 	@exec hack/run-kube
+
+status: build ## Resources, limits with use, deposits and the last refusals of the running instance (JSON=1)
+	@$(NODE) --no-warnings dist/server/standalone/status/main.js $(if $(JSON),--json)
 
 validate: build ## Judge manifests as the operator would (FILES="…", WITH="…" for what is there already, JSON=1, DEV=1)
 	@$(NODE) --no-warnings dist/operator/validate/main.js $(if $(JSON),--json) $(if $(DEV),--dev) $(foreach path,$(WITH),--with $(path)) $(FILES)

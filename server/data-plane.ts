@@ -17,6 +17,7 @@ import type { Clock } from '../core/units/time.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/userop/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
+import type { RecentRefusals } from './ops/recent-refusals.js';
 import type { ReadinessCheck } from './ops/readiness.js';
 import { createFollower, type Follower } from './follower/follower.js';
 import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
@@ -65,6 +66,8 @@ export type DataPlaneDeps = {
   readonly payments?: TokenPaymentChecker;
   /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
   readonly trustedProxies?: number;
+  /** Takes note of what is refused. Default: nobody looks at it. */
+  readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
   /** Configs that were not confirmed for this long are not signed on. Default 6 h. */
   readonly maxStalenessMs?: number;
   readonly clock: Clock;
@@ -131,7 +134,13 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     bodies,
     route: createRpcRouter({
       view,
-      calls: createCallRunner({ methods, instruments, log, clock }),
+      calls: createCallRunner({
+        methods,
+        instruments,
+        log,
+        clock,
+        ...(deps.recentRefusals === undefined ? {} : { recentRefusals: deps.recentRefusals }),
+      }),
       rateLimiter: createRateLimiter({ clock }),
       requestIds: createRequestIds(),
       bodies,

@@ -35,6 +35,8 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
     /** Calls of one authToken; none by default. */
     readonly rateLimit?: RateLimit;
   };
+  /** More paths of this process: true when it has answered. */
+  readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** How long clients with kept connections are told to leave before a stop closes them. Default 0. */
   readonly goodbyeMs?: number;
   readonly metrics: Metrics & { render(): Promise<{ readonly contentType: string; readonly body: string }> };
@@ -81,7 +83,7 @@ export function createServer(deps: ServerDeps): Server {
 
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
     if (dataPlane !== undefined && isRpcPath(request.url ?? '')) return dataPlane.route(request, response);
-    if (ops.handle(request, response)) return;
+    if (ops.handle(request, response) || deps.handle?.(request, response) === true) return;
     if (openRpc !== undefined && request.method === 'GET' && request.url === '/openrpc.json')
       return answerJson(response, 200, openRpc);
     if (dashboard === undefined) answerNotFound(response);

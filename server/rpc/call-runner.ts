@@ -3,6 +3,7 @@ import type { Logger } from '../../core/log.js';
 import { refusals, type RefusalReason } from '../../core/policy/verdict.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
+import type { RecentRefusals } from '../ops/recent-refusals.js';
 import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
 import { renderError } from './errors.js';
 import type { RpcContext, RpcMethod } from './method.js';
@@ -31,12 +32,20 @@ export type CallRunnerDeps = {
   readonly instruments: Pick<Instruments, 'rpcRequests' | 'rpcDuration' | 'refusals' | 'openSponsorships'>;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Default: nobody looks at them. */
+  readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
 };
 
 /** Label of every method that is not served: a caller must not be able to make new series. */
 const unknownMethod = 'unknown';
 
-export function createCallRunner({ methods, instruments, log, clock }: CallRunnerDeps): CallRunner {
+export function createCallRunner({
+  methods,
+  instruments,
+  log,
+  clock,
+  recentRefusals,
+}: CallRunnerDeps): CallRunner {
   const served = new Map<string, { readonly method: RpcMethod; readonly meter: Meter }>();
   for (const [name, method] of Object.entries(methods))
     served.set(name, { method, meter: createMeter(instruments, name) });
@@ -84,6 +93,7 @@ export function createCallRunner({ methods, instruments, log, clock }: CallRunne
     const { requestId, paymaster } = context;
     const { paymasterId } = paymaster;
     requests.note('info', 'not sponsored', { requestId, method, paymasterId, reason, detail });
+    recentRefusals?.note({ at: clock.now(), requestId, method, paymasterId, reason, detail });
   }
 
   return {

@@ -42,6 +42,7 @@ export function printBanner(deps: {
   }
   printListing(console, connection);
   console.line();
+  console.line('Resources, use of limits, deposits and refusals, from another terminal: make status');
   console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
 }
 

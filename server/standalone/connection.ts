@@ -19,6 +19,8 @@ export type Connection = {
   readonly dashboardUrl: string;
   readonly chainRpcUrl: string;
   readonly authToken?: string;
+  /** Of this start, for `make status`: shows everything of the instance and changes nothing. */
+  readonly operatorToken?: string;
   readonly chainId?: number;
   /** Whole JSON-RPC address, with chain and key. */
   readonly rpcUrl?: string;
@@ -48,6 +50,7 @@ export async function describeConnection(deps: {
   readonly origin: string;
   readonly chainRpcUrl: string;
   readonly authToken: string | undefined;
+  readonly operatorToken?: string;
   readonly masterKeys: MasterKeys;
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
@@ -62,6 +65,7 @@ export async function describeConnection(deps: {
     dashboardUrl: deps.origin,
     chainRpcUrl: deps.chainRpcUrl,
     ...(deps.authToken === undefined ? {} : { authToken: deps.authToken }),
+    ...(deps.operatorToken === undefined ? {} : { operatorToken: deps.operatorToken }),
     ...(chain === undefined ? {} : describeChain(chain)),
     ...(paymaster === undefined ? {} : await describePaymaster(deps, paymaster, chain)),
     versions: (chain?.profiles ?? []).map((profile) => ({

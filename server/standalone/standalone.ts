@@ -21,6 +21,8 @@ import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { systemClock } from '../../core/units/time.js';
 import { createOperator } from '../../operator/operator.js';
 import { systemTimers } from '../../operator/runtime/timers.js';
+import { newAuthToken } from '../http/new-auth-token.js';
+import { createRecentRefusals } from '../ops/recent-refusals.js';
 import { createServer } from '../server.js';
 import type { StandaloneConfig } from './config.js';
 import type { Console } from './console.js';
@@ -35,6 +37,8 @@ import { printBanner, printProblems } from './banner.js';
 import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
 import { waitUntilReady, watchReadiness } from './readiness.js';
+import { createStatusEndpoint } from './status/endpoint.js';
+import { readStatus } from './status/status.js';
 
 /** Somebody who puts a key into the directory waits for it. */
 const signerReloadMs = 5_000;
@@ -153,6 +157,8 @@ async function startParts(
     log: log.child({ part: 'operator' }),
     metrics,
   });
+  const refusals = createRecentRefusals();
+  const operatorToken = newAuthToken().authToken;
   const server = createServer({
     roles: ['rpc', 'dashboard'],
     configs,
@@ -165,6 +171,12 @@ async function startParts(
     tokenLosses,
     priceHeadersDirectory: directory.priceHeadersDirectory,
     dashboard: { resources, masterKeys, webhookUrls: webhookRules, quotas: config.platform.quotas },
+    recentRefusals: refusals,
+    handle: createStatusEndpoint({
+      operatorToken,
+      read: () => readStatus({ resources, configs, usage, refusals, clock }),
+      log,
+    }),
     clock,
     log: log.child({ part: 'server' }),
     metrics,
@@ -205,6 +217,7 @@ async function startParts(
         origin,
         chainRpcUrl: devChain.url,
         authToken,
+        operatorToken,
         masterKeys,
         resources,
         configs,

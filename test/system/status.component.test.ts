@@ -1,0 +1,78 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { status, StatusError } from '../../server/standalone/status/command.js';
+import { freshUserOp, rpc } from './support/client.js';
+import {
+  newDataDirectory,
+  removeDataDirectory,
+  startStandalone,
+  type RunningStandalone,
+} from './support/standalone.js';
+import { until } from '../support/until.js';
+
+// `make status` on a running instance.
+
+let running: RunningStandalone;
+beforeAll(async () => {
+  running = await startStandalone();
+}, 120_000);
+afterAll(async () => {
+  running?.signal('SIGKILL');
+  await running?.ended;
+  if (running !== undefined) removeDataDirectory(running.dataDirectory);
+});
+
+test('it shows resources, limits with their use, deposits, and the last refusals with their detail', async () => {
+  const connection = running.connection();
+  const sponsored = freshUserOp(connection);
+  const refused = { ...sponsored, callData: String(sponsored['callData']).replace('d09de08a', 'ffffffff') };
+  for (const op of [sponsored, refused])
+    await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
+      op,
+      { mode: 'SPONSORED', calculateGasLimits: false },
+    ]);
+  await until('deposits were read', async () => (await shown()).includes('ETH'));
+  const text = await shown();
+  expect(text).toContain('Resources: 8 of 8 ready');
+  expect(text).toContain('  ✓ Paymaster quickstart/shop  Ready');
+  expect(text).toMatch(
+    /quickstart\/shop {2}operations per day +1 operation of 100000 operations +0 % +resets 20\d\d-/,
+  );
+  expect(text).toMatch(/quickstart\/shop {2}gas per user and day +1\.0 ether per user/);
+  expect(text).toMatch(/chain 31337 +0x[0-9a-f]{40} in 0x[0-9a-f]{40} +\d+ ETH +promised 0\.\d+ ETH/);
+  expect(text).toMatch(
+    /quickstart\/shop {2}METHOD_NOT_WHITELISTED {2}call 0 to 0x\S+ \(counter\) with selector 0xffffffff/,
+  );
+  expect(text).not.toContain(connection.apiKey);
+});
+
+const shown = (): Promise<string> => status(running.dataDirectory, { json: false });
+
+test('--json has the same for programs', async () => {
+  const { resources, limits } = JSON.parse(await status(running.dataDirectory, { json: true }));
+  expect(resources).toHaveLength(8);
+  expect(limits).toContainEqual(expect.objectContaining({ name: 'gas per user and day', perUser: true }));
+});
+
+test.each(['', 'Bearer ', 'Bearer wrong', 'Basic x'])('nobody reads it with %j', async (authorization) => {
+  const { dashboardUrl } = running.connection();
+  const response = await fetch(`${dashboardUrl}/status`, { headers: { authorization } });
+  expect(response.status).toBe(401);
+  expect(await response.text()).not.toContain('resources');
+});
+
+test('the token of the dashboard does not open it', async () => {
+  const { dashboardUrl, authToken } = running.connection();
+  const headers = { authorization: `Bearer ${authToken}`, authToken };
+  expect((await fetch(`${dashboardUrl}/status`, { headers })).status).toBe(401);
+});
+
+test('without a running instance it says what to do', async () => {
+  const directory = newDataDirectory();
+  try {
+    await expect(status(directory, { json: false })).rejects.toThrow(StatusError);
+    await expect(status(directory, { json: false })).rejects.toThrow('start an instance with "make run"');
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
