@@ -36,7 +36,7 @@ export class Fences {
   note({ id, generation }: Fence, now: EpochMs): FenceState | undefined {
     const known = this.#byId.get(id);
     if (known === undefined) {
-      // 0 is no generation: such a fence can only be suspended.
+      // A fence with generation 0 has no generations: it can only be suspended.
       return generation > 0 ? this.restore({ id, generation, seenAt: now, isSuspended: false }) : undefined;
     }
     if (generation <= known.generation && now - known.seenAt < dayMs) return undefined;

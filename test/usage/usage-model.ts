@@ -90,7 +90,7 @@ export class UsageModel implements UsageStore {
       })),
       holds: request.holds.map((hold) => ({
         taken: taken(chain, hold, request.key),
-        most: result.outcome === 'reserved' ? most(chain, hold, request, this.#clock.now()) : 0,
+        most: shownMost(chain, hold, request),
       })),
       accounts: request.accounts.map((account) => balanceOf(chain, account, request.key)),
     };
@@ -292,7 +292,17 @@ function most(
   if (typeof threshold === 'number') return threshold;
   const { balance, readAt } = balanceOf(chain, accounts[threshold.account]!);
   if (balance === undefined || readAt === undefined || now - readAt > depositMaxAgeMs) throw depositUnknown();
-  return Number((BigInt(balance) * BigInt(threshold.percent)) / 100n);
+  return shareOf(balance, threshold.percent);
+}
+
+/** What a peek shows, also where something else refuses before: of a balance that nobody has read, nothing. */
+function shownMost(chain: ChainState, { threshold }: HoldShare, { accounts }: ReserveRequest): number {
+  if (typeof threshold === 'number') return threshold;
+  return shareOf(balanceOf(chain, accounts[threshold.account]!).balance ?? 0, threshold.percent);
+}
+
+function shareOf(balance: number, percent: number): number {
+  return Number((BigInt(balance) * BigInt(percent)) / 100n);
 }
 
 function balanceOf(chain: ChainState, id: AccountId, except?: ReservationKey): AccountBalance {

@@ -139,7 +139,7 @@ export function askingAgainConformance(it: Suite): void {
       await it.store.reserve(aRequest({ accounts: [aNeed(30)] }));
       await it.store.reserve(aRequest({ accounts: [aNeed(50, { fundingAddress: funding })] }));
       const accounts = await it.store.accounts(chainId);
-      expect(accounts.map((one) => one.reserved).toSorted()).toEqual([30, 50]);
+      expect(accounts.map((one) => one.reserved).toSorted((a, b) => a - b)).toEqual([30, 50]);
     });
 
     test.each<{ name: string; other: Partial<ReservationKey> }>([

@@ -61,7 +61,7 @@ export class ChainScripts {
     build: (epoch: KnownEpoch, head: HeadArgs) => ScriptCall,
     isWrite: boolean,
   ): Promise<readonly unknown[]> {
-    let epoch = await this.epoch();
+    let epoch = this.#epochs.known(this.#chainId) ?? (await this.#epochs.of(this.#chainId));
     for (;;) {
       const { keys, args } = build(epoch, this.#head(epoch));
       const reply = listOf(await this.#link.run(script, keys, args, isWrite));
@@ -87,7 +87,7 @@ export class ChainScripts {
 
   /** Values of keys of the chain. */
   async read(keys: readonly string[]): Promise<readonly unknown[]> {
-    let epoch = await this.epoch();
+    let epoch = this.#epochs.known(this.#chainId) ?? (await this.#epochs.of(this.#chainId));
     for (;;) {
       // Read before the call: what is seen while it is under way may be newer than its answer.
       const [, text, seen, own] = this.#head(epoch);
@@ -100,10 +100,6 @@ export class ChainScripts {
       }
       epoch = await this.#epochs.mismatch(this.#chainId, epoch);
     }
-  }
-
-  async epoch(): Promise<KnownEpoch> {
-    return this.#epochs.known(this.#chainId) ?? this.#epochs.of(this.#chainId);
   }
 
   #head({ text, sequence }: KnownEpoch): HeadArgs {

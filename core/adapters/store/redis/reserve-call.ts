@@ -33,83 +33,72 @@ export function reserveCall(
   },
   isReal: boolean,
 ): ScriptCall {
-  const { chain } = context;
+  const { chain, head } = context;
   const { prefix } = chain;
   const { key, promise, fences, bars, limits, holds, accounts } = request;
   const operation = operationName(key);
-  const keys: string[] = [...chain.head];
-  const terms: (string | number)[] = [];
+  // One list each, filled in order: this is done for every sponsorship.
+  const keys: string[] = [chain.head[0], chain.head[1], chain.head[2], chain.head[3]];
+  const args: (string | number)[] = [head[0], head[1], head[2], head[3], head[4], 0, 0, 0];
+  args.push(request.depositMaxAgeMs, key.paymasterId, fences.length, bars.length, limits.length);
+  let uses = isReal ? 0 : limits.length;
+  for (const { plusUsed } of holds) if (plusUsed !== undefined) uses += plusUsed.length;
+  args.push(holds.length, uses);
+
   let from = 0;
   let until = Number.MAX_SAFE_INTEGER;
-  const meet = (window: { readonly from: number; readonly until: number }): void => {
-    if (window.from > from) from = window.from;
-    if (window.until < until) until = window.until;
-  };
-
+  let lost = 0;
   for (const { id, generation } of fences) {
     keys.push(`${prefix}${kinds.generation}${id}`);
-    terms.push(generation);
+    args.push(generation);
   }
   for (const bar of bars) {
-    meet(bar.window);
+    if (bar.window.from > from) from = bar.window.from;
+    if (bar.window.until < until) until = bar.window.until;
     keys.push(`${prefix}${kinds.used}${counterName(bar)}`);
-    terms.push(bar.most);
+    args.push(bar.most);
   }
-  let lost = 0;
-  const named = new Set<string>();
   const counters: string[] = [];
   for (let i = 0; i < limits.length; i++) {
-    const limit = limits[i]!;
-    meet(limit.window);
-    if (lost === 0 && limit.enforce && limit.window.from < context.since) lost = i + 1;
-    const name = uniqueName(named, counterName(limit));
+    const { window, enforce, threshold, cost } = limits[i]!;
+    if (window.from > from) from = window.from;
+    if (window.until < until) until = window.until;
+    if (lost === 0 && enforce && window.from < context.since) lost = i + 1;
+    const name = counterName(limits[i]!);
+    if (counters.includes(name)) throw listedTwice(name);
     counters.push(name);
     keys.push(`${prefix}${kinds.counter}${name}`);
-    terms.push(limit.enforce ? limit.threshold : -1, limit.cost, limit.window.until);
+    args.push(enforce ? threshold : -1, cost, window.until);
   }
   const held: string[] = [];
-  const uses: string[] = [];
   for (const hold of holds) {
-    const name = uniqueName(named, counterName(hold));
+    const name = counterName(hold);
+    if (counters.includes(name) || held.includes(name)) throw listedTwice(name);
     held.push(name);
     keys.push(`${prefix}${kinds.counter}${name}`);
-    for (const counter of hold.plusUsed ?? [])
-      uses.push(`${prefix}${kinds.used}${counterName({ counter, unit: hold.unit })}`);
-    terms.push(
-      hold.cost,
-      thresholdTerm(hold, accounts.length),
-      hold.plusUsed?.length ?? 0,
-      hold.admitsOneAlone === true ? 1 : 0,
-    );
+    args.push(hold.cost, thresholdTerm(hold, accounts.length), hold.plusUsed?.length ?? 0);
+    args.push(hold.admitsOneAlone === true ? 1 : 0);
   }
-  if (!isReal) for (const name of counters) uses.push(`${prefix}${kinds.used}${name}`);
-  keys.push(...uses);
+  for (const { plusUsed, unit } of holds)
+    if (plusUsed !== undefined)
+      for (const counter of plusUsed) keys.push(`${prefix}${kinds.used}${counterName({ counter, unit })}`);
+  if (!isReal) for (const name of counters) keys.push(`${prefix}${kinds.used}${name}`);
+  const named: string[] = [];
   for (const account of accounts) {
-    const name = uniqueName(named, accountName(account));
+    const name = accountName(account);
+    if (named.includes(name)) throw listedTwice(name);
+    named.push(name);
     keys.push(`${prefix}${kinds.balance}${name}`, `${prefix}${kinds.promised}${name}`);
-    terms.push(account.need);
+    args.push(account.need);
   }
   keys.push(`${prefix}${kinds.operation}${operation}`, chain.expiries);
-  const args = [
-    ...context.head,
-    from,
-    until,
-    lost,
-    request.depositMaxAgeMs,
-    key.paymasterId,
-    fences.length,
-    bars.length,
-    limits.length,
-    holds.length,
-    uses.length,
-    ...terms,
-  ];
-  if (isReal)
-    args.push(
-      promise.validUntil,
-      memberOf(operation, key.paymasterId),
-      encodeRecord(request, { counters, held }),
-    );
+  args[5] = from;
+  args[6] = until;
+  args[7] = lost;
+  if (isReal) {
+    const record = encodeRecord(request, { counters, held });
+    args.push(promise.validUntil, memberOf(operation, key.paymasterId), record);
+  }
   return { keys, args };
 }
 
@@ -121,10 +110,8 @@ function thresholdTerm({ threshold }: HoldShare, accounts: number): string | num
 }
 
 /** Two shares of one counter would each be judged without the other. */
-function uniqueName(named: Set<string>, name: string): string {
-  if (named.has(name)) throw new DomainError('INTERNAL', `a reservation names ${name} twice`);
-  named.add(name);
-  return name;
+function listedTwice(name: string): DomainError {
+  return new DomainError('INTERNAL', `a reservation names ${name} twice`);
 }
 
 /**
@@ -135,7 +122,7 @@ export function readVerdict(request: ReserveRequest, reply: readonly unknown[]):
   const index = Number(reply[3]);
   switch (Number(reply[0])) {
     case replies.done:
-      return reservedWith(overOf(request, reply));
+      return reservedWith(request, reply);
     case replies.turned:
       return { outcome: 'turned', now: Number(reply[1]) as EpochMs };
     case replies.suspended:
@@ -205,15 +192,11 @@ export function takenOf(reply: readonly unknown[], limit: number): number {
   return Number(reply[4 + limit]);
 }
 
-function overOf({ limits }: ReserveRequest, reply: readonly unknown[]): readonly number[] {
-  const over: number[] = [];
+function reservedWith({ limits }: ReserveRequest, reply: readonly unknown[]): ReserveResult {
+  let over: number[] | undefined;
   for (let i = 0; i < limits.length; i++)
-    if (!limits[i]!.enforce && takenOf(reply, i) > limits[i]!.threshold) over.push(i);
-  return over;
-}
-
-function reservedWith(over: readonly number[]): ReserveResult {
-  return over.length === 0 ? reserved : { outcome: 'reserved', over };
+    if (!limits[i]!.enforce && takenOf(reply, i) > limits[i]!.threshold) (over ??= []).push(i);
+  return over === undefined ? reserved : { outcome: 'reserved', over };
 }
 
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });

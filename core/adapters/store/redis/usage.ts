@@ -122,7 +122,8 @@ class RedisStore implements RedisUsageStore {
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveResult> {
-    return this.#counted(async () => {
+    this.#begin();
+    try {
       const { chainId } = request.key;
       const expiryMs = request.promise.validUntil * 1000 - this.now();
       if (this.#epochs.known(chainId) === undefined) await this.#epochs.of(chainId);
@@ -132,7 +133,9 @@ class RedisStore implements RedisUsageStore {
       if (result === undefined) throw unknownReply();
       this.#noteFullness(request, result, reply);
       return result;
-    });
+    } finally {
+      this.#end();
+    }
   }
 
   async peek(request: ReserveRequest): Promise<PeekResult> {
@@ -290,15 +293,23 @@ class RedisStore implements RedisUsageStore {
     return reply;
   }
 
-  /** Counts what is under way: a stop waits for it. */
   async #counted<T>(run: () => Promise<T>): Promise<T> {
-    this.#running += 1;
+    this.#begin();
     try {
       return await run();
     } finally {
-      this.#running -= 1;
-      if (this.#running === 0) this.#idle?.resolve();
+      this.#end();
     }
+  }
+
+  /** Counts what is under way: a stop waits for it. */
+  #begin(): void {
+    this.#running += 1;
+  }
+
+  #end(): void {
+    this.#running -= 1;
+    if (this.#running === 0) this.#idle?.resolve();
   }
 
   #stepDeps(chainId: number) {
