@@ -99,6 +99,14 @@ export async function estimateIfAsked(
   return estimator.estimate(estimateRequest(profile, paymaster, request.op, undefined));
 }
 
+/** The operation with the least limits that an estimate can find for it. */
+export function leastOperation(facts: TokenCase, terms: TokenTerms): FinalUserOperation {
+  const { mode, request } = facts;
+  const nothing = { callGasLimit: 0n, verificationGasLimit: 0n, preVerificationGas: 0n };
+  const stub = tokenStubData(facts, request.op, terms);
+  return withLimits(request.op, limitsWithPayment(nothing, request.op, mode.codec, stub, mode.options));
+}
+
 /** The operation with final limits, and whether those are acceptable. */
 export function decideTokenLimits(
   facts: TokenCase,

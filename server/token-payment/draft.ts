@@ -1,5 +1,5 @@
 import type { TokenTerms } from '../../core/paymaster/layout.js';
-import { refuse, type Verdict } from '../../core/policy/verdict.js';
+import { pass, refuse, type Verdict } from '../../core/policy/verdict.js';
 import type { Price } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import { parseAddressKey, toAddressKey, type AddressKey } from '../../core/units/address.js';
@@ -7,7 +7,7 @@ import { toSeconds, type EpochMs } from '../../core/units/time.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import type { Holdings, TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import { decideTokenLimits, maxChargeOf, tokenTermsOf, type TokenCase } from './case.js';
+import { decideTokenLimits, leastOperation, maxChargeOf, tokenTermsOf, type TokenCase } from './case.js';
 
 /** An operation with final limits and the terms on which it would pay. */
 export type Draft = {
@@ -71,6 +71,25 @@ export function draftOf(facts: TokenCase, { token, price, estimate, takeable, no
   if (!limits.verdict.pass || !facts.mode.requiresAllowance) return { ...limits, terms };
   const most = maxChargeOf(facts, limits.op, terms);
   return { ...limits, terms, verdict: allowanceRequired(facts, terms, { most, takeable }) };
+}
+
+/**
+ * The least that the payment can take, before the chain is asked: with the limits that are given, judged, else with the gas
+ * that it needs whatever the account does; taken in advance where that is possible. Nothing is refused that could still pass.
+ */
+export function leastDraftOf(
+  facts: TokenCase,
+  { token, price, now }: Pick<DraftInput, 'token' | 'price' | 'now'>,
+): Draft {
+  const plain = tokenTermsOf(facts, token, price, toSeconds(now));
+  const terms: TokenTerms = facts.mode.isSecured ? { ...plain, inAdvance: true } : plain;
+  const found = facts.estimating
+    ? { op: leastOperation(facts, terms), verdict: pass }
+    : decideTokenLimits(facts, terms, undefined);
+  const isRefused = facts.mode.requiresAllowance && !facts.mode.isSecured && found.verdict.pass;
+  return isRefused
+    ? { ...found, terms, verdict: allowanceRequired(facts, terms, { most: 0n, takeable: 0n }) }
+    : { ...found, terms };
 }
 
 function allowanceRequired(

@@ -17,8 +17,8 @@ import { windowOf } from '../sponsorship/terms.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { estimateIfAsked, gatherTokenCase, maxChargeOf, type TokenCase } from './case.js';
-import { draftOf, takeableNow, unsecuredOf } from './draft.js';
-import { draftPayment, plannedPayment } from './promise.js';
+import { draftOf, leastDraftOf, takeableNow, unsecuredOf, type Draft } from './draft.js';
+import { draftPayment, plannedPayment, type Stake } from './promise.js';
 import { refusedPayment, type TokenPayment, type TokenPaymentRequest } from './request.js';
 import type { TokenAccounts } from './token-accounts.js';
 
@@ -35,9 +35,10 @@ export type PayDeps = CaseDeps & {
 export type PayInTokens = (paymaster: ServedPaymaster, request: TokenPaymentRequest) => Promise<TokenPayment>;
 
 /**
- * Signs data with which the account pays for its gas in a token. Order: state, fees, delegate → token and price →
- * what can be taken of the account in advance → limits, estimated where missing, and their caps → a peek at losses and deposits → simulation of exactly this operation:
- * does it pay? → reservation of both → signature over today's rate.
+ * Signs data with which the account pays for its gas in a token. Order: state, fees, delegate → token and price → caps on
+ * limits that are given → a peek at losses and deposits with the least that the payment can take → what can be taken of the
+ * account in advance → limits, estimated where missing, and their caps → a second peek where it takes more than the least →
+ * simulation of exactly this operation: does it pay? → reservation of both → signature over today's rate.
  *
  * Every refusal is an error: SPONSORSHIP_REFUSED with the reason, RATE_LIMITED (TOKEN_EXPOSURE_FULL),
  * FEE_TOKEN_UNSUPPORTED, MODE_NOT_AVAILABLE, and what a sponsorship throws. Then nothing was signed that could be used.
@@ -56,25 +57,27 @@ async function attempt(
   const facts = gatherTokenCase(deps, paymaster, request);
   const { profile, mode, signer } = facts;
   const token = requireFeeToken(facts, request.feeToken);
-  const [answer, estimate, payer, takeable] = await Promise.all([
+  const [answer, payer] = await Promise.all([
     deps.prices.get(token),
-    estimateIfAsked(deps.estimator, facts),
     deps.tokenAccounts.payer(facts.chain, mode),
-    takeableNow(payments, facts, token),
   ]);
   const price = requirePrice(token, answer);
+  // A refusal costs the chain nothing: what is known already is asked before balances are read or anything is simulated.
+  const least = leastDraftOf(facts, { token, price, now: clock.now() });
+  const atLeast = await peekPayment(deps, facts, payer, least);
+  if (atLeast === 'stale') return 'stale';
+
+  const [estimate, takeable] = await Promise.all([
+    estimateIfAsked(deps.estimator, facts),
+    takeableNow(payments, facts, token),
+  ]);
   const draft = draftOf(facts, { token, price, estimate, takeable, now: clock.now() });
   const { op, verdict } = draft;
   if (!verdict.pass) throw refusedPayment(verdict);
   maxChargeOf(facts, op, draft.terms);
-
-  const unsecured = unsecuredOf(facts, op, draft.terms);
-  const stake = { payer, token: draft.terms.token, unsecured };
-  const planned = plannedPayment(facts, op, stake, clock.now());
-  const peeked = await peek(deps.usage, planReservation(planned, deps.usage.capacity()));
-  if (peeked.result.outcome === 'stale') return 'stale';
-  if (peeked.result.outcome !== 'reserved')
-    throw refusedPayment(describeRefusal(paymaster, peeked.request, peeked.result));
+  const stake = stakeOf(facts, payer, draft);
+  if (facts.estimating || stake.unsecured !== atLeast.unsecured)
+    if ((await peekPayment(deps, facts, payer, draft)) === 'stale') return 'stale';
 
   const sign = (hash: Uint8Array): Promise<Uint8Array> => signHash(signing, signer, hash);
   const { entryPoint, entryPointVersion } = profile;
@@ -99,6 +102,26 @@ async function attempt(
   const { validUntil } = terms;
   const { expiryAsked } = facts;
   return { profile, paymasterGas: mode.gas, op, paymasterAndData, validUntil, expiryAsked };
+}
+
+/** What a payment that passes puts at stake. Throws SPONSORSHIP_REFUSED and RATE_LIMITED with what a reservation would say now. */
+async function peekPayment(
+  { usage, clock }: PayDeps,
+  facts: TokenCase,
+  payer: AddressKey | undefined,
+  draft: Draft,
+): Promise<Stake | 'stale'> {
+  if (!draft.verdict.pass) throw refusedPayment(draft.verdict);
+  const stake = stakeOf(facts, payer, draft);
+  const planned = plannedPayment(facts, draft.op, stake, clock.now());
+  const { request, result } = await peek(usage, planReservation(planned, usage.capacity()));
+  if (result.outcome === 'stale') return 'stale';
+  if (result.outcome !== 'reserved') throw refusedPayment(describeRefusal(facts.paymaster, request, result));
+  return stake;
+}
+
+function stakeOf(facts: TokenCase, payer: AddressKey | undefined, { op, terms }: Draft): Stake {
+  return { payer, token: terms.token, unsecured: unsecuredOf(facts, op, terms) };
 }
 
 /** Throws FEE_TOKEN_UNSUPPORTED for a token that this chain does not serve. */

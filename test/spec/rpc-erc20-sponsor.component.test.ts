@@ -335,6 +335,42 @@ describe('Operations that were mined and paid no token', () => {
     }
   });
 
+  test.each([
+    ['a barred sender', 'SENDER_BARRED', 50_000],
+    ['an account that has promised its part of the budget', 'TOKEN_EXPOSURE_FULL', undefined],
+  ])('%s is refused before anything is simulated, also without limits', async (_name, reason, loss) => {
+    const fresh = await startRpc({ chain: aTokenChain() });
+    try {
+      const sender = addressOf(0xbad);
+      const dear = { sender, maxFeePerGas: '50000000000' };
+      expect((await payAt(fresh, anOperation({ ...dear, nonce: 1 }))).body.result).toBeDefined();
+      if (loss !== undefined) await mine(fresh, 1n, sender, loss);
+      const simulated: unknown[] = [];
+      fresh.world.estimate = (request) => {
+        simulated.push(request);
+        return Promise.resolve(estimated);
+      };
+      fresh.world.payment = (request) => {
+        simulated.push(request);
+        return Promise.resolve({ pass: true });
+      };
+      for (const op of [anOperation, anOperationWithoutLimits]) {
+        const { body } = await payAt(fresh, op({ ...dear, nonce: 2 }));
+        expect(body.error?.data.reason).toBe(reason);
+      }
+      expect(simulated).toEqual([]);
+      // The control: somebody else without limits is estimated, simulated and served.
+      await fresh.put({ paymasterId: 'other', namespace: 'other', keys: [{ sha256: sha256('other') }] });
+      const mode = { mode: 'ERC20', tokenInfo: { feeTokenAddress: usdx.address } };
+      const params = [anOperationWithoutLimits(), mode];
+      const served = await fresh.call('pm_sponsorUserOperation', params, { path: rpcPath('other') });
+      expect(served.body.result).toBeDefined();
+      expect(simulated).toHaveLength(2);
+    } finally {
+      await fresh.stop();
+    }
+  });
+
   test('the bar lasts for a day at least and ends by itself; sponsorship is not touched', async () => {
     const fresh = await startRpc({ chain: aTokenChain() });
     try {
