@@ -35,7 +35,8 @@ export function benchChainConfig(tokens = 0): ChainConfig {
         layout: 'vendor-1.1.0',
         entryPoint: parseAddress(entryPoint),
         sponsorship: parseAddress(paymaster),
-        ...(tokens === 0 ? {} : { token: parseAddress(paymaster) }),
+        // A budget that no run can fill: what is measured is the work, not the refusal.
+        ...(tokens === 0 ? {} : { token: parseAddress(paymaster), tokenLossBudget: '9000000' }),
         signerFile: 'bench',
         options: { priceMarkup: 1_000_000, unaccountedGas: 50_000 },
       },
