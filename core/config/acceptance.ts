@@ -2,7 +2,8 @@ import { finding } from '../resources/conditions.js';
 import type { Finding } from '../resources/conditions.js';
 import { parseInstant } from '../units/time.js';
 import type { ProfileConfig } from './chain-config.js';
-import { quotasOf } from './platform.js';
+import { judgeChecksum } from './checksum.js';
+import { quotaOf } from './platform.js';
 import type { Paymaster } from '../resources/paymaster.js';
 import { conflicts, countBefore, rank } from './ranking.js';
 import type { PaymasterSources } from './sources.js';
@@ -19,6 +20,8 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
     );
   if (previousKeyUntil !== undefined && parseInstant(previousKeyUntil) === undefined)
     return finding('Accepted', 'Invalid', 'spec.previousKeyUntil must be an RFC 3339 time.');
+  const checksum = checksumOfFunding(sources);
+  if (checksum?.type === 'Accepted') return checksum;
   const isProgrammed = ({ metadata }: Paymaster): boolean => sources.programmed.has(metadata.name);
   const self = sources.siblings.find(({ metadata }) => metadata.name === paymaster.metadata.name);
   const rivals = sources.siblings.filter(({ spec }) => spec.name === name && spec.chainId === chainId);
@@ -29,9 +32,17 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
       'NameConflict',
       `Paymaster ${holder.metadata.name} has the name "${name}" on chain ${chainId}: delete one and create it under another name.`,
     );
-  const quota = quotasOf(organisation, sources.platform).paymasters;
-  if (self !== undefined && quota !== undefined && countBefore(sources.siblings, self, isProgrammed) >= quota)
-    return finding('Accepted', 'QuotaExceeded', `The Organisation allows ${quota} paymasters: delete one.`);
+  const quota = quotaOf(organisation, sources.platform, 'paymasters');
+  if (
+    self !== undefined &&
+    quota !== undefined &&
+    countBefore(sources.siblings, self, isProgrammed) >= quota.count
+  )
+    return finding(
+      'Accepted',
+      'QuotaExceeded',
+      `Only ${quota.count} paymasters are allowed by ${quota.where}: delete one, or ask the platform for more.`,
+    );
   const chains = organisation.spec.chains;
   if (chains !== undefined && !chains.includes(chainId))
     return finding(
@@ -40,6 +51,14 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
       `The Organisation may use the chains ${list(chains)}, not ${chainId}: ask the platform.`,
     );
   return undefined;
+}
+
+/** Of the wallet that funds the paymaster; one that is served already stays. */
+export function checksumOfFunding({ paymaster, previous }: PaymasterSources): Finding | undefined {
+  const address = paymaster.spec.funding?.address;
+  if (address === undefined) return undefined;
+  const isInUse = previous?.fundingAddress?.toLowerCase() === address.toLowerCase();
+  return judgeChecksum('spec.funding.address', address, isInUse);
 }
 
 /** Whether the chain and version that the paymaster names are offered. */

@@ -9,6 +9,7 @@ import type { FeeToken, FeeTokenSpec } from '../resources/fee-token.js';
 import { isAddressText, parseAddress, zeroAddress } from '../units/address.js';
 import type { Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
+import { judgeChecksum } from './checksum.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 
 /** What compiling needs to know of the layouts: which exist, and which EntryPoint each speaks to. */
@@ -27,6 +28,8 @@ export type ChainSources = {
   readonly feeTokens: readonly FeeToken[];
   readonly layouts: LayoutFacts;
   readonly previous: ChainConfig | undefined;
+  /** Left where nobody can say what is served already: the ChainConfig then says which profiles count. Default: judged. */
+  readonly checksums?: 'judged' | 'left';
 };
 
 export type CompiledChain = {
@@ -37,26 +40,46 @@ export type CompiledChain = {
     readonly version: string;
     readonly accepted: Finding;
     readonly served?: ProfileConfig;
+    /** Set where an address with a wrong checksum stays in use. */
+    readonly checksum?: Finding;
   }[];
-  readonly feeTokens: readonly { readonly object: FeeToken; readonly accepted: Finding }[];
+  readonly feeTokens: readonly {
+    readonly object: FeeToken;
+    readonly accepted: Finding;
+    readonly checksum?: Finding;
+  }[];
 };
 
 /**
  * Compiles a Chain and its FeeTokens into what is served, and says what is wrong with each profile and token. Pure.
  * A profile or token that is not accepted is left out; the others are served.
  */
-export function compileChain({ chain, feeTokens, layouts, previous }: ChainSources): CompiledChain {
+export function compileChain({
+  chain,
+  feeTokens,
+  layouts,
+  previous,
+  checksums = 'judged',
+}: ChainSources): CompiledChain {
   const seen = new Set<string>();
-  const profiles = chain.spec.profiles.map((profile) => {
+  const profiles = chain.spec.profiles.map((profile): CompiledChain['profiles'][number] => {
     const problem = seen.has(profile.version)
       ? `Version "${profile.version}" is given twice: the first one counts.`
       : problemOfProfile(profile, layouts);
+    const isJudged = problem === undefined && checksums === 'judged';
+    const checksum = isJudged ? checksumOfProfile(profile, previous) : undefined;
     seen.add(profile.version);
     const { version } = profile;
     if (problem !== undefined) return { version, accepted: finding('Accepted', 'Invalid', problem) };
-    return { version, accepted: finding('Accepted', 'Accepted'), served: compileProfile(profile) };
+    if (checksum?.type === 'Accepted') return { version, accepted: checksum };
+    return {
+      version,
+      accepted: finding('Accepted', 'Accepted'),
+      served: compileProfile(profile),
+      ...(checksum === undefined ? {} : { checksum }),
+    };
   });
-  const tokens = compileFeeTokens(feeTokens);
+  const tokens = compileFeeTokens(feeTokens, previous);
   const { spec, metadata } = chain;
   const wrong = profiles.filter(({ accepted }) => accepted.status !== 'True');
   const config: ChainConfig = {
@@ -85,7 +108,7 @@ export function compileChain({ chain, feeTokens, layouts, previous }: ChainSourc
       ? finding('Accepted', 'Accepted')
       : finding(
           'Accepted',
-          'Invalid',
+          wrong.every(({ accepted: { reason } }) => reason === 'BadChecksum') ? 'BadChecksum' : 'Invalid',
           wrong.map((each) => `${each.version}: ${each.accepted.message}`).join(' '),
         );
   return { config, accepted, profiles, feeTokens: tokens };
@@ -125,15 +148,8 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   const layout = Object.hasOwn(layouts, profile.layout) ? layouts[profile.layout] : undefined;
   if (layout === undefined)
     return `layout must be one of ${Object.keys(layouts).join(', ')}, got ${quote(profile.layout)}.`;
-  const { entryPoint, addresses, defaultFunding, options } = profile;
-  const texts: readonly (readonly [string, string | undefined])[] = [
-    ['entryPoint', entryPoint],
-    ['addresses.sponsorship', addresses.sponsorship],
-    ['addresses.token', addresses.token],
-    ['defaultFunding.address', defaultFunding?.address],
-    ['options.treasury', options?.treasury],
-  ];
-  for (const [field, text] of texts) {
+  const { entryPoint, addresses, options } = profile;
+  for (const [field, text] of addressesOf(profile)) {
     if (text === undefined) continue;
     if (!isAddressText(text)) return `${field} must be 0x and 40 hex digits, got ${quote(text)}.`;
     if (text.toLowerCase() === zeroAddress) return `${field} must not be the zero address.`;
@@ -152,7 +168,47 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   return undefined;
 }
 
-function compileFeeTokens(feeTokens: readonly FeeToken[]): CompiledChain['feeTokens'] {
+function addressesOf({
+  entryPoint,
+  addresses,
+  defaultFunding,
+  options,
+}: ProfileSpec): readonly (readonly [string, string | undefined])[] {
+  return [
+    ['entryPoint', entryPoint],
+    ['addresses.sponsorship', addresses.sponsorship],
+    ['addresses.token', addresses.token],
+    ['defaultFunding.address', defaultFunding?.address],
+    ['options.treasury', options?.treasury],
+  ];
+}
+
+/** A profile whose addresses are those that are served stays; the first wrong one is told. */
+function checksumOfProfile(profile: ProfileSpec, previous: ChainConfig | undefined): Finding | undefined {
+  const served = previous?.profiles.find(({ version }) => version === profile.version);
+  const inUse = new Set(
+    [
+      served?.entryPoint,
+      served?.sponsorship,
+      served?.token,
+      served?.defaultFunding?.address,
+      served?.options.treasury,
+    ]
+      .filter((address) => address !== undefined)
+      .map((address) => address.toLowerCase()),
+  );
+  for (const [field, text] of addressesOf(profile)) {
+    const found = text === undefined ? undefined : judgeChecksum(field, text, inUse.has(text.toLowerCase()));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function compileFeeTokens(
+  feeTokens: readonly FeeToken[],
+  previous: ChainConfig | undefined,
+): CompiledChain['feeTokens'] {
+  const served = new Set((previous?.feeTokens ?? []).map(({ address }) => address.toLowerCase()));
   const losers = conflicts(
     rank(feeTokens, () => false),
     ({ spec }) => spec.address.toLowerCase(),
@@ -164,7 +220,15 @@ function compileFeeTokens(feeTokens: readonly FeeToken[]): CompiledChain['feeTok
         object,
         accepted: finding('Accepted', 'Invalid', 'spec.address must be 0x and 40 hex digits.'),
       };
-    if (holder === undefined) return { object, accepted: finding('Accepted', 'Accepted') };
+    const { address } = object.spec;
+    const checksum = judgeChecksum('spec.address', address, served.has(address.toLowerCase()));
+    if (checksum?.type === 'Accepted') return { object, accepted: checksum };
+    if (holder === undefined)
+      return {
+        object,
+        accepted: finding('Accepted', 'Accepted'),
+        ...(checksum === undefined ? {} : { checksum }),
+      };
     const message = `FeeToken ${holder.metadata.name} has the address ${object.spec.address}: delete one.`;
     return { object, accepted: finding('Accepted', 'NameConflict', message) };
   });

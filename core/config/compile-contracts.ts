@@ -1,11 +1,13 @@
 import type { ContractMethods, Selector } from '../resources/abi.js';
-import { finding } from '../resources/conditions.js';
+import { finding, isConditionTrue } from '../resources/conditions.js';
 import type { Finding } from '../resources/conditions.js';
 import type { SmartContract } from '../resources/smart-contract.js';
 import { formatProblem } from '../errors.js';
 import { isAddressText, parseAddress } from '../units/address.js';
+import { judgeChecksum } from './checksum.js';
 import { maxContracts } from './paymaster-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
+import type { Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import { tooManyContracts, youngerThan } from './too-many.js';
 
@@ -17,19 +19,22 @@ export type CompiledContract = {
   readonly accepted: Finding;
   readonly methods: readonly string[];
   readonly selectors: readonly Selector[];
+  /** Set where an address with a wrong checksum stays in use. */
+  readonly checksum?: Finding;
   /** What is served of it; absent when it is paused or not accepted. */
   readonly served?: PaymasterConfig['contracts'][number];
 };
 
 /**
  * Compiles the contracts of one paymaster, oldest first. One that is not accepted is not served: calls to it are
- * refused, which a mistake may do; keeping its last form could sponsor a method that was just taken out.
+ * refused, which a mistake may do; keeping its last form could sponsor a method that was just taken out. One that is wrong by
+ * itself holds neither its name nor its address: another one may be what puts it right.
  */
 export function compileContracts(
   contracts: readonly SmartContract[],
   context: {
     readonly previous: PaymasterConfig | undefined;
-    readonly quota: number | undefined;
+    readonly quota: Quota | undefined;
     readonly readMethods: ReadMethods;
   },
 ): readonly CompiledContract[] {
@@ -39,12 +44,15 @@ export function compileContracts(
   const tooMany = youngerThan(contracts, maxContracts);
   const counting = contracts.filter((contract) => !tooMany.has(contract));
   const ranked = rank(counting, ({ spec }) => served.has(identityOf(spec.name, spec.address)));
-  const sameAddress = conflicts(ranked, (contract) => contract.spec.address.toLowerCase());
-  const sameName = conflicts(ranked, (contract) => contract.spec.name);
-  const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota));
+  const read = new Map(counting.map((contract) => [contract, readContract(contract, served, context)]));
+  const sound = ranked.filter((contract) => read.get(contract)?.problem === undefined);
+  const sameAddress = conflicts(sound, (contract) => contract.spec.address.toLowerCase());
+  const sameName = conflicts(sound, (contract) => contract.spec.name);
+  const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota.count));
   return [...contracts].sort(compareAge).map((object) => {
+    const own = read.get(object);
     // Not even read: what reading costs must not grow with what somebody adds.
-    if (tooMany.has(object))
+    if (own === undefined)
       return {
         object,
         accepted: finding('Accepted', 'TooMany', tooManyContracts),
@@ -52,37 +60,46 @@ export function compileContracts(
         selectors: [],
       };
     const problem =
+      own.problem ??
       conflict(sameAddress.get(object), `address ${object.spec.address}`) ??
       conflict(sameName.get(object), `name "${object.spec.name}"`) ??
-      (overQuota.has(object) ? quotaExceeded(context.quota) : undefined);
-    return compileContract(object, problem, context.readMethods);
+      (context.quota !== undefined && overQuota.has(object) ? quotaExceeded(context.quota) : undefined);
+    return compileContract(object, own, problem);
   });
 }
 
 function compileContract(
   object: SmartContract,
+  { methods, selectors, checksum }: ReadContract,
   problem: Finding | undefined,
-  readMethods: ReadMethods,
 ): CompiledContract {
-  const whitelist = readWhitelist(object, readMethods);
-  const { methods, selectors } = whitelist;
-  const accepted = problem ?? whitelist.problem ?? finding('Accepted', 'Accepted');
+  const accepted = problem ?? finding('Accepted', 'Accepted');
+  const compiled = { object, accepted, methods, selectors, ...(checksum === undefined ? {} : { checksum }) };
   const isServing = accepted.status === 'True' && object.spec.active !== false;
-  if (!isServing) return { object, accepted, methods, selectors };
+  if (!isServing) return compiled;
   const served = { name: object.spec.name, address: parseAddress(object.spec.address), selectors };
-  return { object, accepted, methods, selectors, served };
+  return { ...compiled, served };
 }
 
-function readWhitelist(
-  { spec }: SmartContract,
-  readMethods: ReadMethods,
-): Pick<CompiledContract, 'methods' | 'selectors'> & {
+type ReadContract = Pick<CompiledContract, 'methods' | 'selectors' | 'checksum'> & {
+  /** What is wrong with it, whatever others there are. */
   readonly problem?: Finding;
-} {
+};
+
+function readContract(
+  object: SmartContract,
+  served: ReadonlySet<string>,
+  { readMethods }: { readonly readMethods: ReadMethods },
+): ReadContract {
+  const { spec } = object;
   if (!isAddressText(spec.address))
     return { methods: [], selectors: [], problem: invalid(`spec.address must be 0x and 40 hex digits.`) };
   const { methods, selectors, problems } = readMethods(spec.abi, spec.whitelistedMethods ?? []);
-  if (problems.length === 0) return { methods, selectors };
+  // Its address never changes: what was accepted with it before checksums were judged stays so.
+  const isInUse = served.has(identityOf(spec.name, spec.address)) || isConditionTrue(object, 'Accepted');
+  const checksum = judgeChecksum('spec.address', spec.address, isInUse);
+  if (checksum?.type === 'Accepted') return { methods, selectors: [], problem: checksum };
+  if (problems.length === 0) return { methods, selectors, ...(checksum === undefined ? {} : { checksum }) };
   return {
     methods,
     selectors: [],
@@ -103,11 +120,11 @@ function conflict(holder: SmartContract | undefined, what: string): Finding | un
   );
 }
 
-function quotaExceeded(quota: number | undefined): Finding {
+function quotaExceeded({ count, where }: Quota): Finding {
   return finding(
     'Accepted',
     'QuotaExceeded',
-    `The Organisation allows ${quota} contracts per paymaster: delete one.`,
+    `Only ${count} contracts per paymaster are allowed by ${where}: delete one, or ask the platform for more.`,
   );
 }
 

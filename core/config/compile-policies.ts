@@ -16,6 +16,7 @@ import { decideCycle } from './cycle.js';
 import { policyIdOf } from './ids.js';
 import { keyGenerationOf, knownCycles, knownKeys, lastingCycle } from './memory.js';
 import type { RememberedCycle } from './memory.js';
+import type { Quota } from './platform.js';
 import type { LimitConfig, PaymasterConfig, WebhookConfig } from './paymaster-config.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import type { Tenant } from './tenant.js';
@@ -48,7 +49,7 @@ type Known = {
 
 type Context = {
   readonly previous: PaymasterConfig | undefined;
-  readonly quota: number | undefined;
+  readonly quota: Quota | undefined;
   readonly webhookRules: WebhookUrlRules;
   readonly now: EpochMs;
   readonly tenant: Tenant;
@@ -67,12 +68,13 @@ export function compilePolicies(
   const counting = policies.filter((policy) => !tooMany.has(policy));
   const ranked = rank(counting, (policy) => isServed(policy, context));
   const sameName = conflicts(ranked, (policy) => policy.spec.name);
-  const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota));
+  const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota.count));
   return [...policies].sort(compareAge).map((object) => {
     if (tooMany.has(object)) return leftOut(object, context);
     const holder = sameName.get(object);
     if (holder !== undefined) return keepLast(object, nameConflict(object, holder), context);
-    if (overQuota.has(object)) return keepLast(object, quotaExceeded(context.quota), context);
+    if (context.quota !== undefined && overQuota.has(object))
+      return keepLast(object, quotaExceeded(context.quota), context);
     const problem = problemOf(object, context.webhookRules);
     if (problem !== undefined) return keepLast(object, finding('Accepted', 'Invalid', problem), context);
     return compilePolicy(object, context);
@@ -256,11 +258,11 @@ function nameConflict(object: PaymasterPolicy, holder: PaymasterPolicy): Finding
   return finding('Accepted', 'NameConflict', message);
 }
 
-function quotaExceeded(quota: number | undefined): Finding {
+function quotaExceeded({ count, where }: Quota): Finding {
   return finding(
     'Accepted',
     'QuotaExceeded',
-    `The Organisation allows ${quota} policies per paymaster: delete one.`,
+    `Only ${count} policies per paymaster are allowed by ${where}: delete one, or ask the platform for more.`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { Finding } from '../resources/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
 import { parseInstant } from '../units/time.js';
-import { refusalOf, resolution } from './acceptance.js';
+import { checksumOfFunding, refusalOf, resolution } from './acceptance.js';
 import { deriveApiKey, hashApiKey } from './api-key.js';
 import type { ProfileConfig } from './chain-config.js';
 import { compileContracts } from './compile-contracts.js';
@@ -18,7 +18,7 @@ import { paymasterIdOf } from './ids.js';
 import { keyGenerationOf, remember } from './memory.js';
 import type { PaymasterMemory } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
-import { quotasOf } from './platform.js';
+import { quotaOf } from './platform.js';
 import type { PaymasterSources } from './sources.js';
 import { tenantGenerationOf, tenantOf } from './tenant.js';
 import type { Tenant } from './tenant.js';
@@ -34,6 +34,8 @@ export type CompiledPaymaster = {
   readonly openSponsorship: Finding;
   /** Set when a cap of the spec is wider than the platform's. */
   readonly limitedCaps: Finding | undefined;
+  /** Set when an address with a wrong checksum stays in use. */
+  readonly checksum: Finding | undefined;
   readonly profile: ProfileConfig | undefined;
   readonly status: Omit<PaymasterStatus, 'conditions' | 'observedGeneration'>;
   readonly contracts: readonly CompiledContract[];
@@ -46,15 +48,14 @@ export type CompiledPaymaster = {
  */
 export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
   const { paymaster, chain, organisation, previous } = sources;
-  const quotas = quotasOf(organisation, sources.platform);
   const contracts = compileContracts(sources.contracts, {
     previous,
-    quota: quotas.contractsPerPaymaster,
+    quota: quotaOf(organisation, sources.platform, 'contractsPerPaymaster'),
     readMethods: sources.readMethods,
   });
   const policies = compilePolicies(sources.policies, {
     previous,
-    quota: quotas.policiesPerPaymaster,
+    quota: quotaOf(organisation, sources.platform, 'policiesPerPaymaster'),
     webhookRules: sources.webhookRules,
     now: sources.now,
     tenant: tenantOfSources(sources),
@@ -79,6 +80,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
     programmed,
     openSponsorship: openSponsorship(complete),
     limitedCaps: widerCaps(paymaster.spec, chain),
+    checksum: checksumOfFunding(sources),
     profile,
     status: {
       paymasterId: config.paymasterId,

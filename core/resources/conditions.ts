@@ -10,6 +10,10 @@ export const conditionReasons = {
   Accepted: {
     Accepted: { status: 'True', text: 'The spec is valid and its names are unique.' },
     Invalid: { status: 'False', text: 'A field is wrong; the message names it.' },
+    BadChecksum: {
+      status: 'False',
+      text: 'An address in mixed case is not its EIP-55 checksum; the message names the field.',
+    },
     NameConflict: {
       status: 'False',
       text: 'An older or already programmed object uses the name or address.',
@@ -99,6 +103,12 @@ export const conditionReasons = {
     WiderThanPlatform: {
       status: 'True',
       text: "A cap of the spec is wider than the platform's, which counts instead; the message has both figures.",
+    },
+  },
+  AddressChecksum: {
+    Wrong: {
+      status: 'False',
+      text: 'An address in mixed case is not its EIP-55 checksum. It was in use before this was checked, and stays in use.',
     },
   },
   ContractCode: {

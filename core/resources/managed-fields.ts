@@ -34,6 +34,21 @@ export function ownedFields<K extends Kind>(
 
 export type Owner = Pick<ManagedFields, 'manager' | 'operation'>;
 
+/** Each field of the spec that somebody else than `isOurs` owns, e.g. `spec.active`; lists as a whole. */
+export function fieldsOfOthers(
+  object: AnyResource,
+  isOurs: (manager: string) => boolean,
+): readonly { readonly field: string; readonly manager: string }[] {
+  return (object.metadata.managedFields ?? [])
+    .filter(({ manager }) => !isOurs(manager))
+    .flatMap((entry) =>
+      pathsOf(entry)
+        .map((path) => pathOfKey(path).join('.'))
+        .filter((field) => field.startsWith('spec.'))
+        .map((field) => ({ field, manager: entry.manager })),
+    );
+}
+
 /** Who owns a field such as `spec.active`, or anything below it; `Update` owners wrote without apply, e.g. by hand. */
 export function ownersOf(object: AnyResource, fieldPath: string): readonly Owner[] {
   const key = pathKey(fieldPath.split('.'));

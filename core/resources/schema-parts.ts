@@ -17,7 +17,12 @@ import {
 export const address = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>
   text(
     description,
-    { maxLength: 42, pattern: '^0x[0-9a-fA-F]{40}$', expected: 'an address: 0x and 40 hex digits' },
+    {
+      maxLength: 42,
+      pattern: '^0x[0-9a-fA-F]{40}$',
+      expected: 'an address: 0x and 40 hex digits',
+      eip55: true,
+    },
     ...rules,
   );
 

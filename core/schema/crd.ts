@@ -70,7 +70,7 @@ function rootSchema({ description, spec, status }: KindDefinition): Record<strin
   };
 }
 
-const hints: ReadonlySet<string> = new Set(['expected', 'confidential']);
+const hints: ReadonlySet<string> = new Set(['expected', 'confidential', 'eip55']);
 
 function withoutHints(schema: StructuralSchema): Record<string, unknown> {
   return {

@@ -34,6 +34,8 @@ type Hints = {
   readonly expected?: string;
   /** The value is or may hold a secret: messages never quote it. */
   readonly confidential?: true;
+  /** An address: in mixed case its EIP-55 checksum must be right. The API server cannot judge it, so conditions do. */
+  readonly eip55?: true;
 };
 
 /** A CEL rule over `self`; one that mentions `oldSelf` is a transition rule and is skipped on create. */

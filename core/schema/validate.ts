@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { checksumExpectation, hasWrongChecksum } from '../units/address.js';
 import { maxProblems, type Problem, quote } from '../errors.js';
 import { createRuleChecker } from './cel.js';
 import { expectation, names } from './expectation.js';
@@ -23,6 +24,12 @@ export function compileSchema(schema: StructuralSchema, field: string): Validate
     'expected',
     'confidential',
   ]);
+  ajv.addKeyword({
+    keyword: 'eip55',
+    type: 'string',
+    schemaType: 'boolean',
+    validate: (isAsked: boolean, text: string) => !isAsked || !hasWrongChecksum(text),
+  });
   const isValid = ajv.compile(closed(schema));
   const checkRules = createRuleChecker();
   return (value, old) => {
@@ -64,7 +71,7 @@ function render(error: ErrorObject, root: string): Problem {
       field: joinField(field, String(error.params['additionalProperty'])),
       expected: `left out: there is no such field, the fields here are ${names(schema)}`,
     };
-  const expected = expectation(schema);
+  const expected = error.keyword === 'eip55' ? checksumExpectation : expectation(schema);
   return schema.confidential ? { field, expected } : { field, expected, value: quote(error.data) };
 }
 

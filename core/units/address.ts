@@ -19,6 +19,21 @@ export function isAddressText(value: unknown): value is `0x${string}` {
   return typeof value === 'string' && addressPattern.test(value);
 }
 
+/**
+ * True for an address in upper and lower case whose case is not its EIP-55 checksum: most likely a digit was mistyped. One case
+ * alone claims no checksum.
+ */
+export function hasWrongChecksum(text: string): boolean {
+  if (!isAddressText(text)) return false;
+  const digits = text.slice(2);
+  const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
+  return isMixed && getAddress(text.toLowerCase()) !== text;
+}
+
+/** Completes "<field> must be …". The right form is not offered: it would be the checksum of the mistake. */
+export const checksumExpectation =
+  'an address whose upper and lower case is its EIP-55 checksum: look for a typing mistake, or write it in lower case';
+
 /** Parses an address in any case; clients send wrong checksums, so the checksum of the input is not judged. */
 export function parseAddress(text: string): Address {
   if (!isAddressText(text)) throw new RangeError(`expected 0x and 40 hex digits, got "${text}"`);

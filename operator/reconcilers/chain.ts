@@ -135,7 +135,16 @@ async function writeChain(
   const ready = summarise([...own, reachable, ...wrong], holdOf(chain, clock, usage));
   // A loss is told apart: sponsorships go on, and paymasters of the version stay ready.
   const losses = lossesOf(deps, compiled.config).map(told);
-  const shown = [...own, reachable, clock, ...(usage === undefined ? [] : [usage]), ...losses, ready];
+  const checksums = compiled.profiles.flatMap(({ checksum }) => checksum ?? []).slice(0, 1);
+  const shown = [
+    ...own,
+    ...checksums,
+    reachable,
+    clock,
+    ...(usage === undefined ? [] : [usage]),
+    ...losses,
+    ready,
+  ];
   await deps.statuses.write('Chain', chain, shown, {
     profiles: profiles.map(({ version, findings }) => profileStatus(deps, chain, version, findings)),
   });

@@ -34,7 +34,8 @@ export async function writeContracts({ statuses, facts }: Deps, compiled: Compil
     compiled.contracts.map((contract) => async () => {
       const own = childFindings(contract.accepted, compiled);
       const code = codeFindings(facts, chainId, contract);
-      const findings = [...own, summarise(own, pausedHold(contract.object.spec.active)), ...code];
+      const told = contract.checksum === undefined ? code : [...code, contract.checksum];
+      const findings = [...own, summarise(own, pausedHold(contract.object.spec.active)), ...told];
       await statuses.write('SmartContract', contract.object, findings, contractStatus(contract));
     }),
   );

@@ -37,13 +37,14 @@ function onChain(
   { compiled, programmed }: { readonly compiled: CompiledChain; readonly programmed: Finding },
   prices: Pick<PriceFacts, 'answer'>,
 ): readonly Finding[] {
-  const accepted =
-    compiled.feeTokens.find(({ object }) => object === feeToken)?.accepted ?? finding('Accepted', 'Accepted');
+  const own = compiled.feeTokens.find(({ object }) => object === feeToken);
+  const accepted = own?.accepted ?? finding('Accepted', 'Accepted');
   const resolved = finding('ResolvedRefs', 'ResolvedRefs');
   // Only what is served is asked about.
   if (accepted.status !== 'True')
     return [accepted, resolved, finding('Programmed', 'NotAccepted', accepted.message)];
   const { status, metadata } = feeToken;
   const price = recall(priceFinding(prices.answer(feeToken.spec)), status?.conditions, metadata.generation);
-  return [accepted, resolved, programmed, price];
+  const warnings = own?.checksum === undefined ? [] : [own.checksum];
+  return [accepted, resolved, programmed, price, ...warnings];
 }

@@ -23,7 +23,13 @@ export function createOfferedChains(deps: {
       if (chain === undefined) return undefined;
       const known = compiled.get(chain);
       if (known !== undefined) return known;
-      const { config } = compileChain({ chain, feeTokens: [], layouts: deps.layouts, previous: undefined });
+      const { config } = compileChain({
+        chain,
+        feeTokens: [],
+        layouts: deps.layouts,
+        previous: undefined,
+        checksums: 'left',
+      });
       compiled.set(chain, config);
       return config;
     },

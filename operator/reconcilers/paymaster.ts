@@ -203,9 +203,10 @@ function paymasterFindings(
   paymaster: Paymaster,
   compiled: CompiledPaymaster,
 ): readonly Finding[] {
-  const { accepted, resolved, programmed, openSponsorship, limitedCaps, profile } = compiled;
+  const { accepted, resolved, programmed, openSponsorship, limitedCaps, checksum, profile } = compiled;
   const own = [accepted, resolved, programmed];
-  const told = limitedCaps === undefined ? [openSponsorship] : [openSponsorship, limitedCaps];
+  const warnings = [limitedCaps, checksum].filter((found) => found?.type !== 'Accepted');
+  const told = [openSponsorship, ...warnings.filter((found) => found !== undefined)];
   if (profile === undefined) return [...own, summarise(own, hold(deps, paymaster, compiled)), ...told];
 
   const { chainId } = paymaster.spec;

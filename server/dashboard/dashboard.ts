@@ -1,6 +1,7 @@
 import cors from 'cors';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import { quotaOf } from '../../core/config/platform.js';
 import { DomainError } from '../../core/errors.js';
 import { maxBodyBytes } from '../http/body.js';
 import { createBodyAdmission } from '../http/body-admission.js';
@@ -37,7 +38,7 @@ export function createDashboard(deps: DashboardDeps): Express {
     turns: createTurns(),
     programmed: createProgrammedWait({ resources, configs, timeoutMs: deps.programmedTimeoutMs ?? 2000 }),
     parse: createParsers(deps.webhookUrls),
-    quotasOf: ({ spec }) => ({ ...deps.quotas, ...spec.quotas }),
+    quotaOf: (organisation, name) => quotaOf(organisation, { quotas: deps.quotas ?? {} }, name),
   };
   const endpoints = createEndpoints(tools);
   const authenticator = createAuthenticator({ resources, configs, masterKeys, clock });

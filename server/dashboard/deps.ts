@@ -1,4 +1,4 @@
-import type { Quotas } from '../../core/config/platform.js';
+import type { Quota, Quotas } from '../../core/config/platform.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { Logger } from '../../core/log.js';
 import type { FundingMessages } from '../../core/usage/funding-messages.js';
@@ -42,5 +42,5 @@ export type Tools = Pick<
   readonly programmed: ProgrammedWait;
   readonly parse: Parsers;
   /** What this organisation may create. */
-  readonly quotasOf: (organisation: Organisation) => Quotas;
+  readonly quotaOf: (organisation: Organisation, name: keyof Quotas) => Quota | undefined;
 };

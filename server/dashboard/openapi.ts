@@ -121,5 +121,5 @@ function published(schema: StructuralSchema): JsonSchema {
 }
 
 function isHint(name: string): boolean {
-  return name === 'expected' || name === 'confidential' || name.startsWith('x-');
+  return name === 'expected' || name === 'confidential' || name === 'eip55' || name.startsWith('x-');
 }

@@ -72,15 +72,18 @@ export async function findChain(
 
 /** Also paymasters that a manifest made count as taken, and towards the quota. */
 async function requireFreeName(
-  { resources, quotasOf }: Tools,
+  { resources, quotaOf }: Tools,
   { namespace, organisation }: Principal,
   { name, chainId }: CreatePaymaster,
 ): Promise<void> {
   const fields = { 'spec.name': name, 'spec.chainId': String(chainId) };
   if ((await resources.list('Paymaster', { namespace, fields })).length > 0) throw nameExists();
-  const quota = quotasOf(organisation).paymasters;
-  if (quota !== undefined && (await resources.list('Paymaster', { namespace })).length >= quota)
-    throw new DomainError('QUOTA_EXCEEDED', `The organisation may have ${quota} paymasters and has them all`);
+  const quota = quotaOf(organisation, 'paymasters');
+  if (quota !== undefined && (await resources.list('Paymaster', { namespace })).length >= quota.count)
+    throw new DomainError(
+      'QUOTA_EXCEEDED',
+      `The organisation may have ${quota.count} paymasters and has them all (${quota.where})`,
+    );
 }
 
 function nameExists(): DomainError {

@@ -101,8 +101,11 @@ function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyType): vo
     throw new DomainError('QUOTA_EXCEEDED', tooManyPolicies(type));
 }
 
-function requireQuota({ quotasOf }: Tools, { organisation }: Principal, count: number): void {
-  const quota = quotasOf(organisation).policiesPerPaymaster;
-  if (quota !== undefined && count >= quota)
-    throw new DomainError('QUOTA_EXCEEDED', `The paymaster may have ${quota} policies and has them all`);
+function requireQuota({ quotaOf }: Tools, { organisation }: Principal, count: number): void {
+  const quota = quotaOf(organisation, 'policiesPerPaymaster');
+  if (quota !== undefined && count >= quota.count)
+    throw new DomainError(
+      'QUOTA_EXCEEDED',
+      `The paymaster may have ${quota.count} policies and has them all (${quota.where})`,
+    );
 }

@@ -97,16 +97,23 @@ export const createContractSchema: SchemaOf<CreateContract> = object('A contract
   optional: { whitelistedMethods },
 });
 
+/** Names what is there already, also where it was stored with a wrong checksum. */
+const known: SchemaOf<string> = text('Address of a registered contract, in any case.', {
+  maxLength: 42,
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  expected: 'an address: 0x and 40 hex digits',
+});
+
 export const updateContractSchema: SchemaOf<UpdateContract> = object(
   'The methods that are sponsored from now on.',
   {
-    required: { address: address('Address of a registered contract.'), whitelistedMethods },
+    required: { address: known, whitelistedMethods },
     optional: {},
   },
 );
 
 export const deleteContractSchema: SchemaOf<DeleteContract> = object('The contract to remove.', {
-  required: { address: address('Address of a registered contract.') },
+  required: { address: known },
   optional: {},
 });
 

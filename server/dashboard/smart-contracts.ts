@@ -1,5 +1,6 @@
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import { maxContracts } from '../../core/config/paymaster-config.js';
+import { tooManyContracts } from '../../core/config/too-many.js';
 import { readMethods } from '../../core/resources/abi.js';
 import { keyOf } from '../../core/resources/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
@@ -101,10 +102,14 @@ async function requireFree(
   requireQuota(tools, principal, contracts.length);
 }
 
-function requireQuota({ quotasOf }: Tools, { organisation }: Principal, count: number): void {
-  const quota = Math.min(quotasOf(organisation).contractsPerPaymaster ?? maxContracts, maxContracts);
-  if (count >= quota)
-    throw new DomainError('QUOTA_EXCEEDED', `The paymaster may have ${quota} contracts and has them all`);
+function requireQuota({ quotaOf }: Tools, { organisation }: Principal, count: number): void {
+  const quota = quotaOf(organisation, 'contractsPerPaymaster');
+  if (quota !== undefined && count >= quota.count)
+    throw new DomainError(
+      'QUOTA_EXCEEDED',
+      `The paymaster may have ${quota.count} contracts and has them all (${quota.where})`,
+    );
+  if (count >= maxContracts) throw new DomainError('QUOTA_EXCEEDED', tooManyContracts);
 }
 
 async function findContract(tools: Tools, paymaster: Paymaster, address: string): Promise<SmartContract> {

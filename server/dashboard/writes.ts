@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DomainError, isDomainError } from '../../core/errors.js';
+import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import type { AnyResource, Kind, Resources } from '../../core/resources/kinds.js';
-import { ownedFields, ownersOf } from '../../core/resources/managed-fields.js';
+import type { Kind, Resources } from '../../core/resources/kinds.js';
+import { fieldsOfOthers, ownedFields } from '../../core/resources/managed-fields.js';
 import { createdByAnnotation, formatKey } from '../../core/resources/meta.js';
 import type { ObjectKey } from '../../core/resources/meta.js';
 import type { ApplyRequest, DeepPartial, ResourceStore } from '../../core/resources/resource-store.js';
@@ -78,9 +78,8 @@ export function createWrites({
     remove: (kind, key) =>
       inTurn(kind, key, async () => {
         const current = await present(kind, key);
-        const owner = otherManager(current);
-        if (owner !== undefined)
-          throw new DomainError('FIELD_OWNED', `The resource is managed by "${owner}"`, { owner });
+        const declared = fieldsOfOthers(current, isOurs);
+        if (declared.length > 0) throw fieldOwned(`${kind} ${formatKey(key)}`, declared);
         await resources.delete(kind, key, { version: current.metadata.resourceVersion });
       }),
   };
@@ -127,7 +126,6 @@ function isOwnedByHand(error: unknown): boolean {
   return (error.details.owner ?? '').split(', ').every((owner) => hands.includes(owner));
 }
 
-function otherManager(object: AnyResource): string | undefined {
-  const others = ownersOf(object, 'spec').map(({ manager }) => manager);
-  return others.find((manager) => manager !== dashboardManager && !hands.includes(manager));
+function isOurs(manager: string): boolean {
+  return manager === dashboardManager || hands.includes(manager);
 }

@@ -347,7 +347,8 @@ describe('what the organisation is granted', () => {
     const second = await create('Two');
     expect({ status: second.status, message: second.body.message }).toEqual({
       status: 400,
-      message: 'The organisation may have 1 paymasters and has them all',
+      message:
+        'The organisation may have 1 paymasters and has them all (spec.quotas.paymasters of Organisation small)',
     });
     const credentials = { token, key: String(recordOf(first.body.data)['apiKey']) };
     await host.call('POST', '/smart-contract', { ...credentials, body: aContractBody });
@@ -355,10 +356,14 @@ describe('what the organisation is granted', () => {
       ...credentials,
       body: { ...aContractBody, name: 'More', address: '0x00000000000000000000000000000000000000C2' },
     });
-    expect(contract.body.message).toBe('The paymaster may have 1 contracts and has them all');
+    expect(contract.body.message).toBe(
+      'The paymaster may have 1 contracts and has them all (spec.quotas.contractsPerPaymaster of Organisation small)',
+    );
     await host.call('POST', '/paymaster-policy', { ...credentials, body: aLimitBody });
     const policy = await host.call('POST', '/paymaster-policy', { ...credentials, body: aDeploymentBody });
-    expect(policy.body.message).toBe('The paymaster may have 1 policies and has them all');
+    expect(policy.body.message).toBe(
+      'The paymaster may have 1 policies and has them all (spec.quotas.policiesPerPaymaster of Organisation small)',
+    );
   });
 
   test('more limits or webhooks than count are a 400 that says how many do', async () => {

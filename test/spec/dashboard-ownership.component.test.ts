@@ -140,7 +140,8 @@ describe('409 naming the owner', () => {
   test('deleting a contract that a manifest declares: it would come back', async () => {
     const answer = await call('DELETE', '/smart-contract', { address: aContractBody.address });
     expect(answer.status).toBe(409);
-    expect(answer.body.message).toContain(`"${git}"`);
+    expect(answer.body.message).toMatch(/^SmartContract acme\/\S+: /);
+    expect(answer.body.message).toContain(`spec.abi is owned by "${git}"`);
     expect(recordsOf((await call('GET', '/smart-contract')).body.data)).toHaveLength(1);
   });
 

@@ -81,6 +81,17 @@ describe('smart contract', () => {
     expect(removal.status).toBe(200);
   });
 
+  test('an address in mixed case whose checksum is wrong is a 400; what is there already is found by it', async () => {
+    const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
+    const answer = await call('POST', '/smart-contract', { ...aContractBody, address });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toMatch(
+      /^address must be an address whose upper and lower case .*got "0x5aAeb/,
+    );
+    await call('POST', '/smart-contract', { ...aContractBody, address: address.toLowerCase() });
+    expect((await call('DELETE', '/smart-contract', { address })).status).toBe(200);
+  });
+
   test('whitelistedMethods left out means none yet', async () => {
     const { name, address, abi } = aContractBody;
     expect((await call('POST', '/smart-contract', { name, address, abi })).status).toBe(200);

@@ -39,6 +39,42 @@ test('a chain is served with defaults written out and addresses in checksummed f
   });
 });
 
+describe('a wrong EIP-55 checksum', () => {
+  const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
+  const profile = { ...aProfile, addresses: { sponsorship: mistyped } };
+  const token = aFeeToken({ address: mistyped });
+  const rightly = (address: string): string => address.toLowerCase();
+
+  test('of a new profile or token is not accepted, and the message names the field', () => {
+    const { accepted, config, feeTokens } = compile(aChain({ profiles: [profile] }), [token]);
+    expect(accepted).toMatchObject({
+      reason: 'BadChecksum',
+      message: expect.stringContaining('1.1.0: addresses.sponsorship must be an address whose'),
+    });
+    expect(config.profiles).toEqual([]);
+    expect(feeTokens[0]?.accepted).toMatchObject({ reason: 'BadChecksum' });
+    expect(config.feeTokens).toEqual([]);
+  });
+
+  test('of what is served already is a warning', () => {
+    const before = compile(
+      aChain({ profiles: [{ ...profile, addresses: { sponsorship: rightly(mistyped) } }] }),
+      [aFeeToken({ address: rightly(mistyped) })],
+    ).config;
+    const after = compileChain({
+      chain: aChain({ profiles: [profile] }),
+      feeTokens: [token],
+      layouts: someLayouts,
+      previous: before,
+    });
+    expect(after.config).toEqual(before);
+    expect(after.accepted.status).toBe('True');
+    const warning = { type: 'AddressChecksum', reason: 'Wrong' };
+    expect(after.profiles[0]?.checksum).toMatchObject(warning);
+    expect(after.feeTokens[0]?.checksum).toMatchObject(warning);
+  });
+});
+
 describe('a profile is left out, and the others served,', () => {
   const bad = { ...aProfile, version: 'bad' };
   test.each<{ name: string; profile: object; message: string }>([

@@ -180,7 +180,25 @@ describe('a paymaster may not be served', () => {
         organisation: anOrganisation({ quotas: { paymasters: 1 } }),
       },
       reason: 'QuotaExceeded',
-      message: 'allows 1 paymasters',
+      message: 'Only 1 paymasters are allowed by spec.quotas.paymasters of Organisation acme',
+    },
+    {
+      name: 'over the quota that the platform sets for all',
+      sources: {
+        paymaster: aPaymaster({ meta: younger }),
+        siblings: [aPaymaster({ meta: younger }), aPaymaster({ meta: { name: 'first' }, name: 'First' })],
+        platform: { quotas: { paymasters: 1 }, defaultContractAction: 'Allow' },
+      },
+      reason: 'QuotaExceeded',
+      message: "Only 1 paymasters are allowed by the platform's default for quotas.paymasters",
+    },
+    {
+      name: 'with a funding wallet whose checksum is wrong',
+      sources: {
+        paymaster: aPaymaster({ funding: { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD' } }),
+      },
+      reason: 'BadChecksum',
+      message: 'spec.funding.address must be an address whose upper and lower case is its EIP-55 checksum',
     },
     {
       name: 'with a funding wallet that proved nothing',
@@ -351,6 +369,52 @@ describe('contracts', () => {
     expect(compiled.config.contracts.map(({ name }) => name)).toEqual(['NFT']);
     const loser = compiled.contracts.find(({ object }) => object === late);
     expect(loser?.accepted).toMatchObject({ reason: 'NameConflict', message: expect.stringContaining(what) });
+  });
+
+  test('that are wrong by themselves hold neither name nor address, and hide the mistake of no other', () => {
+    const broken = aSmartContract({ whitelistedMethods: ['fly'] });
+    const sound = aSmartContract({ meta: { name: 'late', ...younger } });
+    const alsoBroken = aSmartContract({ meta: { name: 'later', ...younger }, whitelistedMethods: ['swim'] });
+    const compiled = compile({ contracts: [broken, alsoBroken, sound] });
+    expect(compiled.contracts.map(({ object, accepted }) => [object.metadata.name, accepted.reason])).toEqual(
+      [
+        ['shop-nft', 'Invalid'],
+        ['late', 'Accepted'],
+        ['later', 'Invalid'],
+      ],
+    );
+    expect(compiled.contracts[2]?.accepted.message).toContain('"swim"');
+    expect(compiled.config.contracts).toHaveLength(1);
+  });
+
+  describe('whose address has a wrong checksum', () => {
+    const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
+    const contract = aSmartContract({ address: mistyped });
+
+    test('are not accepted when they are new; in one case an address claims no checksum', () => {
+      const compiled = compile({ contracts: [contract] });
+      expect(compiled.contracts[0]?.accepted).toMatchObject({
+        reason: 'BadChecksum',
+        message: expect.stringMatching(
+          /^spec\.address must be .*EIP-55.*got "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD"\.$/,
+        ),
+      });
+      expect(compiled.config.contracts).toEqual([]);
+      for (const address of [mistyped.toLowerCase(), `0x${mistyped.slice(2).toUpperCase()}`])
+        expect(compile({ contracts: [aSmartContract({ address })] }).contracts[0]?.accepted.reason).toBe(
+          'Accepted',
+        );
+    });
+
+    test('that was in use before keeps working, with a warning', () => {
+      const previous = compile({ contracts: [aSmartContract({ address: mistyped.toLowerCase() })] }).config;
+      const compiled = compile({ contracts: [contract], previous });
+      expect(compiled.contracts[0]).toMatchObject({
+        accepted: { status: 'True' },
+        checksum: { type: 'AddressChecksum', status: 'False', reason: 'Wrong' },
+      });
+      expect(compiled.config.contracts).toEqual(previous.contracts);
+    });
   });
 
   test('that share a name after a change: the one that is served keeps it', () => {

@@ -98,7 +98,7 @@ export const ruleCases: readonly RuleCase[] = [
     field: 'spec.address',
     message: 'left as it was: delete this SmartContract and create another',
     passes: {
-      now: aSmartContract({ address: '0xAbCdEf0000000000000000000000000000000001' }),
+      now: aSmartContract({ address: '0xABCDEF0000000000000000000000000000000001' }),
       old: aSmartContract({ address: '0xabcdef0000000000000000000000000000000001' }),
     },
     fails: { now: aSmartContract({ address: wallet }), old: aSmartContract({ address: other }) },

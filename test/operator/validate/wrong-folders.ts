@@ -202,6 +202,12 @@ export const wrongFolders: readonly WrongFolder[] = [
     }),
   ),
 
+  wrong(
+    'an address with a wrong checksum',
+    'spec.address must be an address whose upper and lower case is its EIP-55 checksum',
+    aSmartContract({ address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD' }),
+  ),
+
   // What is wrong only beside another object.
   wrong(
     'a namespace without an Organisation',
@@ -268,19 +274,19 @@ export const wrongFolders: readonly WrongFolder[] = [
   wrong('a fee token on no chain', 'No Chain with chainId 5 is offered', aFeeToken({ chainId: 5 })),
   wrong(
     'more paymasters than the quota',
-    'The Organisation allows 1 paymasters',
+    'Only 1 paymasters are allowed by spec.quotas.paymasters of Organisation acme',
     anOrganisation({ quotas: { paymasters: 1 } }),
     aPaymaster({ meta: { name: 'shop2' }, name: 'Two' }),
   ),
   wrong(
     'more contracts than the quota',
-    'The Organisation allows 1 contracts per paymaster',
+    'Only 1 contracts per paymaster are allowed by spec.quotas.contractsPerPaymaster of Organisation acme',
     anOrganisation({ quotas: { contractsPerPaymaster: 1 } }),
     contract('twin'),
   ),
   wrong(
     'more policies than the quota',
-    'The Organisation allows 1 policies per paymaster',
+    'Only 1 policies per paymaster are allowed by spec.quotas.policiesPerPaymaster of Organisation acme',
     anOrganisation({ quotas: { policiesPerPaymaster: 1 } }),
     aPolicy({ meta: { name: 'two' }, name: 'Two' }),
   ),

@@ -1,0 +1,14 @@
+import { quote } from '../errors.js';
+import { finding } from '../resources/conditions.js';
+import type { Finding } from '../resources/conditions.js';
+import { checksumExpectation, hasWrongChecksum } from '../units/address.js';
+
+/**
+ * What to say of the checksum of an address: nothing; `Accepted` False; or, where it is in use already, a warning beside what
+ * goes on. Stores that judge checksums themselves never hold a wrong one that is new; the API server cannot.
+ */
+export function judgeChecksum(field: string, address: string, isInUse: boolean): Finding | undefined {
+  if (!hasWrongChecksum(address)) return undefined;
+  const message = `${field} must be ${checksumExpectation}, got ${quote(address)}.`;
+  return isInUse ? finding('AddressChecksum', 'Wrong', message) : finding('Accepted', 'BadChecksum', message);
+}
