@@ -54,6 +54,12 @@ export function createRedisUsageStore(options: RedisUsageOptions): RedisUsageSto
 
 type OfChain = { readonly keys: ChainKeys; readonly scripts: ChainScripts };
 
+/**
+ * `validUntil` is by the clock of the caller, and the time by that of Redis: an expiry of exactly the ten minutes that are
+ * always noted must not count as twenty. The wait after a loss has a longer margin for clocks that differ.
+ */
+const clocksApartMs = 30_000;
+
 class RedisStore implements RedisUsageStore {
   readonly lease: FollowerLease;
   readonly recovery: UsageRecovery & { raise(): Promise<void> };
@@ -125,7 +131,7 @@ class RedisStore implements RedisUsageStore {
     this.#begin();
     try {
       const { chainId } = request.key;
-      const expiryMs = request.promise.validUntil * 1000 - this.now();
+      const expiryMs = request.promise.validUntil * 1000 - this.now() - clocksApartMs;
       if (this.#epochs.known(chainId) === undefined) await this.#epochs.of(chainId);
       if (!this.#epochs.isNoted(chainId, expiryMs)) await this.#epochs.note(chainId, expiryMs);
       const reply = await this.#decide(reserveScript, request, true);
