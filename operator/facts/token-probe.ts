@@ -57,6 +57,8 @@ export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurit
 const weiPerCoin = 10n ** 18n;
 /** More than any operation costs, and little enough for what contracts compute with it. */
 const plenty = (1n << 128n) - 1n;
+/** Many times what a validation takes, and little for a node; without it a node gives all that it allows. */
+const probeGas = 2_000_000n;
 
 /** Cheap enough for any deposit, with a rate at which it costs many base units. */
 function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
@@ -102,6 +104,7 @@ async function validationOf(
         from: profile.entryPoint,
         to: contract,
         data: call,
+        gas: probeGas,
         overrides: { [toAddressKey(terms.token)]: { code } },
       })
       .then(

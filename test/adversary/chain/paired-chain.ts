@@ -97,7 +97,7 @@ function touched(action: ChainAction): readonly Place[] {
 /** What is compared of a result: everything but the operation itself. */
 function summary(result: ActionResult): unknown {
   if (result.outcome === 'failed') return result;
-  return result.operations.map(({ operation: _, charge, isChargeReported, ...rest }) => ({
+  return result.operations.map(({ operation: _operation, charge, isChargeReported, ...rest }) => ({
     ...rest,
     isChargeReported,
     charge: isChargeReported ? charge : undefined,

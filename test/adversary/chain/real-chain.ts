@@ -131,7 +131,7 @@ export class RealChain {
     await this.#request('evm_revert', [snapshot]);
     // The node's clock does not go back by itself.
     await this.#request('evm_setTime', [(await this.#dev.time()) * 1000]);
-    for (const other of [...this.#snapshots.keys()]) if (other >= height) this.#snapshots.delete(other);
+    for (const other of this.#snapshots.keys()) if (other >= height) this.#snapshots.delete(other);
     this.#height = height;
     await this.#snapshot();
   }
