@@ -162,6 +162,12 @@ export function createOperator(deps: OperatorDeps): Operator {
         signers,
         layouts,
         clock,
+        log,
+        stopped: metrics.gauge<'chain'>({
+          name: 'paymaster_operator_stopped_profiles',
+          help: 'Profiles of a chain that nothing is signed for, because the chain has said twice that it could not be mined.',
+          labels: ['chain'],
+        }),
       }),
       organisations: createOrganisationReconciler({
         cache,

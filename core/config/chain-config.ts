@@ -27,13 +27,34 @@ export type ChainConfig = {
   readonly feeTokens: readonly FeeTokenSpec[];
 };
 
+export const unusableReasons = [
+  'WRONG_CHAIN',
+  'CONTRACT_NOT_DEPLOYED',
+  'ENTRY_POINT_MISMATCH',
+  'SIGNER_NOT_AUTHORIZED',
+] as const;
+/** As callers see it in `data.reason`. */
+export type UnusableReason = (typeof unusableReasons)[number];
+
+/** Longest window of what a draining profile signs. */
+export const drainingExpirySeconds = 30;
+
 export type ProfileConfig = {
   readonly version: string;
   readonly layout: LayoutId;
   readonly entryPoint: Address;
   readonly sponsorship: Address;
   readonly token?: Address;
+  /** Key file that signs: where several may, the first one whose key the contract accepts. */
   readonly signerFile: string;
+  /** Every key file that may sign, in the order of preference. Absent: `signerFile` alone. */
+  readonly signerFiles?: readonly string[];
+  /** Files whose keys the contract accepts now, for replicas that do not have the first one yet. Absent: `signerFile` alone. */
+  readonly acceptedSigners?: readonly string[];
+  /** True: data are signed for {@link drainingExpirySeconds} at most, so that little is void when the key changes. */
+  readonly draining?: true;
+  /** Why operations of this profile cannot be mined, as its chain has said twice: nothing is signed. */
+  readonly unusable?: { readonly reason: UnusableReason; readonly message: string };
   readonly defaultFunding?: { readonly address: Address; readonly organisations: readonly string[] };
   readonly options: {
     readonly priceMarkup: number;

@@ -122,7 +122,7 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
     entryPoint: parseAddress(profile.entryPoint),
     sponsorship: parseAddress(addresses.sponsorship),
     ...(addresses.token === undefined ? {} : { token: parseAddress(addresses.token) }),
-    signerFile: profile.signer.file,
+    ...signersOf(profile),
     ...(defaultFunding === undefined
       ? {}
       : {
@@ -140,7 +140,23 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
     ...(profile.tokenPayment === 'preFund' ? { tokenPayment: 'preFund' } : {}),
     ...(profile.requireAllowance === true ? { requireAllowance: true } : {}),
     ...(profile.tokenLossBudget === undefined ? {} : { tokenLossBudget: profile.tokenLossBudget }),
+    ...(profile.draining === true ? { draining: true } : {}),
   };
+}
+
+/** The first one, until the chain has said which it accepts. */
+function signersOf(profile: ProfileSpec): Pick<ProfileConfig, 'signerFile' | 'signerFiles'> {
+  const files = signerFilesOf(profile);
+  const [signerFile = ''] = files;
+  return files.length > 1 ? { signerFile, signerFiles: files } : { signerFile };
+}
+
+/** Each once, in the order of preference. */
+export function signerFilesOf({
+  signer,
+  signers,
+}: Pick<ProfileSpec, 'signer' | 'signers'>): readonly string[] {
+  return [...new Set((signers ?? (signer === undefined ? [] : [signer])).map(({ file }) => file))];
 }
 
 /** What is wrong with a profile, as a sentence that names the field. */
@@ -148,6 +164,7 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   const layout = Object.hasOwn(layouts, profile.layout) ? layouts[profile.layout] : undefined;
   if (layout === undefined)
     return `layout must be one of ${Object.keys(layouts).join(', ')}, got ${quote(profile.layout)}.`;
+  if (signerFilesOf(profile).length === 0) return 'signer must be given: who signs for this contract.';
   const { entryPoint, addresses, options } = profile;
   for (const [field, text] of addressesOf(profile)) {
     if (text === undefined) continue;

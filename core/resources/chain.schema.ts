@@ -1,7 +1,7 @@
 import { layoutIds } from '../paymaster/layout.js';
 import type { KindDefinition } from '../schema/crd.js';
 import { boolean, choice, integer, keyedList, list, object, text } from '../schema/structural.js';
-import type { ChainSpec, ChainStatus, ProfileSpec } from './chain.js';
+import type { ChainSpec, ChainStatus, ProfileSpec, SignerSpec } from './chain.js';
 import { kindNames } from './kinds.js';
 import {
   address,
@@ -36,6 +36,12 @@ const coins = (description: string) =>
       'decimal text in quotes such as "0.05": not negative, at most 7 digits before and 18 after the point',
   });
 
+const signer = (description: string) =>
+  object<SignerSpec>(description, {
+    required: { file: mountedFile("File in the signer directory that holds the signer's private key.") },
+    optional: {},
+  });
+
 const profile = object<ProfileSpec>(
   'A paymaster contract that Paymasters of this chain may use.',
   {
@@ -47,12 +53,19 @@ const profile = object<ProfileSpec>(
         required: { sponsorship: address('Contract of mode SPONSORED.') },
         optional: { token: address('Contract of mode ERC20, where the layout has that mode.') },
       }),
-      signer: object<ProfileSpec['signer']>('Who signs sponsorships; the contract must know its address.', {
-        required: { file: mountedFile("File in the signer directory that holds the signer's private key.") },
-        optional: {},
-      }),
     },
     optional: {
+      signer: signer(
+        'Who signs; the contract must accept its address. Exactly one of signer and signers is given.',
+      ),
+      signers: list(
+        'While keys are rotated: of these keys the first one that the contract accepts signs, switched as soon as the operator sees it. Put the new key in front, let the contract accept it, and take the old one away once what it has signed has expired.',
+        signer('A key that may sign.'),
+        { minItems: 1, maxItems: 8 },
+      ),
+      draining: boolean(
+        'True: nothing is signed for longer than 30 seconds. For a contract that accepts one key at a time: what the old key has signed is void when the key changes, so drain first. Default false.',
+      ),
       defaultFunding: object<NonNullable<ProfileSpec['defaultFunding']>>(
         'Funding wallet of Paymasters that name none.',
         {
@@ -100,6 +113,10 @@ const profile = object<ProfileSpec>(
         'Mode ERC20: what operations that were mined and paid no token may cost in a day (UTC), in native coins. Payments that are not taken in validation are signed only while those under way and the losses of the day stay within it. Zero stops them. Default "0.1".',
       ),
     },
+  },
+  {
+    rule: 'has(self.signer) != has(self.signers)',
+    message: 'must be a profile with exactly one of signer and signers',
   },
   {
     rule: "self.layout == 'vendor-2.x' || !has(self.options) || !(has(self.options.priceMarkup) || has(self.options.unaccountedGas))",

@@ -2,6 +2,9 @@ import type { LayoutId } from '../paymaster/layout.js';
 import type { Condition, Resource } from './meta.js';
 import type { GasCaps, RateLimits } from './paymaster.js';
 
+/** A key that signs: a mounted file in the signer directory that holds it (0x and 64 hex digits). */
+export type SignerSpec = { readonly file: string };
+
 export type ProfileSpec = {
   /** The `version` that a Paymaster names. Several profiles may bind the same contract. */
   readonly version: string;
@@ -9,8 +12,12 @@ export type ProfileSpec = {
   readonly entryPoint: string;
   /** Contract for mode SPONSORED, and for mode ERC20 (may be equal; absent where the layout has no such mode). */
   readonly addresses: { readonly sponsorship: string; readonly token?: string };
-  /** Name of a mounted file that holds the signer's private key (0x and 64 hex digits), in the signer directory. */
-  readonly signer: { readonly file: string };
+  /** Who signs; the contract must accept its address. Exactly one of `signer` and `signers` is given. */
+  readonly signer?: SignerSpec;
+  /** While keys are rotated: of these the first one that the contract accepts signs. */
+  readonly signers?: readonly SignerSpec[];
+  /** True: nothing is signed for longer than 30 seconds, so that little is void when the contract's key changes. */
+  readonly draining?: boolean;
   /** Funding wallet for paymasters without one of their own, for the organisations listed (`*` means all). */
   readonly defaultFunding?: { readonly address: string; readonly organisations: readonly string[] };
   readonly options?: {

@@ -72,6 +72,13 @@ export const conditionReasons = {
     Paused: { status: 'False', text: 'Its field active is false.' },
     Pending: { status: 'Unknown', text: 'Not checked against the chain yet.' },
   },
+  Serving: {
+    Serving: { status: 'True', text: 'Data are signed for this profile.' },
+    ContractUnusable: {
+      status: 'False',
+      text: 'Its chain has said twice that what is signed cannot be mined, so nothing is signed; the message says why.',
+    },
+  },
   Funded: {
     Ok: { status: 'True', text: 'The deposit covers many operations.' },
     Low: { status: 'True', text: 'The deposit is below 0.05 of the native currency: top it up soon.' },

@@ -20,12 +20,15 @@ import type {
 import { createProbe } from './probe.js';
 import { askRound, collectQuestions, nothingKnown } from './round.js';
 import type { Known, Round } from './round.js';
+import type { Usability } from './usability.js';
 
 /**
  * What chains say about profiles, deposits and addresses.
  *
  * - Asked once per chain however many paymasters want to know, in rounds: soon after a new question, every 30 s when
  *   all is well, with growing waits from 250 ms to 15 s while something is missing or wrong.
+ * - Whether a profile can be used at all counts only when it was said twice, at least 10 s apart and each time at one
+ *   block: signing stops and goes on by it.
  * - A chain that does not answer changes no fact but its own reachability: conditions must not flap with a node.
  * - `onChange` names the paymasters that changed facts concern, once per round.
  */
@@ -38,6 +41,8 @@ export type ChainFacts = {
   reachability(chainId: number): Reachability;
   clock(chainId: number): ClockLevel;
   profile(chainId: number, profile: ProfileConfig): ProfileFacts;
+  /** Whether what the profile signs can be mined; undefined until the chain has said the same twice. */
+  usability(chainId: number, profile: ProfileConfig): Usability | undefined;
   funding(chainId: number, question: FundingQuestion): FundingLevel;
   code(chainId: number, address: Address): CodeLevel;
   /** Resolves when no question is under way; may be called twice. */
@@ -66,6 +71,8 @@ export type ChainFactsDeps = {
 };
 
 const settledMs = 30_000;
+/** While a profile lists several keys: what the old one signs after the contract has let go of it is void. */
+const rotatingMs = 5_000;
 const firstRetryMs = 250;
 const longestRetryMs = 15_000;
 /** New questions of one burst share a round. */
@@ -116,6 +123,7 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
     clock: (chainId) => polls.get(chainId)?.known.clock ?? 'Unknown',
     profile: (chainId, profile) =>
       polls.get(chainId)?.known.profiles.get(profileKey(profile)) ?? unknownProfile,
+    usability: (chainId, profile) => polls.get(chainId)?.known.standings.get(profileKey(profile))?.settled,
     funding: (chainId, question) => polls.get(chainId)?.known.fundings.get(fundingKey(question)) ?? 'Unknown',
     code: (chainId, address) => polls.get(chainId)?.known.codes.get(codeKey(address)) ?? 'Unknown',
     async stop() {
@@ -173,7 +181,9 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
     if (round !== undefined) report(poll, round);
     if (poll.isPoked || round?.hasMore === true) return schedule(poll, soonMs);
     const isSettled = round?.isSettled === true;
-    schedule(poll, isSettled ? settledMs : poll.retryMs);
+    const isRotating = poll.config?.profiles.some(({ signerFiles }) => signerFiles !== undefined) === true;
+    const restMs = isRotating ? rotatingMs : settledMs;
+    schedule(poll, Math.min(isSettled ? restMs : poll.retryMs, restMs, round?.recheckMs ?? restMs));
     poll.retryMs = isSettled ? firstRetryMs : Math.min(poll.retryMs * 2, longestRetryMs);
   }
 
@@ -181,7 +191,10 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
     if (config === undefined) return undefined;
     try {
       const probe = createProbe({ ...deps, chain: deps.chains.get(config), config });
-      return await askRound(known, collectQuestions(config.profiles, paymasters.values()), probe, deps.log);
+      return await askRound(known, collectQuestions(config.profiles, paymasters.values()), probe, {
+        log: deps.log,
+        now: () => deps.clock.now(),
+      });
     } catch (error) {
       deps.log.warn('facts of a chain could not be read', { chainId: config.chainId, error });
       return undefined;

@@ -6,6 +6,7 @@ import type { ProfileConfig } from '../../core/config/chain-config.js';
 export type Reachability = ConditionReason<'Reachable'>;
 export type ClockLevel = ConditionReason<'ClockSkew'>;
 export type FundingLevel = Exclude<ConditionReason<'Funded'>, 'NoFundingWallet'>;
+export type SignerLevel = ConditionReason<'SignerAuthorized'>;
 export type CodeLevel = ConditionReason<'ContractCode'>;
 
 /** What a deployed paymaster contract answered; `Unknown` until it was asked and whenever the answer depends on another. */
@@ -13,7 +14,10 @@ export type ProfileFacts = {
   readonly code: ConditionReason<'CodePresent'>;
   readonly entryPoint: ConditionReason<'EntryPointMatches'>;
   readonly hash: ConditionReason<'HashMatches'>;
-  readonly signer: ConditionReason<'SignerAuthorized'>;
+  /** Of the key that is best off. */
+  readonly signer: SignerLevel;
+  /** Of each key file that may sign. */
+  readonly signers: Readonly<Record<string, SignerLevel>>;
   /** Whether its token mode takes payments in validation; `Unknown` also where there is no token mode. */
   readonly tokens: ConditionReason<'TokenSecured'>;
 };
@@ -23,6 +27,7 @@ export const unknownProfile: ProfileFacts = {
   entryPoint: 'Unknown',
   hash: 'Unknown',
   signer: 'Unknown',
+  signers: {},
   tokens: 'Unknown',
 };
 
@@ -48,11 +53,24 @@ export function mayDemandAdvance({ layout, tokenPayment }: ProfileConfig): boole
   return !layout.startsWith('singleton-') || tokenPayment === 'preFund';
 }
 
+/** Every key file that may sign for a profile, in the order of preference. */
+export function filesOf({ signerFile, signerFiles }: ProfileConfig): readonly string[] {
+  return signerFiles ?? [signerFile];
+}
+
+const bestFirst: readonly SignerLevel[] = ['Authorized', 'Unknown', 'NotAuthorized', 'SignerNotFound'];
+
+/** A profile can sign when one of its keys can. */
+export function bestSigner(signers: ProfileFacts['signers']): SignerLevel {
+  const levels = Object.values(signers);
+  return bestFirst.find((level) => levels.includes(level)) ?? 'Unknown';
+}
+
 /** Profiles that differ only in their version bind the same contracts, so they are asked about once. */
 export function profileKey(profile: ProfileConfig): string {
-  const { layout, entryPoint, sponsorship, token, tokenPayment, signerFile, options } = profile;
+  const { layout, entryPoint, sponsorship, token, tokenPayment, options } = profile;
   const contracts = [sponsorship, token ?? null, tokenPayment ?? null];
-  return `profile:${JSON.stringify([layout, entryPoint, contracts, signerFile, options])}`;
+  return `profile:${JSON.stringify([layout, entryPoint, contracts, filesOf(profile), options])}`;
 }
 
 export function fundingKey({ profile, wallet }: FundingQuestion): string {

@@ -1,10 +1,10 @@
 import { CallReverted } from '../../core/chain/chain.js';
-import type { Chain } from '../../core/chain/chain.js';
+import type { Block, BlockTag, Chain } from '../../core/chain/chain.js';
 import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId, SponsorshipCodec } from '../../core/paymaster/layout.js';
-import type { Signers } from '../../core/paymaster/signer.js';
+import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
@@ -12,7 +12,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
 import { probeTokenPayment } from './token-probe.js';
-import { lowDeposit, mayDemandAdvance, unknownProfile } from './facts.js';
+import { bestSigner, filesOf, lowDeposit, mayDemandAdvance, unknownProfile } from './facts.js';
 import type {
   ClockLevel,
   CodeLevel,
@@ -20,14 +20,18 @@ import type {
   FundingQuestion,
   ProfileFacts,
   Reachability,
+  SignerLevel,
 } from './facts.js';
 
 /** Asks one chain. Every question answers with a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = {
   reachability(): Promise<Reachability>;
-  /** How far the newest block is ahead of our clock. */
-  clock(): Promise<ClockLevel>;
-  profile(profile: ProfileConfig): Promise<ProfileFacts>;
+  /** The newest block; undefined when the chain does not answer now. */
+  head(): Promise<Block | undefined>;
+  /** How far that block is ahead of our clock. */
+  clock(head: Pick<Block, 'timestamp'>): ClockLevel;
+  /** All answers of one block, the latest by default. */
+  profile(profile: ProfileConfig, block?: BlockTag): Promise<ProfileFacts>;
   funding(question: FundingQuestion): Promise<FundingLevel>;
   code(address: Address): Promise<CodeLevel>;
 };
@@ -48,32 +52,41 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       return chainId === config.chainId ? 'Reachable' : 'WrongChain';
     },
 
-    async clock() {
-      const head = await unlessUnavailable(chain.block('latest'));
-      return head === undefined ? 'Unknown' : clockSkew(head.timestamp, clock.now());
-    },
+    head: () => unlessUnavailable(chain.block('latest')),
+    clock: ({ timestamp }) => clockSkew(timestamp, clock.now()),
 
-    async profile(profile) {
-      const signer = signers.get(profile.signerFile)?.address;
-      const missing = { ...unknownProfile, signer: 'SignerNotFound' } as const;
+    async profile(profile, block = 'latest') {
+      const keys = new Map(filesOf(profile).map((file) => [file, signers.get(file)]));
       const contracts = contractsOf(config.chainId, profile, layouts[profile.layout]);
-      const code = await codeOf([profile.entryPoint, ...contracts.map(({ address }) => address)]);
-      if (code !== 'CodePresent') return { ...(signer === undefined ? missing : unknownProfile), code };
+      const code = await codeOf([profile.entryPoint, ...contracts.map(({ address }) => address)], block);
+      if (code !== 'CodePresent') {
+        const known = levelsOf(keys, () => 'Unknown');
+        return { ...unknownProfile, signers: known, signer: bestSigner(known), code };
+      }
       const ofAll = <T extends string>(
         good: T,
         asked: (contract: ProbedContract) => Promise<T | 'Unknown'>,
       ) => Promise.all(contracts.map(asked)).then((answers) => worstOf(good, answers));
+      const accepted = new Map<Signer, SignerLevel>();
+      for (const key of keys.values())
+        if (key !== undefined)
+          accepted.set(
+            key,
+            await ofAll<SignerLevel>('Authorized', (contract) => signerOf(contract, key.address, block)),
+          );
+      const found = levelsOf(keys, (key) => accepted.get(key) ?? 'Unknown');
+      const trusted = [...keys.values()].find(
+        (key) => key !== undefined && accepted.get(key) === 'Authorized',
+      );
       return {
         code,
         entryPoint: await ofAll<ProfileFacts['entryPoint']>('EntryPointMatches', (contract) =>
-          entryPointOf(profile, contract),
+          entryPointOf(profile, contract, block),
         ),
-        hash: await ofAll<ProfileFacts['hash']>('HashMatches', hashOf),
-        tokens: await tokensOf(profile),
-        signer:
-          signer === undefined
-            ? 'SignerNotFound'
-            : await ofAll<ProfileFacts['signer']>('Authorized', (contract) => signerOf(contract, signer)),
+        hash: await ofAll<ProfileFacts['hash']>('HashMatches', (contract) => hashOf(contract, block)),
+        tokens: await tokensOf(profile, trusted ?? signers.get(profile.signerFile), block),
+        signer: bestSigner(found),
+        signers: found,
       };
     },
 
@@ -90,11 +103,13 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       return balance < lowDeposit ? 'Low' : 'Ok';
     },
 
-    code: (address) => codeOf([address]),
+    code: (address) => codeOf([address], 'latest'),
   };
 
-  async function codeOf(addresses: readonly Address[]): Promise<CodeLevel> {
-    const codes = await unlessUnavailable(Promise.all(addresses.map((address) => chain.code(address))));
+  async function codeOf(addresses: readonly Address[], block: BlockTag): Promise<CodeLevel> {
+    const codes = await unlessUnavailable(
+      Promise.all(addresses.map((address) => chain.code(address, block))),
+    );
     if (codes === undefined) return 'Unknown';
     return codes.includes('0x') ? 'NoCode' : 'CodePresent';
   }
@@ -102,15 +117,19 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
   async function entryPointOf(
     { entryPoint }: ProfileConfig,
     { address }: ProbedContract,
+    block: BlockTag,
   ): Promise<ProfileFacts['entryPoint']> {
-    const answer = await ask({ to: address, data: entryPointSelector });
+    const answer = await ask({ to: address, data: entryPointSelector, block });
     if (answer === undefined) return 'Unknown';
     return answer === addressWord(entryPoint) ? 'EntryPointMatches' : 'OtherEntryPoint';
   }
 
   /** Only a key of ours makes a contract take anything; without one the answer stays open. */
-  async function tokensOf(profile: ProfileConfig): Promise<ProfileFacts['tokens']> {
-    const signer = signers.get(profile.signerFile);
+  async function tokensOf(
+    profile: ProfileConfig,
+    signer: Signer | undefined,
+    block: BlockTag,
+  ): Promise<ProfileFacts['tokens']> {
     const layout = layouts[profile.layout];
     if (signer === undefined || profile.token === undefined || layout.token === undefined) return 'Unknown';
     if (!mayDemandAdvance(profile)) return 'AfterCall';
@@ -127,7 +146,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     if (found !== 'Secured' || !layout.token.namesTreasury || treasury === undefined) return found;
     const allowed = await Promise.all(
       (config.feeTokens ?? []).map(({ address }) =>
-        ask({ to: address, data: `${allowance}${word(treasury)}${word(contract)}` }),
+        ask({ to: address, data: `${allowance}${word(treasury)}${word(contract)}`, block }),
       ),
     );
     if (allowed.includes(undefined)) return 'Unknown';
@@ -137,8 +156,11 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
   }
 
   /** Signatures are worth nothing when the contract hashes an operation in another way than we do. */
-  async function hashOf({ address, hash, getHashCall }: ProbedContract): Promise<ProfileFacts['hash']> {
-    const answer = await ask({ to: address, data: getHashCall() });
+  async function hashOf(
+    { address, hash, getHashCall }: ProbedContract,
+    block: BlockTag,
+  ): Promise<ProfileFacts['hash']> {
+    const answer = await ask({ to: address, data: getHashCall(), block });
     if (answer === undefined) return 'Unknown';
     return answer === bytesToHex(hash()) ? 'HashMatches' : 'OtherHash';
   }
@@ -146,21 +168,35 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
   async function signerOf(
     { address, signerCall }: ProbedContract,
     signer: Address,
-  ): Promise<ProfileFacts['signer']> {
+    block: BlockTag,
+  ): Promise<SignerLevel> {
     const { data, isAuthorised } = signerCall(signer);
-    const answer = await ask({ to: address, data });
+    const answer = await ask({ to: address, data, block });
     if (answer === undefined) return 'Unknown';
     return wordPattern.test(answer) && isAuthorised(answer) ? 'Authorized' : 'NotAuthorized';
   }
 
   /** The answer of a call; `0x` when the contract reverts, which is an answer; undefined when the chain gives none. */
-  async function ask(request: { readonly to: string; readonly data: Hex }): Promise<Hex | undefined> {
+  async function ask(request: {
+    readonly to: string;
+    readonly data: Hex;
+    readonly block?: BlockTag;
+  }): Promise<Hex | undefined> {
     const call = chain.call(request).catch((error: unknown) => {
       if (error instanceof CallReverted) return '0x' as const;
       throw error;
     });
     return unlessUnavailable(call);
   }
+}
+
+function levelsOf(
+  keys: ReadonlyMap<string, Signer | undefined>,
+  levelOf: (key: Signer) => SignerLevel,
+): ProfileFacts['signers'] {
+  return Object.fromEntries(
+    [...keys].map(([file, key]) => [file, key === undefined ? 'SignerNotFound' : levelOf(key)]),
+  );
 }
 
 /** One of a profile's contracts, asked in the words of its mode. */

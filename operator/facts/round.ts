@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { Logger } from '../../core/log.js';
 import type { Address } from '../../core/units/address.js';
-import { codeKey, fundingKey, profileKey, unknownProfile } from './facts.js';
+import { bestSigner, codeKey, fundingKey, profileKey, unknownProfile } from './facts.js';
 import type {
   ClockLevel,
   CodeLevel,
@@ -12,7 +12,10 @@ import type {
   ProfileFacts,
   Reachability,
 } from './facts.js';
+import type { EpochMs } from '../../core/units/time.js';
+import type { Block } from '../../core/chain/chain.js';
 import type { Probe } from './probe.js';
+import { confirm, recheckMs, usabilityOf, type Standing, type Usability } from './usability.js';
 
 /**
  * What is known of one chain. The maps keep their keys in the order in which they were last asked; a question that was
@@ -22,6 +25,8 @@ export type Known = {
   reachability: Reachability;
   clock: ClockLevel;
   readonly profiles: Map<string, ProfileFacts>;
+  /** Whether what a profile signs can be mined, by its key. */
+  readonly standings: Map<string, Standing>;
   readonly fundings: Map<string, FundingLevel>;
   readonly codes: Map<string, CodeLevel>;
 };
@@ -40,6 +45,8 @@ export type Round = {
   readonly isChainChanged: boolean;
   /** Keys of the facts that changed. */
   readonly changed: ReadonlySet<string>;
+  /** When an answer should be asked for again at the latest, because it counts only when it is given twice. */
+  readonly recheckMs?: number;
 };
 
 /** Questions of one kind per round and at once: bounds what a round costs the node, whatever the number of paymasters. */
@@ -51,6 +58,7 @@ export function nothingKnown(): Known {
     reachability: 'Unknown',
     clock: 'Unknown',
     profiles: new Map(),
+    standings: new Map(),
     fundings: new Map(),
     codes: new Map(),
   };
@@ -75,15 +83,31 @@ export async function askRound(
   known: Known,
   questions: Questions,
   probe: Probe,
-  log: Logger,
+  { log, now }: { readonly log: Logger; readonly now: () => EpochMs },
 ): Promise<Round> {
   const changed = new Set<string>();
   const before = known.reachability;
   known.reachability = await probe.reachability();
   let isChainChanged = known.reachability !== before;
-  if (known.reachability !== 'Reachable')
-    return { isSettled: false, hasMore: false, isChainChanged, changed };
-  const clock = await readClock(known, probe, log);
+  /** True when it changed what is to be signed. */
+  const note = (key: string, answer: Usability | undefined): boolean => {
+    const standing = known.standings.get(key) ?? {};
+    if (answer === undefined) return false;
+    const next = confirm(standing, answer, now());
+    known.standings.set(key, next);
+    return next.settled !== standing.settled;
+  };
+  const recheck = (): Pick<Round, 'recheckMs'> => {
+    const waits = [...known.standings.values()].flatMap((each) => recheckMs(each, now()) ?? []);
+    return waits.length === 0 ? {} : { recheckMs: Math.min(...waits) };
+  };
+  if (known.reachability !== 'Reachable') {
+    if (known.reachability === 'WrongChain')
+      for (const key of questions.profiles.keys()) if (note(key, 'WRONG_CHAIN')) isChainChanged = true;
+    return { isSettled: false, hasMore: false, isChainChanged, changed, ...recheck() };
+  }
+  const head = await readHead(probe, log);
+  const clock = head === undefined ? known.clock : probe.clock(head);
   isChainChanged ||= clock !== known.clock;
   known.clock = clock;
 
@@ -118,7 +142,12 @@ export async function askRound(
       [...questions.profiles],
       known.profiles,
       unknownProfile,
-      async (profile, key) => mergeProfile(known.profiles.get(key), await probe.profile(profile)),
+      async (profile, key) => {
+        const facts = await probe.profile(profile, head === undefined ? 'latest' : { hash: head.hash });
+        // Without a block to name, answers may be of different ones, and decide nothing.
+        if (head !== undefined && note(key, usabilityOf(facts))) isChainChanged = true;
+        return mergeProfile(known.profiles.get(key), facts);
+      },
       isGoodProfile,
     ),
     ask(
@@ -139,16 +168,15 @@ export async function askRound(
   isChainChanged ||= [...changed].some((key) => questions.profiles.has(key));
   forget(known, questions);
   const isSettled = clock === 'InStep' && good.every(Boolean) && !hasUnanswered(known);
-  return { isSettled, hasMore, isChainChanged, changed };
+  return { isSettled, hasMore, isChainChanged, changed, ...recheck() };
 }
 
-/** As it was while the chain does not say. */
-async function readClock({ clock }: Known, probe: Probe, log: Logger): Promise<ClockLevel> {
+async function readHead(probe: Probe, log: Logger): Promise<Block | undefined> {
   try {
-    return unlessUnknown(await probe.clock()) ?? clock;
+    return await probe.head();
   } catch (error) {
-    log.warn('a fact could not be read', { fact: 'clock', error });
-    return clock;
+    log.warn('a fact could not be read', { fact: 'head', error });
+    return undefined;
   }
 }
 
@@ -191,6 +219,7 @@ async function inGroups<Q>(entries: readonly Q[], ask: (entry: Q) => Promise<boo
 /** Drops what nobody asks any more. */
 function forget(known: Known, questions: Questions): void {
   for (const key of known.profiles.keys()) if (!questions.profiles.has(key)) known.profiles.delete(key);
+  for (const key of known.standings.keys()) if (!questions.profiles.has(key)) known.standings.delete(key);
   for (const key of known.fundings.keys()) if (!questions.fundings.has(key)) known.fundings.delete(key);
   for (const key of known.codes.keys()) if (!questions.codes.has(key)) known.codes.delete(key);
 }
@@ -198,11 +227,18 @@ function forget(known: Known, questions: Questions): void {
 function mergeProfile(known: ProfileFacts | undefined, next: ProfileFacts): ProfileFacts {
   // Without code nothing else can be known, whatever was known before.
   if (known === undefined || next.code === 'NoCode') return next;
+  const signers = Object.fromEntries(
+    Object.entries(next.signers).map(([file, level]) => [
+      file,
+      level === 'Unknown' ? (known.signers[file] ?? level) : level,
+    ]),
+  );
   return {
     code: next.code === 'Unknown' ? known.code : next.code,
     entryPoint: next.entryPoint === 'Unknown' ? known.entryPoint : next.entryPoint,
     hash: next.hash === 'Unknown' ? known.hash : next.hash,
-    signer: next.signer === 'Unknown' ? known.signer : next.signer,
+    signer: bestSigner(signers),
+    signers,
     tokens: next.tokens === 'Unknown' ? known.tokens : next.tokens,
   };
 }

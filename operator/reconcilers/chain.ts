@@ -11,16 +11,19 @@ import type { Chain } from '../../core/resources/chain.js';
 import { finding, isConditionTrue, setConditions } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
 import type { ChainStatus } from '../../core/resources/chain.js';
+import type { Logger } from '../../core/log.js';
+import type { Gauge } from '../../core/metrics.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
-import { profileKey } from '../facts/facts.js';
+import { filesOf } from '../facts/facts.js';
 import type { LossFacts } from '../facts/loss-facts.js';
 import type { UsageFacts } from '../facts/usage-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
+import { withSeen } from './seen-on-chain.js';
 import { profileFindings, reachabilityFinding, tokenLossFinding } from './findings.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
@@ -39,6 +42,9 @@ export type ChainReconcilerDeps = {
   readonly signers: Pick<Signers, 'get'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly clock: Clock;
+  readonly log: Logger;
+  /** Profiles of a chain that nothing is signed for. */
+  readonly stopped: Gauge<'chain'>;
 };
 
 /** A root of its own: the Chain with a chain id and all FeeTokens on it, compiled into one ChainConfig. */
@@ -51,17 +57,16 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
       deps.facts.removeChain(chainId);
       deps.prices.removeChain(chainId);
       await deps.configs.deleteChain(chainId);
+      deps.stopped.with({ chain: key }).set(0);
       await writeFeeTokens(deps, feeTokens, undefined);
       return done;
     }
     const previous = await deps.configs.getChain(chainId);
-    const compiled = withSecurity(
-      deps.facts,
-      compileChain({ chain, feeTokens, layouts: deps.layouts, previous: previous?.config }),
-      previous?.config,
-    );
+    const asWritten = compileChain({ chain, feeTokens, layouts: deps.layouts, previous: previous?.config });
+    const compiled = withSeen(deps.facts, asWritten, previous?.config);
     const programmed = await store(deps, compiled);
-    deps.facts.setChain(compiled.config);
+    tellStops(deps, compiled.config, previous?.config);
+    deps.facts.setChain(asWritten.config);
     deps.prices.setChain(compiled.config);
     await runAll([
       () => writeChain(deps, chain, compiled, programmed),
@@ -72,25 +77,19 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
   };
 }
 
-/**
- * Whether contracts take tokens in validation, as they were last seen to do: every replica must judge a payment alike. While
- * a contract was not asked yet, what was stored for the very same contract stays.
- */
-function withSecurity(
-  facts: Pick<ChainFacts, 'profile'>,
-  compiled: CompiledChain,
+/** One line per change: signing stopped, or goes on. */
+function tellStops(
+  { log, stopped }: ChainReconcilerDeps,
+  { chainId, profiles }: ChainConfig,
   previous: ChainConfig | undefined,
-): CompiledChain {
-  const { chainId, profiles } = compiled.config;
-  const before = new Map(previous?.profiles.map((profile) => [profileKey(profile), profile]));
-  const secured = profiles.map((profile) => {
-    if (profile.token === undefined) return profile;
-    const { tokens } = facts.profile(chainId, profile);
-    const isSecured =
-      tokens === 'Unknown' ? before.get(profileKey(profile))?.tokenSecured === true : tokens !== 'AfterCall';
-    return isSecured ? { ...profile, tokenSecured: true } : profile;
-  });
-  return { ...compiled, config: { ...compiled.config, profiles: secured } };
+): void {
+  stopped.with({ chain: String(chainId) }).set(profiles.filter(({ unusable }) => unusable).length);
+  for (const { version, unusable } of profiles) {
+    const before = previous?.profiles.find((each) => each.version === version)?.unusable;
+    if (before?.reason === unusable?.reason) continue;
+    if (unusable === undefined) log.info('signing resumed', { chainId, version });
+    else log.error('signing stopped', { chainId, version, ...unusable });
+  }
 }
 
 /** One already programmed, else the oldest, holds a chain id. */
@@ -126,7 +125,7 @@ async function writeChain(
     findings:
       profile.served === undefined
         ? [profile.accepted]
-        : factsOf(deps, chain, profile.served, profile.accepted),
+        : factsOf(deps, chain, servedOf(compiled, profile.served), profile.accepted),
   }));
   // A profile that is wrong on the chain is shown where it stands, and makes the whole not ready: it is offered.
   const wrong = profiles
@@ -148,6 +147,11 @@ async function writeChain(
   await deps.statuses.write('Chain', chain, shown, {
     profiles: profiles.map(({ version, findings }) => profileStatus(deps, chain, version, findings)),
   });
+}
+
+/** With what was seen of it on chain. */
+function servedOf({ config }: CompiledChain, served: ProfileConfig): ProfileConfig {
+  return config.profiles.find(({ version }) => version === served.version) ?? served;
 }
 
 /** Why nothing is signed on a chain that is otherwise as it should be. */
@@ -173,13 +177,17 @@ function factsOf(
   profile: ProfileConfig,
   accepted: Finding,
 ): readonly Finding[] {
-  const signer = deps.signers.get(profile.signerFile)?.address;
   const facts = deps.facts.profile(chain.spec.chainId, profile);
-  const found = profileFindings(facts, profile, signer);
+  const found = profileFindings(facts, profile, deps.signers);
   const findings = [accepted, ...recallOf(chain, profile.version, found)];
   // Payments after the call are served too, as far as the budget goes.
   const tokens = profile.token === undefined ? [] : [finding('TokenSecured', facts.tokens)];
-  return [...findings, ...recallOf(chain, profile.version, tokens), summarise(findings)];
+  const { unusable } = profile;
+  const serving =
+    unusable === undefined
+      ? finding('Serving', 'Serving')
+      : finding('Serving', 'ContractUnusable', unusable.message);
+  return [...findings, serving, ...recallOf(chain, profile.version, tokens), summarise(findings)];
 }
 
 /** Findings about the contract of a version, or what the Chain's status said of them before the chain was asked. */
@@ -215,9 +223,7 @@ function profileStatus(
 }
 
 function resolvedRefs({ signers }: ChainReconcilerDeps, profiles: readonly ProfileConfig[]): Finding {
-  const missing = [...new Set(profiles.map(({ signerFile }) => signerFile))].filter(
-    (file) => !signers.get(file),
-  );
+  const missing = [...new Set(profiles.flatMap(filesOf))].filter((file) => !signers.get(file));
   if (missing.length === 0) return finding('ResolvedRefs', 'ResolvedRefs');
   return finding(
     'ResolvedRefs',

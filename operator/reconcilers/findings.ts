@@ -2,7 +2,9 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import { finding } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
+import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
+import { filesOf } from '../facts/facts.js';
 import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from '../facts/facts.js';
 
 /** What chains said, in sentences for people: which address, which file, and what to do. */
@@ -26,9 +28,9 @@ export function reachabilityFinding(
 export function profileFindings(
   facts: ProfileFacts,
   profile: ProfileConfig,
-  signer: Address | undefined,
+  signers: Pick<Signers, 'get'>,
 ): readonly Finding[] {
-  return [...contractFindings(facts, profile), signerFinding(facts, profile, signer)];
+  return [...contractFindings(facts, profile), signerFinding(facts, profile, signers)];
 }
 
 export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): readonly Finding[] {
@@ -49,19 +51,24 @@ export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): r
 
 export function signerFinding(
   facts: ProfileFacts,
-  { signerFile, sponsorship }: ProfileConfig,
-  signer: Address | undefined,
+  profile: ProfileConfig,
+  signers: Pick<Signers, 'get'>,
 ): Finding {
-  // Known without the chain, and the first thing to mend.
-  if (signer === undefined)
+  const files = filesOf(profile);
+  const mounted = files.flatMap((file) => {
+    const signer = signers.get(file);
+    return signer === undefined ? [] : [`${signer.address} of file "${file}"`];
+  });
+  // Known without the chain, and the first thing to fix.
+  if (mounted.length === 0)
     return finding(
       'SignerAuthorized',
       'SignerNotFound',
-      `Mount the key file "${signerFile}" into the signer directory.`,
+      `Mount the key file ${files.map((file) => `"${file}"`).join(' or ')} into the signer directory.`,
     );
   // The key was mounted since the chain was asked.
   if (facts.signer === 'SignerNotFound') return finding('SignerAuthorized', 'Unknown');
-  const message = `Contract ${sponsorship} does not accept signer ${signer} of file "${signerFile}": authorise it there, or mount the right key.`;
+  const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}: authorise it there, or mount the right key.`;
   return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
 }
 

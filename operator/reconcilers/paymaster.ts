@@ -213,7 +213,7 @@ function paymasterFindings(
   const facts = deps.facts.profile(chainId, profile);
   const known = (found: Finding): Finding =>
     recall(found, paymaster.status?.conditions, paymaster.metadata.generation);
-  const signer = known(signerFinding(facts, profile, deps.signers.get(profile.signerFile)?.address));
+  const signer = known(signerFinding(facts, profile, deps.signers));
   const question = fundingQuestion(deps, compiled);
   const funded =
     question === undefined

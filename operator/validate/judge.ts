@@ -7,6 +7,7 @@ import type { ManifestObject } from '../../core/adapters/manifests/parse-manifes
 import type { PlatformDefaults } from '../../core/config/platform.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
@@ -117,6 +118,8 @@ async function startReconcilers(
     prices: noPriceFacts,
     losses: undefined,
     usage: undefined,
+    log: silentLogger,
+    stopped: noMetrics.gauge({ name: 'stopped', help: '', labels: ['chain'] }),
   });
   const organisations = createOrganisationReconciler({ cache, statuses });
 

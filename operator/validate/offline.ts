@@ -17,6 +17,7 @@ export const noChainFacts: ChainFacts = {
   clock: () => 'Unknown',
   profile: () => unknownProfile,
   funding: () => 'Unknown',
+  usability: () => undefined,
   code: () => 'Unknown',
   stop: async () => undefined,
 };

@@ -73,6 +73,7 @@ export function gatherFacts(
 
   const chain = requireChain(view, paymaster);
   const profile = requireProfile(view, paymaster);
+  if (profile.unusable !== undefined) throw notReady(profile.unusable.reason, profile.unusable.message);
   const signer = profile.signer();
   if (signer === undefined)
     throw notReady('SIGNER_MISSING', `The signing key of version "${profile.version}" is not mounted here.`);
@@ -98,7 +99,15 @@ export function gatherFacts(
     request,
     head,
     now,
-    ...expiryOf(request, Math.min(chain.maxExpirySeconds, paymaster.maxExpirySeconds, longestExpirySeconds)),
+    ...expiryOf(
+      request,
+      Math.min(
+        chain.maxExpirySeconds,
+        profile.maxExpirySeconds,
+        paymaster.maxExpirySeconds,
+        longestExpirySeconds,
+      ),
+    ),
     estimating: wantsEstimate(request.op, request.calculateGasLimits),
   };
 }

@@ -1,4 +1,8 @@
-import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import {
+  drainingExpirySeconds,
+  type ChainConfig,
+  type ProfileConfig,
+} from '../../core/config/chain-config.js';
 import type { RecoverAddress } from '../../core/policy/authorization/decide.js';
 import type { FactoryList } from '../../core/policy/factory/decide.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
@@ -62,6 +66,10 @@ export type ServedProfile = {
   /** Asked per request, since keys are mounted and replaced while a process runs; undefined: nothing can be signed. */
   readonly signer: () => Signer | undefined;
   readonly defaultFunding: DefaultFunding | undefined;
+  /** Why nothing is signed: the chain has said that it could not be mined. */
+  readonly unusable: ProfileConfig['unusable'];
+  /** Longest window in seconds; Infinity where the profile has no bound of its own. */
+  readonly maxExpirySeconds: number;
   /** True where the contract keeps a balance per sponsor. */
   readonly keepsBalances: boolean;
   /** Percent of an account that the platform pays from which one organisation may take; undefined: see shares.ts. */
@@ -137,11 +145,23 @@ function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile
     options,
     paymasterGas: layout.sponsorship.gas(options),
     token: compileTokenMode(layout, profile),
-    signer: () => signers.get(profile.signerFile),
+    signer: () => firstMounted(profile, signers),
+    unusable: profile.unusable,
+    maxExpirySeconds: profile.draining === true ? drainingExpirySeconds : Number.POSITIVE_INFINITY,
     defaultFunding: compileDefaultFunding(profile.defaultFunding),
     keepsBalances: layout.sponsorship.fundingBalanceCall !== undefined,
     organisationShare: profile.organisationShare,
   });
+}
+
+/** A key that the contract accepts may be mounted here a minute later than elsewhere: until then another one signs. */
+function firstMounted({ signerFile, acceptedSigners }: ProfileConfig, signers: Signers): Signer | undefined {
+  if (acceptedSigners === undefined) return signers.get(signerFile);
+  for (const file of acceptedSigners) {
+    const signer = signers.get(file);
+    if (signer !== undefined) return signer;
+  }
+  return undefined;
 }
 
 function compileTokenMode(

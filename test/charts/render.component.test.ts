@@ -127,7 +127,7 @@ describe('rendering the charts', () => {
     createInstruments(metrics);
     const { body } = await metrics.render();
     const declared = new Set([...body.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));
-    const elsewhere = readMetricNames('operator/runtime', 'core/adapters');
+    const elsewhere = readMetricNames('operator', 'core/adapters');
     const text = renderText({ valuesFile: join(casesDirectory, 'everything.yaml') });
     const named = new Set(
       [...text.matchAll(/\b((?:paymaster|controller_runtime|workqueue|leader_election)_[a-z_]+)\{/g)].map(

@@ -128,6 +128,39 @@ describe('JSON-RPC errors: a closed table of codes, with data {reason, requestId
     expect((await sponsor()).body.error).toMatchObject({ code: -32006, data: { reason: 'SIGNER_MISSING' } });
   });
 
+  test('a profile whose chain says that nothing of it can be mined is -32006 with the reason, and is signed for again later', async () => {
+    const { profiles = [] } = (await host.configs.getChain(31337))?.config ?? {};
+    const message = 'Nothing is signed for version "1.1.0": contract 0x01 accepts no signer of this service.';
+    const unusable = { reason: 'SIGNER_NOT_AUTHORIZED', message } as const;
+    await host.putChain({ profiles: profiles.map((profile) => ({ ...profile, unusable })) });
+    expect((await sponsor()).body.error).toMatchObject({
+      code: -32006,
+      message,
+      data: { reason: 'SIGNER_NOT_AUTHORIZED', retryable: true },
+    });
+    await host.putChain({ profiles });
+    expect((await sponsor()).body.error).toBeUndefined();
+  });
+
+  test('a replica without the first key that the contract accepts signs with the next one', async () => {
+    const { profiles = [] } = (await host.configs.getChain(31337))?.config ?? {};
+    const both = profiles.map((profile) => ({
+      ...profile,
+      signerFile: 'missing.key',
+      acceptedSigners: ['missing.key', profile.signerFile],
+    }));
+    await host.putChain({ profiles: both });
+    expect((await sponsor()).body.error).toBeUndefined();
+  });
+
+  test('a profile that drains signs for 30 seconds at most', async () => {
+    const { profiles = [] } = (await host.configs.getChain(31337))?.config ?? {};
+    await host.putChain({ profiles: profiles.map((profile) => ({ ...profile, draining: true as const })) });
+    const { body } = await sponsor();
+    const { validUntil } = body.result as { validUntil: number };
+    expect(validUntil - Math.floor(host.clock.now() / 1000)).toBeLessThanOrEqual(30);
+  });
+
   test('a chain that was not read lately is -32003, to be tried again', async () => {
     const { head } = host.world;
     host.world.head = undefined;

@@ -1,0 +1,99 @@
+import type { ChainConfig, ProfileConfig, UnusableReason } from '../../core/config/chain-config.js';
+import type { CompiledChain } from '../../core/config/compile-chain.js';
+import type { ChainFacts } from '../facts/chain-facts.js';
+import { filesOf, profileKey } from '../facts/facts.js';
+
+type Facts = Pick<ChainFacts, 'profile' | 'usability'>;
+
+/**
+ * What is served of a chain beyond its spec, as the chain was last seen: every replica must judge alike, so it is written
+ * into the ChainConfig, one object however many paymasters there are. While a contract was not asked yet, what was stored
+ * for the very same contract stays.
+ */
+export function withSeen(
+  facts: Facts,
+  compiled: CompiledChain,
+  previous: ChainConfig | undefined,
+): CompiledChain {
+  const { config } = compiled;
+  const profiles = config.profiles.map((profile) => {
+    const before = previous?.profiles.find(({ version }) => version === profile.version);
+    return {
+      ...profile,
+      ...securedOf(facts, config, profile, before),
+      ...signersOf(facts, config, profile, before),
+      ...unusableOf(facts, config, profile, before),
+    };
+  });
+  return { ...compiled, config: { ...config, profiles } };
+}
+
+type Chain = Pick<ChainConfig, 'chainId'>;
+
+/** Whether the contract takes tokens in validation. */
+function securedOf(
+  facts: Facts,
+  { chainId }: Chain,
+  profile: ProfileConfig,
+  before: ProfileConfig | undefined,
+): Pick<ProfileConfig, 'tokenSecured'> {
+  if (profile.token === undefined) return {};
+  const { tokens } = facts.profile(chainId, profile);
+  const isSecured =
+    tokens === 'Unknown' ? isSame(profile, before) && before?.tokenSecured === true : tokens !== 'AfterCall';
+  return isSecured ? { tokenSecured: true } : {};
+}
+
+/**
+ * The keys that the contract accepts, the preferred one first. While it accepts none, or was not asked, those of before:
+ * a key that was put in front must not sign before the contract knows it.
+ */
+function signersOf(
+  facts: Facts,
+  { chainId }: Chain,
+  profile: ProfileConfig,
+  before: ProfileConfig | undefined,
+): Pick<ProfileConfig, 'signerFile' | 'acceptedSigners'> {
+  const files = filesOf(profile);
+  const { signers } = facts.profile(chainId, profile);
+  const accepted = files.filter((file) => signers[file] === 'Authorized');
+  const stored = before === undefined ? [] : (before.acceptedSigners ?? [before.signerFile]);
+  const isSameContract = before?.sponsorship === profile.sponsorship && before.token === profile.token;
+  const chosen =
+    accepted.length > 0 || !isSameContract ? accepted : stored.filter((file) => files.includes(file));
+  const [signerFile = profile.signerFile] = chosen;
+  return chosen.length > 1 ? { signerFile, acceptedSigners: chosen } : { signerFile };
+}
+
+function unusableOf(
+  facts: Facts,
+  chain: Chain,
+  profile: ProfileConfig,
+  before: ProfileConfig | undefined,
+): Pick<ProfileConfig, 'unusable'> {
+  const usability = facts.usability(chain.chainId, profile);
+  if (usability === 'usable') return {};
+  if (usability !== undefined)
+    return { unusable: { reason: usability, message: messageOf(usability, chain, profile) } };
+  return isSame(profile, before) && before?.unusable !== undefined ? { unusable: before.unusable } : {};
+}
+
+function isSame(profile: ProfileConfig, before: ProfileConfig | undefined): boolean {
+  return before !== undefined && profileKey(before) === profileKey(profile);
+}
+
+/** For callers and people alike: names no file. */
+function messageOf(
+  reason: UnusableReason,
+  { chainId }: Chain,
+  { version, entryPoint, sponsorship, token }: ProfileConfig,
+): string {
+  const contracts = token === undefined || token === sponsorship ? sponsorship : `${sponsorship} or ${token}`;
+  const causes: Readonly<Record<UnusableReason, string>> = {
+    WRONG_CHAIN: `a node of chain ${chainId} serves another chain`,
+    CONTRACT_NOT_DEPLOYED: `EntryPoint ${entryPoint} or contract ${contracts} has no code on chain ${chainId}`,
+    ENTRY_POINT_MISMATCH: `contract ${contracts} does not name EntryPoint ${entryPoint}`,
+    SIGNER_NOT_AUTHORIZED: `contract ${contracts} accepts no signer of this service`,
+  };
+  return `Nothing is signed for version "${version}": ${causes[reason]}.`;
+}

@@ -1,0 +1,166 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
+import type { Signers } from '../../core/paymaster/signer.js';
+import { parseAddress } from '../../core/units/address.js';
+import { aChain, aPaymaster, aProfile } from '../build/resources.js';
+import { signerAddress } from './scripted-chain.js';
+import { conditionOf, isReady, startWorld, type World } from './world.js';
+
+const other = parseAddress(`0x${'77'.repeat(20)}`);
+
+let world: World;
+afterEach(() => world.close());
+
+async function profile(): Promise<ProfileConfig> {
+  const [found] = (await world.configs.getChain(31337))?.config.profiles ?? [];
+  if (found === undefined) throw new Error('the chain serves no profile');
+  return found;
+}
+
+/** Virtual seconds until the served profile is as wanted. */
+async function secondsUntil(what: string, isAsWanted: (profile: ProfileConfig) => boolean): Promise<number> {
+  const began = world.time.clock.now();
+  await world.until(what, async () => isAsWanted(await profile()));
+  return (world.time.clock.now() - began) / 1000;
+}
+
+const isStopped = ({ unusable }: ProfileConfig): boolean => unusable !== undefined;
+const isServed = ({ unusable }: ProfileConfig): boolean => unusable === undefined;
+
+async function startReady(): Promise<void> {
+  world = await startWorld();
+  await world.apply(aPaymaster());
+  await world.until('the paymaster is ready', isReady(world));
+  await world.settle();
+}
+
+/** The Chain says in the condition of its profile whether signing goes on. */
+async function serving(): Promise<string | undefined> {
+  const [found] = (await world.get('Chain', 'dev')).status?.profiles ?? [];
+  return found?.conditions.find(({ type }) => type === 'Serving')?.status;
+}
+
+describe('signing for a profile that its chain does not accept', () => {
+  test.each<{ name: string; breakIt: () => void; reason: string }>([
+    { name: 'the signer', breakIt: () => (world.chain.signer = other), reason: 'SIGNER_NOT_AUTHORIZED' },
+    {
+      name: 'the EntryPoint',
+      breakIt: () => (world.chain.entryPoint = other),
+      reason: 'ENTRY_POINT_MISMATCH',
+    },
+    {
+      name: 'the code',
+      breakIt: () => world.chain.withoutCode.add(aProfile.addresses.sponsorship.toLowerCase()),
+      reason: 'CONTRACT_NOT_DEPLOYED',
+    },
+    { name: 'the chain id', breakIt: () => (world.chain.chainId = 5), reason: 'WRONG_CHAIN' },
+  ])('stops for $name, in the ChainConfig and in no PaymasterConfig', async ({ breakIt, reason }) => {
+    await startReady();
+    const before = await world.config('shop');
+    breakIt();
+    const seconds = await secondsUntil('signing stops', isStopped);
+    // One poll, and the ten seconds after which the answer was asked for again.
+    expect(seconds).toBeGreaterThan(10);
+    expect(seconds).toBeLessThan(41);
+    expect((await profile()).unusable).toMatchObject({ reason });
+    expect(await serving()).toBe('False');
+    expect(await world.config('shop')).toEqual(before);
+  });
+
+  test('goes on when it is put right, a minute after it stopped at the earliest', async () => {
+    await startReady();
+    world.chain.signer = other;
+    await secondsUntil('signing stops', isStopped);
+    world.chain.signer = signerAddress;
+    const seconds = await secondsUntil('signing goes on', isServed);
+    expect(seconds).toBeGreaterThan(55);
+    expect(seconds).toBeLessThan(76);
+    expect(await serving()).toBe('True');
+  });
+
+  test('goes on while the node cannot be reached, and after one answer that is not repeated', async () => {
+    await startReady();
+    world.chain.isReachable = false;
+    await world.settle();
+    await world.settle();
+    expect(isServed(await profile())).toBe(true);
+    world.chain.isReachable = true;
+    world.chain.signer = other;
+    await world.until(
+      'the answer was heard',
+      async () => conditionOf(await world.get('Paymaster', 'shop'), 'SignerAuthorized') !== 'True/Authorized',
+    );
+    world.chain.signer = signerAddress;
+    await world.settle();
+    await world.settle();
+    expect(isServed(await profile())).toBe(true);
+  });
+
+  test('stays stopped over a restart of the operator, also while the node cannot be reached', async () => {
+    await startReady();
+    world.chain.signer = other;
+    await secondsUntil('signing stops', isStopped);
+    world.chain.isReachable = false;
+    await world.restart();
+    await world.settle();
+    expect((await profile()).unusable).toMatchObject({ reason: 'SIGNER_NOT_AUTHORIZED' });
+  });
+});
+
+describe('a profile with several keys', () => {
+  const keys: Readonly<Record<string, typeof signerAddress>> = { dev: signerAddress, next: other };
+  const signers: Pick<Signers, 'get'> = {
+    get: (file) => {
+      const address = keys[file];
+      return address && { address, implementation: 'test', sign: () => [] };
+    },
+  };
+  const { signer: _, ...rest } = aProfile;
+  const rotating = aChain({ profiles: [{ ...rest, signers: [{ file: 'next' }, { file: 'dev' }] }] });
+
+  async function startRotation(): Promise<void> {
+    world = await startWorld({ deps: { signers } });
+    await world.apply(aPaymaster());
+    await world.until('the paymaster is ready', isReady(world));
+    await world.apply(rotating);
+  }
+
+  test('signs with the one that the contract accepts, not with the one in front', async () => {
+    await startRotation();
+    await world.settle();
+    expect(await profile()).toMatchObject({ signerFile: 'dev', signerFiles: ['next', 'dev'] });
+    expect(await profile()).not.toHaveProperty('acceptedSigners');
+    expect(conditionOf(await world.get('Paymaster', 'shop'), 'SignerAuthorized')).toBe('True/Authorized');
+  });
+
+  test('is not signed for with the new key for a moment when that is put in front', async () => {
+    await startRotation();
+    const seen = new Set<string>();
+    for (let step = 0; step < 200; step += 1) {
+      seen.add((await profile()).signerFile);
+      world.time.advance(10);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect([...seen]).toEqual(['dev']);
+  });
+
+  test('switches within one poll of five seconds, and signing does not stop', async () => {
+    await startRotation();
+    await world.settle();
+    world.chain.signer = other;
+    const seconds = await secondsUntil('the other key signs', ({ signerFile }) => signerFile === 'next');
+    expect(seconds).toBeLessThan(5.5);
+    await world.settle();
+    expect(await profile()).toMatchObject({ signerFile: 'next' });
+    expect(isServed(await profile())).toBe(true);
+  });
+
+  test('keeps the last key while the node cannot be reached, also over a restart', async () => {
+    await startRotation();
+    await world.settle();
+    world.chain.isReachable = false;
+    await world.restart();
+    await world.settle();
+    expect(await profile()).toMatchObject({ signerFile: 'dev' });
+  });
+});
