@@ -99,6 +99,6 @@ e2e: build ## Install the charts on the current cluster and drive them (IMAGE, L
 
 soak: build ## The fault tests at full length, how soon a lost leader is replaced, then the end-to-end scenario with a minute of load around each fault
 	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --experimental-vm-modules --no-warnings \
-	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/(kube|usage)/.*component'
+	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/((kube|usage|adversary)/.*component|adversary/adversary|usage/usage-property)'
 	@$(NODE) --no-warnings dist/test/bench/main.js --only failover
 	@IMAGE=$(IMAGE) LOAD_SECONDS=$${LOAD_SECONDS:-60} sh hack/e2e.sh

@@ -75,13 +75,14 @@ export async function createRedisHarness(
   };
 }
 
-type Copy = readonly { readonly key: string; readonly value: Buffer; readonly ttl: number }[];
+/** What a backup of a server has of one store. */
+export type Copy = readonly { readonly key: string; readonly value: Buffer; readonly ttl: number }[];
 
 async function keysOf(data: Redis, prefix: string): Promise<readonly string[]> {
   return data.keys(`${prefix}*`);
 }
 
-async function wipe(data: Redis, prefix: string): Promise<void> {
+export async function wipe(data: Redis, prefix: string): Promise<void> {
   for (const key of await keysOf(data, prefix)) await data.del(key);
 }
 

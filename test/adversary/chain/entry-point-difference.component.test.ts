@@ -13,6 +13,7 @@ import { contractsOf, pairedChain } from './dev-contracts.js';
 import { nonceName } from './entry-point.js';
 import type { AccountCall, BundledOperation, ChainAction, OperationTerms } from './operations.js';
 import { prefundOf } from './operations.js';
+import { callDataOf } from './real-chain.js';
 import type { PairedChain } from './paired-chain.js';
 
 type Draft = {
@@ -213,7 +214,10 @@ function operationOf(one: Draft, time: number, used: Map<string, bigint>): Bundl
     sender,
     nonce: (key << 64n) | (off < 0n ? 0n : off),
     initCode: '0x',
-    callData: chain.real.callData(call),
+    callData: callDataOf(call, {
+      feeToken: dev.deployments.feeToken.address,
+      counter: dev.deployments.sponsoredContract.address,
+    }),
     callGasLimit: 200_000n,
     verificationGasLimit: 200_000n,
     preVerificationGas: 60_000n,

@@ -164,6 +164,7 @@ function validate(
     const most = mostTokens(operation, spec, payer?.taken ?? 0n);
     if (draft.get('tokens', op.sender) < most) return 'AA33';
     if (takeTokens(draft, op.sender, contract, most)) tokensTaken = most;
+    else if (terms.inAdvance === true) return 'AA33';
   }
   if (!operation.isSigned) return 'AA34';
   if (block.time > terms.validUntil) return 'AA32';
@@ -241,7 +242,8 @@ function payTokens(draft: Draft, operation: BundledOperation, taken: bigint, nat
   return due <= most && takeTokens(draft, op.sender, contract, due) ? due : 0n;
 }
 
-function payerOf(operation: BundledOperation, spec: ContractSpec, prefund: bigint) {
+/** The balance inside the contract that is charged, and what of it validation takes; undefined where it keeps none. */
+export function payerOf(operation: BundledOperation, spec: ContractSpec, prefund: bigint) {
   if (spec.kind === 'plain') return undefined;
   const { contract, op, terms, paymasterAndData } = operation;
   const isSponsored = terms.mode === 'SPONSORED';

@@ -11,10 +11,10 @@ import {
 import { DomainError } from '../../../core/errors.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { userOpHash } from '../../../core/paymaster/user-op-hash.js';
-import { parseAddress, type AddressKey } from '../../../core/units/address.js';
+import { parseAddress, type Address, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import { encodeHandleOps } from '../../chain/support/handle-ops.js';
 import { carryOut, emptyState, nonceName, walletName, type ChainState, type Nature } from './entry-point.js';
+import { handleOpsData } from './handle-ops-data.js';
 import { logsOf, word, type BareLog } from './logs.js';
 import type { ActionResult, ChainAction, ContractSpec, OperationResult } from './operations.js';
 
@@ -26,6 +26,9 @@ type Mined = {
   readonly results: readonly OperationResult[];
   readonly transaction: Transaction | undefined;
 };
+
+/** Who gets the gas: of no interest. */
+const beneficiary = '0x000000000000000000000000000000000000beef' as AddressKey;
 
 /** How a node misbehaves. Nothing of it changes the chain itself. */
 export type NodeFaults = {
@@ -54,6 +57,7 @@ export class ModelChain implements Chain {
   readonly faults: NodeFaults = { isDown: false, lag: 0, emptyLogs: 0, hasNoTransactions: false };
   readonly contracts: ReadonlyMap<AddressKey, ContractSpec>;
   readonly #options: ModelChainOptions;
+  readonly #checksums = new Map<AddressKey, Address>();
   #mined: Mined[] = [];
   #branch = 0n;
   #serial = 0n;
@@ -101,7 +105,7 @@ export class ModelChain implements Chain {
       nature,
       hash: ({ op, paymasterAndData, contract }) => {
         const { version, entryPoint } = this.contracts.get(contract)!;
-        const target = { version, entryPoint: parseAddress(entryPoint), chainId: this.#options.chainId };
+        const target = { version, entryPoint: this.#checksummed(entryPoint), chainId: this.#options.chainId };
         const hash = userOpHash(op, paymasterAndData, target);
         if (hash === undefined) throw new Error('the hash of the operation is not known');
         return hash;
@@ -225,6 +229,13 @@ export class ModelChain implements Chain {
     }
   }
 
+  /** A checksum takes longer than the rest of the hash. */
+  #checksummed(address: AddressKey): Address {
+    const known = this.#checksums.get(address) ?? parseAddress(address);
+    this.#checksums.set(address, known);
+    return known;
+  }
+
   #logsOf(result: OperationResult): readonly BareLog[] {
     const spec = this.contracts.get(result.operation.contract)!;
     const charged = spec.version === '0.6' ? layouts['vendor-1.1.0'] : layouts['vendor-2.x'];
@@ -240,7 +251,7 @@ export class ModelChain implements Chain {
       hash: this.#nextHash(),
       to: action.entryPoint,
       // Encoded when it is asked for: that takes longer than everything else.
-      input: () => (input ??= encodeHandleOps(version, action.operations)),
+      input: () => (input ??= handleOpsData(version, action.operations, beneficiary)),
     };
   }
 

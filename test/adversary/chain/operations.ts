@@ -29,6 +29,8 @@ export type OperationTerms = {
   readonly validUntil: number;
   /** Factor of a million, of hybrid contracts on 0.7. */
   readonly markup: bigint;
+  /** Mode ERC20: the contract refuses an operation that does not let it take the tokens in validation. */
+  readonly inAdvance?: true;
   /** Mode ERC20: base units per 10^18 wei. */
   readonly rate: bigint;
 };

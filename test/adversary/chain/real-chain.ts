@@ -155,25 +155,6 @@ export class RealChain {
     return (await this.#dev.chain.words(calls, 'latest')).map((value) => value ?? 0n);
   }
 
-  /** Call data by which an open account does something with its tokens. */
-  callData(call: AccountCall): Hex {
-    if (call.kind === 'nothing') return '0x';
-    const { to, data } = this.#targetOf(call);
-    return asHex(`${to.toLowerCase()}${data.slice(2)}`);
-  }
-
-  #targetOf(call: Exclude<AccountCall, { kind: 'nothing' }>): { readonly to: string; readonly data: Hex } {
-    const { feeToken, sponsoredContract } = this.#dev.deployments;
-    switch (call.kind) {
-      case 'fail':
-        return { to: sponsoredContract.address, data: encodeWith(abi, 'fail', []) };
-      case 'approve':
-        return { to: feeToken.address, data: encodeWith(abi, 'approve', [call.contract, call.amount]) };
-      case 'send':
-        return { to: feeToken.address, data: encodeWith(abi, 'transfer', [sink, call.amount]) };
-    }
-  }
-
   #transactionOf(action: ChainAction): {
     readonly from: string;
     readonly to: string;
@@ -219,7 +200,7 @@ export class RealChain {
       case 'tokens':
         return {
           from: action.sender,
-          ...this.#targetOf(action.call as Exclude<AccountCall, { kind: 'nothing' }>),
+          ...targetOf(action.call as Exclude<AccountCall, { kind: 'nothing' }>, this.#targets()),
         };
     }
   }
@@ -260,6 +241,11 @@ export class RealChain {
     });
   }
 
+  #targets(): CallTargets {
+    const { feeToken, sponsoredContract } = this.#dev.deployments;
+    return { feeToken: feeToken.address, counter: sponsoredContract.address };
+  }
+
   async #mined(): Promise<void> {
     this.#height += 1;
     await this.#snapshot();
@@ -276,6 +262,30 @@ export class RealChain {
 
   #request(method: string, params: readonly unknown[]): Promise<unknown> {
     return this.#dev.chain.request(method, params);
+  }
+}
+
+/** Contracts that an open account calls. */
+export type CallTargets = { readonly feeToken: string; readonly counter: string };
+
+/** Call data by which an open account does something with its tokens. */
+export function callDataOf(call: AccountCall, targets: CallTargets): Hex {
+  if (call.kind === 'nothing') return '0x';
+  const { to, data } = targetOf(call, targets);
+  return asHex(`${to.toLowerCase()}${data.slice(2)}`);
+}
+
+function targetOf(
+  call: Exclude<AccountCall, { kind: 'nothing' }>,
+  { feeToken, counter }: CallTargets,
+): { readonly to: string; readonly data: Hex } {
+  switch (call.kind) {
+    case 'fail':
+      return { to: counter, data: encodeWith(abi, 'fail', []) };
+    case 'approve':
+      return { to: feeToken, data: encodeWith(abi, 'approve', [call.contract, call.amount]) };
+    case 'send':
+      return { to: feeToken, data: encodeWith(abi, 'transfer', [sink, call.amount]) };
   }
 }
 

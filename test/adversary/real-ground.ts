@@ -1,0 +1,51 @@
+import { getBytes } from 'ethers';
+import type { Chain } from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import type { DevChain } from '../chain/support/dev-chain.js';
+import type { NodeFaults } from './chain/model-chain.js';
+import type { PairedChain } from './chain/paired-chain.js';
+import type { Ground } from './run.js';
+
+/** A real chain with the model beside it: the service reads the real one, the rules are checked on the model, which must agree. */
+export function realGround(dev: DevChain, paired: PairedChain): Ground {
+  const { model } = paired;
+  return {
+    model,
+    port: faulty(dev.chain, model.faults),
+    sign: (hash) => getBytes(dev.sponsorSigner.signMessageSync(hash)),
+    hasFickleAccounts: false,
+    hasCheapBlocks: false,
+    mine: (action, time) => paired.mine(action, time),
+    mineEmpty: (time) => paired.mineEmpty(time),
+    reorganise: (height) => paired.reorganise(model.height - height),
+    stop: async () => {},
+  };
+}
+
+/** The model's faults in front of a real node; it does not lag. */
+function faulty(chain: Chain, faults: NodeFaults): Chain {
+  const answering =
+    <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
+      if (faults.isDown) throw new DomainError('UNAVAILABLE', 'the node does not answer');
+      return call(...args);
+    };
+  return {
+    chainId: answering(() => chain.chainId()),
+    block: answering((tag) => chain.block(tag)),
+    call: answering((request) => chain.call(request)),
+    words: answering((calls, block) => chain.words(calls, block)),
+    code: answering((address, tag) => chain.code(address, tag)),
+    balance: answering((address, tag) => chain.balance(address, tag)),
+    logs: answering(async (filter) => {
+      if (faults.emptyLogs === 0) return chain.logs(filter);
+      faults.emptyLogs -= 1;
+      return [];
+    }),
+    priorityFee: answering(() => chain.priorityFee()),
+    transaction: answering(async (hash) => (faults.hasNoTransactions ? undefined : chain.transaction(hash))),
+    receipt: answering(async (hash) => (faults.hasNoTransactions ? undefined : chain.receipt(hash))),
+    request: answering((method, params) => chain.request(method, params)),
+    stop: async () => {},
+  };
+}

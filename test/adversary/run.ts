@@ -1,0 +1,633 @@
+import { DomainError } from '../../core/errors.js';
+import { silentLogger } from '../../core/log.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import { contractLosses } from '../../core/usage/token-losses.js';
+import type { AddressKey } from '../../core/units/address.js';
+import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { Chain } from '../../core/chain/chain.js';
+import { ChainFollower } from '../../server/follower/chain-follower.js';
+import { chainId } from '../conformance/usage-requests.js';
+import { aClock } from '../usage/clock.js';
+import { walletName, type Nature } from './chain/entry-point.js';
+import { callDataOf } from './chain/real-chain.js';
+import { ModelChain } from './chain/model-chain.js';
+import type { AccountCall, ActionResult, BundledOperation, ChainAction } from './chain/operations.js';
+import { ask, rate, signNothing, type Asked, type Sign } from './service.js';
+import type { AskStep, MineStep, Step } from './steps.js';
+import type { OpenStores, Stores } from './stores.js';
+import { BrokenRule, ceilGwei, needsOf, operationOf, Truth, type Grant } from './truth.js';
+import {
+  boundsOf,
+  callTargets,
+  Configs,
+  confirmations,
+  contracts,
+  defaultWallet,
+  feeToken,
+  ownWallet,
+  paymasters,
+  secondsOf,
+  senders,
+  specs,
+  treasury,
+} from './world.js';
+
+/** Seams at which a test turns a rule off. Left out: the code as it is. */
+export type Switches = {
+  /** What replicas and follower are given in the place of a store. */
+  readonly usage?: (store: UsageStore) => UsageStore;
+  /** What the follower reads in the place of the chain. */
+  readonly chain?: (chain: Chain) => Chain;
+};
+
+/** Where operations are mined: the model, or a real chain beside it. */
+export type Ground = {
+  /** What the rules are checked against. */
+  readonly model: ModelChain;
+  /** What the service reads. */
+  readonly port: Chain;
+  readonly sign: Sign;
+  /** Whether accounts can do at execution something else than what callData say. */
+  readonly hasFickleAccounts: boolean;
+  /** Whether a hundred empty blocks cost nothing: then a run ends when everything has expired. */
+  readonly hasCheapBlocks: boolean;
+  mine(action: ChainAction, time: number, nature: Nature): Promise<ActionResult>;
+  mineEmpty(time: number): Promise<void>;
+  /** Takes back blocks above this height of the model. */
+  reorganise(height: number): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Only the model. */
+export async function modelGround(time: number): Promise<Ground> {
+  const model = new ModelChain({ chainId, contracts: specs, token: feeToken, time });
+  return {
+    model,
+    port: model,
+    sign: signNothing,
+    hasFickleAccounts: true,
+    hasCheapBlocks: true,
+    mine: async (...action) => model.mine(...action),
+    mineEmpty: async (at) => model.mineEmpty(at),
+    reorganise: async (height) => model.reorganise(height),
+    stop: async () => {},
+  };
+}
+
+const milli = 10n ** 15n;
+const unlimited = (1n << 256n) - 1n;
+const manyTokens = 10n ** 40n;
+const wallets: readonly {
+  readonly contract: AddressKey;
+  readonly wallet?: AddressKey;
+  readonly amount: bigint;
+}[] = [
+  { contract: contracts.hybrid07, wallet: defaultWallet, amount: 120n * milli },
+  { contract: contracts.hybrid07, wallet: ownWallet, amount: 30n * milli },
+  { contract: contracts.hybrid07, wallet: treasury, amount: 80n * milli },
+  { contract: contracts.plain07, amount: 120n * milli },
+  { contract: contracts.hybrid06, wallet: defaultWallet, amount: 80n * milli },
+  { contract: contracts.hybrid06, wallet: treasury, amount: 60n * milli },
+];
+
+/** Takes the steps, and checks the rules after each. Throws {@link BrokenRule}. Answers how many steps were taken. */
+export async function runAdversary(
+  steps: readonly Step[],
+  open: OpenStores,
+  switches: Switches = {},
+  {
+    from,
+    groundOf = modelGround,
+  }: { readonly from?: EpochMs; readonly groundOf?: (time: number) => Promise<Ground> } = {},
+): Promise<Run> {
+  const clock = aClock(from);
+  const run = new Run(clock, await open(clock), switches, await groundOf(secondsOf(clock.now())));
+  try {
+    await run.begin();
+    for (const step of steps) await run.take(step);
+    await run.finish();
+    return run;
+  } finally {
+    await run.stop();
+  }
+}
+
+export class Run {
+  readonly truth: Truth;
+  /** How often each thing happened, so that a test can see that the run was worth something. */
+  readonly seen = new Map<string, number>();
+  readonly #clock: ReturnType<typeof aClock>;
+  readonly #stores: Stores;
+  readonly #switches: Switches;
+  readonly #ground: Ground;
+  readonly #chain: ModelChain;
+  /** Blocks up to here are not taken back. */
+  #begunAt: number;
+  readonly #configs = new Configs();
+  #follower!: ChainFollower;
+  /** Highest block that a follower has been shown. */
+  #seenHeight = 0;
+  /** Number of grants when the backup was taken. */
+  #backedUp = 0;
+  /** Signatures that the present data know nothing of. */
+  #lostGrants: readonly Grant[] = [];
+  /** False once data were lost or something made attribution impossible: counters may then hold more than was spent. */
+  #isExact = true;
+  #wereLogsHidden = false;
+  /** Block of the last withdrawal. */
+  #withdrawnAt = 0;
+  /** Generations below these were refused by the store once. */
+  #noted: readonly number[] = [];
+
+  constructor(clock: ReturnType<typeof aClock>, stores: Stores, switches: Switches, ground: Ground) {
+    this.#clock = clock;
+    this.#stores = stores;
+    this.#switches = switches;
+    this.#ground = ground;
+    this.#chain = ground.model;
+    this.#begunAt = ground.model.height;
+    this.truth = new Truth(this.#chain);
+  }
+
+  async begin(): Promise<void> {
+    for (const account of wallets) await this.#fund(account);
+    for (const sender of senders) await this.#mine({ do: 'mint', sender, amount: manyTokens });
+    for (let i = 0; i <= confirmations; i++) await this.#mineEmpty(2);
+    this.#newFollower(0);
+    await this.#round();
+    await this.#mineEmpty(2);
+    await this.#round();
+    this.#begunAt = this.#chain.height;
+  }
+
+  async stop(): Promise<void> {
+    await this.#stores.stop();
+    await this.#ground.stop();
+  }
+
+  async take(step: Step): Promise<void> {
+    await this.#take(step);
+    this.truth.check();
+  }
+
+  /** Everything is confirmed and expires: then counters hold what was spent, and nothing is promised. */
+  async finish(): Promise<void> {
+    this.#heal();
+    for (let i = 0; i <= confirmations; i++) await this.#mineEmpty(2);
+    if (!(await this.#settled())) return;
+    await this.#checkCounters(this.#wereLogsHidden);
+    if (!this.#ground.hasCheapBlocks) return;
+    this.#clock.advance(700_000);
+    if (!(await this.#settled())) return;
+    // A nonce that was used and left no event ends so many blocks after it was noticed.
+    for (let i = 0; i < 66; i++) await this.#mineEmpty(1);
+    if (!(await this.#settled())) return;
+    await this.#checkCounters(false);
+    const live = await this.#store(0).liveCount(chainId);
+    if (live > 0) throw new BrokenRule(7, `${live} reservations are left when every signature has expired`);
+  }
+
+  async #take(step: Step): Promise<void> {
+    this.#count(step.do);
+    switch (step.do) {
+      case 'ask':
+        await Promise.all(step.asks.map((one) => this.#ask(one)));
+        return;
+      case 'mine':
+        return this.#mineGrants(step.picks);
+      case 'spend-nonce': {
+        const { entryPoint } = specs[step.contract]!;
+        await this.#mine({
+          do: 'spend-nonce',
+          entryPoint,
+          sender: senders[step.sender]!,
+          key: BigInt(step.key),
+        });
+        this.#isExact = false;
+        return;
+      }
+      case 'tokens': {
+        const sender = senders[step.sender]!;
+        const { address } = specs[step.contract]!;
+        if (step.how === 'mint') await this.#mine({ do: 'mint', sender, amount: manyTokens });
+        else await this.#mine({ do: 'tokens', sender, call: this.#call(step.how, sender, address) });
+        return;
+      }
+      case 'pass':
+        for (let i = 0; i < step.blocks; i++) await this.#mineEmpty(step.seconds / step.blocks);
+        return;
+      case 'reorganise': {
+        // Never deeper than the confirmations promise, of what a follower has been shown.
+        const to = Math.max(this.#seenHeight - confirmations, this.#chain.height - step.depth, this.#begunAt);
+        if (to >= this.#chain.height) return;
+        await this.#ground.reorganise(to);
+        await this.#mineEmpty(1);
+        return;
+      }
+      case 'round':
+        await this.#round();
+        return;
+      case 'fault':
+        return this.#fault(step.fault, step.amount);
+      case 'heal':
+        return this.#heal();
+      case 'deposit':
+        await this.#mine({ do: 'deposit', ...wallets[step.account]!, amount: BigInt(step.amount) * milli });
+        return;
+      case 'withdraw':
+        return this.#withdraw(step.account, step.amount);
+      case 'new-follower':
+        return this.#newFollower(this.#seenHeight);
+      case 'kill':
+        await this.#stores.kill();
+        return this.#newFollower(0);
+      case 'backup':
+        await this.#stores.backup();
+        this.#backedUp = this.truth.grants.length;
+        return;
+      case 'restore':
+        return this.#restore();
+      case 'limit': {
+        const { threshold, isActive, isNew } = step;
+        const startMs = isNew
+          ? this.#clock.now()
+          : this.#configs.limits[step.paymaster]![step.limit]!.startMs;
+        this.#configs.changeLimit(step.paymaster, step.limit, { threshold, isActive, startMs });
+        return this.#noteGenerations();
+      }
+      case 'profile':
+        this.#configs.toggleProfile(step.profile);
+        // Operations of a contract that no profile names are read by nobody: each of several candidates may be charged.
+        this.#isExact = false;
+        return;
+    }
+  }
+
+  async #ask(step: AskStep): Promise<void> {
+    const { paymasterId, version } = paymasters[step.paymaster]!;
+    const spec = specs.find(({ version: of, kind }) => `${of}${kind}` === kindOf(version))!;
+    const sender = senders[step.sender]!;
+    const next = this.#chain.state().nonces.get(`${spec.entryPoint}/${sender}/${step.key}`) ?? 0n;
+    const call = this.#call(step.call, sender, spec.address);
+    const op: FinalUserOperation = {
+      sender,
+      nonce: (BigInt(step.key) << 64n) | (next + BigInt(step.ahead)),
+      initCode: '0x',
+      callData: callDataOf(call, callTargets),
+      callGasLimit: BigInt(step.gas),
+      verificationGasLimit: 100_000n,
+      preVerificationGas: 50_000n,
+      maxFeePerGas: BigInt(step.feeGwei) * 10n ** 9n,
+      maxPriorityFeePerGas: BigInt(step.feeGwei) * 10n ** 9n,
+      signature: '0x',
+    };
+    const mode = step.isToken ? 'ERC20' : 'SPONSORED';
+    const asked: Asked = { ...step, mode, op, inAdvance: step.inAdvance && spec.kind === 'hybrid' };
+    const behind = step.isBehind && (this.#noted[step.paymaster] ?? 1) > 1 ? 1 : 0;
+    const bounds = boundsOf(this.#configs, step.paymaster, sender, this.#clock.now());
+    const answer = await unlessUnavailable(() =>
+      ask(this.#store(step.replica), this.#configs, asked, {
+        chainTime: this.#chain.time,
+        sign: this.#ground.sign,
+        generationsBehind: behind,
+      }),
+    );
+    if (answer === undefined) return;
+    this.#count(`${mode} ${answer.result.outcome}`);
+    if (answer.result.outcome !== 'reserved') return;
+    if (behind > 0) throw new BrokenRule(12, `${paymasterId} was served by a config that is known to be old`);
+    const terms = {
+      mode,
+      validUntil: answer.validUntil,
+      markup: 1_000_000n,
+      rate,
+      ...(mode === 'SPONSORED' && spec.kind === 'hybrid'
+        ? { fundingAddress: payerWallet(step.paymaster) }
+        : {}),
+      ...(asked.inAdvance && mode === 'ERC20' ? { inAdvance: true as const } : {}),
+    } as const;
+    const bundled: BundledOperation = {
+      contract: spec.address,
+      op,
+      paymasterAndData: answer.paymasterAndData,
+      terms,
+      isSigned: true,
+      call,
+    };
+    const needs = needsOf(bundled);
+    const cost = ceilGwei(needs[0]!.amount);
+    const grant: Grant = {
+      ...bundled,
+      paymaster: step.paymaster,
+      needs,
+      cost,
+      limits: mode === 'SPONSORED' ? bounds : [],
+      unsecured: mode === 'ERC20' && !asked.inAdvance ? cost : 0,
+      at: this.#now(),
+    };
+    this.#checkLoss();
+    this.truth.add(grant);
+    this.truth.checkShare(grant);
+  }
+
+  /** Rule 11: nothing is signed while a promise may be alive that the data have forgotten. */
+  #checkLoss(): void {
+    const forgotten = this.#lostGrants.find(({ terms }) => terms.validUntil >= this.#now());
+    if (forgotten !== undefined)
+      throw new BrokenRule(
+        11,
+        `something was signed while ${operationOf(forgotten)} was forgotten and alive`,
+      );
+  }
+
+  async #mineGrants(picks: readonly MineStep[]): Promise<void> {
+    const time = this.#now() + 1;
+    const state = this.#chain.state();
+    const ready = this.truth.mineable().filter(({ op, contract, terms }) => {
+      const { entryPoint } = specs.find(({ address }) => address === contract)!;
+      const next = state.nonces.get(`${entryPoint}/${op.sender}/${op.nonce >> 64n}`) ?? 0n;
+      return next === (op.nonce & 0xffff_ffff_ffff_ffffn) && terms.validUntil >= time;
+    });
+    if (ready.length === 0) return;
+    const chosen = new Map<string, { readonly grant: Grant; readonly how: MineStep }>();
+    for (const how of picks) {
+      const grant = ready[how.pick % ready.length]!;
+      const [first] = chosen.values();
+      if (first !== undefined && !sameEntryPoint(first.grant, grant)) continue;
+      if (!chosen.has(operationOf(grant))) chosen.set(operationOf(grant), { grant, how });
+    }
+    const operations = [...chosen.values()].map(({ grant, how }) => ({
+      ...grant,
+      call: this.#ground.hasFickleAccounts
+        ? this.#call(how.call, grant.op.sender, grant.contract)
+        : grant.call,
+    }));
+    const used = new Map(operations.map((operation, i) => [operation, [...chosen.values()][i]!.how.used]));
+    const { entryPoint } = specs.find(({ address }) => address === operations[0]!.contract)!;
+    await this.#mine(
+      { do: 'bundle', entryPoint, operations },
+      (operation) => used.get(operation as never) ?? 1_000,
+    );
+  }
+
+  async #withdraw(account: number, amount: number): Promise<void> {
+    const { contract, wallet } = wallets[account]!;
+    if (wallet === undefined || this.#lostGrants.length > 0) return;
+    // Of a contract that no profile names, balances are not read: what was read last is believed for a quarter of an hour.
+    if (!this.#configs.isOffered(contract)) return;
+    // Its owner takes out what nobody was promised; the store learns of it before it promises more.
+    this.#heal();
+    if (!(await this.#round())) return;
+    const known = await unlessUnavailable(() => this.#store(0).accounts(chainId));
+    const of = known?.find((one) => one.contract === contract && one.fundingAddress === wallet);
+    if (of?.balance === undefined) return;
+    const free = Math.min(of.balance - of.reserved, amount * 1_000_000);
+    if (free <= 0) return;
+    await this.#mine({ do: 'withdraw', contract, wallet, amount: BigInt(free) * 10n ** 9n });
+    this.#withdrawnAt = this.#chain.height;
+    await this.#round();
+  }
+
+  async #restore(): Promise<void> {
+    if (!(await this.#stores.restore())) return;
+    const forgotten = this.truth.grants.slice(this.#backedUp);
+    this.#lostGrants = [...this.#lostGrants, ...forgotten];
+    if (forgotten.length > 0) this.truth.forgetLosses(this.#now());
+    this.#noted = [];
+    this.#isExact = false;
+    this.#newFollower(0);
+  }
+
+  async #noteGenerations(): Promise<void> {
+    const fences = paymasters.map(({ paymasterId: id }, i) => ({
+      id,
+      generation: this.#configs.generations[i]!,
+    }));
+    const done = await unlessUnavailable(async () => {
+      await this.#store(0).noteGenerations(chainId, fences);
+      return true;
+    });
+    if (done === true) this.#noted = [...this.#configs.generations];
+  }
+
+  /** False when it came to nothing. */
+  async #round(): Promise<boolean> {
+    this.#seenHeight = Math.max(this.#seenHeight, this.#chain.height);
+    for (let i = 0; i < 4; i++) {
+      const round = await unlessUnavailable(
+        () => this.#follower.round(),
+        (reason) => this.#count(`round: ${reason}`),
+      );
+      if (round === undefined) {
+        await unlessUnavailable(() => this.#stores.recovery.recover(chainId));
+        return false;
+      }
+      for (const name of ['settled', 'released', 'forfeited', 'unpaid', 'unattributed'] as const)
+        this.#count(name, round[name]);
+      if (round.unattributed > 0) await this.#resume();
+      if (round.isComplete) return true;
+    }
+    return false;
+  }
+
+  /** A contract is suspended when an operation of it was mined that the data know nothing of: only data that were lost explain it. */
+  async #resume(): Promise<void> {
+    if (this.#lostGrants.length === 0)
+      throw new BrokenRule(6, 'an operation that was promised was not recognised');
+    for (const id of await this.#store(0).suspended(chainId))
+      await this.#store(0).setSuspended(chainId, id, false);
+  }
+
+  /** Rounds until nothing is left to do; false while the data count as lost. */
+  async #settled(): Promise<boolean> {
+    for (let i = 0; i < 5; i++) {
+      // Of a head that is known nothing is read again for a while.
+      await this.#mineEmpty(1);
+      await this.#round();
+    }
+    const cursor = await unlessUnavailable(() => this.#store(0).cursor(chainId));
+    return cursor !== undefined;
+  }
+
+  /**
+   * What was settled is what was mined: never less, and never more than signatures of the same paymaster explain. What a node
+   * has hidden may be held instead, until it is looked for again.
+   */
+  async #checkCounters(mayBeHeld: boolean): Promise<void> {
+    const least = this.truth.spent();
+    const most = this.truth.spentAtMost();
+    const now = this.#clock.now();
+    const open = new Map(
+      this.truth.grants
+        .flatMap(({ limits }) => limits)
+        .filter(({ until }) => until > now)
+        .map((one) => [one.name, one]),
+    );
+    const names = [...open.values()].map(({ name, unit }) => ({ counter: name, unit }));
+    if (this.#lostGrants.length > 0) return;
+    const states = await this.#store(0).counters(chainId, names);
+    for (const [i, { counter }] of names.entries()) {
+      const { reserved } = states[i]!;
+      const used = states[i]!.used + (mayBeHeld ? reserved : 0);
+      if (used < (least.get(counter) ?? 0))
+        throw new BrokenRule(6, `limit ${counter} counts ${used}, ${least.get(counter)} was spent`);
+      if (this.#isExact && !mayBeHeld && used > (most.get(counter) ?? 0))
+        throw new BrokenRule(
+          1,
+          `limit ${counter} counts ${used}, ${most.get(counter) ?? 0} was spent at most`,
+        );
+    }
+    for (const contract of Object.values(contracts)) {
+      const at = toMs(this.#chain.time as EpochSeconds);
+      const [state] = await this.#store(0).counters(chainId, [contractLosses({ chainId, contract }, at)]);
+      const lost = this.truth.lost(contract, this.#chain.time);
+      if (this.#isExact && !mayBeHeld && state!.used !== lost)
+        throw new BrokenRule(6, `${contract} counts losses of ${state!.used}, ${lost} were lost`);
+    }
+  }
+
+  #store(index: number): UsageStore {
+    const { replicas } = this.#stores;
+    const store = replicas[index % replicas.length]!;
+    return this.#switches.usage?.(store) ?? store;
+  }
+
+  #newFollower(replica: number): void {
+    const chain = this.#switches.chain?.(this.#ground.port) ?? this.#ground.port;
+    this.#follower = new ChainFollower({
+      usage: this.#store(replica),
+      chainId,
+      current: () => ({ config: this.#configs.chainConfig(), chain }),
+      platformAccounts: () =>
+        wallets.map(({ contract, wallet }) => ({
+          contract,
+          ...(wallet === undefined ? {} : { fundingAddress: wallet }),
+        })),
+      clock: this.#clock,
+      log: silentLogger,
+    });
+  }
+
+  #fault(fault: Extract<Step, { do: 'fault' }>['fault'], amount: number): void {
+    const { faults } = this.#chain;
+    switch (fault) {
+      case 'lag':
+        // Not behind a withdrawal that was seen: a node that lags would raise the balance again.
+        faults.lag = Math.max(0, Math.min(amount, this.#chain.height - this.#withdrawnAt));
+        return;
+      case 'empty-logs':
+        faults.emptyLogs = amount;
+        this.#wereLogsHidden = true;
+        return;
+      case 'no-transactions':
+        faults.hasNoTransactions = true;
+        this.#isExact = false;
+        return;
+      case 'down':
+        faults.isDown = true;
+        return;
+    }
+  }
+
+  /** So much in an account, whatever it held. */
+  async #fund({ contract, wallet, amount }: (typeof wallets)[number]): Promise<void> {
+    const state = this.#chain.state();
+    const held =
+      wallet === undefined
+        ? (state.deposits.get(contract) ?? 0n)
+        : (state.wallets.get(walletName(contract, wallet)) ?? 0n);
+    const place = { contract, ...(wallet === undefined ? {} : { wallet }) };
+    if (held < amount) await this.#mine({ do: 'deposit', ...place, amount: amount - held });
+    else if (wallet !== undefined && held > amount)
+      await this.#mine({ do: 'withdraw', contract, wallet, amount: held - amount });
+  }
+
+  #heal(): void {
+    Object.assign(this.#chain.faults, { lag: 0, emptyLogs: 0, hasNoTransactions: false, isDown: false });
+  }
+
+  #call(kind: MineStep['call'], sender: AddressKey, contract: AddressKey): AccountCall {
+    switch (kind) {
+      case 'nothing':
+      case 'fail':
+        return { kind };
+      case 'approve':
+        return { kind, contract, amount: unlimited };
+      case 'revoke':
+        return { kind: 'approve', contract, amount: 0n };
+      case 'send':
+        return { kind, amount: this.#chain.state().tokens.get(sender) ?? 0n };
+    }
+  }
+
+  async #mine(
+    action: ChainAction,
+    usedOf: (operation: BundledOperation) => number = () => 1_000,
+  ): Promise<void> {
+    this.#clock.advance(1_000);
+    const nature: Nature = {
+      gasUsed: (operation, limit) => (limit * BigInt(usedOf(operation))) / 1_000n,
+      charge: (_, taken, cost) => (cost < taken ? cost : taken),
+      premium: () => 0n,
+      tokensDue: (_, most) => (most < 1_000_000n ? most : 1_000_000n),
+    };
+    const result = await this.#ground.mine(action, this.#now(), nature);
+    if (action.do !== 'bundle') return;
+    if (result.outcome === 'failed') return this.#count(`mined ${result.code}`);
+    for (const { operation, tokens } of result.operations)
+      this.#count(
+        operation.terms.mode === 'SPONSORED'
+          ? 'mined sponsored'
+          : tokens === 0n
+            ? 'mined unpaid'
+            : 'mined paid',
+      );
+  }
+
+  async #mineEmpty(seconds: number): Promise<void> {
+    this.#clock.advance(Math.ceil(seconds) * 1_000);
+    await this.#ground.mineEmpty(this.#now());
+  }
+
+  #now(): number {
+    return secondsOf(this.#clock.now());
+  }
+
+  #count(name: string, by = 1): void {
+    this.seen.set(name, (this.seen.get(name) ?? 0) + by);
+  }
+}
+
+function kindOf(version: string): string {
+  const kinds: Readonly<Record<string, string>> = {
+    'vendor-1.1.0': '0.6hybrid',
+    'vendor-2.x': '0.7hybrid',
+    'singleton-0.7': '0.7plain',
+  };
+  return kinds[version]!;
+}
+
+function payerWallet(paymaster: number): AddressKey {
+  const found = paymasters[paymaster]!;
+  return 'fundingAddress' in found ? found.fundingAddress : defaultWallet;
+}
+
+function sameEntryPoint(a: Grant, b: Grant): boolean {
+  const of = ({ contract }: Grant) => specs.find(({ address }) => address === contract)!.entryPoint;
+  return of(a) === of(b);
+}
+
+/** Undefined where a store or a node does not answer: an outage is no answer, and breaks no rule. */
+async function unlessUnavailable<T>(
+  call: () => Promise<T>,
+  told: (reason: string) => void = () => {},
+): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === 'UNAVAILABLE')) throw error;
+    told(error.message);
+    return undefined;
+  }
+}

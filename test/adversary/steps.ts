@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+
+/** What the adversary, the platform and the weather may do. Numbers pick among what there is at that moment. */
+export type Step =
+  | { readonly do: 'ask'; readonly asks: readonly AskStep[] }
+  | { readonly do: 'mine'; readonly picks: readonly MineStep[] }
+  | { readonly do: 'spend-nonce'; readonly sender: number; readonly key: number; readonly contract: number }
+  | {
+      readonly do: 'tokens';
+      readonly sender: number;
+      readonly contract: number;
+      readonly how: 'mint' | 'approve' | 'revoke' | 'send';
+    }
+  | { readonly do: 'pass'; readonly seconds: number; readonly blocks: number }
+  | { readonly do: 'reorganise'; readonly depth: number }
+  | { readonly do: 'round' }
+  | {
+      readonly do: 'fault';
+      readonly fault: 'lag' | 'empty-logs' | 'no-transactions' | 'down';
+      readonly amount: number;
+    }
+  | { readonly do: 'heal' }
+  | { readonly do: 'deposit' | 'withdraw'; readonly account: number; readonly amount: number }
+  | { readonly do: 'new-follower' | 'kill' | 'backup' | 'restore' }
+  | {
+      readonly do: 'limit';
+      readonly paymaster: number;
+      readonly limit: number;
+      readonly threshold: number;
+      readonly isNew: boolean;
+      readonly isActive: boolean;
+    }
+  | { readonly do: 'profile'; readonly profile: number };
+
+export type AskStep = {
+  readonly paymaster: number;
+  readonly isToken: boolean;
+  readonly inAdvance: boolean;
+  readonly sender: number;
+  readonly key: number;
+  /** Sequences ahead of the next one. */
+  readonly ahead: number;
+  readonly gas: number;
+  readonly feeGwei: number;
+  readonly expirySeconds: number;
+  readonly replica: number;
+  readonly isBehind: boolean;
+  readonly call: CallKind;
+};
+export type CallKind = 'nothing' | 'fail' | 'send' | 'approve' | 'revoke';
+export type MineStep = {
+  readonly pick: number;
+  /** Thousandths of the gas that was asked for. */
+  readonly used: number;
+  /** What the account does instead of what it was asked for: its code is its own. Only the model can change its mind. */
+  readonly call: CallKind;
+};
+
+const call: fc.Arbitrary<CallKind> = fc.constantFrom('nothing', 'fail', 'send', 'approve', 'revoke');
+const often = <T>(usual: T, other: fc.Arbitrary<T>, weight: number): fc.Arbitrary<T> =>
+  fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
+
+const ask: fc.Arbitrary<AskStep> = fc.record({
+  paymaster: fc.nat(5),
+  isToken: fc.boolean(),
+  inAdvance: fc.boolean(),
+  sender: fc.nat(3),
+  key: fc.nat(1),
+  ahead: often(0, fc.constant(1), 5),
+  gas: fc.constantFrom(100_000, 300_000, 900_000),
+  feeGwei: fc.integer({ min: 1, max: 12 }),
+  expirySeconds: often(300, fc.constantFrom(10, 60, 6_000), 2),
+  replica: fc.nat(2),
+  isBehind: often(false, fc.constant(true), 20),
+  call,
+});
+const mine: fc.Arbitrary<MineStep> = fc.record({
+  pick: fc.nat(1_000),
+  used: fc.oneof(fc.constant(1_000), fc.nat(1_000)),
+  call,
+});
+const weighted = (weight: number, arbitrary: fc.Arbitrary<Step>) => ({ weight, arbitrary });
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  weighted(14, fc.record({ do: fc.constant('ask'), asks: fc.array(ask, { minLength: 1, maxLength: 4 }) })),
+  weighted(10, fc.record({ do: fc.constant('mine'), picks: fc.array(mine, { minLength: 1, maxLength: 3 }) })),
+  weighted(10, fc.record({ do: fc.constant('round') })),
+  weighted(
+    5,
+    fc.record({
+      do: fc.constant('pass'),
+      seconds: fc.integer({ min: 1, max: 240 }),
+      blocks: fc.integer({ min: 1, max: 4 }),
+    }),
+  ),
+  weighted(
+    3,
+    fc.record({
+      do: fc.constant('tokens'),
+      sender: fc.nat(3),
+      contract: fc.nat(2),
+      how: fc.constantFrom('mint', 'approve', 'revoke', 'send'),
+    }),
+  ),
+  weighted(
+    1,
+    fc.record({ do: fc.constant('spend-nonce'), sender: fc.nat(3), key: fc.nat(1), contract: fc.nat(2) }),
+  ),
+  weighted(2, fc.record({ do: fc.constant('reorganise'), depth: fc.integer({ min: 1, max: 2 }) })),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant('fault'),
+      fault: fc.constantFrom('lag', 'empty-logs', 'no-transactions', 'down'),
+      amount: fc.integer({ min: 1, max: 3 }),
+    }),
+  ),
+  weighted(2, fc.record({ do: fc.constant('heal') })),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constantFrom('deposit', 'withdraw'),
+      account: fc.nat(5),
+      amount: fc.integer({ min: 1, max: 60 }),
+    }),
+  ),
+  weighted(2, fc.record({ do: fc.constantFrom('new-follower', 'kill', 'backup', 'restore') })),
+  weighted(
+    1,
+    fc.record({
+      do: fc.constant('limit'),
+      paymaster: fc.nat(5),
+      limit: fc.nat(1),
+      threshold: fc.nat(40),
+      isNew: fc.boolean(),
+      isActive: often(true, fc.constant(false), 4),
+    }),
+  ),
+  weighted(1, fc.record({ do: fc.constant('profile'), profile: fc.nat(2) })),
+);
+
+export const manySteps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 60, maxLength: 140, size: 'max' });

@@ -1,0 +1,91 @@
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSqliteUsageStore, type SqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { silentLogger } from '../../core/log.js';
+import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../core/usage/epoch.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { aClock } from '../usage/clock.js';
+import { aDirectory } from '../usage/sqlite-usage.js';
+
+/** The usage store of a run: one or more replicas over the same data, and what may happen to them. */
+export type Stores = {
+  /** Those that may be asked; the first one follows the chain. */
+  readonly replicas: readonly UsageStore[];
+  readonly recovery: UsageRecovery;
+  /** Processes end without a stop and come back. */
+  kill(): Promise<void>;
+  backup(): Promise<void>;
+  /** Processes end, the data of the backup are put back, and they start again. False where there is no backup. */
+  restore(): Promise<boolean>;
+  stop(): Promise<void>;
+};
+export type OpenStores = (clock: ReturnType<typeof aClock>) => Promise<Stores>;
+
+/** Data in memory: nothing can be killed or restored. */
+export const openInMemory: OpenStores = async (clock) => {
+  const store = createSqliteUsageStore({ path: ':memory:', durability: 'process', clock, log: silentLogger });
+  return {
+    replicas: [store],
+    recovery: store.recovery,
+    kill: async () => {},
+    backup: async () => {},
+    restore: async () => false,
+    stop: () => store.stop(),
+  };
+};
+
+/** Data in a file. `mirror`: where the epoch's copy is for each opening of the file; the same place unless a test says otherwise. */
+export function openInFile(mirrorOf?: () => EpochMirror): OpenStores {
+  return async (clock) => {
+    const root = aDirectory();
+    const kept = createMemoryEpochMirror();
+    let generation = 0;
+    let hasBackup = false;
+    const place = () => join(root.path, `data-${generation}`);
+    const open = (): SqliteUsageStore =>
+      createSqliteUsageStore({
+        path: join(place(), 'usage.db'),
+        durability: 'process',
+        clock,
+        log: silentLogger,
+        epochMirror: mirrorOf?.() ?? kept,
+      });
+    mkdirSync(place());
+    let store = open();
+    const movedFrom = async (from: string, end: () => Promise<void>) => {
+      generation += 1;
+      cpSync(from, place(), { recursive: true, filter: (file) => !file.endsWith('.lock') });
+      await end();
+      store = open();
+    };
+    return {
+      get replicas() {
+        return [store];
+      },
+      get recovery() {
+        return store.recovery;
+      },
+      // The files are copied as they are while the process runs, which then writes to files that nobody reads.
+      kill: () => {
+        const former = store;
+        return movedFrom(place(), () => former.stop());
+      },
+      backup: async () => {
+        // What a backup tool has seen last: the copy of the epoch knows what came after it.
+        rmSync(join(root.path, 'backup'), { recursive: true, force: true });
+        cpSync(place(), join(root.path, 'backup'), { recursive: true });
+        hasBackup = true;
+      },
+      restore: async () => {
+        if (!hasBackup) return false;
+        await store.stop();
+        await movedFrom(join(root.path, 'backup'), async () => {});
+        return true;
+      },
+      stop: async () => {
+        await store.stop();
+        root.remove();
+      },
+    };
+  };
+}

@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { runAdversary } from './run.js';
+import { manySteps } from './steps.js';
+import { openInMemory } from './stores.js';
+import { defects } from './switches.js';
+import { BrokenRule } from './truth.js';
+
+/** Steps within which a defect must be found. */
+const mostSteps = 10_000;
+
+test.each(defects)(
+  'the model finds it when $name',
+  async ({ rules, open = openInMemory, ...switches }) => {
+    let steps = 0;
+    let found: unknown;
+    // The same steps at every run: the model must find each defect now and for good.
+    await fc.check(
+      fc.asyncProperty(manySteps, async (chosen) => {
+        if (steps > mostSteps) return;
+        steps += chosen.length;
+        try {
+          await runAdversary(chosen, open, switches);
+        } catch (error) {
+          found = error;
+          throw error;
+        }
+      }),
+      { seed: 20_261_122, numRuns: 200, endOnFailure: true },
+    );
+    expect(found).toBeInstanceOf(BrokenRule);
+    expect(rules).toContain((found as BrokenRule).rule);
+    expect(steps).toBeLessThanOrEqual(mostSteps);
+  },
+  300_000,
+);

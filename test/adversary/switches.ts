@@ -1,0 +1,184 @@
+import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
+import type { FollowerStep, ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
+import { gwei } from '../../core/units/wei.js';
+import type { Chain } from '../../core/chain/chain.js';
+import { openInFile, type OpenStores } from './stores.js';
+import type { Switches } from './run.js';
+
+/** A rule that is turned off, as a defect would do it. Exists in tests only: a wrapper around what replicas or follower are given. */
+export type Defect = Switches & {
+  readonly name: string;
+  /** Rules whose breaking shows it. */
+  readonly rules: readonly number[];
+  readonly open?: OpenStores;
+};
+
+export const defects: readonly Defect[] = [
+  {
+    name: 'limits count and refuse nothing',
+    rules: [1],
+    usage: asked((request) => ({
+      ...request,
+      limits: request.limits.map((limit) => ({ ...limit, enforce: false })),
+    })),
+  },
+  {
+    name: 'limits reserve next to nothing, whatever an operation may cost',
+    rules: [1, 6],
+    usage: asked((request) => ({
+      ...request,
+      limits: request.limits.map((limit) => ({ ...limit, cost: 1 })),
+    })),
+  },
+  {
+    name: 'a settled operation counts half of its cost',
+    rules: [1, 6],
+    usage: stepped((step) => ({
+      ...step,
+      settled: step.settled.map(({ key, actualCost }) => ({
+        key,
+        actualCost: actualCost === undefined ? undefined : gwei(Math.floor(actualCost / 2)),
+      })),
+    })),
+  },
+  {
+    name: 'deposits are not looked at',
+    rules: [2],
+    usage: asked((request) => ({
+      ...request,
+      accounts: request.accounts.map((account) => ({ ...account, need: gwei(0) })),
+    })),
+  },
+  {
+    name: 'an organisation may take all of a pooled account',
+    rules: [2],
+    usage: asked((request) => ({
+      ...request,
+      holds: request.holds.filter(({ counter }) => !counter.startsWith('share:')),
+    })),
+  },
+  {
+    name: 'token promises take nothing of the loss budget',
+    rules: [3],
+    usage: asked((request) => ({
+      ...request,
+      holds: request.holds.filter(({ counter }) => !counter.startsWith('token-exposure:')),
+    })),
+  },
+  {
+    name: 'losses of the day are forgotten',
+    rules: [3, 6],
+    usage: stepped((step) => ({ ...step, charges: [] })),
+  },
+  {
+    name: 'only the newest signature of a nonce is remembered',
+    rules: [6],
+    usage: remembering((reservation) => ({
+      ...reservation,
+      promises: reservation.promises.slice(0, 1),
+      folded: [],
+    })),
+  },
+  {
+    name: 'an operation whose signature is not the only one settles as the newest one',
+    rules: [1, 3, 6],
+    usage: remembering(({ promises: [newest, ...others], ...reservation }) => ({
+      ...reservation,
+      // Each of the others is taken for the newest, as when a mined operation is not read.
+      promises: newest === undefined ? [] : [newest, ...others.map(({ digest }) => ({ ...newest, digest }))],
+    })),
+  },
+  {
+    name: 'a reservation ends while its signature is valid',
+    rules: [1, 2, 3, 6],
+    usage: (store) => ({
+      ...bound(store),
+      reservations: (chainId, query) =>
+        store.reservations(
+          chainId,
+          query === undefined ? query : { ...query, expiredBefore: (query.expiredBefore + 400) as never },
+        ),
+    }),
+  },
+  {
+    name: 'one empty answer about logs ends a reservation whose operation was mined',
+    rules: [1, 2, 3, 6],
+    // Every nonce seems unused.
+    chain: (chain) => ({
+      ...boundChain(chain),
+      words: async (calls, block) => {
+        const words = await chain.words(calls, block);
+        return words.map((word, i) =>
+          calls[i]!.data.startsWith('0x35567e1a') ? (word! >> 64n) << 64n : word,
+        );
+      },
+    }),
+  },
+  {
+    name: 'a backup that is put back passes for the newest data',
+    rules: [11, 1, 2, 3, 6],
+    // Nobody elsewhere knows how far the data had come.
+    open: openInFile(createMemoryEpochMirror),
+  },
+];
+
+function asked(change: (request: ReserveRequest) => ReserveRequest): NonNullable<Switches['usage']> {
+  return (store) => ({
+    ...bound(store),
+    reserve: (request) => store.reserve(change(request)),
+    peek: (request) => store.peek(change(request)),
+  });
+}
+
+function stepped(change: (step: FollowerStep) => FollowerStep): NonNullable<Switches['usage']> {
+  return (store) => ({ ...bound(store), advance: (step) => store.advance(change(step)) });
+}
+
+type Found = Awaited<ReturnType<UsageStore['reservations']>>[number];
+
+function remembering(change: (reservation: Found) => Found): NonNullable<Switches['usage']> {
+  return (store) => ({
+    ...bound(store),
+    reservations: async (chainId, query) => (await store.reservations(chainId, query)).map(change),
+  });
+}
+
+/** Every method of a store, also of one that is a class. */
+function bound(store: UsageStore): UsageStore {
+  return {
+    now: () => store.now(),
+    reserve: (request) => store.reserve(request),
+    peek: (request) => store.peek(request),
+    counters: (chainId, counters) => store.counters(chainId, counters),
+    noteGenerations: (chainId, fences) => store.noteGenerations(chainId, fences),
+    setSuspended: (chainId, id, isSuspended) => store.setSuspended(chainId, id, isSuspended),
+    suspended: (chainId) => store.suspended(chainId),
+    reservations: (chainId, query) => store.reservations(chainId, query),
+    liveCount: (chainId) => store.liveCount(chainId),
+    capacity: () => store.capacity(),
+    cursor: (chainId) => store.cursor(chainId),
+    advance: (step) => store.advance(step),
+    addBalance: (chainId, balance) => store.addBalance(chainId, balance),
+    accounts: (chainId) => store.accounts(chainId),
+    forgetAccounts: (chainId, accounts) => store.forgetAccounts(chainId, accounts),
+    ping: () => store.ping(),
+    stop: () => store.stop(),
+  };
+}
+
+function boundChain(chain: Chain): Chain {
+  return {
+    chainId: () => chain.chainId(),
+    block: (tag) => chain.block(tag),
+    call: (request) => chain.call(request),
+    words: (calls, block) => chain.words(calls, block),
+    code: (address, tag) => chain.code(address, tag),
+    balance: (address, tag) => chain.balance(address, tag),
+    logs: (filter) => chain.logs(filter),
+    priorityFee: () => chain.priorityFee(),
+    transaction: (hash) => chain.transaction(hash),
+    receipt: (hash) => chain.receipt(hash),
+    request: (method, params) => chain.request(method, params),
+    stop: () => chain.stop(),
+  };
+}

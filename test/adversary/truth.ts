@@ -1,0 +1,274 @@
+import type { AddressKey } from '../../core/units/address.js';
+import type { ModelChain } from './chain/model-chain.js';
+import { payerOf } from './chain/entry-point.js';
+import { prefundOf, type BundledOperation } from './chain/operations.js';
+import { contracts, dayOf, defaultWallet, paymasters, specs, treasury } from './world.js';
+
+/** A signature that was given out, and everything that the rules say about it. */
+export type Grant = BundledOperation & {
+  readonly paymaster: number;
+  /** Gwei, rounded up: what it may cost its deposit. */
+  readonly cost: number;
+  /** Wei that each account may lose to it. */
+  readonly needs: readonly { readonly account: string; readonly amount: bigint }[];
+  readonly limits: readonly {
+    readonly name: string;
+    readonly until: number;
+    readonly unit: 'COUNT' | 'NATIVE_ASSET';
+    readonly most: number;
+  }[];
+  /** Gwei that are lost if it is mined and pays no token. */
+  readonly unsecured: number;
+  /** Moment of the grant, Unix seconds. */
+  readonly at: number;
+};
+
+export class BrokenRule extends Error {
+  readonly rule: number;
+
+  constructor(rule: number, message: string) {
+    super(`rule ${rule}: ${message}`);
+    this.name = 'BrokenRule';
+    this.rule = rule;
+  }
+}
+
+const gweiInWei = 1_000_000_000n;
+export const lossBudget = 20_000_000;
+/** Percent of a pooled account that one organisation may take. */
+const share = 25n;
+
+export const ceilGwei = (wei: bigint): number => Number((wei + gweiInWei - 1n) / gweiInWei);
+
+/** Accounts that several organisations draw on. */
+function isPooled(account: string): boolean {
+  return (
+    account.endsWith(`/${defaultWallet}`) || account.endsWith(`/${treasury}`) || account === contracts.plain07
+  );
+}
+
+/** The most that a signed operation may take of each account, worked out from the model of the contracts. */
+export function needsOf(operation: BundledOperation): Grant['needs'] {
+  const spec = specs.find(({ address }) => address === operation.contract)!;
+  const prefund = prefundOf(operation, spec.version);
+  const payer = payerOf(operation, spec, prefund);
+  const deposit = { account: operation.contract, amount: prefund };
+  return payer === undefined ? [deposit] : [deposit, { account: payer.name, amount: payer.taken }];
+}
+
+/**
+ * The rules of money, checked against signatures and the chain alone: what was mined, and what may still be mined. Knows nothing
+ * of what the service believes.
+ */
+export class Truth {
+  readonly grants: Grant[] = [];
+  readonly #chain: ModelChain;
+  readonly #byName = new Map<string, readonly Grant[]>();
+  #lossesFrom = 0;
+
+  constructor(chain: ModelChain) {
+    this.#chain = chain;
+  }
+
+  add(grant: Grant): void {
+    this.grants.push(grant);
+    const name = nameOf(grant);
+    this.#byName.set(name, [...(this.#byName.get(name) ?? []), grant]);
+  }
+
+  /** Who may have signed this operation: two paymasters of one contract sign the same bytes when they are asked the same. */
+  grantsOf(operation: BundledOperation): readonly Grant[] {
+    return this.#byName.get(nameOf(operation)) ?? [];
+  }
+
+  /** Signatures that may be mined on the present branch: nonce unused, window not over. */
+  mineable(): readonly Grant[] {
+    const state = this.#chain.state();
+    const next = this.#chain.time + 1;
+    return this.grants.filter(({ op, contract, terms }) => {
+      if (next > terms.validUntil) return false;
+      const { entryPoint } = specs.find(({ address }) => address === contract)!;
+      const sequence = state.nonces.get(`${entryPoint}/${op.sender}/${op.nonce >> 64n}`) ?? 0n;
+      return sequence <= (op.nonce & 0xffff_ffff_ffff_ffffn);
+    });
+  }
+
+  /** Rules 1 to 3 at this moment. Throws {@link BrokenRule}. */
+  check(): void {
+    const mineable = this.mineable();
+    const mined = this.#chain.operationsAfter(0);
+    this.#checkLimits(mineable, mined);
+    this.#checkDeposits(mineable);
+    this.#checkLosses(mineable, mined);
+  }
+
+  /** What each limit has spent by what was mined: every operation to the limits of the signature that it carried. */
+  spent(): ReadonlyMap<string, number> {
+    const sums = new Map<string, number>();
+    for (const { result } of this.#chain.operationsAfter(0)) {
+      const [grant, ...others] = this.grantsOf(result.operation);
+      // By which of two paymasters it was signed nobody can tell.
+      if (grant === undefined || others.some(({ paymaster }) => paymaster !== grant.paymaster)) continue;
+      for (const limit of commonLimits([grant, ...others])) addTo(sums, limit, result.cost);
+    }
+    return sums;
+  }
+
+  /** The same to every limit that any signature of the same paymasters for the same operation draws on. */
+  spentAtMost(): ReadonlyMap<string, number> {
+    const sums = new Map<string, number>();
+    for (const { result } of this.#chain.operationsAfter(0)) {
+      const signers = new Set(this.grantsOf(result.operation).map(({ paymaster }) => paymaster));
+      const named = this.grants
+        .filter((one) => signers.has(one.paymaster) && operationOf(one) === operationOf(result.operation))
+        .flatMap(({ limits }) => limits.map((limit) => [limit.name, limit] as const));
+      for (const limit of new Map(named).values()) addTo(sums, limit, result.cost);
+    }
+    return sums;
+  }
+
+  /** Losses before a moment at which the data were lost start over: that costs one more budget. */
+  forgetLosses(at: number): void {
+    this.#lossesFrom = at;
+  }
+
+  /** Gwei lost in token mode on the day of `at`, by contract; or by one account. */
+  lost(contract: AddressKey, at: number): number {
+    return this.losses(contract)
+      .filter(({ time }) => time >= this.#lossesFrom && dayOf(time) === dayOf(at))
+      .reduce((sum, { cost }) => sum + cost, 0);
+  }
+
+  losses(contract: AddressKey): readonly {
+    readonly time: number;
+    readonly height: number;
+    readonly cost: number;
+    readonly sender: AddressKey;
+  }[] {
+    return this.#chain
+      .operationsAfter(0)
+      .filter(({ result }) => result.operation.contract === contract && result.tokens === 0n)
+      .filter(({ result }) => this.grantsOf(result.operation).length > 0)
+      .map(({ height, result }) => ({
+        time: this.#chain.timeAt(height),
+        height,
+        cost: ceilGwei(result.cost),
+        sender: result.operation.op.sender,
+      }));
+  }
+
+  #checkLimits(
+    mineable: readonly Grant[],
+    mined: readonly { readonly result: { readonly operation: BundledOperation; readonly cost: bigint } }[],
+  ): void {
+    const total = new Map<string, { sum: number; most: number }>();
+    const add = (limit: Grant['limits'][number], amount: number) => {
+      const known = total.get(limit.name) ?? { sum: 0, most: 0 };
+      total.set(limit.name, { sum: known.sum + amount, most: Math.max(known.most, limit.most) });
+    };
+    for (const { result } of mined) {
+      const [grant, ...others] = this.grantsOf(result.operation);
+      if (grant === undefined || others.some(({ paymaster }) => paymaster !== grant.paymaster)) continue;
+      for (const limit of commonLimits([grant, ...others]))
+        add(limit, limit.unit === 'COUNT' ? 1 : ceilGwei(result.cost));
+    }
+    // Of each operation the dearest signature that draws on the limit.
+    const dearest = new Map<string, { limit: Grant['limits'][number]; amount: number }>();
+    for (const grant of mineable)
+      for (const limit of grant.limits) {
+        const key = `${limit.name} ${operationOf(grant)}`;
+        const amount = limit.unit === 'COUNT' ? 1 : grant.cost;
+        if ((dearest.get(key)?.amount ?? 0) < amount) dearest.set(key, { limit, amount });
+      }
+    for (const { limit, amount } of dearest.values()) add(limit, amount);
+    for (const [name, { sum, most }] of total)
+      if (sum > most) throw new BrokenRule(1, `limit ${name} of ${most} may reach ${sum}`);
+  }
+
+  #checkDeposits(mineable: readonly Grant[]): void {
+    const state = this.#chain.state();
+    for (const [account, amount] of dearestNeeds(mineable)) {
+      const balance = account.includes('/') ? state.wallets.get(account) : state.deposits.get(account);
+      if (amount > (balance ?? 0n))
+        throw new BrokenRule(2, `account ${account} holds ${balance ?? 0n} wei, ${amount} may be taken`);
+    }
+  }
+
+  /** The share of an organisation, when it has just been given something. */
+  checkShare(granted: Grant): void {
+    const organisation = paymasters[granted.paymaster]!.namespace;
+    const own = this.mineable().filter(({ paymaster }) => paymasters[paymaster]!.namespace === organisation);
+    const needs = dearestNeeds(own);
+    for (const { account } of granted.needs.slice(-1)) {
+      if (!isPooled(account)) continue;
+      if (
+        new Set(own.filter((one) => one.needs.some((need) => need.account === account)).map(operationOf))
+          .size <= 1
+      )
+        continue;
+      // The service knows balances of confirmed blocks: the highest of late counts.
+      let most = 0n;
+      for (let height = this.#chain.height; height >= Math.max(0, this.#chain.height - 12); height--) {
+        const state = this.#chain.state(height);
+        const balance =
+          (account.includes('/') ? state.wallets.get(account) : state.deposits.get(account)) ?? 0n;
+        if (balance > most) most = balance;
+      }
+      if ((needs.get(account) ?? 0n) * 100n > most * share)
+        throw new BrokenRule(
+          2,
+          `${organisation} may take ${needs.get(account)} of ${most} wei of ${account}`,
+        );
+    }
+  }
+
+  #checkLosses(mineable: readonly Grant[], mined: ReturnType<ModelChain['operationsAfter']>): void {
+    for (const contract of Object.values(contracts)) {
+      const dearest = new Map<string, number>();
+      for (const grant of mineable)
+        if (grant.contract === contract && grant.unsecured > (dearest.get(operationOf(grant)) ?? 0))
+          dearest.set(operationOf(grant), grant.unsecured);
+      const live = [...dearest.values()].reduce((sum, one) => sum + one, 0);
+      const lost = mined.length === 0 ? 0 : this.lost(contract, this.#chain.time);
+      if (lost + live > lossBudget)
+        throw new BrokenRule(
+          3,
+          `${contract} has lost ${lost} gwei today and may lose ${live} of ${lossBudget}`,
+        );
+    }
+  }
+}
+
+/** Bytes that are equal are the same signature. */
+function nameOf({ op, paymasterAndData }: BundledOperation): string {
+  return `${op.sender}/${op.nonce}/${op.callGasLimit}/${op.maxFeePerGas}/${paymasterAndData}`;
+}
+
+/** Limits that each of several signatures draws on. */
+function commonLimits([first, ...others]: readonly Grant[]): Grant['limits'] {
+  return (first?.limits ?? []).filter(({ name }) =>
+    others.every(({ limits }) => limits.some((one) => one.name === name)),
+  );
+}
+
+function addTo(sums: Map<string, number>, { name, unit }: Grant['limits'][number], cost: bigint): void {
+  sums.set(name, (sums.get(name) ?? 0) + (unit === 'COUNT' ? 1 : ceilGwei(cost)));
+}
+
+export function operationOf({ op, contract }: Pick<BundledOperation, 'op' | 'contract'>): string {
+  const { entryPoint } = specs.find(({ address }) => address === contract)!;
+  return `${entryPoint}/${op.sender}/${op.nonce}`;
+}
+
+/** Of each operation the dearest need per account, summed. */
+function dearestNeeds(grants: readonly Grant[]): ReadonlyMap<string, bigint> {
+  const dearest = new Map<string, { account: string; amount: bigint }>();
+  for (const grant of grants)
+    for (const { account, amount } of grant.needs) {
+      const key = `${account} ${operationOf(grant)}`;
+      if (amount > (dearest.get(key)?.amount ?? 0n)) dearest.set(key, { account, amount });
+    }
+  const sums = new Map<string, bigint>();
+  for (const { account, amount } of dearest.values()) sums.set(account, (sums.get(account) ?? 0n) + amount);
+  return sums;
+}

@@ -1,0 +1,212 @@
+import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
+import type { LimitConfig, PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { Wallet } from 'ethers';
+import { silentLogger } from '../../core/log.js';
+import type { LayoutId } from '../../core/paymaster/layout.js';
+import type { Signers } from '../../core/paymaster/signer.js';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
+import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import { describeDevChain } from '../../server/standalone/dev-chain/deployments.js';
+import { sponsorSignerKey } from '../chain/support/dev-chain.js';
+import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import { compileChain, type ServedChain } from '../../server/view/served-chain.js';
+import { compilePaymaster, type ServedPaymaster } from '../../server/view/served-paymaster.js';
+import { createSharing } from '../../server/view/sharing.js';
+import { anAddress, chainId, startMs } from '../conformance/usage-requests.js';
+import type { ContractSpec } from './chain/operations.js';
+
+/** The dev chain's addresses, which are known without one: so the same world is on the model and on a real chain. */
+const deployments = describeDevChain(
+  chainId,
+  parseAddress(new Wallet(sponsorSignerKey).address),
+  devAccounts.deployer.address,
+);
+const addressOf = (version: string): AddressKey =>
+  toAddressKey(deployments.profiles.find((profile) => profile.version === version)!.sponsorship);
+
+/** Two contracts that keep a balance per sponsor, one that pays from its one deposit. */
+export const contracts = {
+  hybrid06: addressOf('1.1.0'),
+  hybrid07: addressOf('2.0.0'),
+  plain07: addressOf('singleton-0.7'),
+} as const;
+export const defaultWallet = toAddressKey(deployments.defaultFunding);
+/** Proven by the first organisation. */
+export const ownWallet = anAddress(0xf1);
+export const treasury = toAddressKey(deployments.treasury);
+export const feeToken = toAddressKey(deployments.feeToken.address);
+export const callTargets = { feeToken, counter: deployments.sponsoredContract.address };
+export const senders = [0xa1, 0xa2, 0xa3, 0xa4].map(anAddress);
+export const lossBudgetEther = '0.02';
+export const confirmations = 2;
+
+type World = { readonly layout: LayoutId; readonly contract: AddressKey; readonly version: '0.6' | '0.7' };
+const worlds: readonly World[] = [
+  { layout: 'vendor-1.1.0', contract: contracts.hybrid06, version: '0.6' },
+  { layout: 'vendor-2.x', contract: contracts.hybrid07, version: '0.7' },
+  { layout: 'singleton-0.7', contract: contracts.plain07, version: '0.7' },
+];
+
+export const specs: readonly ContractSpec[] = worlds.map(({ layout, contract, version }) => ({
+  address: contract,
+  entryPoint: toAddressKey(entryPoints[version]),
+  version,
+  kind: layout.startsWith('vendor') ? 'hybrid' : 'plain',
+  tokenAccount: treasury,
+}));
+
+/** Paymasters of three organisations on shared contracts; one has a wallet of its own. */
+export const paymasters = [
+  { paymasterId: 'a/one', namespace: 'a', version: 'vendor-2.x' },
+  { paymasterId: 'a/two', namespace: 'a', version: 'vendor-2.x', fundingAddress: ownWallet },
+  { paymasterId: 'b/one', namespace: 'b', version: 'vendor-2.x' },
+  { paymasterId: 'b/two', namespace: 'b', version: 'singleton-0.7' },
+  { paymasterId: 'c/one', namespace: 'c', version: 'singleton-0.7' },
+  { paymasterId: 'c/two', namespace: 'c', version: 'vendor-1.1.0' },
+] as const;
+
+/** One limit of a paymaster as its owner last wrote it. A new start is a new cycle. */
+export type LimitState = { startMs: EpochMs; threshold: number; isActive: boolean };
+
+const kinds = [
+  { scope: 'TOTAL', thresholdType: 'NATIVE_ASSET', durationMs: 600_000 },
+  { scope: 'SMART_ACCOUNT', thresholdType: 'COUNT', durationMs: 1_800_000 },
+] as const;
+
+/** Nothing is signed by way of configs. */
+const noSigners: Signers = { get: () => undefined, recover: () => undefined };
+
+/** What the platform and the tenants have written, and what is compiled of it by the code that serves. */
+export class Configs {
+  readonly limits: LimitState[][] = paymasters.map(() => [
+    { startMs, threshold: 30, isActive: true },
+    { startMs, threshold: 4, isActive: true },
+  ]);
+  readonly #removed = new Set<string>();
+  /** Generation of each paymaster's config and of the chain's. */
+  readonly generations: number[] = paymasters.map(() => 1);
+  #chainGeneration = 1;
+  #chain: ServedChain | undefined;
+
+  chainConfig(): ChainConfig {
+    return {
+      chainId,
+      objectName: 'dev',
+      configGeneration: this.#chainGeneration,
+      suspended: false,
+      rpc: { urls: ['http://127.0.0.1:1'] },
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      confirmations,
+      delegates: [],
+      gas: {},
+      profiles: worlds.filter(({ layout }) => !this.#removed.has(layout)).map(profileOf),
+      feeTokens: [],
+    };
+  }
+
+  chain(): ServedChain {
+    return (this.#chain ??= compileChain(this.chainConfig(), noSigners, silentLogger));
+  }
+
+  paymaster(index: number): ServedPaymaster {
+    return compilePaymaster(this.#config(index), createSharing());
+  }
+
+  /** A limit is changed or paused, a profile removed or offered again. */
+  changeLimit(index: number, limit: number, change: Partial<LimitState>): void {
+    Object.assign(this.limits[index]![limit]!, change);
+    this.generations[index]! += 1;
+  }
+
+  toggleProfile(index: number): void {
+    const { layout } = worlds[index]!;
+    if (!this.#removed.delete(layout)) this.#removed.add(layout);
+    this.#chainGeneration += 1;
+    this.#chain = undefined;
+  }
+
+  /** Whether a profile names the contract now. */
+  isOffered(contract: AddressKey): boolean {
+    return worlds.some((world) => world.contract === contract && !this.#removed.has(world.layout));
+  }
+
+  #config(index: number): PaymasterConfig {
+    const { paymasterId, namespace, version, ...rest } = paymasters[index]!;
+    return {
+      paymasterId,
+      namespace,
+      objectName: paymasterId,
+      name: paymasterId,
+      chainId,
+      version,
+      configGeneration: this.generations[index]!,
+      suspended: false,
+      keys: [],
+      tokens: [],
+      ...('fundingAddress' in rest ? { fundingAddress: parseAddress(rest.fundingAddress) } : {}),
+      defaultContractAction: 'Allow',
+      contractsRegistered: false,
+      contracts: [],
+      limits: this.#limitsOf(index),
+      webhooks: [],
+      walletDeployment: false,
+      invalidPolicies: [],
+      gas: {},
+      maxExpirySeconds: 600,
+    } as PaymasterConfig;
+  }
+
+  #limitsOf(index: number): readonly LimitConfig[] {
+    return this.limits[index]!.flatMap(({ startMs: start, threshold, isActive }, i): LimitConfig[] => {
+      if (!isActive) return [];
+      const policyId = `${paymasters[index]!.paymasterId}/${i}`;
+      // Thousandths of a coin, or operations.
+      const text = kinds[i]!.thresholdType === 'COUNT' ? String(threshold) : (threshold / 1000).toFixed(3);
+      return [{ policyId, name: policyId, ...kinds[i]!, threshold: text, startMs: start } as LimitConfig];
+    });
+  }
+}
+
+/** What a limit of a paymaster bounds now: its counter as the rules count it, apart from `core/usage`. */
+export function boundsOf(configs: Configs, index: number, sender: AddressKey, at: EpochMs) {
+  return configs.limits[index]!.flatMap(({ startMs: start, threshold, isActive }, i) => {
+    if (!isActive) return [];
+    const { scope, thresholdType, durationMs } = kinds[i]!;
+    const window = Math.max(0, Math.floor((at - start) / durationMs));
+    const subject = scope === 'SMART_ACCOUNT' ? sender : '';
+    return [
+      {
+        name: `${paymasters[index]!.paymasterId}/${i}/${start}/${window}/${subject}`,
+        unit: thresholdType,
+        until: start + (window + 1) * durationMs,
+        most: thresholdType === 'COUNT' ? threshold : threshold * 1_000_000,
+      },
+    ];
+  });
+}
+
+function profileOf({ layout, contract, version }: World): ProfileConfig {
+  const address = parseAddress(contract);
+  return {
+    version: layout,
+    layout,
+    entryPoint: entryPoints[version],
+    sponsorship: address,
+    token: address,
+    signerFile: 'dev',
+    defaultFunding: { address: parseAddress(defaultWallet), organisations: ['*'] },
+    options: {
+      priceMarkup: 1_000_000,
+      unaccountedGas: layout === 'vendor-2.x' ? 10_000 : 0,
+      treasury: parseAddress(treasury),
+    },
+    tokenLossBudget: lossBudgetEther,
+    tokenSecured: true,
+  };
+}
+
+export function secondsOf(at: EpochMs): EpochSeconds {
+  return Math.floor(at / 1000) as EpochSeconds;
+}
+export const dayOf = (seconds: number): number => Math.floor(toMs(seconds as EpochSeconds) / 86_400_000);
