@@ -70,6 +70,8 @@ export type DataPlaneDeps = {
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
   /** Configs that were not confirmed for this long are not signed on. Default 6 h. */
   readonly maxStalenessMs?: number;
+  /** Pause between two looks at a chain. Default: half a second on one without confirmations, else two. */
+  readonly pollMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -239,9 +241,10 @@ function followChains(
   tokenAccounts: TokenAccounts,
   losses: LossReporter | undefined,
 ): Follower {
-  const { usage, lease, recovery, chains, clock, log, instruments } = deps;
+  const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
   return createFollower({
     usage,
+    ...(pollMs === undefined ? {} : { pollMs }),
     ...(lease === undefined ? {} : { lease }),
     ...(recovery === undefined ? {} : { recovery }),
     ...(losses === undefined ? {} : { losses }),

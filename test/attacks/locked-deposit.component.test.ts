@@ -21,7 +21,7 @@ describe.each(stores)('on %s', (store) => {
   let attacker: { readonly url: string };
   let neighbour: { readonly url: string };
   beforeAll(async () => {
-    service = await startService(store, { version });
+    service = await startService(store, { versions: [version] });
     const limit = aLimitConfig({ thresholdType: 'COUNT', threshold: '1000' });
     attacker = await service.paymaster('attacker', { limits: [limit] });
     neighbour = await service.paymaster('neighbour');

@@ -3,6 +3,7 @@ import { approval, mint, transfer } from '../chain/support/tokens.js';
 import { aLimitConfig } from '../build/configs.js';
 import type { TestAccount } from '../chain/support/account.js';
 import { balanceOf } from '../chain/support/balances.js';
+import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { startService, stores, type Service } from './support/service.js';
@@ -14,102 +15,120 @@ import { aDeployedAccount, ask, explain, increment, sendAs, usedOf } from './sup
 const plenty = 10n ** 12n;
 const gwei = 10n ** 9n;
 const versions = ['2.0.0', 'singleton-0.7', 'singleton-0.8'] as const;
-const cases = stores.flatMap((store) => versions.map((version) => ({ store, version })));
 
-describe.each(cases)('$version on $store', ({ store, version }) => {
+let devChain: DevChain;
+beforeAll(async () => {
+  devChain = await startDevChain();
+});
+afterAll(() => devChain.stop());
+
+describe.each(stores)('on %s', (store) => {
   let service: Service;
-  let shop: { readonly url: string };
-  let stranger: { readonly url: string };
   beforeAll(async () => {
-    service = await startService(store, { version });
-    const limit = aLimitConfig({ scope: 'SMART_ACCOUNT', thresholdType: 'NATIVE_ASSET', threshold: '0.003' });
-    shop = await service.paymaster('shop', { limits: [limit] });
-    stranger = await service.paymaster('stranger');
+    service = await startService(store, { devChain, versions });
   }, 120_000);
   afterAll(() => service.stop());
 
-  const inTokens = () => ({
-    mode: 'ERC20',
-    tokenInfo: { feeTokenAddress: service.devChain.deployments.feeToken.address },
+  describe.each(versions)('%s', (version) => {
+    let shop: { readonly url: string };
+    let stranger: { readonly url: string };
+    beforeAll(async () => {
+      const limit = aLimitConfig({
+        policyId: `limit-${version}`,
+        scope: 'SMART_ACCOUNT',
+        thresholdType: 'NATIVE_ASSET',
+        threshold: '0.003',
+      });
+      shop = await service.paymaster('shop', { paymasterId: `shop-${version}`, version, limits: [limit] });
+      stranger = await service.paymaster('stranger', { paymasterId: `stranger-${version}`, version });
+    });
+
+    const inTokens = () => ({
+      mode: 'ERC20',
+      tokenInfo: { feeTokenAddress: devChain.deployments.feeToken.address },
+    });
+    const tip = { maxPriorityFeePerGas: gwei };
+    const settings = {
+      cheap: { maxFeePerGas: (3n * gwei) / 2n, ...tip },
+      dear: { maxFeePerGas: 6n * gwei, ...tip },
+    };
+
+    test('the unpaid operation is a loss, bars its account, and takes nothing of a limit', async () => {
+      const token = devChain.deployments.feeToken.address;
+      const thief = await aDeployedAccount(devChain, version);
+      await mint(devChain, token, thief.address, plenty);
+      await sendAs(devChain, thief.address, approval(token, devChain.profile(version), plenty));
+      const calls = [increment(devChain)];
+      const cheap = await buildUserOp(thief, calls, settings.cheap);
+      const dear = await buildUserOp(thief, calls, settings.dear);
+
+      expect((await ask(shop.url, cheap, { mode: 'SPONSORED' })).reason).toBeUndefined();
+      const promised = await ask(shop.url, dear, inTokens(), thief);
+      expect(promised.reason).toBeUndefined();
+      expect((await ask(shop.url, { ...cheap, callGasLimit: 210_000n }, inTokens())).reason).toBeUndefined();
+
+      await sendAs(
+        devChain,
+        thief.address,
+        transfer(token, devChain.deployments.treasury, await held(thief)),
+      );
+      const isMined = await mine(promised.signed);
+      // Where the tokens are taken in validation the operation costs nobody anything.
+      expect(isMined).toBe(version !== '2.0.0');
+      if (!isMined) return;
+      await service.settled(0, `shop-${version}`);
+      const next = await buildUserOp(thief, calls, settings.cheap);
+      expect((await ask(shop.url, next, inTokens())).reason).toBe('SENDER_BARRED');
+      expect(usedOf(await explain(shop.url, next, { mode: 'SPONSORED' }))).toBe(0);
+      const { losses } = await explain(shop.url, next, inTokens());
+      const contract = (losses as readonly { of: string; lost: string }[]).find(
+        ({ of }) => of === 'contract',
+      );
+      expect(Number(contract?.lost)).toBeGreaterThan(0);
+    });
+
+    test("a thousand asks of a stranger for a victim's nonce neither stop the victim nor spoil what it spent", async () => {
+      const victim = await aDeployedAccount(devChain, version);
+      const op = await buildUserOp(victim, [increment(devChain)], settings.cheap);
+      const first = await ask(shop.url, op, { mode: 'SPONSORED' }, victim);
+      expect(first.reason).toBeUndefined();
+      const asks = Array.from({ length: 1_000 }, (_, nth) => ({
+        ...op,
+        callGasLimit: 100_000n + BigInt(nth),
+      }));
+      while (asks.length > 0)
+        await Promise.all(asks.splice(0, 50).map((each) => ask(stranger.url, each, { mode: 'SPONSORED' })));
+
+      // Asked for again it is served again, and what is mined is what it was asked for first.
+      expect((await ask(shop.url, op, { mode: 'SPONSORED' })).reason).toBeUndefined();
+      // Where the thief's operation could not be mined its promise is left.
+      const left = version === '2.0.0' ? 1 : 0;
+      const cost = await costOf(first.signed);
+      await service.settled(left, `shop-${version}`);
+      const next = await buildUserOp(victim, [increment(devChain)], settings.cheap);
+      const used = usedOf(await explain(shop.url, next, { mode: 'SPONSORED' }));
+      expect(Math.abs(used - Number(cost) / 1e18)).toBeLessThan(1e-9);
+      expect((await ask(shop.url, next, { mode: 'SPONSORED' })).reason).toBeUndefined();
+    });
+
+    async function held(account: TestAccount): Promise<bigint> {
+      return balanceOf(devChain, devChain.deployments.feeToken.address, account.address);
+    }
+
+    async function mine(signed: Parameters<typeof handleOps>[2][number] | undefined): Promise<boolean> {
+      if (signed === undefined) throw new Error('nothing was signed');
+      const { entryPointVersion } = devChain.profile(version);
+      return handleOps(devChain, entryPointVersion, [signed]).then(
+        () => true,
+        () => false,
+      );
+    }
+
+    async function costOf(signed: Parameters<typeof handleOps>[2][number] | undefined): Promise<bigint> {
+      if (signed === undefined) throw new Error('nothing was signed');
+      const { entryPointVersion } = devChain.profile(version);
+      const { events } = await handleOps(devChain, entryPointVersion, [signed]);
+      return events[0]?.actualGasCost ?? 0n;
+    }
   });
-  const tip = { maxPriorityFeePerGas: gwei };
-  const settings = {
-    cheap: { maxFeePerGas: (3n * gwei) / 2n, ...tip },
-    dear: { maxFeePerGas: 6n * gwei, ...tip },
-  };
-
-  test('the unpaid operation is a loss, bars its account, and takes nothing of a limit', async () => {
-    const { devChain } = service;
-    const token = devChain.deployments.feeToken.address;
-    const thief = await aDeployedAccount(devChain, version);
-    await mint(devChain, token, thief.address, plenty);
-    await sendAs(devChain, thief.address, approval(token, devChain.profile(version), plenty));
-    const calls = [increment(devChain)];
-    const cheap = await buildUserOp(thief, calls, settings.cheap);
-    const dear = await buildUserOp(thief, calls, settings.dear);
-
-    expect((await ask(shop.url, cheap, { mode: 'SPONSORED' })).reason).toBeUndefined();
-    const promised = await ask(shop.url, dear, inTokens(), thief);
-    expect(promised.reason).toBeUndefined();
-    expect((await ask(shop.url, { ...cheap, callGasLimit: 210_000n }, inTokens())).reason).toBeUndefined();
-
-    await sendAs(devChain, thief.address, transfer(token, devChain.deployments.treasury, await held(thief)));
-    const isMined = await mine(promised.signed);
-    // Where the tokens are taken in validation the operation costs nobody anything.
-    expect(isMined).toBe(version !== '2.0.0');
-    if (!isMined) return;
-    await service.settled();
-    const next = await buildUserOp(thief, calls, settings.cheap);
-    expect((await ask(shop.url, next, inTokens())).reason).toBe('SENDER_BARRED');
-    expect(usedOf(await explain(shop.url, next, { mode: 'SPONSORED' }))).toBe(0);
-    const { losses } = await explain(shop.url, next, inTokens());
-    const contract = (losses as readonly { of: string; lost: string }[]).find(({ of }) => of === 'contract');
-    expect(Number(contract?.lost)).toBeGreaterThan(0);
-  });
-
-  test("a thousand asks of a stranger for a victim's nonce neither stop the victim nor spoil what it spent", async () => {
-    const { devChain } = service;
-    const victim = await aDeployedAccount(devChain, version);
-    const op = await buildUserOp(victim, [increment(devChain)], settings.cheap);
-    const first = await ask(shop.url, op, { mode: 'SPONSORED' }, victim);
-    expect(first.reason).toBeUndefined();
-    const asks = Array.from({ length: 1_000 }, (_, nth) => ({ ...op, callGasLimit: 100_000n + BigInt(nth) }));
-    while (asks.length > 0)
-      await Promise.all(asks.splice(0, 50).map((each) => ask(stranger.url, each, { mode: 'SPONSORED' })));
-
-    // Asked for again it is served again, and what is mined is what it was asked for first.
-    expect((await ask(shop.url, op, { mode: 'SPONSORED' })).reason).toBeUndefined();
-    const cost = await costOf(first.signed);
-    await service.settled(await others(victim));
-    const next = await buildUserOp(victim, [increment(devChain)], settings.cheap);
-    const used = usedOf(await explain(shop.url, next, { mode: 'SPONSORED' }));
-    expect(Math.abs(used - Number(cost) / 1e18)).toBeLessThan(1e-9);
-    expect((await ask(shop.url, next, { mode: 'SPONSORED' })).reason).toBeUndefined();
-  });
-
-  async function held(account: TestAccount): Promise<bigint> {
-    return balanceOf(service.devChain, service.devChain.deployments.feeToken.address, account.address);
-  }
-
-  async function mine(signed: Parameters<typeof handleOps>[2][number] | undefined): Promise<boolean> {
-    if (signed === undefined) throw new Error('nothing was signed');
-    const { entryPointVersion } = service.devChain.profile(version);
-    return handleOps(service.devChain, entryPointVersion, [signed]).then(
-      () => true,
-      () => false,
-    );
-  }
-
-  async function costOf(signed: Parameters<typeof handleOps>[2][number] | undefined): Promise<bigint> {
-    if (signed === undefined) throw new Error('nothing was signed');
-    const { entryPointVersion } = service.devChain.profile(version);
-    const { events } = await handleOps(service.devChain, entryPointVersion, [signed]);
-    return events[0]?.actualGasCost ?? 0n;
-  }
-
-  /** Promises that are not the account's. */
-  async function others({ address }: TestAccount): Promise<number> {
-    const live = await service.usage.reservations(service.devChain.chainId);
-    return live.filter(({ key }) => key.sender !== address).length;
-  }
 });

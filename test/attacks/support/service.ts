@@ -3,13 +3,14 @@ import { createMetrics } from '../../../core/adapters/metrics/prometheus.js';
 import { loadSigners } from '../../../core/adapters/signer/signers.js';
 import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/configs.js';
 import { openDatabase } from '../../../core/adapters/store/sqlite/database.js';
-import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
-import type { ProfileConfig } from '../../../core/config/chain-config.js';
+import type { ChainConfig, ProfileConfig } from '../../../core/config/chain-config.js';
+import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import type { FeeTokenSpec } from '../../../core/resources/fee-token.js';
-import { systemClock } from '../../../core/units/time.js';
+import type { EpochMs } from '../../../core/units/time.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { mayDemandAdvance } from '../../../operator/facts/facts.js';
@@ -17,14 +18,19 @@ import { probeTokenPayment } from '../../../operator/facts/token-probe.js';
 import { createServer } from '../../../server/server.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
 import { sponsorSignerKey, startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
-import { startRedis } from '../../support/redis.js';
+import { startRedis, type RedisServer } from '../../support/redis.js';
 import { until } from '../../support/until.js';
-import { openStore } from '../../usage/redis-usage.js';
 import { aDirectory } from '../../usage/sqlite-usage.js';
+import { openEmbedded, openReplicas, type OpenedStore, type StoreKind } from './stores.js';
 
-/** Where the same attack is tried. */
-export const stores = ['the embedded store', 'three replicas on Redis'] as const;
-export type StoreKind = (typeof stores)[number];
+export { stores, type StoreKind } from './stores.js';
+
+/** An address of a paymaster. It is of another replica with each look. */
+export type Served = {
+  readonly url: string;
+  /** Of the replica with that index. */
+  urlAt(replica: number): string;
+};
 
 /**
  * The rpc role on a real chain with the real EntryPoints, settled from its events. Configs are written as the operator
@@ -34,83 +40,106 @@ export type Service = {
   readonly devChain: DevChain;
   /** What one replica knows of usage. */
   readonly usage: UsageStore;
-  /** A paymaster of an organisation. Its JSON-RPC address is of another replica with each look. */
-  paymaster(namespace: string, overrides?: Partial<PaymasterConfig>): Promise<{ readonly url: string }>;
-  /** Resolves when what was mined is settled: when so many promises are left that were not. Default 0. */
-  settled(left?: number): Promise<void>;
+  /** A paymaster of an organisation; put again, it is changed. Its id is the organisation's name, unless it is given. */
+  paymaster(namespace: string, overrides?: Partial<PaymasterConfig>): Promise<Served>;
+  deletePaymaster(paymasterId: string): Promise<void>;
+  /** Changes what the platform configures of the chain. */
+  changeChain(overrides: Partial<ChainConfig>): Promise<void>;
+  /**
+   * Resolves when what was mined is settled: when so many promises are left that were not, default 0, of the paymasters whose id
+   * ends with `of`.
+   */
+  settled(left?: number, of?: string): Promise<void>;
+  /** Time passes on the chain and on every clock, and a block is mined. */
+  pass(seconds: number): Promise<void>;
+  /** From now on the replica hears nothing of configs, as one that is cut off from the API server. */
+  cutOff(replica: number): void;
+  /** Ends every replica, and starts them again after `between`. */
+  restart(between: () => void | Promise<void>): Promise<void>;
   stop(): Promise<void>;
 };
 
 export type ServiceOptions = {
-  readonly version: string;
-  readonly profile?: Partial<ProfileConfig>;
+  /** Profiles that are served. */
+  readonly versions: readonly string[];
+  readonly profile?: (version: string) => Partial<ProfileConfig>;
+  /** One that several worlds share, one after the other; it is not stopped. Default: one of its own. */
+  readonly devChain?: DevChain;
+  /** Where the service finds the node. Default: that of the dev chain. */
+  readonly rpcUrl?: string;
+  /** A Redis of the test's own, which is not stopped, or another address of it. */
+  readonly redis?: Pick<RedisServer, 'url'>;
+  /** Directory of the embedded store's files. */
+  readonly directory?: string;
 };
 
 const patienceMs = 60_000;
+/** A test waits for what the follower does many times over. */
+const pollMs = 50;
 
-export async function startService(
-  kind: StoreKind,
-  { version, profile: overrides }: ServiceOptions,
-): Promise<Service> {
+export async function startService(kind: StoreKind, options: ServiceOptions): Promise<Service> {
   const stops = createStops();
   try {
-    const devChain = await startDevChain();
-    stops.add(() => devChain.stop());
-    const clock = systemClock;
-    const directory = aDirectory();
-    stops.add(() => directory.remove());
-    const db = openDatabase(`${directory.path}/store.db`, { durability: 'process', exclusive: true });
+    const devChain = options.devChain ?? (await startDevChain());
+    if (options.devChain === undefined) stops.add(() => devChain.stop());
+    let ahead = 0;
+    const clock = { now: () => (Date.now() + ahead) as EpochMs };
+    /** Blocks are a second apart at least: a chain that mines quickly is ahead of the clock of this machine. */
+    const keepUp = async (): Promise<void> => {
+      ahead = Math.max(ahead, (await devChain.time()) * 1_000 - Date.now());
+    };
+    await keepUp();
+    const scratch = aDirectory();
+    stops.add(() => scratch.remove());
+    const db = openDatabase(`${scratch.path}/store.db`, { durability: 'process', exclusive: true });
     stops.add(() => db.close());
     const configs = createSqliteConfigStore({ db, clock });
     const signers = await loadSigners({
       environment: { PAYMASTER_SIGNER_KEY_DEV: sponsorSignerKey },
       log: silentLogger,
     });
-    const { chainId, url: rpcUrl, chains } = devChain;
+    const { chainId, chains } = devChain;
     const { feeToken } = devChain.deployments;
     const token: FeeTokenSpec = { chainId, ...feeToken, price: { static: { rate: '3000000000' } } };
-    const profile = await withSecurity(devChain, { ...profileOf(devChain, version), ...overrides });
-    const served = { rpc: { urls: [rpcUrl] }, confirmations: 0, profiles: [profile], feeTokens: [token] };
-    await configs.putChain(aChainConfig({ chainId, ...served }));
+    const profiles = await Promise.all(
+      options.versions.map((version) =>
+        withSecurity(devChain, { ...profileOf(devChain, version), ...options.profile?.(version) }),
+      ),
+    );
+    const rpc = { urls: [options.rpcUrl ?? devChain.url] };
+    const served = aChainConfig({ chainId, rpc, confirmations: 0, profiles, feeTokens: [token] });
+    await configs.putChain(served);
 
-    const opened = await openStores(kind, directory.path);
-    for (const { stop } of opened.toReversed()) stops.add(stop);
-    const origins: string[] = [];
-    for (const { server: parts } of opened) {
-      const server = createServer({
-        ...parts,
-        roles: ['rpc'],
-        configs,
-        chains,
-        signers,
-        webhooks: { call: () => Promise.resolve([]), stop: () => Promise.resolve() },
-        clock,
-        log: silentLogger,
-        metrics: createMetrics({ process: false }),
-      });
-      stops.add(() => server.stop());
-      const { port } = await server.listen(0, '127.0.0.1');
-      origins.push(`http://127.0.0.1:${port}`);
-    }
-    const [first] = opened;
-    if (first === undefined) throw new Error('there is no replica');
+    const redis = kind === 'the embedded store' ? undefined : (options.redis ?? (await ownRedis()));
+    const epochMirror = createMemoryEpochMirror();
+    const open = async (): Promise<readonly OpenedStore[]> =>
+      redis === undefined
+        ? [openEmbedded(options.directory ?? scratch.path, { db, clock })]
+        : openReplicas(redis.url, { epochMirror, clock });
+    let replicas: Awaited<ReturnType<typeof startReplicas>>;
+    replicas = await startReplicas();
+    stops.add(() => replicas.stop());
+    const usage = () => replicas.usage;
     await until(
       'the chain is followed',
-      async () => (await first.server.usage.cursor(chainId)) !== undefined,
+      async () => (await usage().cursor(chainId)) !== undefined,
       patienceMs,
     );
     let calls = 0;
 
     return {
       devChain,
-      usage: first.server.usage,
+      get usage() {
+        return usage();
+      },
       async paymaster(namespace, more = {}) {
+        await keepUp();
         const key = `key-of-${more.paymasterId ?? namespace}`;
         const { fundingAddress: _none, ...config } = aPaymasterConfig({
           paymasterId: namespace,
           namespace,
           chainId,
-          version,
+          version: options.versions[0] ?? '',
           keys: [{ sha256: sha256(key) }],
           defaultContractAction: 'Allow',
           contractsRegistered: false,
@@ -122,25 +151,110 @@ export async function startService(
             ? (config as PaymasterConfig)
             : { ...config, fundingAddress: more.fundingAddress },
         );
+        const urlAt = (replica: number): string =>
+          `${replicas.origins[replica % replicas.origins.length]}/api/v1/${chainId}/${key}`;
         return {
           get url() {
             calls += 1;
-            return `${origins[calls % origins.length]}/api/v1/${chainId}/${key}`;
+            return urlAt(calls);
           },
+          urlAt,
         };
       },
-      settled: (left = 0) =>
-        until(
+      deletePaymaster: (paymasterId) => configs.deletePaymaster(paymasterId),
+      async changeChain(overrides) {
+        await configs.putChain({ ...served, ...overrides });
+      },
+      async settled(left = 0, of = '') {
+        await keepUp();
+        await until(
           `${left} promises are left`,
-          async () => (await first.server.usage.liveCount(chainId)) === left,
+          async () => {
+            const live = await usage().reservations(chainId);
+            return live.filter(({ key }) => key.paymasterId.endsWith(of)).length === left;
+          },
           patienceMs,
-        ),
+          20,
+        );
+      },
+      async pass(seconds) {
+        ahead += seconds * 1_000;
+        await devChain.chain.request('evm_increaseTime', [seconds]);
+        await devChain.chain.request('evm_mine', []);
+      },
+      cutOff: (replica) => replicas.cutOff(replica),
+      async restart(between) {
+        await replicas.stop();
+        await between();
+        replicas = await startReplicas();
+      },
       stop: () => stops.run(),
     };
+
+    async function ownRedis(): Promise<RedisServer> {
+      const server = await startRedis();
+      stops.add(() => server.stop());
+      return server;
+    }
+
+    async function startReplicas() {
+      const own = createStops();
+      const [origins, gates]: [string[], Gate[]] = [[], []];
+      const opened = await open();
+      for (const store of opened) own.add(() => store.stop());
+      for (const store of opened) {
+        const gate = gateTo(configs);
+        const server = createServer({
+          ...store,
+          roles: ['rpc'],
+          configs: gate.configs,
+          chains,
+          signers,
+          webhooks: { call: () => Promise.resolve([]), stop: () => Promise.resolve() },
+          pollMs,
+          clock,
+          log: silentLogger,
+          metrics: createMetrics({ process: false }),
+        });
+        own.add(() => server.stop());
+        const { port } = await server.listen(0, '127.0.0.1');
+        origins.push(`http://127.0.0.1:${port}`);
+        gates.push(gate);
+      }
+      const [first] = opened;
+      if (first === undefined) throw new Error('there is no replica');
+      return {
+        usage: first.usage,
+        origins,
+        cutOff: (replica: number) => gates[replica]?.close(),
+        stop: () => own.run(),
+      };
+    }
   } catch (error) {
     await stops.run();
     throw error;
   }
+}
+
+type Gate = { readonly configs: ConfigStore; close(): void };
+
+/** A config store as one replica sees it; behind a closed gate it tells of no change, and does not answer. */
+function gateTo(configs: ConfigStore): Gate {
+  let isOpen = true;
+  const ifOpen = <T>(read: () => Promise<T>): Promise<T> =>
+    isOpen ? read() : Promise.reject(new DomainError('UNAVAILABLE', 'the API server does not answer'));
+  return {
+    close: () => {
+      isOpen = false;
+    },
+    configs: {
+      ...configs,
+      watch: (handler) => configs.watch((event) => (isOpen ? handler(event) : undefined)),
+      getPaymaster: (id) => ifOpen(() => configs.getPaymaster(id)),
+      getChain: (id) => ifOpen(() => configs.getChain(id)),
+      findByKey: (key) => ifOpen(() => configs.findByKey(key)),
+    },
+  };
 }
 
 function profileOf(devChain: DevChain, version: string): ProfileConfig {
@@ -172,34 +286,4 @@ async function withSecurity(devChain: DevChain, profile: ProfileConfig): Promise
   const layout = layouts[profile.layout];
   const found = await probeTokenPayment({ chain, chainId, profile, contract, layout, signer });
   return found === 'Secured' ? { ...profile, tokenSecured: true } : profile;
-}
-
-async function openStores(kind: StoreKind, directory: string) {
-  const clock = systemClock;
-  if (kind === 'the embedded store') {
-    const usage = createSqliteUsageStore({
-      path: `${directory}/usage.db`,
-      clock,
-      log: silentLogger,
-      durability: 'process',
-    });
-    return [{ server: { usage, recovery: usage.recovery }, stop: () => usage.stop() }];
-  }
-  const redis = await startRedis();
-  const epochMirror = createMemoryEpochMirror();
-  const opened = [{ stop: () => redis.stop() }] as { stop: () => Promise<void> }[];
-  const replicas = [];
-  for (const identity of ['replica-1', 'replica-2', 'replica-3']) {
-    const usage = await openStore(redis.url, { identity, epochMirror });
-    const { lease, recovery } = usage;
-    replicas.push({
-      server: { usage, lease, recovery },
-      stop: async () => {
-        await usage.stop();
-        // The last one to stop takes the server along.
-        if (identity === 'replica-1') for (const each of opened) await each.stop();
-      },
-    });
-  }
-  return replicas;
 }

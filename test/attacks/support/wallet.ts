@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { Interface } from 'ethers';
+import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
 import { someToken } from '../../build/configs.js';
@@ -60,6 +62,23 @@ export async function ask(
   const signed =
     isSigned && account !== undefined ? await signByAccount(account, op, data as Hex) : undefined;
   return { answer, reason: answer.error?.data?.['reason'] ?? answer.result?.['reason'], signed };
+}
+
+/** Asks for the same operation of so many senders that never act, many at once; the reasons of the answers, undefined where signed. */
+export async function askForNobody(
+  url: () => string,
+  template: FinalUserOperation,
+  { count, mode }: { readonly count: number; readonly mode: Readonly<Record<string, unknown>> },
+): Promise<readonly unknown[]> {
+  const reasons: unknown[] = [];
+  while (reasons.length < count) {
+    const page = Array.from({ length: Math.min(50, count - reasons.length) }, () => {
+      const sender = toAddressKey(parseAddress(`0x${randomBytes(20).toString('hex')}`));
+      return ask(url(), { ...template, sender }, mode);
+    });
+    reasons.push(...(await Promise.all(page)).map(({ reason }) => reason));
+  }
+  return reasons;
 }
 
 /** What explain shows of a paymaster, as its owner sees it. */

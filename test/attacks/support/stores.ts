@@ -1,0 +1,48 @@
+import { createSqliteEpochMirror } from '../../../core/adapters/store/sqlite/epoch-mirror.js';
+import type { Database } from '../../../core/adapters/store/sqlite/database.js';
+import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
+import { silentLogger } from '../../../core/log.js';
+import type { FollowerLease } from '../../../core/policy/follower-lease.js';
+import type { Clock } from '../../../core/units/time.js';
+import type { EpochMirror, UsageRecovery } from '../../../core/usage/epoch.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { openStore } from '../../usage/redis-usage.js';
+
+/** Where the same attack is tried. */
+export const stores = ['the embedded store', 'three replicas on Redis'] as const;
+export type StoreKind = (typeof stores)[number];
+
+/** What one process has of the usage store. */
+export type OpenedStore = {
+  readonly usage: UsageStore;
+  readonly lease?: FollowerLease;
+  readonly recovery: UsageRecovery;
+  stop(): Promise<void>;
+};
+
+/** The embedded store in a directory, with the copy of its epochs in another file, as standalone has it. */
+export function openEmbedded(
+  directory: string,
+  { db, clock }: { readonly db: Database; readonly clock: Clock },
+): OpenedStore {
+  const usage = createSqliteUsageStore({
+    path: `${directory}/usage.db`,
+    epochMirror: createSqliteEpochMirror({ db }),
+    clock,
+    log: silentLogger,
+    durability: 'process',
+  });
+  return { usage, recovery: usage.recovery, stop: () => usage.stop() };
+}
+
+/** Three replicas; the copy of the epochs is in `epochMirror`, as the ConfigMap is. */
+export function openReplicas(
+  url: string,
+  deps: { readonly epochMirror: EpochMirror; readonly clock: Clock },
+): Promise<readonly OpenedStore[]> {
+  const open = async (identity: string): Promise<OpenedStore> => {
+    const usage = await openStore(url, { identity, ...deps });
+    return { usage, lease: usage.lease, recovery: usage.recovery, stop: () => usage.stop() };
+  };
+  return Promise.all(['replica-1', 'replica-2', 'replica-3'].map(open));
+}
