@@ -81,6 +81,8 @@ export type Operator = {
 
 /** Compiled objects and grants whose source went while nobody looked are found this often. */
 const sweepMs = 10 * 60 * 1000;
+/** After a failure: an API server that has just started answers 429 until it has read its definitions. */
+const sweepAgainMs = 10_000;
 
 /**
  * The control plane: watches the resources, compiles them into the config store and writes their status. It owns the
@@ -206,7 +208,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   function lead(): void {
     if (stopped !== undefined) return;
     isLeading = true;
-    log.info('operator works');
+    log.info('leading');
     roots.start(allKeys(cache));
     losses?.start();
     usage?.start();
@@ -215,13 +217,15 @@ export function createOperator(deps: OperatorDeps): Operator {
 
   function sweepAgain(ms: number): void {
     cancelSweep = timers.after(ms, () => {
-      sweeping = sweepOnce().finally(() => {
-        if (stopped === undefined) sweepAgain(sweepMs);
+      sweeping = sweepOnce().then((isComplete) => {
+        if (stopped === undefined) sweepAgain(isComplete ? sweepMs : sweepAgainMs);
       });
     });
   }
 
-  async function sweepOnce(): Promise<void> {
+  /** Answers whether nothing failed; never rejects. */
+  async function sweepOnce(): Promise<boolean> {
+    let isComplete = true;
     const sweeps = [
       () => sweep(cache, configs, clock.now()),
       ...(tenantAccess === undefined ? [] : [() => sweepGrants(cache, tenantAccess)]),
@@ -229,8 +233,12 @@ export function createOperator(deps: OperatorDeps): Operator {
     for (const each of sweeps)
       await each().then(
         (keys) => roots.add(keys),
-        (error: unknown) => log.warn('what was made could not be compared with its sources', { error }),
+        (error: unknown) => {
+          isComplete = false;
+          log.warn('sweep failed', { error });
+        },
       );
+    return isComplete;
   }
 
   function abdicate(): void {

@@ -12,6 +12,8 @@ import { readUsageSettings, type UsageSettings } from './usage-settings.js';
 export type ServerConfig = {
   readonly host: string;
   readonly port: number;
+  /** Health and metrics, and nothing else; absent: on `port`. */
+  readonly opsPort?: number;
   readonly logLevel: LogLevel;
   readonly roles: readonly Role[];
   readonly kube: KubeAccess;
@@ -46,9 +48,13 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
   const chainUrlDirectory = directory('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs');
   const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   const snapshotDirectory = settings.optional('PAYMASTER_SNAPSHOT_DIR');
+  const opsPort = settings.optional('PAYMASTER_OPS_PORT');
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
     port: settings.integer('PORT', { min: 0, max: 65_535 }, 8080),
+    ...(opsPort === undefined
+      ? {}
+      : { opsPort: settings.integer('PAYMASTER_OPS_PORT', { min: 0, max: 65_535 }, 0) }),
     logLevel: settings.oneOf('LOG_LEVEL', logLevels, 'info'),
     roles: chosen,
     kube: readKubeAccess(settings),

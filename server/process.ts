@@ -122,7 +122,7 @@ async function startParts(
     metrics,
   });
   onStop(() => server.stop());
-  await server.listen(config.port, config.host);
+  await server.listen(config.port, config.host, config.opsPort);
 
   async function dashboardDeps() {
     const resources = createKubeResourceStore({

@@ -10,7 +10,7 @@ import type { MasterKeys } from '../core/secrets.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
-import { connectionLimits, createHttpServer } from './http-server.js';
+import { connectionLimits, createHttpServer, type HttpServer } from './http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
 import { isReadyFor, runChecks, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
@@ -45,14 +45,23 @@ export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instrument
 export type ReadyReport = { readonly ready: boolean; readonly checks: readonly CheckReport[] };
 
 export type Server = {
-  /** Starts what the roles need and takes requests; port 0 takes a free one. Resolves when the server is ready for traffic. */
-  listen(port: number, host: string): Promise<{ readonly port: number }>;
+  /**
+   * Starts what the roles need and takes requests; port 0 takes a free one. Resolves when the server is ready for traffic. With an
+   * `opsPort`, health and metrics are answered there only: clients of the service cannot ask for them.
+   */
+  listen(
+    port: number,
+    host: string,
+    opsPort?: number,
+  ): Promise<{ readonly port: number; readonly opsPort: number }>;
   ready(): Promise<ReadyReport>;
   /** Finishes requests in flight within ten seconds, then stops everything that was started here. Safe to call twice. */
   stop(): Promise<void>;
 };
 
 const drainMs = 10_000;
+/** A scrape that is under way may end. */
+const opsDrainMs = 1_000;
 
 /**
  * One HTTP server for all roles of a process. JSON-RPC is dispatched before the express application that serves the
@@ -79,15 +88,21 @@ export function createServer(deps: ServerDeps): Server {
   // Behind a proxy all connections are its own.
   const perAddress = (deps.trustedProxies ?? 0) > 0 ? undefined : connectionLimits.perAddress;
   const http = createHttpServer(dispatch, { ...connectionLimits, perAddress });
+  let opsHttp: HttpServer | undefined;
   let stopped: Promise<void> | undefined;
 
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
     if (dataPlane !== undefined && isRpcPath(request.url ?? '')) return dataPlane.route(request, response);
-    if (ops.handle(request, response) || deps.handle?.(request, response) === true) return;
+    if (opsHttp === undefined && ops.handle(request, response)) return;
+    if (deps.handle?.(request, response) === true) return;
     if (openRpc !== undefined && request.method === 'GET' && request.url === '/openrpc.json')
       return answerJson(response, 200, openRpc);
     if (dashboard === undefined) answerNotFound(response);
     else dashboard.app(request, response, () => answerNotFound(response));
+  }
+
+  function answerOps(request: IncomingMessage, response: ServerResponse): void {
+    if (!ops.handle(request, response)) answerNotFound(response);
   }
 
   function refresh(): void {
@@ -103,16 +118,21 @@ export function createServer(deps: ServerDeps): Server {
     isStopping = true;
     await http.stop(drainMs, deps.goodbyeMs);
     await dataPlane?.stop();
+    // Last: until then the answer is that this process lives, and is not ready.
+    await opsHttp?.stop(opsDrainMs);
     ops.stop();
   }
 
   return {
-    async listen(port, host) {
+    async listen(port, host, opsPort) {
       // Listening first, so that probes are answered while configs arrive.
+      if (opsPort !== undefined) opsHttp = createHttpServer(answerOps);
+      const opsAddress = await opsHttp?.listen(opsPort ?? 0, host);
       const address = await http.listen(port, host);
       await dataPlane?.start();
-      log.info('server is ready', { port: address.port, roles: deps.roles });
-      return address;
+      const ports = { port: address.port, opsPort: opsAddress?.port ?? address.port };
+      log.info('server is ready', { ...ports, roles: deps.roles });
+      return ports;
     },
     async ready() {
       const reports = await runChecks(checks, log);

@@ -71,6 +71,8 @@ export type RpcOptions = {
 /** The rpc role on a real port over stores of its own in this run's mode; chain and webhook hosts are stood in for. */
 export type RpcHost = {
   readonly origin: string;
+  /** Where health and metrics are; the same unless `opsPort` asks for another. */
+  readonly opsOrigin: string;
   readonly server: Server;
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
@@ -108,6 +110,8 @@ export type RpcHostOptions = {
   /** Ether in every deposit of the chain; undefined: never read. Default 100. */
   readonly deposit?: string | undefined;
   readonly trustedProxies?: number;
+  /** 0 gives health and metrics a free port of their own. */
+  readonly opsPort?: number;
   /** Default: whatever `world.webhook` says. The caller stops it. */
   readonly webhooks?: Pick<WebhookCaller, 'call'>;
 };
@@ -168,18 +172,18 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
   const putChain = async (overrides: Partial<ChainConfig> = {}): Promise<void> => {
     await configs.putChain(aChainConfig({ ...options.chain, ...overrides }));
   };
-  const open = async (): Promise<{ readonly port: number }> => {
+  const open = async (): ReturnType<Server['listen']> => {
     await putChain();
     await put();
     const profiles = aChainConfig(options.chain).profiles;
     await fund(usage, profiles, now, 'deposit' in options ? options.deposit : '100');
-    return server.listen(0, '127.0.0.1');
+    return server.listen(0, '127.0.0.1', options.opsPort);
   };
   const stop = async (): Promise<void> => {
     await server.stop();
     await closeWorld();
   };
-  const { port } = await open().catch(async (error: unknown) => {
+  const { port, opsPort } = await open().catch(async (error: unknown) => {
     await stop();
     throw error;
   });
@@ -196,6 +200,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
 
   return {
     origin,
+    opsOrigin: `http://127.0.0.1:${opsPort}`,
     server,
     configs,
     usage,

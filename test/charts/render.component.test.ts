@@ -52,6 +52,70 @@ describe('rendering the charts', () => {
     expect(redis).toMatchObject({ spec: { template: { spec: { containers: [{ args }] } } } });
   });
 
+  test.each([
+    { tag: '7', image: 'docker.io/library/redis:7' },
+    { tag: '20261001', image: 'docker.io/library/redis:20261001' },
+    { tag: '7.4-alpine', image: 'docker.io/library/redis:7.4-alpine' },
+  ])('the tag $tag may be given on the command line and in a file', ({ tag, image }) => {
+    const flags = [`--set=redis.image.tag=${tag}`, `--set-json=redis.image.tag=${/^[0-9]+$/.test(tag) ? tag : JSON.stringify(tag)}`];
+    for (const flag of flags) {
+      const [redis] = renderOperator({ set: ['redis.enabled=true'], flags: [flag] }).filter(({ kind }) => kind === 'StatefulSet');
+      expect(redis).toMatchObject({ spec: { template: { spec: { containers: [{ image }] } } } });
+    }
+  });
+
+  test('a bundled Redis without persistence asks for no volume, and a corrected pod replaces one that never started', () => {
+    const manifests = renderOperator({ set: ['redis.enabled=true', 'redis.persistence.enabled=false'] });
+    expect(manifests.map(({ kind }) => kind)).not.toContain('PersistentVolumeClaim');
+    expect(manifests.find(({ kind }) => kind === 'StatefulSet')).toMatchObject({
+      spec: {
+        podManagementPolicy: 'Parallel',
+        template: { spec: { volumes: [{ name: 'data', emptyDir: { sizeLimit: '2Gi' } }] } },
+      },
+    });
+  });
+
+  // The scheduler ignores a node for all constraints that lacks the label of one.
+  test('replicas spread over nodes by the only constraint, so that nodes without a zone take part', () => {
+    const specs = renderOperator({ set: ['redis.enabled=true', 'rpc.affinity.nodeAffinity.x=y'] })
+      .filter(({ kind }) => kind === 'Deployment')
+      .map(({ spec }) => spec as { readonly template: { readonly spec: object } });
+    expect(specs).toHaveLength(3);
+    for (const { template } of specs)
+      expect(template.spec).toMatchObject({
+        topologySpreadConstraints: [{ topologyKey: 'kubernetes.io/hostname' }],
+        affinity: {
+          podAntiAffinity: {
+            preferredDuringSchedulingIgnoredDuringExecution: [
+              { podAffinityTerm: { topologyKey: 'topology.kubernetes.io/zone' } },
+            ],
+          },
+        },
+      });
+    expect(JSON.stringify(specs)).toContain('"nodeAffinity":{"x":"y"}');
+  });
+
+  test('no Service, Ingress or route leads to health or metrics', () => {
+    const manifests = renderOperator({ valuesFile: join(casesDirectory, 'everything.yaml') });
+    const leading = manifests.filter(({ kind }) => ['Service', 'Ingress', 'HTTPRoute'].includes(kind));
+    expect(leading.map(({ kind }) => kind).toSorted()).toEqual(
+      ['HTTPRoute', 'Ingress', 'Ingress', 'Service', 'Service', 'Service'],
+    );
+    expect(JSON.stringify(leading)).not.toMatch(/ops|8081|metrics|healthz|"(?:path|value)":"\/"/);
+  });
+
+  test('with the namespace of Prometheus named, the metrics are for that namespace only', () => {
+    const rules = (set: readonly string[]) =>
+      renderOperator({ set: ['redis.enabled=true', ...set] })
+        .filter(({ kind, metadata }) => kind === 'NetworkPolicy' && /-(operator|dashboard|rpc)$/.test(metadata.name))
+        .flatMap(({ spec }) => (spec as { readonly ingress: readonly { readonly ports: readonly { readonly port: unknown }[] }[] }).ingress)
+        .filter(({ ports }) => ports.some(({ port }) => port === 'ops'));
+    const ports = [{ port: 'ops', protocol: 'TCP' }];
+    const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'watching' } } }];
+    expect(rules(['networkPolicy.prometheusNamespace=watching'])).toEqual(Array(3).fill({ ports, from }));
+    expect(rules([])).toEqual(Array(3).fill({ ports }));
+  });
+
   test('a bundled Redis without a limit of memory is not rendered', () => {
     const limit = 'redis.resources.limits.memory=';
     const run = helm(['template', 'gas', operatorChart, '--set', 'redis.enabled=true', '--set', limit]);

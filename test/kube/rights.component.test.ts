@@ -222,6 +222,8 @@ describe('what is done with the API server', () => {
       await seen('operator', 'update', 'rbac.authorization.k8s.io/rolebindings');
       patch('chain', 'dev', { spec: { confirmations: 1 } });
       await seen('operator', 'update', 'paymasters.dev/chainconfigs');
+      // The sweep, which fails once where the API server has not read the definitions yet.
+      await seen('operator', 'list', 'paymasters.dev/chainconfigs');
     },
     longestMs,
   );

@@ -153,3 +153,27 @@ test('access of the dashboard that somebody else stood in the way of is given wh
   isForeign = false;
   await world.until('it is granted', async () => (await access()) === 'True/Granted');
 });
+
+test('a look for what was deleted meanwhile is repeated within a minute when the store could not be read', async () => {
+  world = await startWorld();
+  await world.apply(aPaymaster());
+  await world.until('the paymaster is ready', isReady(world));
+  await world.operator.stop();
+  await world.remove('Paymaster', 'shop');
+  let isAway = true;
+  const { configs } = world;
+  await world.restart({
+    configs: {
+      ...configs,
+      purge: async (before) => {
+        if (isAway) throw new DomainError('UNAVAILABLE', 'storage is (re)initializing');
+        await configs.purge(before);
+      },
+    },
+  });
+  await world.settle();
+  expect(await world.config('shop')).toBeDefined();
+  isAway = false;
+  await world.settle();
+  expect(await world.config('shop')).toBeUndefined();
+});

@@ -214,6 +214,22 @@ test('metrics show the process and what it serves', async () => {
   }
 });
 
+test('with a port of their own health and metrics are answered there, and nothing else; clients of the service cannot ask for them', async () => {
+  const host = await startRpc({ opsPort: 0 });
+  try {
+    expect(host.opsOrigin).not.toBe(host.origin);
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      expect((await fetch(`${host.opsOrigin}${path}`)).status).toBe(200);
+      expect((await fetch(`${host.origin}${path}`)).status).toBe(404);
+    }
+    for (const path of ['/openrpc.json', rpcPath()])
+      expect((await fetch(`${host.opsOrigin}${path}`)).status).toBe(404);
+  } finally {
+    await host.stop();
+  }
+  await expect(fetch(`${host.opsOrigin}/healthz`)).rejects.toThrow();
+});
+
 test('the OpenRPC document describes every method, error code and refusal reason', async () => {
   const host = await startRpc();
   try {

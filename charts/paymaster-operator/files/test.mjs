@@ -25,7 +25,9 @@ const call = (method, params) => ({
   body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
 });
 
-await expectAnswer('rpc is ready', `${RPC_URL}/readyz`, {}, (status) => status === 200);
+// No Service leads to health and metrics: endpoints are there because pods are ready.
+await expectAnswer('rpc answers', `${RPC_URL}/openrpc.json`, {}, (status) => status === 200);
+await expectAnswer('rpc shows no metrics', `${RPC_URL}/metrics`, {}, (status) => status === 404);
 await expectAnswer(
   'rpc refuses a key that nobody has',
   `${RPC_URL}/api/v1/1/abcdefghi.00000000-0000-4000-8000-000000000000`,
@@ -33,7 +35,12 @@ await expectAnswer(
   (status, text) => text.includes('"error"'),
 );
 if (DASHBOARD_URL) {
-  await expectAnswer('dashboard is ready', `${DASHBOARD_URL}/readyz`, {}, (status) => status === 200);
+  await expectAnswer(
+    'dashboard answers',
+    `${DASHBOARD_URL}/api/v2/public/sdk/openapi.json`,
+    {},
+    (status) => status === 200,
+  );
   await expectAnswer(
     'dashboard refuses a call without credentials',
     `${DASHBOARD_URL}/api/v2/public/sdk/paymaster`,

@@ -34,8 +34,25 @@ app.kubernetes.io/component: {{ . }}
 
 {{- define "paymaster.image" -}}
 {{- with .Values.image -}}
-{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
+{{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ include "paymaster.tag" (.tag | default $.Chart.AppVersion) }}{{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* A tag that looks like a whole number arrives as one, from a values file as a float. */}}
+{{- define "paymaster.tag" -}}
+{{ kindIs "string" . | ternary . (printf "%d" (int64 .)) }}
+{{- end -}}
+
+{{/* Replicas in several zones where there are some; `affinity` of the values wins, kind by kind. */}}
+{{- define "paymaster.zoneAffinity" -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+    - weight: 100
+      podAffinityTerm:
+        topologyKey: topology.kubernetes.io/zone
+        matchLabelKeys: [pod-template-hash]
+        labelSelector:
+          matchLabels: {{- include "paymaster.selector" . | nindent 12 }}
 {{- end -}}
 
 {{/* Name of a cluster-scoped object: two releases in two namespaces must not share it. */}}

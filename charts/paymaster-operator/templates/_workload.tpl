@@ -52,19 +52,17 @@ spec:
       {{- with $values.tolerations }}
       tolerations: {{- toYaml . | nindent 8 }}
       {{- end }}
-      {{- with $values.affinity }}
-      affinity: {{- toYaml . | nindent 8 }}
-      {{- end }}
+      # Nodes by a constraint, zones by an affinity: the scheduler ignores a node that lacks the label of any one constraint, so that two
+      # constraints would spread nothing on a cluster without zones.
+      affinity: {{- toYaml (mergeOverwrite (include "paymaster.zoneAffinity" . | fromYaml) $values.affinity) | nindent 8 }}
       topologySpreadConstraints:
-        {{- range $key := list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
         - maxSkew: 1
-          topologyKey: {{ $key }}
+          topologyKey: kubernetes.io/hostname
           whenUnsatisfiable: ScheduleAnyway
           # Counted per roll-out, so that old replicas do not push new ones aside.
           matchLabelKeys: [pod-template-hash]
           labelSelector:
-            matchLabels: {{- include "paymaster.selector" $ | nindent 14 }}
-        {{- end }}
+            matchLabels: {{- include "paymaster.selector" . | nindent 14 }}
       containers:
         - name: {{ .component }}
           image: {{ include "paymaster.image" $root }}
@@ -77,7 +75,11 @@ spec:
           {{- end }}
           securityContext: {{- include "paymaster.containerSecurityContext" $root | nindent 12 }}
           ports:
+            {{- if $isServer }}
             - { name: http, containerPort: 8080, protocol: TCP }
+            {{- end }}
+            # Health and metrics, which no Service leads to.
+            - { name: ops, containerPort: 8081, protocol: TCP }
           env: {{- include (printf "paymaster.env.%s" (ternary "server" "operator" $isServer)) . | nindent 12 }}
             {{- with $values.extraEnv }}
             {{- toYaml . | nindent 12 }}
@@ -85,17 +87,17 @@ spec:
           resources: {{- toYaml $values.resources | nindent 12 }}
           # A start may wait for a store; from then on a process is restarted only when its event loop is stuck.
           startupProbe:
-            httpGet: { path: /healthz, port: http }
+            httpGet: { path: /healthz, port: ops }
             periodSeconds: 2
             failureThreshold: 60
             timeoutSeconds: 2
           livenessProbe:
-            httpGet: { path: /healthz, port: http }
+            httpGet: { path: /healthz, port: ops }
             periodSeconds: 10
             failureThreshold: 6
             timeoutSeconds: 5
           readinessProbe:
-            httpGet: { path: /readyz, port: http }
+            httpGet: { path: /readyz, port: ops }
             periodSeconds: 3
             failureThreshold: 2
             timeoutSeconds: 3
@@ -150,7 +152,12 @@ spec:
 
 {{- define "paymaster.env.common" -}}
 - { name: HOST, value: 0.0.0.0 }
+{{- if eq .component "operator" }}
+- { name: PORT, value: '8081' }
+{{- else }}
 - { name: PORT, value: '8080' }
+- { name: PAYMASTER_OPS_PORT, value: '8081' }
+{{- end }}
 - { name: LOG_LEVEL, value: {{ .root.Values.logLevel }} }
 - name: POD_NAME
   valueFrom: { fieldRef: { fieldPath: metadata.name } }

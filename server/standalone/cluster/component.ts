@@ -59,6 +59,8 @@ export async function startComponent(
     ...options.environment,
     HOST: '127.0.0.1',
     PORT: String(port),
+    // One port for all: nothing stands in front of these processes.
+    PAYMASTER_OPS_PORT: '',
     POD_NAME: name,
     POD_NAMESPACE: systemNamespace,
     KUBERNETES_SERVICE_HOST: hostname,
