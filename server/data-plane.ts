@@ -18,7 +18,7 @@ import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/userop/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
-import type { ReadinessCheck } from './ops/readiness.js';
+import { always, sharedDependency, type ReadinessCheck } from './ops/readiness.js';
 import { createFollower, type Follower } from './follower/follower.js';
 import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
 import { createCallRunner } from './rpc/call-runner.js';
@@ -154,34 +154,42 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
         action: 'Check that the config store answers; requests are served only from a complete state.',
         isReady: () => view.synced,
       },
-      {
-        name: 'usage-store',
-        action: 'Check that the usage store answers; without it nothing is signed.',
-        isReady: async () => {
-          await deps.usage.ping();
-          // Whatever a store looks up at the first use of a chain is looked up now: a replica that nobody has asked yet
-          // must serve as well as the others when the control plane goes away.
-          await openChains(deps.usage, view);
-          return true;
+      sharedDependency(
+        {
+          name: 'usage-store',
+          action: 'Check that the usage store answers; without it nothing is signed.',
+          isReady: async () => {
+            await deps.usage.ping();
+            // Whatever a store looks up at the first use of a chain is looked up now: a replica that nobody has asked yet
+            // must serve as well as the others when the control plane goes away.
+            await openChains(deps.usage, view);
+            return true;
+          },
         },
-      },
+        clock,
+      ),
       {
         name: 'usage-data',
         action:
           'Wait, and do not restore a backup: it lacks the latest promises and counts as lost as well. The metric paymaster_usage_store_lost names the chains whose usage is lost; they are signed for again when every earlier promise has expired.',
-        isAdvice: true,
+        isAdvice: always,
         isReady: async () => !(await openChains(deps.usage, view)).includes('lost'),
       },
       {
         name: 'signers',
-        action: 'Mount the signing key of at least one profile; the log names the files that are missing.',
-        isReady: () => hasSigner(view),
+        action:
+          'Mount the signing key of every profile: the condition SignerAuthorized of the Chain names the file. Only paymasters of the profiles that lack theirs are not signed for.',
+        isAdvice: always,
+        isReady: () => hasSigners(view),
       },
-      {
-        name: 'chains-followed',
-        action: 'Check that the chains answer; the log names those that do not.',
-        isReady: () => follower?.ready() ?? true,
-      },
+      sharedDependency(
+        {
+          name: 'chains-followed',
+          action: 'Check that the chains answer; the log names those that do not.',
+          isReady: () => follower?.ready() ?? true,
+        },
+        clock,
+      ),
       {
         name: 'warm-up',
         action: 'Wait: the sponsor path is being run on dummy operations.',
@@ -279,10 +287,10 @@ async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Pr
   }
 }
 
-/** A replica without any chain is ready too: there is nothing to sign for, and chains arrive while it runs. */
-function hasSigner(view: ConfigView): boolean {
+/** Every profile has a key here. */
+function hasSigners(view: ConfigView): boolean {
   const profiles = [...view.chains()].flatMap((chain) => [...chain.profiles.values()]);
-  return profiles.length === 0 || profiles.some((profile) => profile.signer() !== undefined);
+  return profiles.every((profile) => profile.signer() !== undefined);
 }
 
 const noHeads: Heads = { get: () => undefined };

@@ -13,7 +13,7 @@ import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
-import { isReadyFor, runChecks, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
+import { isReadyFor, sharedDependency, type CheckReport, type ReadinessCheck } from './ops/readiness.js';
 import { createOpenRpc } from './rpc/openrpc.js';
 import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
@@ -135,7 +135,7 @@ export function createServer(deps: ServerDeps): Server {
       return ports;
     },
     async ready() {
-      const reports = await runChecks(checks, log);
+      const reports = await ops.check();
       return { ready: isReadyFor(reports), checks: reports };
     },
     stop() {
@@ -159,14 +159,17 @@ function createDashboardRole(deps: ServerDeps, instruments: Instruments) {
   });
   const { resources } = deps.dashboard;
   const checks: readonly ReadinessCheck[] = [
-    {
-      name: 'resource-store',
-      action: 'Check that the resource store answers; the dashboard API reads and writes it.',
-      isReady: async () => {
-        await resources.list('Organisation');
-        return true;
+    sharedDependency(
+      {
+        name: 'resource-store',
+        action: 'Check that the resource store answers; the dashboard API reads and writes it.',
+        isReady: async () => {
+          await resources.list('Organisation');
+          return true;
+        },
       },
-    },
+      clock,
+    ),
   ];
   return { app, checks };
 }

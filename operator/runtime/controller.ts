@@ -1,3 +1,4 @@
+import { createOutageLog } from '../../core/adapters/log/outage-log.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
@@ -34,6 +35,15 @@ export type ControllerDeps = {
 export function createController(deps: ControllerDeps): Controller {
   const { queue, metrics, clock } = deps;
   let running: Promise<unknown> | undefined;
+  const outages = createOutageLog({
+    log: deps.log,
+    clock,
+    messages: {
+      begins: 'reconciles fail and are tried again',
+      goesOn: 'reconciles still fail',
+      ends: 'reconciles no longer fail',
+    },
+  });
   return {
     start() {
       running ??= Promise.all(Array.from({ length: deps.workers }, work));
@@ -72,7 +82,10 @@ export function createController(deps: ControllerDeps): Controller {
       queue.addRateLimited(key);
       return 'requeue';
     }
-    deps.log.warn('reconcile failed and is tried again', { key, retries: queue.retries(key), error });
+    // While the API server is away every key fails, and each of them again and again.
+    if (isDomainError(error, 'UNAVAILABLE'))
+      outages.failed(error.details.reason ?? error.code, { key, error });
+    else deps.log.warn('reconcile failed and is tried again', { key, retries: queue.retries(key), error });
     queue.addRateLimited(key);
     return 'error';
   }

@@ -2,7 +2,8 @@ import cors from 'cors';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { quotaOf } from '../../core/config/platform.js';
-import { DomainError } from '../../core/errors.js';
+import { createOutageLog } from '../../core/adapters/log/outage-log.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
 import { maxBodyBytes } from '../http/body.js';
 import { createBodyAdmission } from '../http/body-admission.js';
 import { createAuthenticator } from '../http/auth.js';
@@ -104,17 +105,27 @@ function observe({ instruments }: DashboardDeps): RequestHandler {
   };
 }
 
-function answerError({ log }: DashboardDeps): ErrorRequestHandler {
+function answerError({ log, clock }: DashboardDeps): ErrorRequestHandler {
+  const outages = createOutageLog({
+    log,
+    clock,
+    messages: {
+      begins: 'dashboard requests find something unavailable',
+      goesOn: 'dashboard requests still find something unavailable',
+      ends: 'dashboard requests find it available again',
+    },
+  });
   return (error: unknown, _request, response, next) => {
     if (response.headersSent) return next(error);
     const { status, envelope, retryAfterSeconds } = renderError(error);
-    if (status >= 500)
-      log.error('dashboard request failed', {
-        requestId: response.get('X-Request-Id'),
-        route: response.locals['route'],
-        status,
-        error,
-      });
+    const fields = {
+      requestId: response.get('X-Request-Id'),
+      route: response.locals['route'],
+      status,
+      error,
+    };
+    if (isDomainError(error, 'UNAVAILABLE')) outages.failed(error.details.reason ?? error.code, fields);
+    else if (status >= 500) log.error('dashboard request failed', fields);
     if (retryAfterSeconds !== undefined) response.set('Retry-After', String(retryAfterSeconds));
     response.status(status).json(envelope);
   };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../core/log.js';
 import { createEventLoopLag, type EventLoopLag } from './event-loop-lag.js';
 import type { Instruments } from './instruments.js';
-import { isReadyFor, runChecks, type ReadinessCheck } from './readiness.js';
+import { createReadiness, isReadyFor, type CheckReport, type ReadinessCheck } from './readiness.js';
 
 export type OpsDeps = {
   readonly checks: readonly ReadinessCheck[];
@@ -20,6 +20,8 @@ export type OpsDeps = {
 export type Ops = {
   /** Answers `/healthz`, `/readyz` and `/metrics`; false when the request is for another path. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Runs the checks that `/readyz` shows. Never throws. */
+  check(): Promise<readonly CheckReport[]>;
   stop(): void;
 };
 
@@ -35,8 +37,9 @@ export function createOps(deps: OpsDeps): Ops {
   // Known to the metrics before the first probe.
   for (const { name } of deps.checks) deps.instruments.ready.with({ check: name }).set(0);
 
+  const readiness = createReadiness(deps.checks, deps.log);
   const checkAll = async () => {
-    const reports = await runChecks(deps.checks, deps.log);
+    const reports = await readiness.run();
     for (const { name, ready } of reports) deps.instruments.ready.with({ check: name }).set(ready ? 1 : 0);
     return reports;
   };
@@ -75,6 +78,7 @@ export function createOps(deps: OpsDeps): Ops {
       answer(route, request, response, deps.log);
       return true;
     },
+    check: checkAll,
     stop: () => lag.stop(),
   };
 }

@@ -1,6 +1,11 @@
 import type { Logger } from '../../core/log.js';
+import type { Clock } from '../../core/units/time.js';
 
-/** One condition for taking traffic, with what an operator should do while it does not hold. */
+/**
+ * One thing that is looked at before and while a replica takes traffic, with what an operator should do while it fails.
+ * Readiness is about the process: what all replicas share (usage store, chains, API server) must not take all of them out of
+ * a Service at once, because clients then get no answer at all instead of one that says what is wrong.
+ */
 export type ReadinessCheck = {
   /** Short and fixed, e.g. `configs-synced`: it is a metric label. */
   readonly name: string;
@@ -8,8 +13,8 @@ export type ReadinessCheck = {
   readonly action: string;
   /** Throwing, or taking longer than {@link checkTimeoutMs}, is a failure. */
   readonly isReady: () => boolean | Promise<boolean>;
-  /** It is told, but the replica takes traffic all the same: another one would answer no better. */
-  readonly isAdvice?: true;
+  /** True: a failure is told, and the replica takes traffic all the same. Default: it takes none. */
+  readonly isAdvice?: () => boolean;
 };
 
 export type CheckReport = { readonly name: string; readonly ready: true } | FailedCheck;
@@ -27,35 +32,79 @@ export function isReadyFor(reports: readonly CheckReport[]): boolean {
   return reports.every((report) => report.ready || report.isAdvice === true);
 }
 
-const checkTimeoutMs = 2000;
+/** A failure never keeps traffic away. */
+export const always = (): true => true;
 
-/** Runs all checks at once. Never throws; the order of the reports is the order of the checks. */
-export function runChecks(checks: readonly ReadinessCheck[], log: Logger): Promise<readonly CheckReport[]> {
-  return Promise.all(checks.map((check) => runCheck(check, log)));
+/** How long a process that has just started waits for what it shares with others before it takes traffic without. */
+const firstContactMs = 15_000;
+
+/**
+ * A dependency that all replicas share. It is waited for once, for 15 seconds at most, so that a rollout does not send
+ * traffic to replicas that are still connecting.
+ */
+export function sharedDependency(check: Omit<ReadinessCheck, 'isAdvice'>, clock: Clock): ReadinessCheck {
+  const since = clock.now();
+  let hasAnswered = false;
+  return {
+    ...check,
+    isReady: async () => {
+      const isReady = await check.isReady();
+      hasAnswered ||= isReady;
+      return isReady;
+    },
+    isAdvice: () => hasAnswered || clock.now() - since >= firstContactMs,
+  };
 }
 
-async function runCheck(check: ReadinessCheck, log: Logger): Promise<CheckReport> {
-  const { name, action } = check;
-  const failure: Omit<FailedCheck, 'reason'> = {
-    name,
-    ready: false,
-    action,
-    ...(check.isAdvice && { isAdvice: true }),
-  };
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<'timeout'>((resolve) => {
-    timer = setTimeout(resolve, checkTimeoutMs, 'timeout');
-  });
-  try {
-    const result = await Promise.race([Promise.resolve(check.isReady()), timeout]);
-    if (result === true) return { name, ready: true };
-    const reason = result === 'timeout' ? `did not answer within ${checkTimeoutMs} ms` : 'not yet';
-    return { ...failure, reason };
-  } catch (error) {
-    // The cause goes to the log: this route is open to anyone who can reach the port.
-    log.warn('readiness check failed', { check: name, error });
-    return { ...failure, reason: 'failed, see the log' };
-  } finally {
-    clearTimeout(timer);
+const checkTimeoutMs = 2000;
+
+export type Readiness = {
+  /** Runs all checks at once. Never throws; the order of the reports is the order of the checks. */
+  run(): Promise<readonly CheckReport[]>;
+};
+
+/** Logs what a check found when that changes, not at every look: probes and scrapes ask every few seconds. */
+export function createReadiness(checks: readonly ReadinessCheck[], log: Logger): Readiness {
+  const failing = new Set<string>();
+
+  function note({ name, ready }: CheckReport, error?: unknown): void {
+    if (ready === !failing.has(name)) return;
+    if (ready) {
+      failing.delete(name);
+      log.info('check passes again', { check: name });
+      return;
+    }
+    failing.add(name);
+    log.warn('check fails', { check: name, ...(error === undefined ? {} : { error }) });
   }
+
+  async function runCheck(check: ReadinessCheck): Promise<CheckReport> {
+    const { name } = check;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<'timeout'>((resolve) => {
+      timer = setTimeout(resolve, checkTimeoutMs, 'timeout');
+    });
+    try {
+      const result = await Promise.race([Promise.resolve(check.isReady()), timeout]);
+      const report =
+        result === true
+          ? ({ name, ready: true } as const)
+          : failed(check, result === 'timeout' ? `did not answer within ${checkTimeoutMs} ms` : 'not yet');
+      note(report);
+      return report;
+    } catch (error) {
+      // The cause goes to the log: this route is open to anyone who can reach the port.
+      const report = failed(check, 'failed, see the log');
+      note(report, error);
+      return report;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return { run: () => Promise.all(checks.map(runCheck)) };
+}
+
+function failed({ name, action, isAdvice }: ReadinessCheck, reason: string): FailedCheck {
+  return { name, ready: false, reason, action, ...(isAdvice?.() === true && { isAdvice: true }) };
 }

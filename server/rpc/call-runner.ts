@@ -1,4 +1,5 @@
 import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
+import { createOutageLog } from '../../core/adapters/log/outage-log.js';
 import type { Logger } from '../../core/log.js';
 import { refusals, type RefusalReason } from '../../core/policy/verdict.js';
 import type { Clock } from '../../core/units/time.js';
@@ -53,6 +54,15 @@ export function createCallRunner({
   const refused = bindRefusals(instruments);
   const open = instruments.openSponsorships.with({});
   const requests = createRequestLog({ log, clock });
+  const outages = createOutageLog({
+    log,
+    clock,
+    messages: {
+      begins: 'JSON-RPC calls find something unavailable',
+      goesOn: 'JSON-RPC calls still find something unavailable',
+      ends: 'JSON-RPC calls find it available again',
+    },
+  });
 
   function answerError(
     id: string,
@@ -66,14 +76,8 @@ export function createCallRunner({
   ): CallAnswer {
     const rendered = renderError(error, requestId);
     const code: ErrorCode = isDomainError(error) && !rendered.fault ? error.code : 'INTERNAL';
-    if (rendered.fault) log.error('JSON-RPC call failed', { requestId, method, error });
-    else if (code === 'UNAVAILABLE')
-      requests.note('warn', 'JSON-RPC call found something unavailable', {
-        requestId,
-        method,
-        reason: rendered.reason,
-        error,
-      });
+    if (rendered.fault) requests.note('error', 'JSON-RPC call failed', { requestId, method, error });
+    else if (code === 'UNAVAILABLE') outages.failed(rendered.reason, { requestId, method, error });
     meter.count(code);
     return {
       body: renderFailure(id, rendered.body),

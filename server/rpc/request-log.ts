@@ -5,7 +5,7 @@ import type { Clock } from '../../core/units/time.js';
  * Lines about single requests, at most so many a second: a line costs a tenth of a signature, and whoever sends requests
  * must not decide how large the log grows. What is left out is counted and said in the next line that is written.
  */
-export type RequestLog = { note(level: 'info' | 'warn', message: string, fields: LogFields): void };
+export type RequestLog = { note(level: 'info' | 'error', message: string, fields: LogFields): void };
 
 const linesPerSecond = 20;
 

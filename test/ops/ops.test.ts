@@ -6,6 +6,8 @@ import { silentLogger } from '../../core/log.js';
 import { refusals } from '../../core/policy/verdict.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { createOps, type Ops, type OpsDeps } from '../../server/ops/ops.js';
+import { sharedDependency } from '../../server/ops/readiness.js';
+import type { EpochMs } from '../../core/units/time.js';
 
 const started: Ops[] = [];
 afterEach(() => {
@@ -105,6 +107,48 @@ describe('/readyz', () => {
       status: 503,
       body: { checks: [{ reason: 'did not answer within 2000 ms' }] },
     });
+  });
+});
+
+describe('a dependency that all replicas share', () => {
+  const at = { now: 0 };
+  const clock = { now: () => at.now as EpochMs };
+  const statusOf = async (ops: Ops) => (await ask(ops, '/readyz').ended).status;
+
+  test('keeps a new replica from traffic until it has answered once, and no replica later', async () => {
+    let isUp = false;
+    const ops = anOps({ checks: [sharedDependency({ ...failing, isReady: () => isUp }, clock)] });
+    expect(await statusOf(ops)).toBe(503);
+    isUp = true;
+    expect(await statusOf(ops)).toBe(200);
+    isUp = false;
+    expect(await askJson(ops, '/readyz')).toMatchObject({
+      status: 200,
+      body: { ready: true, checks: [{ ready: false, isAdvice: true }] },
+    });
+  });
+
+  test('is waited for no longer than 15 seconds', async () => {
+    const ops = anOps({ checks: [sharedDependency(failing, clock)] });
+    at.now += 14_999;
+    expect(await statusOf(ops)).toBe(503);
+    at.now += 1;
+    expect(await statusOf(ops)).toBe(200);
+  });
+
+  test('is logged when it fails and when it passes again, however often it is looked at', async () => {
+    const lines: string[] = [];
+    const note = (message: string) => void lines.push(message);
+    let isUp = false;
+    const isReady = () => (isUp ? true : Promise.reject(new Error('down')));
+    const ops = anOps({
+      checks: [sharedDependency({ ...failing, isReady }, clock)],
+      log: { ...silentLogger, info: note, warn: note },
+    });
+    for (let look = 0; look < 5; look += 1) await statusOf(ops);
+    isUp = true;
+    for (let look = 0; look < 5; look += 1) await statusOf(ops);
+    expect(lines).toEqual(['check fails', 'check passes again']);
   });
 });
 

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
+import { DomainError } from '../../core/errors.js';
 import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
 import { refusals } from '../../core/policy/verdict.js';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
@@ -38,6 +39,29 @@ describe('Starting', () => {
       );
     } finally {
       await second.stop(0);
+      await host.stop();
+    }
+  });
+});
+
+describe('Readiness is about the process', () => {
+  test('a usage store that goes away, and a key that is not mounted, take no replica out of the Service', async () => {
+    const host = await startRpc();
+    try {
+      expect((await host.server.ready()).ready).toBe(true);
+      const ping = host.usage.ping.bind(host.usage);
+      host.usage.ping = () => Promise.reject(new DomainError('UNAVAILABLE', 'the store is down'));
+      const { profiles = [] } = (await host.configs.getChain(31337))?.config ?? {};
+      await host.putChain({ profiles: profiles.map((each) => ({ ...each, signerFile: 'missing.key' })) });
+      const readyz = await fetch(`${host.origin}/readyz`);
+      host.usage.ping = ping;
+      expect(readyz.status).toBe(200);
+      const { checks } = (await readyz.json()) as { checks: { name: string; ready: boolean }[] };
+      expect(checks.filter(({ ready }) => !ready).map(({ name }) => name)).toEqual([
+        'usage-store',
+        'signers',
+      ]);
+    } finally {
       await host.stop();
     }
   });
