@@ -51,6 +51,8 @@ export type ErrorDetails = {
   readonly reason?: string;
   /** What exactly, for the log only. */
   readonly detail?: string;
+  /** What a webhook host says of a refusal; published with the code. */
+  readonly webhookReason?: string;
   /** Seconds after which the same request may succeed; absent where a retry is pointless. */
   readonly retryAfterSeconds?: number;
   /** Who owns the field that could not be written (FIELD_OWNED). */

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGasEstimator } from '../core/adapters/estimator/estimator.js';
 import { createTokenPaymentChecker } from '../core/adapters/estimator/token-payment.js';
 import { createPrices, type KeptPrices } from '../core/adapters/price/prices.js';
@@ -25,6 +26,7 @@ import { createCallRunner } from './rpc/call-runner.js';
 import { createMethods } from './rpc/methods.js';
 import { createRateLimiter } from './rpc/rate-limit.js';
 import { createRequestIds } from './rpc/request-id.js';
+import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
 import { createRpcRouter, type RequestBodies, type RpcRouter } from './rpc/router.js';
 import { createExplain } from './sponsorship/explain.js';
@@ -82,6 +84,8 @@ export type DataPlaneDeps = {
 export type DataPlane = {
   readonly view: ConfigView;
   readonly route: RpcRouter;
+  /** Test deliveries of webhooks; false when a request is for another path. */
+  readonly deliver: (request: IncomingMessage, response: ServerResponse) => boolean;
   readonly bodies: RequestBodies;
   readonly checks: readonly ReadinessCheck[];
   /** Resolves when configs are synced and the sponsor path is warm. */
@@ -129,11 +133,22 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     tokenStub: createTokenPaymentStub(shared),
   });
   const bodies = createRequestBodies();
+  const rateLimiter = createRateLimiter({ clock });
+  const requestIds = createRequestIds();
   let isWarm = false;
 
   return {
     view,
     bodies,
+    deliver: createWebhookDelivery({
+      view,
+      webhooks: deps.webhooks,
+      bodies: bodies.ofKeys,
+      rateLimiter,
+      requestIds,
+      clock,
+      log,
+    }),
     route: createRpcRouter({
       view,
       calls: createCallRunner({
@@ -143,8 +158,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
         clock,
         ...(deps.recentRefusals === undefined ? {} : { recentRefusals: deps.recentRefusals }),
       }),
-      rateLimiter: createRateLimiter({ clock }),
-      requestIds: createRequestIds(),
+      rateLimiter,
+      requestIds,
       bodies,
       trustedProxies: deps.trustedProxies ?? 0,
     }),

@@ -92,6 +92,8 @@ export function createServer(deps: ServerDeps): Server {
   let stopped: Promise<void> | undefined;
 
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
+    // Its paths are in the namespace of JSON-RPC, whose next segment is a chain.
+    if (dataPlane?.deliver(request, response) === true) return;
     if (dataPlane !== undefined && isRpcPath(request.url ?? '')) return dataPlane.route(request, response);
     if (opsHttp === undefined && ops.handle(request, response)) return;
     if (deps.handle?.(request, response) === true) return;

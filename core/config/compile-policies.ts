@@ -173,6 +173,7 @@ function webhookOf(
     url: webhook.url,
     method: webhook.method ?? 'POST',
     onError: webhook.onError ?? 'Deny',
+    ...(webhook.timeoutSeconds === undefined ? {} : { timeoutMs: Math.round(webhook.timeoutSeconds * 1000) }),
     ...(keyGeneration === 1 ? {} : { keyGeneration }),
     ...(keyGeneration === 1 || previousKeyUntil === undefined ? {} : { previousKeyUntil }),
   };

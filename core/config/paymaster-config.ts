@@ -71,6 +71,8 @@ export type WebhookConfig = {
   readonly url: string;
   readonly method: 'POST' | 'GET';
   readonly onError: 'Deny' | 'Allow';
+  /** Absent: 3000. */
+  readonly timeoutMs?: number;
   /** Of the signing key; absent: 1. */
   readonly keyGeneration?: number;
   /** Until then X-Signature is by the key of the generation before. */

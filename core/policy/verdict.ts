@@ -46,6 +46,8 @@ export type Refusal = {
   readonly reason: RefusalReason;
   /** What exactly, for the person who debugs: which address, limit, figure. No secrets. */
   readonly detail: string;
+  /** What a webhook host wants the caller to be told: bounded, one line. */
+  readonly hostReason?: string;
 };
 
 export const pass: Verdict = { pass: true };

@@ -1,13 +1,14 @@
 import type { KindDefinition } from '../schema/crd.js';
 import {
   boolean,
-  type CelRule,
   choice,
   emptyObject,
   immutable,
   integer,
+  number,
   object,
   text,
+  type CelRule,
 } from '../schema/structural.js';
 import { maxCycleValue } from '../units/time.js';
 import { kindNames } from './kinds.js';
@@ -92,6 +93,8 @@ const spendingLimit = object<SpendingLimitSpec>(
   },
 );
 
+export const webhookTimeoutSeconds = { minimum: 0.5, maximum: 10 } as const;
+
 const webhook = object<WebhookSpec>(
   'A check by a host of yours, for policyType WEBHOOK.',
   {
@@ -102,8 +105,12 @@ const webhook = object<WebhookSpec>(
         'GET',
       ]),
       onError: choice(
-        'What a host that fails means. Default Deny: nothing is sponsored then. Allow means that anyone who can overload your host is sponsored: whatever the other policies pass is sponsored without a check while the host is away, takes longer than 3 s, or answers HTTP 5xx or a body without a boolean arePoliciesVerified. Only spending limits bound what that costs: have one. HTTP 4xx (but 404, 408, 410, 421, 425, 429) is a "no"; calls that wait in our own queue are never sponsored.',
+        'What a host that fails means. Default Deny: nothing is sponsored then. Allow means that anyone who can overload your host is sponsored: whatever the other policies pass is sponsored without a check while the host is away, takes longer than timeoutSeconds, or answers HTTP 5xx or a body without a boolean arePoliciesVerified. Only spending limits bound what that costs: have one. HTTP 4xx (but 404, 408, 410, 421, 425, 429) is a "no"; calls that wait in our own queue are never sponsored.',
         ['Deny', 'Allow'],
+      ),
+      timeoutSeconds: number(
+        'How long the host has to answer, one retry included: 0.5 to 10. Default 3. A wallet waits as long for its sponsorship.',
+        webhookTimeoutSeconds,
       ),
       keyGeneration: integer(
         'Raise it to rotate the signing key. Default: the highest that a policy of this name ever had, else 1.',

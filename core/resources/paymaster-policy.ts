@@ -22,6 +22,8 @@ export type WebhookSpec = {
   readonly method?: 'POST' | 'GET';
   /** Default Deny: a webhook that fails refuses the request. */
   readonly onError?: 'Deny' | 'Allow';
+  /** How long the host has to answer, its retry included: 0.5 to 10. Default 3. */
+  readonly timeoutSeconds?: number;
   /** Raising it rotates the signing key. Default 1. */
   readonly keyGeneration?: number;
   /** RFC 3339; until then X-Signature is by the key of `keyGeneration - 1`, and X-Signature-Next by the new one. */

@@ -23,6 +23,7 @@ const limitData = record({
   durationInMs: { type: 'integer', minimum: 3_600_000 },
 });
 const webhookOptions = {
+  timeoutSeconds: { type: 'number', minimum: 0.5, maximum: 10 },
   method: { enum: ['POST', 'GET'] },
   onError: {
     enum: ['Deny', 'Allow'],

@@ -1,29 +1,101 @@
+import { maxReasonLength } from '../../core/policy/webhook/host-reason.js';
 import type { JsonSchema } from './openapi-records.js';
 
 const text: JsonSchema = { type: 'string' };
+
+const headers: Readonly<Record<string, { readonly description: string; readonly example: string }>> = {
+  'X-Signature': {
+    description:
+      'HMAC-SHA256 as 64 lowercase hex digits over "<X-Timestamp>.<payload>". The key is the text `signingKey` of the policy, its characters as UTF-8 bytes: do not decode it from hex. The payload is the raw body of a POST, and of a GET the path with its query, as received.',
+    example: 'd6a1f6b2a3f8ad6a8b3c2f2f2d6f0a52a98c3f3c0f6f2b7ac7b8f6d1d7c6b0e4',
+  },
+  'X-Timestamp': {
+    description: 'Unix seconds of the request. Refuse what is older than a few minutes: it may be a replay.',
+    example: '1767225600',
+  },
+  'X-Policy-Id': {
+    description: 'The `_id` of the policy, for a host that serves several.',
+    example: '7e0b4a52-6d7f-5d8a-9a51-0f3b1f1f6a11',
+  },
+  'X-Request-Id': {
+    description: 'The same in the log of the service, and of both attempts of a call.',
+    example: '01JHZX3',
+  },
+};
+
+const rotation: JsonSchema = {
+  name: 'X-Signature-Next',
+  in: 'header',
+  required: false,
+  schema: text,
+  description:
+    'While the key is being rotated (`previousKeyUntil`): the same by the new key. X-Signature is by the old one until then. Accept a request when one of the two is right.',
+};
+
+const test: JsonSchema = {
+  name: 'X-Test-Delivery',
+  in: 'header',
+  required: false,
+  schema: { const: 'true' },
+  description:
+    'A test delivery of the owner: nothing is sponsored by the answer. No signature covers headers.',
+};
+
+const requestExample = {
+  data: { plan: 'gold' },
+  userOp: {
+    sender: '0x1234567890123456789012345678901234567890',
+    nonce: '0x0',
+    initCode: '0x',
+    callData: '0xb61d27f6',
+    callGasLimit: '0x186a0',
+    verificationGasLimit: '0x249f0',
+    preVerificationGas: '0xea60',
+    maxFeePerGas: '0x77359400',
+    maxPriorityFeePerGas: '0x3b9aca00',
+    paymasterAndData: '0x',
+    signature: '0x',
+  },
+};
 
 /** What a host of a WEBHOOK rule is sent, and what it must answer: the request is made by this service, not to it. */
 export const webhookCall: JsonSchema = {
   checkOperation: {
     post: {
       summary: 'Asks the host of a WEBHOOK rule whether an operation passes.',
-      description:
-        'Sent to the url of the rule, by GET with webhookData as query parameters alone when its method is GET. X-Signature is HMAC-SHA256, 64 lowercase hex digits, with the signingKey of the rule over "<X-Timestamp>.<payload>": the raw body of a POST, path and query of a GET. Refuse timestamps (Unix seconds) older than a few minutes. Answer within 3 s; there is one retry after a connection error or HTTP 5xx, and no redirect is followed. HTTP 4xx is a "no" (but 404, 408, 410, 421, 425 and 429, which are failures as HTTP 5xx is). One paymaster has at most 64 calls under way at a host.',
-      parameters: ['X-Signature', 'X-Timestamp', 'X-Policy-Id', 'X-Request-Id'].map((name) => ({
-        name,
-        in: 'header',
-        required: true,
-        schema: text,
-      })),
+      description: [
+        'Sent to the `url` of the rule; by GET, with the members of webhookData as query parameters and no body, when its `method` is GET.',
+        '**Time.** The answer must be there within `timeoutSeconds` of the rule (0.5 to 10, default 3), one retry included. The wallet waits as long.',
+        '**Retries.** One, 50 ms after a connection error or HTTP 5xx, with the same X-Request-Id. An answer must not depend on how often it is asked. No redirect is followed.',
+        '**Meaning.** HTTP 200 with a boolean `arePoliciesVerified` is an answer. HTTP 4xx is a "no" (but 404, 408, 410, 421, 425 and 429). Everything else is a failure: it refuses, unless `onError` is Allow. After ten failures in a row the host is left alone for five seconds.',
+        '**Load.** One paymaster has at most 64 calls under way at a host. An answer has at most 64 KiB.',
+        'A verifier in 15 lines and a whole host: examples/webhook-host. A test delivery: `POST /api/v1/webhooks/{policyId}/deliveries`.',
+      ].join('\n\n'),
+      parameters: [
+        ...Object.entries(headers).map(([name, { description, example }]) => ({
+          name,
+          in: 'header',
+          required: true,
+          schema: text,
+          description,
+          example,
+        })),
+        rotation,
+        test,
+      ],
       requestBody: {
         required: true,
+        description: 'Of a POST. Verify the bytes as received, before they are parsed.',
         content: {
           'application/json': {
             schema: {
               type: 'object',
               required: ['data', 'userOp'],
               properties: {
-                data: { description: 'sponsorshipInfo.webhookData of the request; {} when absent.' },
+                data: {
+                  description:
+                    'sponsorshipInfo.webhookData of the request; {} when absent. Its sender chose it: trust nothing in it that you cannot check.',
+                },
                 userOp: {
                   type: 'object',
                   description:
@@ -31,6 +103,7 @@ export const webhookCall: JsonSchema = {
                 },
               },
             },
+            examples: { operation: { value: requestExample } },
           },
         },
       },
@@ -42,12 +115,109 @@ export const webhookCall: JsonSchema = {
               schema: {
                 type: 'object',
                 required: ['arePoliciesVerified'],
-                properties: { arePoliciesVerified: { type: 'boolean' } },
+                properties: {
+                  arePoliciesVerified: {
+                    type: 'boolean',
+                    description: 'A boolean: "true" and 1 are failures.',
+                  },
+                  reason: {
+                    ...text,
+                    description: `Of a "no": shown in explanations, and to the caller as webhookReason, as one line of at most ${maxReasonLength} characters.`,
+                  },
+                },
+              },
+              examples: {
+                yes: { value: { arePoliciesVerified: true } },
+                no: { value: { arePoliciesVerified: false, reason: 'not a member of the club' } },
+              },
+            },
+          },
+        },
+        '4XX': { description: 'A "no", but for 404, 408, 410, 421, 425 and 429, which are failures.' },
+        '5XX': { description: 'A failure; asked once more.' },
+      },
+    },
+  },
+};
+
+/** Served where JSON-RPC is, since that is from where hosts are called. */
+export const deliveryPath: JsonSchema = {
+  servers: [{ url: '/', description: 'The host of the JSON-RPC API.' }],
+  post: {
+    operationId: 'deliverWebhookTest',
+    summary: 'Ask the host of an active WEBHOOK rule as a sponsorship would, and see what came of it',
+    security: [{ authToken: [], apiKey: [] }],
+    parameters: [
+      { name: 'policyId', in: 'path', required: true, schema: text, description: '`_id` of the rule.' },
+    ],
+    requestBody: {
+      required: false,
+      content: {
+        'application/json': {
+          schema: {
+            type: 'object',
+            properties: {
+              webhookData: { description: 'Sent as `data`. Default {}.' },
+              userOp: { type: 'object', description: 'Default: an operation that calls nothing.' },
+            },
+          },
+          examples: { member: { value: requestExampleOf(requestExample) } },
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: 'The host was asked, or why not: the verdict says so.',
+        content: {
+          'application/json': {
+            schema: {
+              type: 'object',
+              required: ['statusCode', 'message', 'data'],
+              properties: {
+                statusCode: { const: 200 },
+                message: { const: 'Webhook asked' },
+                data: {
+                  type: 'object',
+                  required: ['verdict', 'wouldPass', 'durationMs', 'requestId'],
+                  properties: {
+                    verdict: { enum: ['verified', 'refused', 'failed', 'blocked'] },
+                    detail: { ...text, description: 'What was wrong: host, status, time.' },
+                    reason: { ...text, description: 'What the host gave as its reason.' },
+                    wouldPass: { type: 'boolean', description: 'With `onError` of the rule.' },
+                    durationMs: { type: 'integer' },
+                    requestId: text,
+                  },
+                  additionalProperties: false,
+                },
+              },
+              additionalProperties: false,
+            },
+            examples: {
+              refused: {
+                value: {
+                  statusCode: 200,
+                  message: 'Webhook asked',
+                  data: {
+                    verdict: 'refused',
+                    reason: 'not a member of the club',
+                    wouldPass: false,
+                    durationMs: 12,
+                    requestId: '01JHZX3',
+                  },
+                },
               },
             },
           },
         },
       },
+      401: { description: 'A missing or wrong header.' },
+      404: { description: 'The paymaster has no active webhook rule of this id.' },
+      429: { description: 'More than ten deliveries in ten seconds.' },
+      503: { description: 'Too many calls to the host wait already.' },
     },
   },
 };
+
+function requestExampleOf({ data, userOp }: typeof requestExample): object {
+  return { webhookData: data, userOp };
+}

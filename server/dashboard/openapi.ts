@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.js';
 import { prefix } from './endpoints.js';
 import { dataSchemas, errorSchema } from './openapi-records.js';
 import type { JsonSchema } from './openapi-records.js';
-import { webhookCall } from './openapi-webhook.js';
+import { deliveryPath, webhookCall } from './openapi-webhook.js';
 import { spellings } from './router.js';
 
 /** The OpenAPI 3.1 document of the API, made from the same table and schemas that serve it. */
@@ -24,7 +24,7 @@ export function createOpenApi(endpoints: readonly Endpoint[]): JsonSchema {
         'Creates paymasters, registers the contracts whose methods they sponsor, and sets their rules. Every path has two spellings.',
     },
     servers: [{ url: prefix }],
-    paths,
+    paths: { ...paths, '/api/v1/webhooks/{policyId}/deliveries': deliveryPath },
     webhooks: webhookCall,
     components: {
       schemas: { Error: errorSchema },

@@ -1,6 +1,7 @@
 import { address, cycleUnit, displayName } from '../../core/resources/schema-parts.js';
+import { webhookTimeoutSeconds } from '../../core/resources/paymaster-policy.schema.js';
 import { maxAbiLength, methodName } from '../../core/resources/smart-contract.schema.js';
-import { choice, list, object, text } from '../../core/schema/structural.js';
+import { choice, list, number, object, text } from '../../core/schema/structural.js';
 import type { SchemaOf } from '../../core/schema/structural.js';
 import type {
   LimitScope,
@@ -153,6 +154,10 @@ const webhookDataSchema: SchemaOf<WebhookData> = object('Data of a webhook rule.
   },
   optional: {
     method: choice('How it is asked; POST when absent.', ['POST', 'GET']),
+    timeoutSeconds: number(
+      'Time for the host to answer, one retry included; 3 when absent.',
+      webhookTimeoutSeconds,
+    ),
     onError: choice(
       'What a failing webhook means; Deny when absent. Allow means that anyone who can overload your host is sponsored: only spending limits bound what that costs.',
       ['Deny', 'Allow'],

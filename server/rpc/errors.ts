@@ -86,6 +86,7 @@ function renderFault(requestId: string): RenderedError {
 function extras({ details }: DomainError): object {
   return {
     ...(details.problems === undefined ? {} : { problems: details.problems }),
+    ...(details.webhookReason === undefined ? {} : { webhookReason: details.webhookReason }),
     ...(details.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: details.retryAfterSeconds }),
   };
 }

@@ -1,4 +1,11 @@
+import { maxReasonLength } from '../../core/policy/webhook/host-reason.js';
 import { maxExpiryAsked, maxTokens } from './params.js';
+
+const hostReason = {
+  type: 'string',
+  maxLength: maxReasonLength,
+  description: 'WEBHOOK_REFUSED: what the host gave as its reason. Show it as plain text.',
+} as const;
 
 /** JSON Schemas of the OpenRPC document. */
 export const openRpcSchemas = {
@@ -98,6 +105,7 @@ export const openRpcSchemas = {
         ...ref('RefusalReason'),
         description: 'Why it is 0x; also in the header X-Sponsorship-Reason.',
       },
+      webhookReason: hostReason,
     },
   },
   FeeQuotes: {
@@ -205,6 +213,16 @@ export const openRpcSchemas = {
     properties: {
       mode: { const: 'SPONSORED' },
       ...outcomeProperties(),
+      sponsored: {
+        type: ['boolean', 'null'],
+        description:
+          'Whether a request would be answered with signed data now. Null: everything else passes, and webhooks that were not asked decide; see undecided.',
+      },
+      undecided: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Names of policies whose webhook was not asked: send callWebhook: true. Absent: none.',
+      },
       account: { type: 'string' },
       calls: { type: 'array', items: { type: 'object' } },
       limits: { type: 'array', items: { type: 'object' } },
@@ -284,6 +302,7 @@ export const openRpcSchemas = {
       retryable: { type: 'boolean' },
       retryAfterSeconds: { type: 'number' },
       problems: { type: 'array', items: { type: 'object' } },
+      webhookReason: hostReason,
     },
   },
 } as const;
@@ -293,8 +312,7 @@ function outcomeProperties() {
   return {
     sponsored: {
       type: 'boolean',
-      description:
-        'Whether a request would be answered with signed data now; webhooks that were not asked are taken to pass.',
+      description: 'Whether a request would be answered with signed data now.',
     },
     reason: { type: 'string', description: 'Of the first step that does not pass.' },
     paymaster: { type: 'object' },

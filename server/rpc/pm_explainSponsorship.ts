@@ -4,9 +4,10 @@ import type { Clock } from '../../core/units/time.js';
 import { requireProfile } from '../sponsorship/case.js';
 import type { Explain } from '../sponsorship/explain.js';
 import type { ExplainTokenPayment } from '../token-payment/explain.js';
-import { hashCredential, type ConfigView } from '../view/config-view.js';
+import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod } from './method.js';
+import { isOwner } from './owner.js';
 import { parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js';
 
 export type ExplainMethodDeps = {
@@ -61,14 +62,7 @@ function feeTokenOf(members: Readonly<Record<string, unknown>>): AddressKey | un
 }
 
 function requireOwner(paymaster: ServedPaymaster, authToken: string | undefined, now: number): void {
-  if (authToken !== undefined) {
-    const sha256 = hashCredential(authToken);
-    // Hashes are compared, so the time that a comparison takes says nothing about a token.
-    const owns = paymaster.tokens.some(
-      (token) => token.sha256 === sha256 && (token.validUntil === undefined || now < token.validUntil),
-    );
-    if (owns) return;
-  }
+  if (isOwner(paymaster, authToken, now)) return;
   throw new DomainError(
     'CREDENTIALS_REQUIRED',
     "pm_explainSponsorship needs the header authToken with a token of the paymaster's organisation.",

@@ -21,8 +21,13 @@ import type { Mode } from './params.js';
  */
 export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
   if (sponsorship.outcome === 'refused') {
-    const { reason, detail, limits } = sponsorship;
-    return { json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"}`, refusal: reason, detail };
+    const { reason, detail, hostReason, limits } = sponsorship;
+    const said = hostReason === undefined ? '' : `,"webhookReason":${JSON.stringify(hostReason)}`;
+    return {
+      json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"${said}}`,
+      refusal: reason,
+      detail,
+    };
   }
   const { isOpen, profile } = sponsorship;
   const members = signed('SPONSORED', sponsorship, profile.paymasterGas);

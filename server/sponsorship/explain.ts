@@ -31,8 +31,10 @@ export type Explain = (
 /** Everything that decides about an operation. Amounts of ether and gwei are decimal text in ether. */
 export type Explanation = {
   readonly mode: 'SPONSORED';
-  /** What a sponsorship request would come to now; webhooks that were not asked are taken to pass. */
-  readonly sponsored: boolean;
+  /** What a sponsorship request would come to now; null where only the webhooks of `undecided` could say. */
+  readonly sponsored: boolean | null;
+  /** Names of policies whose webhook was not asked and would decide. */
+  readonly undecided?: readonly string[];
   readonly reason?: string;
   readonly paymaster: object;
   readonly steps: readonly TraceStep[];
@@ -44,8 +46,16 @@ export type Explanation = {
   readonly deposits: readonly object[];
   /** What may be promised at once: by this paymaster, and by its organisation from a deposit that several use. */
   readonly bounds: readonly object[];
-  readonly webhooks: readonly object[];
+  readonly webhooks: readonly ExplainedWebhook[];
 };
+
+type ExplainedWebhook = { readonly name: string; readonly verdict?: string };
+
+function nameOfUnasked({ name, verdict }: ExplainedWebhook): readonly string[] {
+  return verdict === notAsked ? [name] : [];
+}
+
+const notAsked = 'not asked';
 
 /**
  * Decides as a sponsorship request would, with the same rules and stages, but goes on after a refusal, so that every
@@ -74,9 +84,11 @@ async function explainOnce(
   trace.judged('limitsAndDeposit', usage.outcome === 'refused' ? usage.refusal : { pass: true });
 
   const stopped = trace.stoppedBy();
+  const undecided = stopped === undefined ? webhooks.flatMap(nameOfUnasked) : [];
   return {
     mode: 'SPONSORED',
-    sponsored: stopped === undefined,
+    sponsored: undecided.length > 0 ? null : stopped === undefined,
+    ...(undecided.length > 0 ? { undecided } : {}),
     ...(stopped?.reason === undefined ? {} : { reason: stopped.reason }),
     paymaster: showPaymaster(facts),
     steps: trace.steps,
@@ -116,7 +128,7 @@ async function explainWebhooks(
   op: FinalUserOperation | undefined,
   callWebhook: boolean,
   trace: Trace,
-): Promise<readonly object[]> {
+): Promise<readonly ExplainedWebhook[]> {
   const { webhooks } = facts.paymaster;
   if (webhooks.length === 0) return [];
   if (!callWebhook || op === undefined) {
@@ -124,7 +136,7 @@ async function explainWebhooks(
       'webhooks',
       callWebhook ? 'The gas limits are not known.' : 'Not asked: send callWebhook: true.',
     );
-    return webhooks.map(({ name }) => ({ name, verdict: 'not asked' }));
+    return webhooks.map(({ name }) => ({ name, verdict: notAsked }));
   }
   try {
     const { verdict, outcomes } = await askWebhooks(deps, facts, op);
@@ -133,7 +145,7 @@ async function explainWebhooks(
   } catch (error) {
     if (!isDomainError(error)) throw error;
     trace.failed('webhooks', error.message, error.details.reason ?? error.code);
-    return webhooks.map(({ name }) => ({ name, verdict: 'not asked' }));
+    return webhooks.map(({ name }) => ({ name, verdict: notAsked }));
   }
 }
 

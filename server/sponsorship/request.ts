@@ -36,6 +36,8 @@ export type Sponsorship =
       readonly profile: ServedProfile;
       readonly reason: RefusalReason;
       readonly detail: string;
+      /** What a webhook host says of it, for the caller. */
+      readonly hostReason?: string | undefined;
       readonly limits: GasLimits;
     };
 

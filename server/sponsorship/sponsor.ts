@@ -98,9 +98,9 @@ async function sign(
 /** A refusal before the limits were found still owes some to the client. */
 function refused(
   { profile, request, estimating }: SponsorCase,
-  { reason, detail }: Refusal,
+  { reason, detail, hostReason }: Refusal,
   op?: FinalUserOperation,
 ): Sponsorship {
   const limits = op ?? limitsOfRefusal(request.op, estimating);
-  return { outcome: 'refused', profile, reason, detail, limits };
+  return { outcome: 'refused', profile, reason, detail, hostReason, limits };
 }

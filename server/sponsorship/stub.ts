@@ -35,6 +35,14 @@ export function createSponsorStub(deps: CaseDeps & StageDeps): SponsorStub {
 }
 
 /** A refusal in the forms whose clients know nothing but errors. */
-export function refused({ reason, detail }: Pick<Refusal, 'reason' | 'detail'>): DomainError {
-  return new DomainError('SPONSORSHIP_REFUSED', refusals[reason], { reason, detail });
+export function refused({
+  reason,
+  detail,
+  hostReason,
+}: Pick<Refusal, 'reason' | 'detail'> & { readonly hostReason?: string | undefined }): DomainError {
+  return new DomainError('SPONSORSHIP_REFUSED', refusals[reason], {
+    reason,
+    detail,
+    ...(hostReason === undefined ? {} : { webhookReason: hostReason }),
+  });
 }

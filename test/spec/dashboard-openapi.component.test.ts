@@ -31,7 +31,8 @@ function at(value: unknown, ...path: string[]): unknown {
 }
 
 function operations(): { path: string; method: string; operation: unknown }[] {
-  return Object.entries(recordOf(document['paths'])).flatMap(([path, item]) =>
+  const own = Object.entries(recordOf(document['paths'])).filter(([path]) => !path.startsWith('/api/v1/'));
+  return own.flatMap(([path, item]) =>
     Object.entries(recordOf(item)).map(([method, operation]) => ({ path, method, operation })),
   );
 }
@@ -88,6 +89,37 @@ describe('the document', () => {
     }
   });
 
+  test('describes what a webhook host is sent: each header that is signed or not, with an example of each answer', () => {
+    const call = at(document, 'webhooks', 'checkOperation', 'post');
+    expect(recordsOf(at(call, 'parameters')).map(({ name }) => name)).toEqual([
+      'X-Signature',
+      'X-Timestamp',
+      'X-Policy-Id',
+      'X-Request-Id',
+      'X-Signature-Next',
+      'X-Test-Delivery',
+    ]);
+    const answer = at(call, 'responses', '200', 'content', 'application/json');
+    for (const example of Object.values(recordOf(at(answer, 'examples'))))
+      expect(problems(at(answer, 'schema'), at(example, 'value'))).toEqual([]);
+    const asked = at(call, 'requestBody', 'content', 'application/json');
+    expect(problems(at(asked, 'schema'), at(asked, 'examples', 'operation', 'value'))).toEqual([]);
+  });
+
+  test('describes the test delivery, which is served beside JSON-RPC', () => {
+    const answer = at(
+      document,
+      'paths',
+      '/api/v1/webhooks/{policyId}/deliveries',
+      'post',
+      'responses',
+      '200',
+      'content',
+      'application/json',
+    );
+    expect(problems(at(answer, 'schema'), at(answer, 'examples', 'refused', 'value'))).toEqual([]);
+  });
+
   test('says nothing of hints that only our own messages use', () => {
     expect(JSON.stringify(document)).not.toMatch(/"(expected|confidential|x-kubernetes[^"]*)":/);
   });
@@ -136,7 +168,7 @@ describe('a session', () => {
       {
         ...aWebhookBody,
         name: 'By GET',
-        policyData: { ...aWebhookBody.policyData, method: 'GET', onError: 'Allow' },
+        policyData: { ...aWebhookBody.policyData, method: 'GET', onError: 'Allow', timeoutSeconds: 0.5 },
       },
     ])
       await call('POST', '/paymaster-policy', '/paymaster-policy', { key, body: policy });

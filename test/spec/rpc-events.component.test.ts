@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookConfig } from '../../core/config/paymaster-config.js';
 import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { aLimitConfig, someNow } from '../build/configs.js';
 import { anOperation, anOperationWithoutLimits, sponsored } from '../build/operations.js';
 import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
@@ -40,6 +41,30 @@ function sponsor(sponsorshipInfo?: unknown, operation = {}): Promise<RpcAnswer> 
     { ...sponsored, ...(sponsorshipInfo === undefined ? {} : { sponsorshipInfo }) },
   ]);
 }
+
+describe('the reason that a host gives', () => {
+  beforeEach(() => answerWith({ verdict: 'refused', reason: 'not a "member"' }));
+
+  test('reaches the caller beside ours, as text', async () => {
+    const { body } = await sponsor();
+    expect(body.result).toMatchObject({ reason: 'WEBHOOK_REFUSED', webhookReason: 'not a "member"' });
+  });
+
+  test('is in the data of the error where a refusal is one', async () => {
+    const { body } = await host.call('pm_getPaymasterData', [
+      anOperation({ nonce: 77 }),
+      entryPoints['0.6'],
+      '0x7a69',
+      null,
+    ]);
+    expect(body.error?.data).toMatchObject({ reason: 'WEBHOOK_REFUSED', webhookReason: 'not a "member"' });
+  });
+
+  test('is absent where a host gives none', async () => {
+    answerWith({ verdict: 'refused' });
+    expect((await sponsor()).body.result).not.toHaveProperty('webhookReason');
+  });
+});
 
 describe('The webhook rule', () => {
   test('when a WEBHOOK policy applies, the webhookData of the request is forwarded to it, and the user operation', async () => {

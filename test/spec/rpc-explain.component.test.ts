@@ -118,17 +118,26 @@ describe('pm_explainSponsorship shows why', () => {
     let calls = 0;
     host.world.webhook = ({ webhooks }) => {
       calls += 1;
-      return Promise.resolve(webhooks.map(() => ({ verdict: 'refused' }) as const));
+      return Promise.resolve(webhooks.map(() => ({ verdict: 'refused', reason: 'not a member' }) as const));
     };
     const without = await explain();
     expect(calls).toBe(0);
     expect(without.body.result).toMatchObject({
-      sponsored: true,
+      sponsored: null,
+      undecided: ['Rules'],
       webhooks: [{ name: 'Rules', verdict: 'not asked' }],
     });
     const withThem = await explain({}, { callWebhook: true });
     expect(calls).toBe(1);
-    expect(withThem.body.result).toMatchObject({ sponsored: false, reason: 'WEBHOOK_REFUSED' });
+    expect(withThem.body.result).toMatchObject({
+      sponsored: false,
+      reason: 'WEBHOOK_REFUSED',
+      webhooks: [{ name: 'Rules', verdict: 'refused', reason: 'not a member' }],
+    });
+    expect(withThem.body.result).not.toHaveProperty('undecided');
+    // What is refused anyway is not undecided.
+    const refused = await explain({ callData: '0x' });
+    expect(refused.body.result).toMatchObject({ sponsored: false });
   });
 
   test('callWebhook that is no boolean is an error', async () => {

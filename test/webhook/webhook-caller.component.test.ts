@@ -232,6 +232,12 @@ describe('one retry', () => {
 });
 
 describe('a failure is reported with host and cause', () => {
+  test('when the host is slower than its policy allows, which counts instead of the budget', async () => {
+    const host = await aHost(() => {});
+    const caller = aCaller({ budgetMs: 60_000 });
+    expect(await askOne(caller, localUrl(host), { timeoutMs: 150 })).toEqual(failedWith(/within 150 ms$/));
+  });
+
   test('when the host is slower than the budget', async () => {
     const host = await aHost(() => {});
     const startedAt = performance.now();

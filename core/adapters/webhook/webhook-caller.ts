@@ -34,7 +34,7 @@ export type WebhookCallerDeps = WebhookUrlRules & {
   readonly resolve?: ResolveHost;
   /** PEM certificates to trust instead of the built-in ones. */
   readonly ca?: string;
-  /** Time for each webhook of a request from its turn on, its retry included. Default 3000 ms. */
+  /** Time for each webhook of a request from its turn on, its retry included, where its policy sets none. Default 3000 ms. */
   readonly budgetMs?: number;
   readonly limits?: Partial<CallLimits>;
 };
@@ -137,10 +137,10 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 
   async #callAll(request: WebhookRequest): Promise<readonly WebhookOutcome[]> {
-    const { data = {}, userOp, paymasterId, organisation, requestId } = request;
+    const { data = {}, userOp, paymasterId, organisation, requestId, isTest = false } = request;
     let encoded: Uint8Array | undefined;
     const body = () => (encoded ??= encodeBody(data, userOp));
-    const round: Round = { data, body, paymasterId, organisation, requestId };
+    const round: Round = { data, body, paymasterId, organisation, requestId, isTest };
     const outcomes = await Promise.all(request.webhooks.map((webhook) => this.#callOne(webhook, round)));
     // A clear answer of another host changes nothing: the request can be decided when all have been asked.
     const ours = outcomes.find((outcome) => outcome.verdict === 'busy');
@@ -203,7 +203,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     const controller = new AbortController();
     // One listener per attempt and wait; the default warning is about leaks.
     setMaxListeners(0, controller.signal);
-    const end = startBudget(this.#stalls, this.#budgetMs, (why) => controller.abort(why));
+    const end = startBudget(this.#stalls, this.#timeOf(webhook), (why) => controller.abort(why));
     try {
       return await this.#attempts(
         endpoint,
@@ -217,10 +217,14 @@ class UndiciWebhookCaller implements WebhookCaller {
     }
   }
 
+  #timeOf({ timeoutMs }: WebhookConfig): number {
+    return timeoutMs ?? this.#budgetMs;
+  }
+
   async #attempts(
     endpoint: Endpoint,
     webhook: WebhookConfig,
-    { data, body, requestId }: Round,
+    { data, body, requestId, isTest }: Round,
     send: (request: RenderedWebhook) => Promise<HostAnswer>,
     signal: AbortSignal,
   ): Promise<Attempt> {
@@ -230,6 +234,7 @@ class UndiciWebhookCaller implements WebhookCaller {
       data,
       body,
       requestId,
+      isTest,
       ...keysOf(endpoint, webhook, now),
       now: toSeconds(now),
     });
@@ -247,7 +252,7 @@ class UndiciWebhookCaller implements WebhookCaller {
         const outcome = readAnswer(status, answer.body);
         return { outcome: named(endpoint, outcome), didAnswer: true, isRetryable: status >= 500 };
       } catch (error) {
-        return this.#readError(endpoint, error, signal);
+        return this.#readError(endpoint, webhook, error, signal);
       }
     };
     const first = await attempt();
@@ -261,12 +266,12 @@ class UndiciWebhookCaller implements WebhookCaller {
     return attempt();
   }
 
-  #readError(endpoint: Endpoint, error: unknown, signal: AbortSignal): Attempt {
+  #readError(endpoint: Endpoint, webhook: WebhookConfig, error: unknown, signal: AbortSignal): Attempt {
     const { host } = endpoint;
     if (signal.aborted) {
       const why: Abandoned = signal.reason;
       if (why === 'we-stalled') return notAsked(busyOutcome(`no time to read what ${host} answers`));
-      const outcome = failed(`${host} did not answer within ${this.#budgetMs} ms`);
+      const outcome = failed(`${host} did not answer within ${this.#timeOf(webhook)} ms`);
       return { outcome, didAnswer: false, isRetryable: false };
     }
     const code = codeOf(error);
@@ -341,6 +346,7 @@ type Round = HostCaller & {
   readonly data: unknown;
   readonly body: () => Uint8Array;
   readonly requestId: string;
+  readonly isTest: boolean;
 };
 
 /** `busy`: we did not get to ask. */
@@ -389,7 +395,7 @@ function createInstruments(metrics: Metrics) {
     duration: metrics.histogram({
       name: 'paymaster_webhook_duration_seconds',
       help: 'Time of one webhook call, its retry included.',
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10],
     }),
   };
 }

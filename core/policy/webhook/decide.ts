@@ -23,10 +23,15 @@ function decideOne(webhook: WebhookConfig, outcome: WebhookOutcome | undefined):
     case 'verified':
       return pass;
     case 'refused':
-      return refuse(
-        'WEBHOOK_REFUSED',
-        `policy "${webhook.name}": ${outcome.detail ?? 'arePoliciesVerified is false'}`,
-      );
+      return {
+        ...refuse(
+          'WEBHOOK_REFUSED',
+          `policy "${webhook.name}": ${outcome.detail ?? 'arePoliciesVerified is false'}${
+            outcome.reason === undefined ? '' : ` (${outcome.reason})`
+          }`,
+        ),
+        ...(outcome.reason === undefined ? {} : { hostReason: outcome.reason }),
+      };
     case 'failed':
       if (webhook.onError === 'Allow') return pass;
       return refuse('WEBHOOK_FAILED', `policy "${webhook.name}": ${outcome.detail}`);

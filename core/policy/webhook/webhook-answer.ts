@@ -1,4 +1,5 @@
 import { quote } from '../../errors.js';
+import { cleanReason } from './host-reason.js';
 import type { WebhookOutcome } from './webhook-caller.js';
 
 /**
@@ -21,7 +22,10 @@ export function readAnswer(status: number, body: string): WebhookOutcome {
   }
   const { arePoliciesVerified } = answer;
   if (arePoliciesVerified === true) return { verdict: 'verified' };
-  if (arePoliciesVerified === false) return { verdict: 'refused' };
+  if (arePoliciesVerified === false) {
+    const reason = 'reason' in answer ? cleanReason(answer.reason) : undefined;
+    return { verdict: 'refused', ...(reason === undefined ? {} : { reason }) };
+  }
   return failed(`arePoliciesVerified must be true or false, got ${quote(arePoliciesVerified)}`);
 }
 

@@ -1,7 +1,7 @@
 import type { WebhookConfig } from '../../config/paymaster-config.js';
 
 /**
- * Port: asks customer-hosted rule endpoints. All webhooks of a request are called at once, each inside one budget (3 s),
+ * Port: asks customer-hosted rule endpoints. All webhooks of a request are called at once, each inside its own time (3 s unless the policy says otherwise),
  * one retry each on connection error or 5xx, no redirects, SSRF-guarded. Never throws for what the host does.
  *
  * What is not the host's doing is never an outcome that `onError: Allow` could open: too many calls of this paymaster wait,
@@ -23,13 +23,20 @@ export type WebhookRequest = {
   /** The operation as it will be signed: ERC-4337 field names, hex quantities. */
   readonly userOp: Readonly<Record<string, unknown>>;
   readonly requestId: string;
+  /** A trial by the policy's owner: the header X-Test-Delivery says so. */
+  readonly isTest?: true;
 };
 
 /** In the order of the webhooks. `failed` says what was wrong (host, status, time), for explain and logs. */
 export type WebhookOutcome =
   | { readonly verdict: 'verified' }
   /** The host said no, or (`detail` says why) the caller's data cannot be put to it, which is the caller's doing. */
-  | { readonly verdict: 'refused'; readonly detail?: string }
+  | {
+      readonly verdict: 'refused';
+      readonly detail?: string;
+      /** What the host said of it, cleaned: for the caller too. */
+      readonly reason?: string;
+    }
   | { readonly verdict: 'failed'; readonly detail: string }
   /** Our own rules ended it (the URL, an inner address, too long an answer): refuses whatever `onError` says. */
   | { readonly verdict: 'blocked'; readonly detail: string };

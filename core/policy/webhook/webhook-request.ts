@@ -18,6 +18,7 @@ export type RenderInput = {
   /** {@link encodeBody}; asked for by a POST only. */
   readonly body: () => Uint8Array;
   readonly requestId: string;
+  readonly isTest?: boolean;
   /** The policy's signing key as the owner got it at creation: the text itself is the HMAC key. */
   readonly signingKey: string;
   /** While a key is being rotated: the new one. */
@@ -71,6 +72,7 @@ function headersOf(input: RenderInput, payload: string | Uint8Array): Record<str
     'user-agent': 'paymaster-operator',
     'x-request-id': input.requestId,
     'x-policy-id': input.webhook.policyId,
+    ...(input.isTest === true ? { 'x-test-delivery': 'true' } : {}),
     'x-timestamp': String(input.now),
     'x-signature': signWebhook(input.signingKey, input.now, payload),
     ...(input.nextKey === undefined

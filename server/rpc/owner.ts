@@ -1,0 +1,16 @@
+import { hashCredential } from '../view/config-view.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+
+/** Whether an authToken is one of the paymaster's organisation and has not expired. */
+export function isOwner(
+  { tokens }: Pick<ServedPaymaster, 'tokens'>,
+  authToken: string | undefined,
+  now: number,
+): boolean {
+  if (authToken === undefined || authToken === '') return false;
+  const sha256 = hashCredential(authToken);
+  // Hashes are compared, so the time that a comparison takes says nothing about a token.
+  return tokens.some(
+    (token) => token.sha256 === sha256 && (token.validUntil === undefined || now < token.validUntil),
+  );
+}

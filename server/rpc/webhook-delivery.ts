@@ -1,0 +1,180 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import { type DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import { zeroAddress } from '../../core/units/address.js';
+import type { Clock } from '../../core/units/time.js';
+import type { BodyAdmission } from '../http/body-admission.js';
+import { parseJson } from '../http/json.js';
+import { hashCredential, type ConfigView } from '../view/config-view.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { readBody, type UnreadBody } from './body.js';
+import { writeAnswer, writePreflight } from './http-answer.js';
+import { isOwner } from './owner.js';
+import type { RateLimiter } from './rate-limit.js';
+import type { RequestIds } from './request-id.js';
+
+export type WebhookDeliveryDeps = {
+  readonly view: Pick<ConfigView, 'find' | 'load'>;
+  readonly webhooks: Pick<WebhookCaller, 'call'>;
+  readonly bodies: BodyAdmission;
+  readonly rateLimiter: RateLimiter;
+  readonly requestIds: RequestIds;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+const path = /^\/+api\/+v1\/+webhooks\/+([0-9a-f-]{36})\/+deliveries\/*$/;
+
+/** Each is a call of the owner's host; enough to try things out. */
+const perPaymaster = { requests: 10, perSeconds: 10 } as const;
+
+/**
+ * Answers `POST /api/v1/webhooks/{policyId}/deliveries` with the headers authToken and apiKey: asks the host of a policy as a
+ * sponsorship would, from where and with what sponsorships do, and says what came of it. Nothing is sponsored by it. Body, all of
+ * it optional: `{"webhookData": …, "userOp": {…}}`. False when the request is for another path.
+ */
+export function createWebhookDelivery(
+  deps: WebhookDeliveryDeps,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
+  return (request, response) => {
+    const policyId = path.exec(request.url ?? '')?.[1];
+    if (policyId === undefined) return false;
+    if (request.method === 'OPTIONS') {
+      writePreflight(response, headerOf(request, 'access-control-request-headers'));
+      return true;
+    }
+    const requestId = deps.requestIds.next(headerOf(request, 'x-request-id'));
+    deliver(deps, request, policyId, requestId)
+      .catch((error: unknown) => failure(deps, error, requestId))
+      .then(({ status, body }) => {
+        writeAnswer(response, { status, body: JSON.stringify(body), requestId, close: status === 413 });
+      })
+      .catch((error: unknown) => deps.log.error('answer of a test delivery not written', { error }));
+    return true;
+  };
+}
+
+type Answer = { readonly status: number; readonly body: object };
+
+async function deliver(
+  deps: WebhookDeliveryDeps,
+  request: IncomingMessage,
+  policyId: string,
+  requestId: string,
+): Promise<Answer> {
+  if (request.method !== 'POST') return said(405, 'The HTTP method must be POST');
+  const paymaster = await ownedPaymaster(deps, request);
+  if (paymaster === undefined) return said(401, 'Auth token and API key is required in the headers');
+  const webhook = paymaster.webhooks.find((each) => each.policyId === policyId);
+  if (webhook === undefined)
+    return said(404, 'Paymaster Policy not found among the webhooks that are active and valid');
+  const wait = deps.rateLimiter.take(`${paymaster.paymasterId} deliveries`, perPaymaster);
+  if (wait > 0) return said(429, `Too many test deliveries: try again in ${wait} s`);
+  const { webhookData, userOp } = await sampleOf(deps, request, paymaster);
+  const startedAt = performance.now();
+  const [outcome] = await deps.webhooks.call({
+    paymasterId: paymaster.paymasterId,
+    organisation: paymaster.namespace,
+    webhooks: [webhook],
+    data: webhookData,
+    userOp,
+    requestId,
+    isTest: true,
+  });
+  deps.log.info('webhook test delivery', { requestId, policyId, verdict: outcome?.verdict });
+  const data = {
+    ...outcome,
+    wouldPass: outcome?.verdict === 'verified' || isForgiven(webhook, outcome?.verdict),
+    durationMs: Math.round(performance.now() - startedAt),
+    requestId,
+  };
+  return { status: 200, body: { statusCode: 200, message: 'Webhook asked', data } };
+}
+
+function isForgiven({ onError }: WebhookConfig, verdict: string | undefined): boolean {
+  return verdict === 'failed' && onError === 'Allow';
+}
+
+async function ownedPaymaster(
+  { view, clock }: WebhookDeliveryDeps,
+  request: IncomingMessage,
+): Promise<ServedPaymaster | undefined> {
+  const apiKey = headerOf(request, 'apikey');
+  if (apiKey === undefined || apiKey === '') return undefined;
+  const sha256 = hashCredential(apiKey);
+  const paymaster = view.find(sha256) ?? (await view.load(sha256, request.socket.remoteAddress ?? ''));
+  const isOwned = paymaster !== undefined && isOwner(paymaster, headerOf(request, 'authtoken'), clock.now());
+  return isOwned ? paymaster : undefined;
+}
+
+type Sample = { readonly webhookData: unknown; readonly userOp: Readonly<Record<string, unknown>> };
+
+/** What an operation looks like that calls nothing: a host that looks at it finds every field. */
+const sampleOperation: Sample['userOp'] = {
+  sender: zeroAddress,
+  nonce: '0x0',
+  initCode: '0x',
+  callData: '0x',
+  callGasLimit: '0x186a0',
+  verificationGasLimit: '0x249f0',
+  preVerificationGas: '0xea60',
+  maxFeePerGas: '0x77359400',
+  maxPriorityFeePerGas: '0x3b9aca00',
+  paymasterAndData: '0x',
+  signature: '0x',
+};
+
+async function sampleOf(
+  { bodies }: WebhookDeliveryDeps,
+  request: IncomingMessage,
+  { paymasterId }: ServedPaymaster,
+): Promise<Sample> {
+  const admitted = bodies.admit(paymasterId, request.socket.remoteAddress ?? '');
+  try {
+    const text = await new Promise<string | UnreadBody | undefined>((resolve) =>
+      readBody(request, admitted, bodies.limits, resolve),
+    );
+    if (typeof text === 'object') throw text.error;
+    return parseSample(text === undefined || text === '' ? {} : parseJson(text));
+  } finally {
+    admitted.release();
+  }
+}
+
+function parseSample(body: unknown): Sample {
+  if (!isRecord(body)) throw invalidInput([{ field: 'body', expected: 'a JSON object', value: quote(body) }]);
+  const { webhookData = {}, userOp = sampleOperation } = body;
+  if (!isRecord(userOp))
+    throw invalidInput([{ field: 'userOp', expected: 'an object', value: quote(userOp) }]);
+  return { webhookData, userOp };
+}
+
+function failure({ log }: WebhookDeliveryDeps, error: unknown, requestId: string): Answer {
+  if (!isDomainError(error)) {
+    log.error('webhook test delivery failed', { requestId, error });
+    return said(500, 'Internal error');
+  }
+  return said(statusOf(error), error.message);
+}
+
+function statusOf({ code }: DomainError): number {
+  if (code === 'UNAVAILABLE') return 503;
+  if (code === 'RATE_LIMITED') return 429;
+  if (code === 'PAYLOAD_TOO_LARGE') return 413;
+  return code === 'INVALID_INPUT' ? 400 : 500;
+}
+
+function said(statusCode: number, message: string): Answer {
+  return { status: statusCode, body: { statusCode, message } };
+}
+
+function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
