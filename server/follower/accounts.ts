@@ -16,7 +16,8 @@ export type FollowedAccounts = {
 /**
  * Which accounts are followed: what each contract holds itself, the platform's own wallets, and of all others those with live
  * promises or recent asks. A wallet that was asked for is in the store, put there by the replica that was asked, so this needs no
- * message between replicas.
+ * message between replicas. Accounts of a contract that no profile names any longer are followed only while something is promised
+ * from them.
  */
 export class AccountsInUse {
   /** When something was last promised from an account, by name; when it was first seen where nothing ever was. */
@@ -39,10 +40,16 @@ export class AccountsInUse {
       const account = fundingAddress === undefined ? { contract } : { contract, fundingAddress };
       const name = accountName(account);
       if (followed.has(name)) continue;
+      if (!contracts.has(contract)) {
+        // A profile that is offered again must find no balance that nobody has read meanwhile.
+        if (reserved > 0) followed.set(name, account);
+        else forgotten.push(account);
+        continue;
+      }
       if (reserved > 0 || !this.#used.has(name)) this.#used.set(name, now);
       const isInUse = now - (this.#used.get(name) ?? now) < followedForMs;
       if (!isInUse) forgotten.push(account);
-      else if (contracts.has(contract)) followed.set(name, account);
+      else followed.set(name, account);
     }
     return { followed: [...followed.values()], forgotten };
   }

@@ -1,4 +1,10 @@
-import type { AccountBalance, AccountId, FollowerStep, Reservation } from '../../core/usage/usage-store.js';
+import type {
+  AccountBalance,
+  AccountId,
+  Cursor,
+  FollowerStep,
+  Reservation,
+} from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
@@ -50,21 +56,39 @@ export function charges(
 }
 
 /**
+ * Whether a head is older than the one whose balances were written last: it was at most so far above the settled block. A node that
+ * lags shows such a head, or a chain that has just been replaced by a shorter one, which soon is as long. Asks only the stored
+ * cursor, so it also holds after a restart and for another replica.
+ */
+export function isOlderHead(
+  head: { readonly number: number },
+  confirmations: number,
+  stored: Cursor,
+): boolean {
+  return Math.max(0, head.number - confirmations) < stored.blockNumber;
+}
+
+/**
  * Balances for a step. One that can no longer be read is written as read at the beginning of time: too old for every
- * request, so that nothing is promised on a figure from before the settlements of this step.
+ * request, so that nothing is promised on a figure from before the settlements of this step. Those of an older head only lower
+ * what is known: a withdrawal that was read before is not undone.
  */
 export function stepBalances(
   accounts: readonly AccountId[],
   balances: ReadonlyMap<string, Gwei>,
   known: readonly AccountBalance[],
-  readAt: EpochMs,
+  { readAt, isOlder }: { readonly readAt: EpochMs; readonly isOlder: boolean },
 ): FollowerStep['balances'] {
-  const lost = new Set(known.filter(({ balance }) => balance !== undefined).map(accountName));
+  const before = new Map(known.map((account) => [accountName(account), account]));
   return accounts.flatMap((account) => {
     const name = accountName(account);
-    const balance = balances.get(name);
-    if (balance !== undefined) return [{ ...account, balance, readAt }];
-    return lost.has(name) ? [{ ...account, balance: gwei(0), readAt: 0 as EpochMs }] : [];
+    const last = before.get(name);
+    const isKnown = last?.balance !== undefined && (last.readAt ?? 0) > 0;
+    const read = balances.get(name);
+    if (read === undefined)
+      return last?.balance === undefined ? [] : [{ ...account, balance: gwei(0), readAt: 0 as EpochMs }];
+    if (!isOlder) return [{ ...account, balance: read, readAt }];
+    return isKnown ? [{ ...account, balance: last.balance < read ? last.balance : read, readAt }] : [];
   });
 }
 

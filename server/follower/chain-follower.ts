@@ -17,7 +17,7 @@ import type { Clock, EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
-import { charges, stepBalances } from './balances.js';
+import { charges, isOlderHead, stepBalances } from './balances.js';
 import { commonPoint, Continuity } from './continuity.js';
 import { readEvidence, readProofs } from './evidence.js';
 import { History } from './history.js';
@@ -29,7 +29,14 @@ import { nothingEnded, Releaser, type Ending } from './releaser.js';
 import { idle, type Round } from './round.js';
 import { Scanner } from './scan.js';
 import { nothingSettled, settle, settledInStep, type Settlement } from './settlement.js';
-import { blockAt, readUsable, watched, watchedContracts, type Source } from './source.js';
+import {
+  blockAt,
+  readUsable,
+  watched,
+  watchedContracts,
+  type Source,
+  type WatchedContract,
+} from './source.js';
 import { endedByForfeit, endedByRelease, endedBySettling, negated } from './undo.js';
 
 export type ChainFollowerDeps = {
@@ -83,12 +90,15 @@ export class ChainFollower {
   readonly #inUse = new AccountsInUse();
   /** Of every profile that this process has seen: also those of profiles that were taken away. */
   readonly #entryPoints = new Set<AddressKey>();
+  readonly #seenContracts = new Map<AddressKey, WatchedContract>();
   /** Chain time up to which operations may be mined that were settled before, without this process knowing. */
   #blindUntil = 0;
   #head: Head | undefined;
   #verified: Chain | undefined;
-  /** Head block and time of the last step that was written. */
-  #written: { readonly hash: string; readonly at: EpochMs; readonly accounts: number } | undefined;
+  /** Head block and time of the last step that was written, and how many contracts and accounts it has read. */
+  #written:
+    | { readonly hash: string; readonly at: EpochMs; readonly contracts: number; readonly accounts: number }
+    | undefined;
 
   constructor(deps: ChainFollowerDeps) {
     this.#deps = deps;
@@ -130,8 +140,10 @@ export class ChainFollower {
     const due = isBehindHead ? [] : await this.#due(expiredBefore);
     const known = await usage.accounts(chainId);
     const { followed, forgotten } = this.#accounts(source, known, startedAt);
+    const isOlder = stored !== undefined && isOlderHead(head, source.confirmations, stored);
     const isFresh =
       this.#written?.hash === head.hash &&
+      this.#written.contracts === source.contracts.size &&
       this.#written.accounts === followed.length &&
       startedAt - this.#written.at < refreshMs;
     const isQuiet = state === 'whole' && this.#releaser.isWaiting(due, last.number);
@@ -180,7 +192,7 @@ export class ChainFollower {
       forfeited: forfeited.map(({ key }) => ({ key })),
       charges: lossesCharged,
       restored: [],
-      balances: stepBalances(followed, balances, known, startedAt),
+      balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
     });
     if (!isMine) return idle;
     this.#history.add(stored, {
@@ -193,7 +205,8 @@ export class ChainFollower {
       undo: negated(lossesCharged),
     });
     this.#releaser.remember(ending);
-    this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, accounts: followed.length } : undefined;
+    const read = { contracts: source.contracts.size, accounts: followed.length };
+    this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, ...read } : undefined;
     if (forgotten.length > 0) await usage.forgetAccounts(chainId, forgotten);
     reportStep(log, { losses, ambiguous: settlement.ambiguous, forfeited });
     return {
@@ -226,8 +239,12 @@ export class ChainFollower {
       this.#verified = chain;
     }
     const contracts = watchedContracts(config);
-    for (const { entryPoint } of contracts.values()) this.#entryPoints.add(entryPoint);
-    return { chain, elsewhere, chainId, confirmations: config.confirmations, contracts };
+    for (const watchedContract of contracts.values()) {
+      this.#entryPoints.add(watchedContract.entryPoint);
+      this.#seenContracts.set(watchedContract.contract, watchedContract);
+    }
+    const { confirmations } = config;
+    return { chain, elsewhere, chainId, confirmations, contracts, seenContracts: this.#seenContracts };
   }
 
   async #readHead(source: Source, observedAt: EpochMs): Promise<Block> {

@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
-import { accountName } from './balances.js';
+import { accountName, isOlderHead } from './balances.js';
 import { blockAt, readUsable, type Source } from './source.js';
 
 type Deps = {
@@ -21,18 +21,21 @@ export async function ensureAccount(
   const known = (await usage.accounts(chainId)).find((other) => accountName(other) === name);
   if (known?.balance !== undefined) return;
   // The first step begins at the head: what is promised before it could be mined before it, and be seen by nobody.
-  if ((await usage.cursor(chainId)) === undefined)
-    throw new DomainError('UNAVAILABLE', `chain ${chainId} was not followed yet`, {
-      reason: 'DEPOSIT_UNKNOWN',
-      retryAfterSeconds: 1,
-    });
+  const stored = await usage.cursor(chainId);
+  if (stored === undefined) throw unknownYet(`chain ${chainId} was not followed yet`);
   const source = await connect();
   const readAt = clock.now();
   const head = await blockAt(source, 'latest');
+  if (isOlderHead(head, source.confirmations, stored))
+    throw unknownYet(`chain ${chainId} shows block ${head.number}, which is older than what was followed`);
   const settled = Math.max(0, head.number - source.confirmations);
   const target = settled === head.number ? head : await blockAt(source, settled);
   const balances = await readUsable(source, [account], target, head, new Map());
   const balance = balances.get(name);
   if (balance !== undefined)
     await usage.addBalance(chainId, { ...account, balance, reserved: gwei(0), readAt });
+}
+
+function unknownYet(message: string): DomainError {
+  return new DomainError('UNAVAILABLE', message, { reason: 'DEPOSIT_UNKNOWN', retryAfterSeconds: 1 });
 }

@@ -20,6 +20,8 @@ export type Source = {
   readonly chainId: number;
   readonly confirmations: number;
   readonly contracts: ReadonlyMap<AddressKey, WatchedContract>;
+  /** These, and those whose profiles were taken away since this process began. */
+  readonly seenContracts: ReadonlyMap<AddressKey, WatchedContract>;
 };
 
 /** Everything that a chain's profiles say about one contract. */
@@ -149,8 +151,11 @@ export async function readNonces(
   );
 }
 
-function balanceCall({ contracts }: Source, { contract, fundingAddress }: AccountId): WordCall | undefined {
-  const known = contracts.get(contract);
+function balanceCall(
+  { seenContracts }: Source,
+  { contract, fundingAddress }: AccountId,
+): WordCall | undefined {
+  const known = seenContracts.get(contract);
   if (known === undefined) return undefined;
   if (fundingAddress === undefined) return { to: known.entryPoint, data: balanceOfCall(contract) };
   const data = known.fundingBalanceCall?.(fundingAddress);

@@ -52,8 +52,11 @@ test('a wallet that something is promised from is followed, and a while longer',
   expect(select([known(0)], 6 * followedForMs).forgotten).toEqual([used]);
 });
 
-test('a wallet in a contract that no profile names cannot be read, and is forgotten in the end', () => {
-  const former = known(0, { contract: gone });
-  expect(select([former], 0)).toEqual({ followed: always, forgotten: [] });
-  expect(select([former], followedForMs).forgotten).toEqual([{ contract: gone, fundingAddress: wallet }]);
+test('a wallet in a contract that no profile names is followed while something is promised from it, and no longer', () => {
+  const account = { contract: gone, fundingAddress: wallet };
+  expect(select([known(5, { contract: gone })], 0)).toEqual({
+    followed: [...always, account],
+    forgotten: [],
+  });
+  expect(select([known(0, { contract: gone })], 1)).toEqual({ followed: always, forgotten: [account] });
 });

@@ -3,6 +3,7 @@ import { anAddress, chainId, contract, entryPoint, funding } from '../conformanc
 import { depositOf, walletOf } from '../fakes/chain.js';
 import {
   accountsOf,
+  aChainConfig,
   aFollowed,
   anOperation,
   aPromise,
@@ -115,6 +116,128 @@ describe('balances', () => {
     await it.follower.ensureAccount({ contract, fundingAddress: wallet });
     const accounts = await it.usage.accounts(chainId);
     expect(accounts.map(({ fundingAddress }) => fundingAddress)).toEqual([undefined, funding]);
+  });
+});
+
+/** Balance of the funding wallet, undefined when it is not known. */
+async function walletBalance(): Promise<number | undefined> {
+  const accounts = await it.usage.accounts(chainId);
+  return accounts.find(({ fundingAddress }) => fundingAddress === funding)?.balance;
+}
+
+describe('a node that lags behind a withdrawal that was read', () => {
+  beforeEach(async () => {
+    await it.usage.reserve(aPromise(10));
+    it.chain.mine({ transfers: [[walletOf(contract, funding), -300n * gweiInWei]] });
+    await it.follower.round();
+    expect(await walletBalance()).toBe(700);
+    it.chain.shown = it.chain.height - 1;
+    it.clock.advance(61_000);
+  });
+
+  test.each([
+    { name: 'does not raise the balance again', follower: () => it.follower },
+    { name: 'nor does it where another process follows the chain', follower: () => it.create() },
+  ])('$name', async ({ follower }) => {
+    await follower().round();
+    expect(await walletBalance()).toBe(700);
+    it.chain.shown = undefined;
+    it.pass(2);
+    it.chain.mine({ transfers: [[walletOf(contract, funding), 100n * gweiInWei]] });
+    it.pass(2);
+    await follower().round();
+    expect(await walletBalance()).toBe(800);
+  });
+
+  test('still lowers it', async () => {
+    it.chain.reorganise(it.chain.height - 2);
+    it.chain.mine({ transfers: [[walletOf(contract, funding), -400n * gweiInWei]] });
+    await it.follower.round();
+    expect(await walletBalance()).toBe(600);
+  });
+
+  test('gives no first balance of another wallet', async () => {
+    const wallet = otherFunding;
+    await expect(it.follower.ensureAccount({ contract, fundingAddress: wallet })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      details: { reason: 'DEPOSIT_UNKNOWN' },
+    });
+    it.chain.shown = undefined;
+    await it.follower.ensureAccount({ contract, fundingAddress: wallet });
+    expect((await it.usage.accounts(chainId)).length).toBe(3);
+  });
+
+  test('gives none of a wallet that could not be read for a while', async () => {
+    it.chain.shown = undefined;
+    it.chain.broken.add(funding);
+    it.pass(1);
+    await it.follower.round();
+    it.chain.broken.clear();
+    it.chain.shown = it.chain.height - 1;
+    it.clock.advance(61_000);
+    await it.follower.round();
+    await expect(
+      it.usage.reserve(aPromise(1, { key: { nonce: 1n }, depositMaxAgeMs: 900_000 })),
+    ).rejects.toMatchObject({ details: { reason: 'DEPOSIT_UNKNOWN' } });
+  });
+});
+
+test('a shorter chain that replaced the old one counts as soon as it is as long', async () => {
+  const before = it.chain.height;
+  it.chain.mine({ transfers: [[walletOf(contract, funding), -300n * gweiInWei]] });
+  it.chain.mineEmpty(1);
+  await it.follower.round();
+  it.chain.reorganise(before);
+  it.chain.mine();
+  await it.follower.round();
+  expect(await walletBalance()).toBe(700);
+  it.chain.mine();
+  await it.follower.round();
+  expect(await walletBalance()).toBe(1000);
+});
+
+describe('the balance of a contract whose profile was taken away', () => {
+  const offered = aChainConfig();
+  const asked = { depositMaxAgeMs: 900_000, key: { nonce: 1n } };
+  const taken = [walletOf(contract, funding), -950n * gweiInWei] as const;
+
+  test('is forgotten at once, and read by the first ask when it is offered again', async () => {
+    it.reconfigure(aChainConfig({ profiles: [] }));
+    await it.follower.round();
+    expect(await it.usage.accounts(chainId)).toEqual([]);
+    it.chain.mine({ transfers: [taken] });
+    it.pass(2);
+    await it.follower.round();
+    it.reconfigure(offered);
+    await expect(it.usage.reserve(aPromise(100, asked))).rejects.toMatchObject({
+      details: { reason: 'DEPOSIT_UNKNOWN' },
+    });
+    await it.follower.ensureAccount({ contract });
+    await it.follower.ensureAccount({ contract, fundingAddress: funding });
+    expect(await it.usage.reserve(aPromise(100, asked))).toMatchObject({ outcome: 'deposit', balance: 50 });
+  });
+
+  test('is read on while something is promised from it', async () => {
+    await it.usage.reserve(aPromise(40));
+    it.reconfigure(aChainConfig({ profiles: [] }));
+    await it.follower.round();
+    it.chain.mine({ transfers: [taken] });
+    await it.follower.round();
+    it.reconfigure(offered);
+    expect(await it.usage.reserve(aPromise(100, asked))).toMatchObject({ outcome: 'deposit', balance: 50 });
+  });
+
+  test('is not believed where a new process does not know how to read it', async () => {
+    await it.usage.reserve(aPromise(40));
+    it.reconfigure(aChainConfig({ profiles: [] }));
+    const restarted = it.create();
+    await restarted.round();
+    it.reconfigure(offered);
+    await expect(it.usage.reserve(aPromise(100, asked))).rejects.toMatchObject({
+      details: { reason: 'DEPOSIT_UNKNOWN' },
+    });
+    await restarted.round();
+    expect(await it.usage.reserve(aPromise(100, asked))).toEqual(reserved);
   });
 });
 
