@@ -9,6 +9,7 @@ import { asHex, buildAccount, encodeWith, type TestAccount } from '../chain/supp
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, sponsorUserOp } from '../chain/support/user-op.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
+import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // An attacker's factory makes the account as the known one does, and first writes storage slots of its own: with each new sender
@@ -21,55 +22,56 @@ const evilFactory = parseAddress('0xBadBadbadbadBadBadBADBadBadbAdBaDBaDBaDb');
 
 let world: World;
 let url: string;
-beforeAll(async () => {
-  const { factories } = describeDevChain(31_337, devAccounts.signer.address, devAccounts.deployer.address);
-  world = await startWorld({ accountFactories: Object.values(factories) });
-  await world.devChain.chain.request('anvil_setCode', [evilFactory, evilCode(factories['0.7'])]);
-  url = await world.paymaster(version);
-}, 240_000);
-afterAll(() => world.stop());
+describe.each(stores)('on %s', (store) => {
+  beforeAll(async () => {
+    const { factories } = describeDevChain(31_337, devAccounts.signer.address, devAccounts.deployer.address);
+    world = await startWorld(store, { accountFactories: Object.values(factories) });
+    await world.devChain.chain.request('anvil_setCode', [evilFactory, evilCode(factories['0.7'])]);
+    url = await world.paymaster(version);
+  }, 240_000);
+  afterAll(() => world.stop());
 
-describe('with accountFactories on the Chain', () => {
-  test('the factory of an attacker is refused in both modes', async () => {
-    const { op } = await operation(withFactory(await newAccount(), evilFactory));
-    const refused = await ask(op, { mode: 'SPONSORED' });
-    expect(refused.result).toMatchObject({ paymasterAndData: '0x', reason: 'FACTORY_NOT_ALLOWED' });
-    const tokenInfo = { feeTokenAddress: world.devChain.deployments.feeToken.address };
-    expect((await ask(op, { mode: 'ERC20', tokenInfo })).error?.data).toMatchObject({
-      reason: 'FACTORY_NOT_ALLOWED',
+  describe('with accountFactories on the Chain', () => {
+    test('the factory of an attacker is refused in both modes', async () => {
+      const { op } = await operation(withFactory(await newAccount(), evilFactory));
+      const refused = await ask(op, { mode: 'SPONSORED' });
+      expect(refused.result).toMatchObject({ paymasterAndData: '0x', reason: 'FACTORY_NOT_ALLOWED' });
+      const tokenInfo = { feeTokenAddress: world.devChain.deployments.feeToken.address };
+      expect((await ask(op, { mode: 'ERC20', tokenInfo })).error?.data).toMatchObject({
+        reason: 'FACTORY_NOT_ALLOWED',
+      });
+    });
+
+    test('a Paymaster cannot add a factory to those of the Chain', async () => {
+      const own = await world.paymaster(version, { accountFactories: [evilFactory] });
+      const { op } = await operation(withFactory(await newAccount(), evilFactory));
+      expect((await ask(op, { mode: 'SPONSORED' }, own)).result?.['reason']).toBe('FACTORY_NOT_ALLOWED');
+    });
+
+    test('a Paymaster can allow none', async () => {
+      const own = await world.paymaster(version, { accountFactories: [] });
+      const { op } = await operation(await newAccount());
+      expect((await ask(op, { mode: 'SPONSORED' }, own)).result?.['reason']).toBe('FACTORY_NOT_ALLOWED');
+    });
+
+    test('control: an account of a listed factory is made and acts in one sponsored operation', async () => {
+      const { account, op } = await operation(await newAccount());
+      const { result } = await ask(op, { mode: 'SPONSORED' });
+      expect(result?.['reason']).toBeUndefined();
+      const signed = await signByAccount(account, op, asHex(String(result?.['paymasterAndData'])));
+      const { event } = await handleOp(world.devChain, '0.7', signed);
+      expect(event).toMatchObject({ success: true, sender: account.address });
+    });
+
+    // Last: nobody has promised this operation, so the contract signs nothing more once the service has seen it.
+    test('what is refused would have written storage at the cost of the sponsor', async () => {
+      const honest = await mine(await newAccount());
+      const attack = await mine(withFactory(await newAccount(), evilFactory));
+      // A new slot costs 22,100 gas; how much of it counts differs with what else is left unused.
+      expect(attack - honest).toBeGreaterThan(BigInt(slots) * 20_000n);
     });
   });
-
-  test('a Paymaster cannot add a factory to those of the Chain', async () => {
-    const own = await world.paymaster(version, { accountFactories: [evilFactory] });
-    const { op } = await operation(withFactory(await newAccount(), evilFactory));
-    expect((await ask(op, { mode: 'SPONSORED' }, own)).result?.['reason']).toBe('FACTORY_NOT_ALLOWED');
-  });
-
-  test('a Paymaster can allow none', async () => {
-    const own = await world.paymaster(version, { accountFactories: [] });
-    const { op } = await operation(await newAccount());
-    expect((await ask(op, { mode: 'SPONSORED' }, own)).result?.['reason']).toBe('FACTORY_NOT_ALLOWED');
-  });
-
-  test('control: an account of a listed factory is made and acts in one sponsored operation', async () => {
-    const { account, op } = await operation(await newAccount());
-    const { result } = await ask(op, { mode: 'SPONSORED' });
-    expect(result?.['reason']).toBeUndefined();
-    const signed = await signByAccount(account, op, asHex(String(result?.['paymasterAndData'])));
-    const { event } = await handleOp(world.devChain, '0.7', signed);
-    expect(event).toMatchObject({ success: true, sender: account.address });
-  });
-
-  // Last: nobody has promised this operation, so the contract signs nothing more once the service has seen it.
-  test('what is refused would have written storage at the cost of the sponsor', async () => {
-    const honest = await mine(await newAccount());
-    const attack = await mine(withFactory(await newAccount(), evilFactory));
-    // A new slot costs 22,100 gas; how much of it counts differs with what else is left unused.
-    expect(attack - honest).toBeGreaterThan(BigInt(slots) * 20_000n);
-  });
 });
-
 function newAccount(): Promise<TestAccount> {
   return buildAccount(world.devChain, '0.7', new Wallet(Wallet.createRandom().privateKey));
 }

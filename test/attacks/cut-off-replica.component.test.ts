@@ -69,7 +69,7 @@ describe('on three replicas on Redis, of which one is cut off from the configs',
   );
 
   test('a chain that is suspended is refused there for every paymaster', async () => {
-    await service.changeChain({ suspended: true });
+    await service.changeChain((chain) => ({ ...chain, suspended: true }));
     await until(
       'the cut-off replica is refused',
       async () => (await asked(shop.urlAt(third))).signed === undefined,

@@ -10,6 +10,7 @@ import { sendWithAuthorization } from '../chain/support/authorization.js';
 import { encodeHandleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { rpc, type RpcAnswer } from '../system/support/client.js';
+import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // An EIP-7702 operation shows an authorization that the sender has not signed. Nothing that the paymaster signs covers it, and the
@@ -24,70 +25,71 @@ const counter = new Interface([
 let world: World;
 let url: string;
 let delegate: Address;
-beforeAll(async () => {
-  world = await startWorld();
-  url = await world.paymaster(version);
-  delegate = parseAddress(String(world.devChain.deployments.delegates[0]));
-}, 240_000);
-afterAll(() => world.stop());
+describe.each(stores)('on %s', (store) => {
+  beforeAll(async () => {
+    world = await startWorld(store);
+    url = await world.paymaster(version);
+    delegate = parseAddress(String(world.devChain.deployments.delegates[0]));
+  }, 240_000);
+  afterAll(() => world.stop());
 
-describe('an authorization that the sender has not signed', () => {
-  test('is ignored by the chain', async () => {
-    const victim = newKey();
-    const forged = { ...authorize(victim), signature: authorize(newKey()).signature };
-    await sendWithAuthorization(world.devChain, devAccounts.deployer.privateKey, {
-      to: parseAddress(victim.address),
-      data: '0x',
-      authorization: forged,
+  describe('an authorization that the sender has not signed', () => {
+    test('is ignored by the chain', async () => {
+      const victim = newKey();
+      const forged = { ...authorize(victim), signature: authorize(newKey()).signature };
+      await sendWithAuthorization(world.devChain, devAccounts.deployer.privateKey, {
+        to: parseAddress(victim.address),
+        data: '0x',
+        authorization: forged,
+      });
+      expect(await world.devChain.chain.code(victim.address)).toBe('0x');
     });
-    expect(await world.devChain.chain.code(victim.address)).toBe('0x');
-  });
 
-  test.each([
-    { name: 'r and s of 1', forge: { r: `0x${'0'.repeat(63)}1`, s: `0x${'0'.repeat(63)}1` } },
-    { name: 'the signature of another key', forge: undefined },
-  ])('is refused, with limits given and without: $name', async ({ forge }) => {
-    const owner = newKey();
-    const { r, s } = forge ?? authorize(newKey()).signature;
-    const op = await operation(owner, { r: asHex(r), s: asHex(s) });
-    for (const wire of [renderUserOperation(op, '0.8'), withoutLimits(op)]) {
-      const { result } = await ask(wire);
-      expect(result).toMatchObject({ paymasterAndData: '0x', reason: 'AUTHORIZATION_INVALID' });
-    }
-  });
-
-  test('one that is signed for a nonce that is not the next is refused where the operation is simulated', async () => {
-    const owner = newKey();
-    const op = await operation(owner, {}, 7);
-    const { error } = await ask(withoutLimits(op));
-    expect(error).toMatchObject({ code: -32004 });
-    expect(error?.message).toMatch(/nonce 7 of its signer, whose next is 0/);
-  });
-
-  test('control: a key that signs its authorization delegates and acts in one sponsored bundle', async () => {
-    const owner = newKey();
-    const asked = await operation(owner);
-    const { result } = await ask(withoutLimits(asked));
-    expect(result?.['reason']).toBeUndefined();
-    const limits = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
-    const op = {
-      ...asked,
-      ...Object.fromEntries(limits.map((name) => [name, BigInt(String(result?.[name]))])),
-    };
-    const signed = await signByAccount(
-      await accountOf(owner),
-      op,
-      asHex(String(result?.['paymasterAndData'])),
-    );
-    await sendWithAuthorization(world.devChain, devAccounts.deployer.privateKey, {
-      to: world.devChain.profile(version).entryPoint,
-      data: encodeHandleOps('0.8', [signed]),
-      authorization: authorize(owner),
+    test.each([
+      { name: 'r and s of 1', forge: { r: `0x${'0'.repeat(63)}1`, s: `0x${'0'.repeat(63)}1` } },
+      { name: 'the signature of another key', forge: undefined },
+    ])('is refused, with limits given and without: $name', async ({ forge }) => {
+      const owner = newKey();
+      const { r, s } = forge ?? authorize(newKey()).signature;
+      const op = await operation(owner, { r: asHex(r), s: asHex(s) });
+      for (const wire of [renderUserOperation(op, '0.8'), withoutLimits(op)]) {
+        const { result } = await ask(wire);
+        expect(result).toMatchObject({ paymasterAndData: '0x', reason: 'AUTHORIZATION_INVALID' });
+      }
     });
-    expect(await countOf(owner)).toBe(1n);
+
+    test('one that is signed for a nonce that is not the next is refused where the operation is simulated', async () => {
+      const owner = newKey();
+      const op = await operation(owner, {}, 7);
+      const { error } = await ask(withoutLimits(op));
+      expect(error).toMatchObject({ code: -32004 });
+      expect(error?.message).toMatch(/nonce 7 of its signer, whose next is 0/);
+    });
+
+    test('control: a key that signs its authorization delegates and acts in one sponsored bundle', async () => {
+      const owner = newKey();
+      const asked = await operation(owner);
+      const { result } = await ask(withoutLimits(asked));
+      expect(result?.['reason']).toBeUndefined();
+      const limits = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
+      const op = {
+        ...asked,
+        ...Object.fromEntries(limits.map((name) => [name, BigInt(String(result?.[name]))])),
+      };
+      const signed = await signByAccount(
+        await accountOf(owner),
+        op,
+        asHex(String(result?.['paymasterAndData'])),
+      );
+      await sendWithAuthorization(world.devChain, devAccounts.deployer.privateKey, {
+        to: world.devChain.profile(version).entryPoint,
+        data: encodeHandleOps('0.8', [signed]),
+        authorization: authorize(owner),
+      });
+      expect(await countOf(owner)).toBe(1n);
+    });
   });
 });
-
 function newKey(): Wallet {
   return new Wallet(Wallet.createRandom().privateKey);
 }

@@ -4,12 +4,15 @@ import { gweiCeil } from '../../core/units/wei.js';
 import { encodeWith } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
+import { startRedis, type RedisServer } from '../support/redis.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
+import { stores } from './support/stores.js';
 
 // One node's empty `eth_getLogs`, also of one of several behind one URL: what it hides may not be promised again.
 
 let devChain: DevChain;
 let it: FollowedDevChain;
+let redis: RedisServer | undefined;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
@@ -18,73 +21,80 @@ afterAll(() => devChain.stop());
 const onceADay = { count: 1 };
 const nothing = { logs: () => Promise.resolve([]) };
 
-describe.each(['1.1.0', '2.0.0', 'singleton-0.8', 'verifying-0.7'])('profile %s', (version) => {
-  beforeEach(async () => {
-    it = followDevChain(devChain, version);
-    await it.settle();
+describe.each(stores)('on %s', (store) => {
+  beforeAll(async () => {
+    redis = store === 'the embedded store' ? undefined : await startRedis();
   });
-  afterEach(() => it.stop());
+  afterAll(() => redis?.stop());
 
-  test('an operation that was mined behind empty answers still fills its limit, and settles by what another node shows', async () => {
-    const account = await it.newAccount();
-    const promised = await it.sponsor(account, await it.operation(account), onceADay);
-    it.lie(nothing);
-    const { event } = await handleOp(devChain, it.profile.entryPointVersion, promised!.signed);
-    await it.settle();
-    await it.pass(4_000);
-    expect(await it.settle()).toMatchObject({ settled: 0, released: 0, forfeited: 0 });
-    const next = await it.newAccount();
-    expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeUndefined();
-
-    // The honest connection is asked some blocks later.
-    await it.pass(60, 5);
-    expect(await it.settle()).toMatchObject({ settled: 1, released: 0, unattributed: 0 });
-    expect(await it.used()).toEqual([1, gweiCeil(event.actualGasCost)]);
-    expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeUndefined();
-  });
-
-  test('an operation that was never mined is released all the same, and an honest user served', async () => {
-    const account = await it.newAccount();
-    await it.sponsor(account, await it.operation(account), onceADay);
-    it.lie(nothing);
-    await it.pass(4_000);
-    expect(await it.settle()).toMatchObject({ released: 1 });
-    const next = await it.newAccount();
-    expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeDefined();
-  });
-});
-
-describe('a nonce that an account uses up without an operation', () => {
-  beforeEach(async () => {
-    it = followDevChain(devChain, '2.0.0');
-    await it.settle();
-  });
-  afterEach(() => it.stop());
-
-  test('keeps the maximum of its limits, and frees deposits 64 blocks later', async () => {
-    const account = await it.newAccount();
-    const promised = await it.sponsor(account, await it.operation(account), onceADay);
-    const { deployments, chain } = devChain;
-    await devChain.setBalance(account.address, 10n ** 18n);
-    await chain.request('anvil_impersonateAccount', [account.address]);
-    const abi = new Interface(['function incrementNonce(uint192 key)']);
-    await chain.request('eth_sendTransaction', [
-      {
-        from: account.address,
-        to: deployments.entryPoints[it.profile.entryPointVersion],
-        data: encodeWith(abi, 'incrementNonce', [0]),
-      },
-    ]);
-    await it.pass(4_000);
-    expect(await it.settle()).toMatchObject({ released: 0, forfeited: 0 });
-    expect(await it.live()).toBe(1);
-    for (const blocks of [5, 20, 60]) {
-      await it.pass(60, blocks);
+  describe.each(['1.1.0', '2.0.0', 'singleton-0.8', 'verifying-0.7'])('profile %s', (version) => {
+    beforeEach(async () => {
+      it = await followDevChain(devChain, version, redis);
       await it.settle();
-    }
-    expect(await it.live()).toBe(0);
-    expect(await it.used()).toEqual([1, gweiCeil(promised!.request.promise.prefundWei)]);
-    const next = await it.newAccount();
-    expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeUndefined();
+    });
+    afterEach(() => it.stop());
+
+    test('an operation that was mined behind empty answers still fills its limit, and settles by what another node shows', async () => {
+      const account = await it.newAccount();
+      const promised = await it.sponsor(account, await it.operation(account), onceADay);
+      it.lie(nothing);
+      const { event } = await handleOp(devChain, it.profile.entryPointVersion, promised!.signed);
+      await it.settle();
+      await it.pass(4_000);
+      expect(await it.settle()).toMatchObject({ settled: 0, released: 0, forfeited: 0 });
+      const next = await it.newAccount();
+      expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeUndefined();
+
+      // The honest connection is asked some blocks later.
+      await it.pass(60, 5);
+      expect(await it.settle()).toMatchObject({ settled: 1, released: 0, unattributed: 0 });
+      expect(await it.used()).toEqual([1, gweiCeil(event.actualGasCost)]);
+      expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeUndefined();
+    });
+
+    test('an operation that was never mined is released all the same, and an honest user served', async () => {
+      const account = await it.newAccount();
+      await it.sponsor(account, await it.operation(account), onceADay);
+      it.lie(nothing);
+      await it.pass(4_000);
+      expect(await it.settle()).toMatchObject({ released: 1 });
+      const next = await it.newAccount();
+      expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeDefined();
+    });
+  });
+
+  describe('a nonce that an account uses up without an operation', () => {
+    beforeEach(async () => {
+      it = await followDevChain(devChain, '2.0.0', redis);
+      await it.settle();
+    });
+    afterEach(() => it.stop());
+
+    test('keeps the maximum of its limits, and frees deposits 64 blocks later', async () => {
+      const account = await it.newAccount();
+      const promised = await it.sponsor(account, await it.operation(account), onceADay);
+      const { deployments, chain } = devChain;
+      await devChain.setBalance(account.address, 10n ** 18n);
+      await chain.request('anvil_impersonateAccount', [account.address]);
+      const abi = new Interface(['function incrementNonce(uint192 key)']);
+      await chain.request('eth_sendTransaction', [
+        {
+          from: account.address,
+          to: deployments.entryPoints[it.profile.entryPointVersion],
+          data: encodeWith(abi, 'incrementNonce', [0]),
+        },
+      ]);
+      await it.pass(4_000);
+      expect(await it.settle()).toMatchObject({ released: 0, forfeited: 0 });
+      expect(await it.live()).toBe(1);
+      for (const blocks of [5, 20, 60]) {
+        await it.pass(60, blocks);
+        await it.settle();
+      }
+      expect(await it.live()).toBe(0);
+      expect(await it.used()).toEqual([1, gweiCeil(promised!.request.promise.prefundWei)]);
+      const next = await it.newAccount();
+      expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeUndefined();
+    });
   });
 });

@@ -8,6 +8,7 @@ import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
 import { approval, mint } from '../chain/support/tokens.js';
 import { buildUserOp, signByAccount, type SignedUserOp } from '../chain/support/user-op.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
+import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // A promise that nobody mines holds deposits and limits until it ends, for free. An attacker asks for the longest there is.
@@ -17,14 +18,17 @@ const versions = ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton
 const longest = 86_400;
 const plenty = 10n ** 10n;
 
-describe.each([
+const chains = [
   { name: 'the Chain sets nothing', chain: undefined, seconds: 600 },
   { name: 'the platform allows its multi-signature wallets two hours', chain: 7200, seconds: 7200 },
-])('$name', ({ chain, seconds }) => {
+] as const;
+const cases = stores.flatMap((store) => chains.map((row) => ({ store, ...row })));
+
+describe.each(cases)('$name, on $store', ({ store, chain, seconds }) => {
   let world: World;
   const urls = new Map<string, string>();
   beforeAll(async () => {
-    world = await startWorld(chain === undefined ? {} : { maxExpirySeconds: chain });
+    world = await startWorld(store, chain === undefined ? {} : { maxExpirySeconds: chain });
     for (const version of versions)
       urls.set(version, await world.paymaster(version, { maxExpirySeconds: longest }));
   }, 240_000);

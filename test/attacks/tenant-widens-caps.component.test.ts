@@ -9,6 +9,7 @@ import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
 import { tokenPayers } from '../system/support/token-payer.js';
+import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
 // A tenant writes the widest caps that the schema takes into his Paymaster, which the platform's deposit pays for, and is his
@@ -26,18 +27,21 @@ const widest: GasCaps = {
 const counter = new Interface(['function increment()']);
 const versions = ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const;
 
-describe.each<{ name: string; chain: GasCaps; fee: bigint }>([
+const chains: readonly { readonly name: string; readonly chain: GasCaps; readonly fee: bigint }[] = [
   { name: 'the Chain sets nothing', chain: {}, fee: 50_000_000_000n },
   {
     name: 'the Chain sets caps',
     chain: { maxFeePerGas: '30000000000', maxPreVerificationGas: 200_000 },
     fee: 30_000_000_000n,
   },
-])('$name', ({ chain, fee }) => {
+];
+const cases = stores.flatMap((store) => chains.map((row) => ({ store, ...row })));
+
+describe.each(cases)('$name, on $store', ({ store, chain, fee }) => {
   let world: World;
   const urls = new Map<string, string>();
   beforeAll(async () => {
-    world = await startWorld({ gas: chain });
+    world = await startWorld(store, { gas: chain });
     const spec = {
       gas: widest,
       maxExpirySeconds: 86_400,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
 import type { Chain } from '../../../core/chain/chain.js';
 import { silentLogger } from '../../../core/log.js';
@@ -5,10 +6,11 @@ import { digestOf } from '../../../core/paymaster/digest.js';
 import type { SponsorshipTerms, TokenTerms } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { contractFence, exposureCounter } from '../../../core/usage/counter-names.js';
+import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { accountLosses, contractLosses } from '../../../core/usage/token-losses.js';
 import type { Mode, ReserveRequest, SignedPromise, UsageStore } from '../../../core/usage/usage-store.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
-import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
+import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { gweiCeil } from '../../../core/units/wei.js';
 import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
 import { ChainFollower } from '../../../server/follower/chain-follower.js';
@@ -17,7 +19,9 @@ import type { DevChain } from '../../chain/support/dev-chain.js';
 import { payInTokens, tokenCodecOf, tokenContract, tokenTerms } from '../../chain/support/tokens.js';
 import { buildTerms, buildUserOp, sponsorUserOp, type SignedUserOp } from '../../chain/support/user-op.js';
 import { aChainConfig } from '../../follower/followed.js';
+import type { RedisServer } from '../../support/redis.js';
 import { aDirectory } from '../../usage/sqlite-usage.js';
+import { openReplicas, type OpenedStore } from './stores.js';
 
 /** A promise as the service makes it: recorded first, then signed. */
 export type Promised = { readonly request: ReserveRequest; readonly signed: SignedUserOp };
@@ -25,20 +29,28 @@ export type Promised = { readonly request: ReserveRequest; readonly signed: Sign
 const month = 30 * 86_400_000;
 
 /**
- * The follower of one profile over a real chain and the embedded store, with one limit of each kind. Its node may be a liar:
- * `lies` replaces what it answers. Other connections of the follower are honest.
+ * The follower of one profile over a real chain, with one limit of each kind. Without `redis` over an embedded store of its own, else
+ * three replicas reserve in turn and another than the first of them follows. Its node may be a liar: `lies` replaces what it answers.
+ * Other connections of the follower are honest.
  */
-export function followDevChain(devChain: DevChain, version: string) {
+export async function followDevChain(devChain: DevChain, version: string, redis?: Pick<RedisServer, 'url'>) {
   const profile = devChain.profile(version);
   const directory = aDirectory();
   let ahead = 0;
   const clock = { now: () => (Date.now() + ahead) as EpochMs };
-  const usage: UsageStore = createSqliteUsageStore({
-    path: `${directory.path}/usage.db`,
-    clock,
-    log: silentLogger,
-    durability: 'process',
-  });
+  const opened =
+    redis === undefined
+      ? [openAlone(directory.path, clock)]
+      : await openReplicas(redis.url, {
+          epochMirror: createMemoryEpochMirror(),
+          clock,
+          keyPrefix: `${randomUUID()}:`,
+        });
+  const stores = opened.map(({ usage }) => usage);
+  /** Of the replica that follows. */
+  const usage = stores.at(-1)!;
+  let asks = 0;
+  const reserve: UsageStore['reserve'] = (asked) => stores[(asks += 1) % stores.length]!.reserve(asked);
   const { layout, entryPoint, sponsorship, token, entryPointVersion } = profile;
   const options = { priceMarkup: 1_000_000, unaccountedGas: profile.options.unaccountedGas ?? 50_000 };
   const profiles = [
@@ -46,21 +58,19 @@ export function followDevChain(devChain: DevChain, version: string) {
   ];
   const config = aChainConfig({ chainId: devChain.chainId, confirmations: 0, profiles });
   let lies: Partial<Chain> = {};
-  const create = (): ChainFollower => {
-    const chain: Chain = new Proxy(devChain.chain, {
-      get: (honest, name) => Reflect.get({ ...honest, ...lies }, name) as unknown,
-    });
-    return new ChainFollower({
-      usage,
-      chainId: devChain.chainId,
-      current: () => ({ config, chain, elsewhere: () => devChain.chain }),
-      platformAccounts: () => [{ contract: toAddressKey(sponsorship), fundingAddress: defaultFunding }],
-      clock,
-      log: silentLogger,
-    });
-  };
+  const chain: Chain = new Proxy(devChain.chain, {
+    get: (honest, name) => Reflect.get({ ...honest, ...lies }, name) as unknown,
+  });
   const defaultFunding = toAddressKey(devChain.deployments.defaultFunding);
-  const follower = create();
+  const follower = new ChainFollower({
+    usage,
+    chainId: devChain.chainId,
+    current: () => ({ config, chain, elsewhere: () => devChain.chain }),
+    platformAccounts: () => [{ contract: toAddressKey(sponsorship), fundingAddress: defaultFunding }],
+    clock,
+    log: silentLogger,
+  });
+  const window = { from: (Date.now() - month) as EpochMs, until: (Date.now() + month) as EpochMs };
   const contractOf = (mode: Mode): AddressKey =>
     toAddressKey(mode === 'ERC20' ? tokenContract(profile) : sponsorship);
 
@@ -71,7 +81,6 @@ export function followDevChain(devChain: DevChain, version: string) {
   ): ReserveRequest {
     const { mode, contract } = promise;
     const cost = gweiCeil(promise.prefundWei);
-    const window = { from: (Date.now() - month) as EpochMs, until: (Date.now() + month) as EpochMs };
     const all = { window, enforce: true };
     return {
       key: {
@@ -102,9 +111,6 @@ export function followDevChain(devChain: DevChain, version: string) {
 
   return {
     profile,
-    usage,
-    follower,
-    create,
     lie: (about: Partial<Chain>) => {
       lies = about;
     },
@@ -129,7 +135,7 @@ export function followDevChain(devChain: DevChain, version: string) {
         validUntil: terms.validUntil as EpochSeconds,
       };
       const asked = request(op, promise, { count, spend });
-      if ((await usage.reserve(asked)).outcome !== 'reserved') return undefined;
+      if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await sponsorUserOp(devChain, profile, account, op, terms) };
     },
 
@@ -150,15 +156,15 @@ export function followDevChain(devChain: DevChain, version: string) {
         validUntil: terms.validUntil as EpochSeconds,
       };
       const asked = request(op, promise, { count: 0, spend: 0 });
-      if ((await usage.reserve(asked)).outcome !== 'reserved') return undefined;
+      if ((await reserve(asked)).outcome !== 'reserved') return undefined;
       return { request: asked, signed: await payInTokens(devChain, profile, account, op, terms) };
     },
 
     /** Rounds until there is nothing left to do at once; how many of each kind of thing they did. */
-    async settle(of: ChainFollower = follower) {
+    async settle() {
       const did = { settled: 0, released: 0, forfeited: 0, unpaid: 0, unattributed: 0, restored: 0 };
       for (let isComplete = false; !isComplete;) {
-        const round = await of.round();
+        const round = await follower.round();
         isComplete = round.isComplete;
         for (const kind of Object.keys(did) as (keyof typeof did)[]) did[kind] += round[kind];
       }
@@ -191,10 +197,20 @@ export function followDevChain(devChain: DevChain, version: string) {
     },
 
     async stop(): Promise<void> {
-      await usage.stop();
+      for (const each of opened) await each.stop();
       directory.remove();
     },
   };
 }
 
-export type FollowedDevChain = ReturnType<typeof followDevChain>;
+export type FollowedDevChain = Awaited<ReturnType<typeof followDevChain>>;
+
+function openAlone(path: string, clock: Clock): OpenedStore {
+  const usage = createSqliteUsageStore({
+    path: `${path}/usage.db`,
+    clock,
+    log: silentLogger,
+    durability: 'process',
+  });
+  return { usage, recovery: usage.recovery, stop: () => usage.stop() };
+}

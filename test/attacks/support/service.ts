@@ -43,8 +43,8 @@ export type Service = {
   /** A paymaster of an organisation; put again, it is changed. Its id is the organisation's name, unless it is given. */
   paymaster(namespace: string, overrides?: Partial<PaymasterConfig>): Promise<Served>;
   deletePaymaster(paymasterId: string): Promise<void>;
-  /** Changes what the platform configures of the chain. */
-  changeChain(overrides: Partial<ChainConfig>): Promise<void>;
+  /** Changes what the platform configures of the chain; resolves with what it was before. */
+  changeChain(change: (chain: ChainConfig) => ChainConfig): Promise<ChainConfig>;
   /**
    * Resolves when what was mined is settled: when so many promises are left that were not, default 0, of the paymasters whose id
    * ends with `of`.
@@ -107,7 +107,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
       ),
     );
     const rpc = { urls: [options.rpcUrl ?? devChain.url] };
-    const served = aChainConfig({ chainId, rpc, confirmations: 0, profiles, feeTokens: [token] });
+    let served = aChainConfig({ chainId, rpc, confirmations: 0, profiles, feeTokens: [token] });
     await configs.putChain(served);
 
     const redis = kind === 'the embedded store' ? undefined : (options.redis ?? (await ownRedis()));
@@ -162,8 +162,11 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
         };
       },
       deletePaymaster: (paymasterId) => configs.deletePaymaster(paymasterId),
-      async changeChain(overrides) {
-        await configs.putChain({ ...served, ...overrides });
+      async changeChain(change) {
+        const before = served;
+        served = change(served);
+        await configs.putChain(served);
+        return before;
       },
       async settled(left = 0, of = '') {
         await keepUp();

@@ -38,7 +38,7 @@ export function openEmbedded(
 /** Three replicas; the copy of the epochs is in `epochMirror`, as the ConfigMap is. */
 export function openReplicas(
   url: string,
-  deps: { readonly epochMirror: EpochMirror; readonly clock: Clock },
+  deps: { readonly epochMirror: EpochMirror; readonly clock: Clock; readonly keyPrefix?: string },
 ): Promise<readonly OpenedStore[]> {
   const open = async (identity: string): Promise<OpenedStore> => {
     const usage = await openStore(url, { identity, ...deps });

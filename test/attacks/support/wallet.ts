@@ -4,9 +4,10 @@ import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
 import { someToken } from '../../build/configs.js';
-import { buildAccount, encodeWith, type Call, type TestAccount } from '../../chain/support/account.js';
+import { asHex, buildAccount, encodeWith, type Call, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
+import { until } from '../../support/until.js';
 import { rpc, toWire, type RpcAnswer } from '../../system/support/client.js';
 
 const counter = new Interface(['function increment()']);
@@ -38,7 +39,9 @@ export async function sendAs(devChain: DevChain, from: Hex, { to, data }: Call):
   const { chain } = devChain;
   await devChain.setBalance(from, 10n ** 18n);
   await chain.request('anvil_impersonateAccount', [from]);
-  await chain.request('eth_sendTransaction', [{ from, to, data }]);
+  const hash = asHex(String(await chain.request('eth_sendTransaction', [{ from, to, data }])));
+  // On a busy machine anvil answers before the block is mined.
+  await until('the transaction is mined', async () => (await chain.receipt(hash)) !== undefined);
   await chain.request('anvil_stopImpersonatingAccount', [from]);
 }
 
@@ -86,10 +89,11 @@ export async function explain(
   url: string,
   op: FinalUserOperation,
   mode: Readonly<Record<string, unknown>>,
+  authToken = someToken,
 ): Promise<Readonly<Record<string, unknown>>> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authToken: someToken },
+    headers: { 'content-type': 'application/json', authToken, connection: 'close' },
     body: JSON.stringify({
       jsonrpc: '2.0',
       id: 1,

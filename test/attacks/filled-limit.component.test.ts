@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { aLimitConfig } from '../build/configs.js';
+import { buildAccount } from '../chain/support/account.js';
+import { handleOps } from '../chain/support/handle-ops.js';
+import { buildUserOp } from '../chain/support/user-op.js';
+import { startService, stores, type Served, type Service } from './support/service.js';
+import { aDeployedAccount, ask, askForNobody, increment } from './support/wallet.js';
+
+// A limit of 1,000 operations is filled in a moment by promises that nobody mines, for free. It was locked for two hours.
+
+const version = 'singleton-0.7';
+const threshold = 1_000;
+/** The longest that can be asked for; ten minutes are given. */
+const forADay = { mode: 'SPONSORED', expiryDuration: 86_400 };
+
+describe.each(stores)('on %s', (store) => {
+  let service: Service;
+  let shop: Served;
+  let neighbour: Served;
+  beforeAll(async () => {
+    service = await startService(store, { versions: [version] });
+    const limit = (policyId: string) =>
+      aLimitConfig({ policyId, thresholdType: 'COUNT', threshold: String(threshold) });
+    shop = await service.paymaster('shop', { limits: [limit('of-shop')], maxExpirySeconds: 86_400 });
+    neighbour = await service.paymaster('neighbour', { limits: [limit('of-neighbour')] });
+  }, 120_000);
+  afterAll(() => service.stop());
+
+  test('never more than the limit is promised, no neighbour is touched, and all of it is free again after ten minutes', async () => {
+    const { devChain } = service;
+    const template = await buildUserOp(await buildAccount(devChain, '0.7'), [increment(devChain)]);
+    const reasons = await askForNobody(() => shop.url, template, { count: threshold + 100, mode: forADay });
+    expect(reasons.filter((reason) => reason === undefined)).toHaveLength(threshold);
+    expect(new Set(reasons)).toEqual(new Set([undefined, 'LIMIT_REACHED']));
+    await serves(neighbour);
+
+    await service.pass(600 + 60);
+    await service.settled();
+    await serves(shop);
+  }, 240_000);
+
+  /** The control: what is signed is mined. */
+  async function serves({ url }: Served): Promise<void> {
+    const { devChain } = service;
+    const account = await aDeployedAccount(devChain, version);
+    const op = await buildUserOp(account, [increment(devChain)]);
+    const { reason, signed } = await ask(url, op, { mode: 'SPONSORED' }, account);
+    expect(reason).toBeUndefined();
+    if (signed === undefined) throw new Error('nothing was signed');
+    expect((await handleOps(devChain, '0.7', [signed])).events).toMatchObject([{ success: true }]);
+  }
+});

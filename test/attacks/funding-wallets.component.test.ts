@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Wallet } from 'ethers';
+import { parseAddress } from '../../core/units/address.js';
+import { buildAccount } from '../chain/support/account.js';
+import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
+import { handleOps } from '../chain/support/handle-ops.js';
+import { createNodes, type Nodes } from '../chain/support/nodes.js';
+import { buildUserOp } from '../chain/support/user-op.js';
+import { until } from '../support/until.js';
+import { startService, stores, type Served, type Service } from './support/service.js';
+import { aDeployedAccount, ask, increment } from './support/wallet.js';
+
+// A tenant makes a hundred paymasters with a throwaway funding wallet each, and asks for each once. From then on the balance of
+// every wallet was read with every block, for ever: 155 calls a block instead of 11.
+
+const version = '1.1.0';
+const sponsored = { mode: 'SPONSORED' };
+const wallets = 100;
+
+let devChain: DevChain;
+let nodes: Nodes;
+let calls = 0;
+let rpcUrl: string;
+beforeAll(async () => {
+  devChain = await startDevChain();
+  nodes = createNodes(() => devChain.url);
+  rpcUrl = await nodes.proxy((method) => {
+    if (method === 'eth_call') calls += 1;
+    return 'pass';
+  });
+});
+afterAll(async () => {
+  await nodes.stop();
+  await devChain.stop();
+});
+
+describe.each(stores)('on %s', (store) => {
+  let service: Service;
+  let neighbour: Served;
+  beforeAll(async () => {
+    service = await startService(store, { devChain, versions: [version], rpcUrl });
+    neighbour = await service.paymaster('neighbour');
+  }, 120_000);
+  afterAll(() => service.stop());
+
+  test('a hundred wallets cost a block no more calls than before, and an honest user is served', async () => {
+    await serves(neighbour);
+    const before = await callsOfBlocks(5);
+    const op = await buildUserOp(await buildAccount(devChain, '0.6'), [increment(devChain)]);
+    for (let nth = 0; nth < wallets; nth += 1) {
+      const fundingAddress = parseAddress(Wallet.createRandom().address);
+      const paymaster = await service.paymaster('attacker', {
+        paymasterId: `attacker-${nth}`,
+        fundingAddress,
+      });
+      expect((await ask(paymaster.url, op, sponsored)).signed).toBeUndefined();
+    }
+    await serves(neighbour);
+    const during = await callsOfBlocks(5);
+    // One call reads the balances of hundreds of wallets.
+    expect(during).toBeLessThanOrEqual(before + 10);
+    // Ten minutes later nobody follows them any more.
+    await service.pass(700);
+    await until('they are pruned', async () => {
+      const known = await service.usage.accounts(devChain.chainId);
+      return known.length < 10;
+    });
+  }, 240_000);
+
+  /** `eth_call`s that reach the node while so many blocks are followed, one after the other. */
+  async function callsOfBlocks(count: number): Promise<number> {
+    const from = calls;
+    for (let nth = 0; nth < count; nth += 1) {
+      await devChain.chain.request('evm_mine', []);
+      const newest = await devChain.chain.block('latest');
+      await until('the block is followed', async () => {
+        const cursor = await service.usage.cursor(devChain.chainId);
+        return (cursor?.blockNumber ?? 0) >= (newest?.number ?? 0);
+      });
+    }
+    return calls - from;
+  }
+
+  async function serves({ url }: Served): Promise<void> {
+    const account = await aDeployedAccount(devChain, version);
+    const op = await buildUserOp(account, [increment(devChain)]);
+    const { reason, signed } = await ask(url, op, sponsored, account);
+    expect(reason).toBeUndefined();
+    if (signed === undefined) throw new Error('nothing was signed');
+    expect((await handleOps(devChain, '0.6', [signed])).events).toMatchObject([{ success: true }]);
+  }
+});

@@ -1,0 +1,107 @@
+import { createChains } from '../../../core/adapters/chain/chains.js';
+import { createManifestSource } from '../../../core/adapters/manifests/manifest-source.js';
+import { createMetrics } from '../../../core/adapters/metrics/prometheus.js';
+import { createStops } from '../../../core/adapters/process/stops.js';
+import { createFileConnectionSecrets } from '../../../core/adapters/secrets/file-secrets.js';
+import { loadSigners } from '../../../core/adapters/signer/signers.js';
+import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/configs.js';
+import { openDatabase } from '../../../core/adapters/store/sqlite/database.js';
+import { createSqliteResourceStore } from '../../../core/adapters/store/sqlite/resources.js';
+import { createWebhookCaller } from '../../../core/adapters/webhook/webhook-caller.js';
+import { silentLogger } from '../../../core/log.js';
+import { noMetrics } from '../../../core/metrics.js';
+import { systemClock } from '../../../core/units/time.js';
+import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import { createOperator } from '../../../operator/operator.js';
+import { systemTimers } from '../../../operator/runtime/timers.js';
+import { createServer } from '../../../server/server.js';
+import { ensureAuthToken } from '../../../server/standalone/auth-token.js';
+import { openDataDirectory, writePrivateFile } from '../../../server/standalone/data-directory.js';
+import { sponsorSignerKey, startDevChain } from '../../chain/support/dev-chain.js';
+import { startRedis } from '../../support/redis.js';
+import { attachDevChain } from '../../system/support/dev-chain.js';
+import { newDataDirectory, removeDataDirectory } from '../../system/support/standalone.js';
+import { forward } from './forward.js';
+import { openReplicas } from './stores.js';
+import type { Platform } from './world.js';
+
+/**
+ * An operator, and three replicas of the rpc role on Redis behind one address, as the chart runs them; manifests and SQLite stand in
+ * for the API server.
+ */
+export async function startReplicatedPlatform(manifests: string, rpcUrl?: string): Promise<Platform> {
+  const stops = createStops();
+  try {
+    const path = newDataDirectory();
+    stops.add(() => removeDataDirectory(path));
+    const directory = openDataDirectory(path);
+    const devChain = rpcUrl === undefined ? await startDevChain() : attachDevChain(rpcUrl, 31_337);
+    stops.add(() => devChain.stop());
+    writePrivateFile(`${directory.urlDirectory}/dev`, `${devChain.url}\n`);
+
+    const shared = { clock: systemClock, log: silentLogger, metrics: noMetrics };
+    const db = openDatabase(directory.resourcesFile, { durability: 'process', exclusive: true });
+    stops.add(() => db.close());
+    const resources = createSqliteResourceStore({ db, clock: systemClock });
+    const configs = createSqliteConfigStore({ db, clock: systemClock });
+    const chains = createChains({ ...shared, urlDirectory: directory.urlDirectory, timeoutMs: 20_000 });
+    stops.add(() => chains.stop());
+    const signers = await loadSigners({
+      environment: { PAYMASTER_SIGNER_KEY_DEV: sponsorSignerKey },
+      log: silentLogger,
+    });
+    const masterKeys = { current: new Uint8Array(32).fill(1), webhook: new Uint8Array(32).fill(2) };
+    const webhookRules = { allowLoopback: true, allowHttp: true };
+    const webhooks = createWebhookCaller({
+      ...shared,
+      ...webhookRules,
+      webhookMasterKey: masterKeys.webhook,
+    });
+    stops.add(() => webhooks.stop());
+
+    const source = createManifestSource({ ...shared, directory: manifests, resources });
+    stops.add(() => source.stop());
+    const { problems } = await source.start();
+    if (problems.length > 0) throw new Error(`the manifests have problems: ${JSON.stringify(problems)}`);
+    const authToken = await ensureAuthToken({ config: {}, directory, resources });
+    if (authToken === undefined) throw new Error('no Organisation takes a token');
+
+    const ports: number[] = [];
+    let connections = 0;
+    const address = await forward(() => ports[(connections += 1) % ports.length] ?? 0);
+    stops.add(() => address.stop());
+    const operator = createOperator({
+      ...shared,
+      resources,
+      configs,
+      chains,
+      signers,
+      masterKeys,
+      connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
+      webhookRules,
+      rpcUrlOf: ({ chainId }, apiKey) => `http://127.0.0.1:${address.port}/api/v1/${chainId}/${apiKey}`,
+      timers: systemTimers,
+    });
+    await operator.start();
+    stops.add(() => operator.stop());
+
+    const redis = await startRedis();
+    stops.add(() => redis.stop());
+    const opened = await openReplicas(redis.url, {
+      epochMirror: createMemoryEpochMirror(),
+      clock: systemClock,
+    });
+    for (const store of opened) stops.add(() => store.stop());
+    for (const store of opened) {
+      const metrics = createMetrics({ process: false });
+      const parts = { configs, chains, signers, webhooks, metrics };
+      const server = createServer({ ...shared, ...store, ...parts, roles: ['rpc'] });
+      stops.add(() => server.stop());
+      ports.push((await server.listen(0, '127.0.0.1')).port);
+    }
+    return { devChain, authToken, secrets: directory.secretDirectory, stop: () => stops.run() };
+  } catch (error) {
+    await stops.run();
+    throw error;
+  }
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { buildAccount } from '../chain/support/account.js';
+import { handleOps } from '../chain/support/handle-ops.js';
+import { buildUserOp } from '../chain/support/user-op.js';
+import { until } from '../support/until.js';
+import { rpc, toWire } from '../system/support/client.js';
+import { answerJson, startHost, type WebhookHost } from '../webhook/webhook-host.js';
+import { stores } from './support/stores.js';
+import { ask, explain, increment } from './support/wallet.js';
+import { manifest, startWorld, type World } from './support/world.js';
+
+// A tenant writes thousands of limits for one paymaster: every one was looked at in the only thread of Redis with each request, and
+// kept with each reservation. Or a hundred webhooks, and sends a large signature, which went to each of them.
+
+const version = 'singleton-0.7';
+const sponsored = { mode: 'SPONSORED' };
+/** Of each kind; what counts is bounded, so ten times as many would show nothing more. */
+const policies = 250;
+const mostLimits = 20;
+const mostWebhooks = 5;
+
+let world: World;
+let host: WebhookHost;
+beforeAll(async () => {
+  host = await startHost(answerJson({ arePoliciesVerified: true }));
+});
+afterAll(() => host.stop());
+
+describe.each(stores)('on %s', (store) => {
+  beforeAll(async () => {
+    world = await startWorld(store);
+  }, 240_000);
+  afterAll(() => world.stop());
+
+  test('of 250 limits the 20 oldest count, and none of the others refuses anybody', async () => {
+    const spendingLimit = {
+      scope: 'PAYMASTER',
+      cycleDuration: { value: 1, unit: 'day' },
+      threshold: '1000',
+      thresholdType: 'COUNT',
+    };
+    const url = await paymasterWith('PAYMASTER_SA_LIMIT', () => ({ spendingLimit }));
+    await until('all that count are there', async () => (await limitsOf(url)).length === mostLimits);
+    await serves(url);
+    expect(await limitsOf(url)).toHaveLength(mostLimits);
+    await serves(await world.paymaster(version));
+  }, 240_000);
+
+  test('of 250 webhooks 5 are asked, and a large signature is not sent to them', async () => {
+    const webhook = { url: `http://127.0.0.1:${host.port}/check` };
+    const url = await paymasterWith('WEBHOOK', () => ({ webhook }));
+    await until('all that count are asked', async () => (await bodiesOf(url)).length >= mostWebhooks, 60_000);
+    const bodies = await bodiesOf(url);
+    expect(bodies).toHaveLength(mostWebhooks);
+    for (const body of bodies) expect(body.length).toBeLessThan(8_192);
+    await serves(url);
+  }, 240_000);
+
+  function paymasterWith(policyType: string, spec: () => object): Promise<string> {
+    return world.paymaster(version, {}, (name) =>
+      Array.from({ length: policies }, (_, nth) =>
+        manifest('PaymasterPolicy', `${name}-policy-${nth}`, {
+          paymasterRef: { name },
+          name: `policy ${nth}`,
+          policyType,
+          ...spec(),
+        }),
+      ),
+    );
+  }
+
+  async function limitsOf(url: string): Promise<readonly unknown[]> {
+    const { limits } = await explain(url, await operation(), sponsored, world.authToken);
+    return limits as readonly unknown[];
+  }
+
+  /** What webhooks are sent for an operation with 40 kB of signature. */
+  async function bodiesOf(url: string): Promise<readonly string[]> {
+    const from = host.received.length;
+    const wire = { ...toWire(await operation()), signature: `0x${'ff'.repeat(40_000)}` };
+    await rpc(url, 'pm_sponsorUserOperation', [wire, sponsored]);
+    return host.received.slice(from).map(({ body }) => body);
+  }
+
+  async function operation() {
+    return buildUserOp(await buildAccount(world.devChain, '0.7'), [increment(world.devChain)]);
+  }
+
+  /** The control: an ordinary operation is signed and mined. */
+  async function serves(url: string): Promise<void> {
+    const account = await buildAccount(world.devChain, '0.7');
+    const op = await buildUserOp(account, [increment(world.devChain)]);
+    const { reason, signed } = await ask(url, op, sponsored, account);
+    expect(reason).toBeUndefined();
+    if (signed === undefined) throw new Error('nothing was signed');
+    expect((await handleOps(world.devChain, '0.7', [signed])).events).toMatchObject([{ success: true }]);
+  }
+});
