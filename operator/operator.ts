@@ -12,6 +12,7 @@ import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
+import { formatKey, keyOf } from '../core/resources/meta.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
@@ -21,7 +22,9 @@ import { createCache } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts } from './facts/loss-facts.js';
 import { createUsageFacts } from './facts/usage-facts.js';
+import { createPlatformView } from './facts/platform-view.js';
 import { createPriceFacts } from './facts/price-facts.js';
+import { createFollowers } from './followers.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
 import { createChainReconciler } from './reconcilers/chain.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
@@ -114,6 +117,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     timers,
     log,
     onChange({ chainId, isChainChanged, paymasters }) {
+      platform.look(chainId);
       roots.add({ paymasters, chains: isChainChanged ? [String(chainId)] : [], organisations: [] });
     },
   });
@@ -135,7 +139,27 @@ export function createOperator(deps: OperatorDeps): Operator {
       onChange: addChain,
     });
   const usage =
-    deps.usageEpochs && createUsageFacts({ epochs: deps.usageEpochs, timers, log, onChange: addChain });
+    deps.usageEpochs &&
+    createUsageFacts({
+      epochs: deps.usageEpochs,
+      timers,
+      log,
+      onChange(chainId) {
+        platform.look(chainId);
+        addChain(chainId);
+      },
+    });
+  const followers = createFollowers({
+    timers,
+    handle: (paymasters) => roots.add({ paymasters, chains: [], organisations: [] }),
+  });
+  const platform = createPlatformView({
+    facts,
+    usage,
+    clock,
+    timers,
+    onChange: (chainId) => followers.add(cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)))),
+  });
   const roots = createRoots({
     reconcilers: {
       paymasters: createPaymasterReconciler({
@@ -143,6 +167,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         configs,
         statuses,
         facts,
+        view: platform,
         offeredChains,
         connectionSecrets,
         signers,
@@ -174,6 +199,7 @@ export function createOperator(deps: OperatorDeps): Operator {
       organisations: createOrganisationReconciler({
         cache,
         statuses,
+        clock,
         ...(tenantAccess === undefined ? {} : { tenantAccess }),
       }),
     },
@@ -253,6 +279,8 @@ export function createOperator(deps: OperatorDeps): Operator {
       isLeading = false;
       stopping.resolve();
       cancelSweep?.();
+      platform.stop();
+      followers.stop();
       cache.stop();
       await Promise.all([facts.stop(), prices.stop(), losses?.stop(), usage?.stop(), roots.stop(), sweeping]);
       announcer.stop();

@@ -14,6 +14,7 @@ const causes: Readonly<Record<string, ReadyReason>> = {
   HashMatches: 'ChainNotReady',
   SignerAuthorized: 'SignerNotAuthorized',
   Funded: 'NotFunded',
+  ContractCode: 'NoCode',
   PriceUsable: 'PriceNotUsable',
 };
 

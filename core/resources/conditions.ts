@@ -62,7 +62,16 @@ export const conditionReasons = {
       status: 'False',
       text: 'An active policy has never been valid, so every request is refused.',
     },
-    NotFunded: { status: 'False', text: 'There is no funding wallet, or it has no deposit.' },
+    NotFunded: { status: 'False', text: 'There is no funding wallet.' },
+    NoCode: { status: 'False', text: 'The contract has no code on the chain; see ContractCode.' },
+    NoAccess: {
+      status: 'False',
+      text: 'The namespace is not there for a minute, or the dashboard may not work in it; see DashboardAccess.',
+    },
+    SecretNotWritten: {
+      status: 'False',
+      text: 'The Secret of writeConnectionSecretToRef is not written for a minute; see ConnectionSecret.',
+    },
     SignerNotAuthorized: { status: 'False', text: 'The contract does not accept the signer.' },
     ChainNotReady: { status: 'False', text: 'The profile of the chain is not usable; see the Chain.' },
     PriceNotUsable: { status: 'False', text: 'The fee token has no price; see PriceUsable.' },
@@ -73,7 +82,10 @@ export const conditionReasons = {
     Pending: { status: 'Unknown', text: 'Not checked against the chain yet.' },
   },
   Serving: {
-    Serving: { status: 'True', text: 'Data are signed for this profile.' },
+    Serving: { status: 'True', text: 'Data are signed.' },
+    NotReady: { status: 'False', text: 'Ready is False; see its message.' },
+    DepositEmpty: { status: 'False', text: 'The deposit that pays is empty; see Funded.' },
+    Unknown: { status: 'Unknown', text: 'Not checked against the chain yet.' },
     ContractUnusable: {
       status: 'False',
       text: 'Its chain has said twice that what is signed cannot be mined, so nothing is signed; the message says why.',

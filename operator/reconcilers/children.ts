@@ -35,7 +35,8 @@ export async function writeContracts({ statuses, facts }: Deps, compiled: Compil
       const own = childFindings(contract.accepted, compiled);
       const code = codeFindings(facts, chainId, contract);
       const told = contract.checksum === undefined ? code : [...code, contract.checksum];
-      const findings = [...own, summarise(own, pausedHold(contract.object.spec.active)), ...told];
+      const ready = summarise([...own, ...code], pausedHold(contract.object.spec.active));
+      const findings = [...own, ready, ...told];
       await statuses.write('SmartContract', contract.object, findings, contractStatus(contract));
     }),
   );

@@ -5,9 +5,11 @@ import { finding, isConditionTrue } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { TenantAccess } from '../../core/tenant-access.js';
+import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
+import { hasLasted } from './lasting.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
@@ -25,6 +27,7 @@ export function createOrganisationReconciler(deps: {
   readonly statuses: StatusWriter;
   /** Absent where the dashboard needs no grants. */
   readonly tenantAccess?: TenantAccess;
+  readonly clock: Clock;
 }): Reconcile {
   return async (namespace) => {
     const organisations = inOrder(deps.cache.organisationsOf(namespace));
@@ -42,7 +45,11 @@ export function createOrganisationReconciler(deps: {
                 `Organisation ${holder.metadata.name} has the namespace "${namespace}": delete one.`,
               );
         const details = holder === undefined && access !== undefined ? [access] : [];
-        const findings = [accepted, ...details, summarise([accepted])];
+        const hold =
+          access !== undefined && hasLasted(organisation.status?.conditions, access, deps.clock.now())
+            ? finding('Ready', 'NoAccess', access.message)
+            : undefined;
+        const findings = [accepted, ...details, summarise([accepted], hold)];
         await deps.statuses.write('Organisation', organisation, findings, {});
       }),
     );

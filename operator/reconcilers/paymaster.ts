@@ -23,6 +23,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import type { FundingQuestion } from '../facts/facts.js';
+import type { PlatformView } from '../facts/platform-view.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeContracts, writeOrphans, writePolicies } from './children.js';
@@ -31,6 +32,7 @@ import { contractFindings, fundedFinding, noFundingWallet, signerFinding } from 
 import { recallProfile } from './chain.js';
 import type { OfferedChains } from './offered-chains.js';
 import { organisationOf } from './organisation.js';
+import { hasLasted } from './lasting.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
@@ -40,6 +42,7 @@ export type PaymasterReconcilerDeps = {
   readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster' | 'putPaymaster' | 'deletePaymaster'>;
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
+  readonly view: Pick<PlatformView, 'profile' | 'blocker'>;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;
   readonly signers: Pick<Signers, 'get'>;
@@ -68,11 +71,11 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     const stored = await store(deps, compiled, read);
     askChain(deps, key, stored);
     const secret = await writeStatuses(deps, paymaster, stored);
-    return secret?.reason === 'WriteFailed' ? { requeueAfterMs: secretRetryMs } : done;
+    return secret?.status === 'False' ? { requeueAfterMs: secretRetryMs } : done;
   };
 }
 
-/** A Secret that could not be written waits for somebody who grants access, and nothing tells of that. */
+/** A Secret that is not there waits for somebody who grants access or renames one, and nothing tells of that. */
 const secretRetryMs = 60_000;
 
 async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {
@@ -164,6 +167,21 @@ async function store(
   }
 }
 
+/** A Secret that is not written for a minute keeps the paymaster from being ready: whoever waits for it would read another's. */
+function withSecret(
+  { clock }: PaymasterReconcilerDeps,
+  { status }: Paymaster,
+  findings: readonly Finding[],
+  secret: Finding,
+): readonly Finding[] {
+  if (!hasLasted(status?.conditions, secret, clock.now())) return findings;
+  return findings.map((each) =>
+    each.type === 'Ready' && each.status !== 'False'
+      ? finding('Ready', 'SecretNotWritten', secret.message)
+      : each,
+  );
+}
+
 /** Tells the chain facts what this paymaster's conditions depend on. */
 function askChain(deps: PaymasterReconcilerDeps, key: string, compiled: CompiledPaymaster): void {
   deps.facts.setPaymaster(key, {
@@ -190,7 +208,7 @@ async function writeStatuses(
       await deps.statuses.write(
         'Paymaster',
         paymaster,
-        secret === undefined ? findings : [...findings, secret],
+        secret === undefined ? findings : [...withSecret(deps, paymaster, findings, secret), secret],
         compiled.status,
       );
     },
@@ -210,7 +228,7 @@ function paymasterFindings(
   if (profile === undefined) return [...own, summarise(own, hold(deps, paymaster, compiled)), ...told];
 
   const { chainId } = paymaster.spec;
-  const facts = deps.facts.profile(chainId, profile);
+  const facts = deps.view.profile(chainId, profile);
   const known = (found: Finding): Finding =>
     recall(found, paymaster.status?.conditions, paymaster.metadata.generation);
   const signer = known(signerFinding(facts, profile, deps.signers));
@@ -220,8 +238,19 @@ function paymasterFindings(
       ? noFundingWallet(profile)
       : known(fundedFinding(deps.facts.funding(chainId, question), question));
   const contract = recallProfile(deps.cache, chainId, profile.version, contractFindings(facts, profile));
-  const ready = summarise([...own, ...contract, signer, funded], hold(deps, paymaster, compiled));
-  return [...own, ready, signer, funded, ...told];
+  // An empty deposit ends by itself when somebody tops it up; that nobody's pays is a mistake in what is written.
+  const unpaid = question === undefined ? [funded] : [];
+  const ready = summarise([...own, ...contract, signer, ...unpaid], hold(deps, paymaster, compiled));
+  return [...own, ready, servingFinding(ready, funded), signer, funded, ...told];
+}
+
+/** Whether operations are signed for now, as far as the operator can tell: limits and webhooks are metrics of the servers. */
+function servingFinding(ready: Finding, funded: Finding): Finding {
+  if (ready.status === 'False') return finding('Serving', 'NotReady', ready.message);
+  if (funded.status === 'False') return finding('Serving', 'DepositEmpty', funded.message);
+  return ready.status === 'Unknown' || funded.status === 'Unknown'
+    ? finding('Serving', 'Unknown')
+    : finding('Serving', 'Serving');
 }
 
 /** What keeps an otherwise sound paymaster from sponsoring. */
@@ -235,7 +264,7 @@ function hold(
     return finding('Ready', 'Suspended', `Chain ${spec.chainId} is suspended.`);
   if (config.invalidPolicies.length > 0)
     return finding('Ready', 'PolicyInvalid', `Mend or pause: ${config.invalidPolicies.join(', ')}.`);
-  return undefined;
+  return deps.view.blocker(spec.chainId);
 }
 
 /** Whose deposit pays; undefined when nobody's may. */

@@ -101,6 +101,7 @@ async function startReconcilers(
   const shared = { cache, configs, statuses, facts: noChainFacts, signers: anySigner, layouts, clock };
   const paymasters = createPaymasterReconciler({
     ...shared,
+    view: { profile: noChainFacts.profile, blocker: () => undefined },
     offeredChains: createOfferedChains({ cache, layouts }),
     connectionSecrets: createConnectionSecretWriter({
       secrets: noSecrets,
@@ -121,7 +122,7 @@ async function startReconcilers(
     log: silentLogger,
     stopped: noMetrics.gauge({ name: 'stopped', help: '', labels: ['chain'] }),
   });
-  const organisations = createOrganisationReconciler({ cache, statuses });
+  const organisations = createOrganisationReconciler({ cache, statuses, clock });
 
   return async () => {
     for (let pass = 0; pass < mostPasses; pass += 1) {

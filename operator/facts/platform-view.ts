@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ProfileConfig } from '../../core/config/chain-config.js';
+import { finding, type Finding } from '../../core/resources/conditions.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Timers } from '../runtime/timers.js';
+import type { ChainFacts } from './chain-facts.js';
+import { profileKey, unknownProfile, type ProfileFacts } from './facts.js';
+import { dueInMs, settle, type Judge, type Steady } from './steady.js';
+import type { UsageFacts } from './usage-facts.js';
+
+/**
+ * What Paymasters show of their platform: the chain, its profile, the usage store. A Chain shows these at once, in one write;
+ * ten thousand Paymasters follow when a trouble has lasted for a minute, and again when it has been over for half a minute.
+ */
+export type PlatformView = {
+  /** Facts of the profile's contract; unknown until the chain was asked. */
+  profile(chainId: number, profile: ProfileConfig): ProfileFacts;
+  /** Why nothing can be signed on the chain at all. */
+  blocker(chainId: number): Finding | undefined;
+  /** Looks at what is known of a chain now. */
+  look(chainId: number): void;
+  stop(): void;
+};
+
+export type PlatformViewDeps = {
+  readonly facts: Pick<ChainFacts, 'profile' | 'reachability'>;
+  /** Undefined where nobody tells of the usage store. */
+  readonly usage: Pick<UsageFacts, 'of'> | undefined;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** What Paymasters of the chain show has changed. */
+  readonly onChange: (chainId: number) => void;
+};
+
+/** Reason of the condition Ready; undefined: nothing blocks. */
+type Blocker = 'ChainNotReady' | 'UsageStoreLost' | undefined;
+
+type Watched = {
+  blocker: Steady<Blocker>;
+  readonly profiles: Map<string, { readonly profile: ProfileConfig; steady: Steady<ProfileFacts> }>;
+  cancel: (() => void) | undefined;
+};
+
+export function createPlatformView(deps: PlatformViewDeps): PlatformView {
+  const chains = new Map<number, Watched>();
+  let isStopped = false;
+
+  function watched(chainId: number): Watched {
+    const present = chains.get(chainId);
+    if (present !== undefined) return present;
+    const fresh: Watched = { blocker: { shown: undefined }, profiles: new Map(), cancel: undefined };
+    chains.set(chainId, fresh);
+    return fresh;
+  }
+
+  function look(chainId: number): void {
+    if (isStopped) return;
+    const chain = watched(chainId);
+    const now = deps.clock.now();
+    const before = chain.blocker.shown;
+    chain.blocker = settle(chain.blocker, blockerNow(chainId), now, blockers);
+    let isChanged = chain.blocker.shown !== before;
+    for (const [key, entry] of chain.profiles) {
+      const shown = entry.steady.shown;
+      const seen = deps.facts.profile(chainId, entry.profile);
+      // Nobody asks about it any longer.
+      if (seen === unknownProfile) chain.profiles.delete(key);
+      else entry.steady = settleFacts(entry.steady, seen, now);
+      isChanged ||= entry.steady.shown !== shown;
+    }
+    schedule(chainId, chain);
+    if (isChanged) deps.onChange(chainId);
+  }
+
+  function schedule(chainId: number, chain: Watched): void {
+    chain.cancel?.();
+    const now = deps.clock.now();
+    const waits = [
+      dueInMs(chain.blocker, now, blockers),
+      ...Array.from(chain.profiles.values(), ({ steady }) => dueInMs(steady, now, profiles)),
+    ].filter((ms) => ms !== undefined);
+    chain.cancel =
+      waits.length === 0 ? undefined : deps.timers.after(Math.min(...waits), () => look(chainId));
+  }
+
+  function blockerNow(chainId: number): Blocker {
+    if (deps.usage?.of(chainId) === 'Lost') return 'UsageStoreLost';
+    const reachability = deps.facts.reachability(chainId);
+    return reachability === 'Unreachable' || reachability === 'WrongChain' ? 'ChainNotReady' : undefined;
+  }
+
+  return {
+    look,
+    profile(chainId, profile) {
+      const chain = watched(chainId);
+      const key = profileKey(profile);
+      const known = chain.profiles.get(key);
+      const seen = deps.facts.profile(chainId, profile);
+      if (known === undefined) chain.profiles.set(key, { profile, steady: { shown: seen } });
+      else if (isOpen(known.steady.shown)) known.steady = { shown: seen };
+      return chain.profiles.get(key)?.steady.shown ?? unknownProfile;
+    },
+    blocker(chainId) {
+      switch (chains.get(chainId)?.blocker.shown) {
+        case 'ChainNotReady':
+          return finding(
+            'Ready',
+            'ChainNotReady',
+            `Chain ${chainId} cannot be used: see its condition Reachable.`,
+          );
+        case 'UsageStoreLost':
+          return finding(
+            'Ready',
+            'UsageStoreLost',
+            `The usage store has lost its data of chain ${chainId}: see the Chain.`,
+          );
+        default:
+          return undefined;
+      }
+    },
+    stop() {
+      isStopped = true;
+      for (const { cancel } of chains.values()) cancel?.();
+    },
+  };
+}
+
+const blockers: Judge<Blocker> = { isSame: (a, b) => a === b, isGood: (blocker) => blocker === undefined };
+const profiles: Judge<ProfileFacts> = { isSame: isDeepStrictEqual, isGood };
+
+/** What is learned about something that was not known is shown at once. */
+function settleFacts(steady: Steady<ProfileFacts>, seen: ProfileFacts, now: ReturnType<Clock['now']>) {
+  return isOpen(steady.shown) && !isDeepStrictEqual(steady.shown, seen)
+    ? { shown: seen }
+    : settle(steady, seen, now, profiles);
+}
+
+function isOpen({ code, entryPoint, hash, signer }: ProfileFacts): boolean {
+  return [code, entryPoint, hash, signer].includes('Unknown') && code !== 'NoCode';
+}
+
+function isGood({ code, entryPoint, hash, signer }: ProfileFacts): boolean {
+  return (
+    code === 'CodePresent' &&
+    entryPoint === 'EntryPointMatches' &&
+    hash === 'HashMatches' &&
+    signer === 'Authorized'
+  );
+}
