@@ -19,7 +19,7 @@ export const warnsWhenTrue: ReadonlySet<string> = new Set([
   'UsageStoreLost',
 ]);
 /** Summaries and details of others: their cause has an event of its own. */
-const toldOnlyByStatus: ReadonlySet<string> = new Set(['Programmed']);
+const toldOnlyByStatus: ReadonlySet<string> = new Set(['Programmed', 'Serving']);
 
 /** Reasons that end by themselves when the rest of a folder has been applied. */
 const missing: Readonly<Record<string, ReadonlySet<string>>> = {
