@@ -4,6 +4,7 @@ import { createHttpServer, type HttpServer } from '../../server/http-server.js';
 import { until } from '../support/until.js';
 
 // Idle connections of one address, to leave none for anybody else.
+// One process: what is bounded is its own, and three of them bound three times as much.
 
 const servers: HttpServer[] = [];
 const sockets: Socket[] = [];

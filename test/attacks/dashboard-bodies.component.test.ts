@@ -6,6 +6,7 @@ import { until } from '../support/until.js';
 import { openRaw, unfinishedPost, type RawClient } from './support/sockets.js';
 
 // Bodies that never end, sent to the dashboard by strangers and by a tenant.
+// One process: what is bounded is its own, and three of them bound three times as much.
 
 let host: DashboardHost;
 const clients: RawClient[] = [];

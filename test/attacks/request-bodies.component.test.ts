@@ -5,6 +5,7 @@ import { until } from '../support/until.js';
 import { openRaw, unfinishedPost, type RawClient } from './support/sockets.js';
 
 // Bodies that never end, sent by strangers and by somebody with a key, to fill the memory of the process.
+// One process: what is bounded is its own, and three of them bound three times as much.
 
 let rpc: RpcHost;
 let port: number;

@@ -12,6 +12,7 @@ import { until } from '../support/until.js';
 
 // A webhook with `onError: Allow`, whose host refuses everybody after a while. Asking often enough fills whatever queue there
 // is on our side; that must never be taken for a failure of the host.
+// One process: what is bounded is its own, and three of them bound three times as much.
 
 const otherKey = 'oTher_9Zq.3f6c1c0a-7d7e-4f41-9a55-0f5e8f3b2c22';
 let release = (): void => {};

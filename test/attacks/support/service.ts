@@ -8,19 +8,17 @@ import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
-import { layouts } from '../../../core/paymaster/layouts.js';
 import type { FeeTokenSpec } from '../../../core/resources/fee-token.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
-import { mayDemandAdvance } from '../../../operator/facts/facts.js';
-import { probeTokenPayment } from '../../../operator/facts/token-probe.js';
 import { createServer } from '../../../server/server.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
 import { sponsorSignerKey, startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { aDirectory } from '../../usage/sqlite-usage.js';
+import { servedProfile } from './profiles.js';
 import { openEmbedded, openReplicas, type OpenedStore, type StoreKind } from './stores.js';
 
 export { stores, type StoreKind } from './stores.js';
@@ -102,9 +100,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
     const { feeToken } = devChain.deployments;
     const token: FeeTokenSpec = { chainId, ...feeToken, price: { static: { rate: '3000000000' } } };
     const profiles = await Promise.all(
-      options.versions.map((version) =>
-        withSecurity(devChain, { ...profileOf(devChain, version), ...options.profile?.(version) }),
-      ),
+      options.versions.map((version) => servedProfile(devChain, version, options.profile?.(version))),
     );
     const rpc = { urls: [options.rpcUrl ?? devChain.url] };
     let served = aChainConfig({ chainId, rpc, confirmations: 0, profiles, feeTokens: [token] });
@@ -258,35 +254,4 @@ function gateTo(configs: ConfigStore): Gate {
       findByKey: (key) => ifOpen(() => configs.findByKey(key)),
     },
   };
-}
-
-function profileOf(devChain: DevChain, version: string): ProfileConfig {
-  const { layout, entryPoint, sponsorship, token, options } = devChain.profile(version);
-  return {
-    version,
-    layout,
-    entryPoint,
-    sponsorship,
-    ...(token === undefined ? {} : { token }),
-    signerFile: 'dev',
-    defaultFunding: { address: devChain.deployments.defaultFunding, organisations: ['*'] },
-    options: { priceMarkup: 1_000_000, unaccountedGas: 50_000, ...options },
-  };
-}
-
-/** As the operator finds out by asking the contract. */
-async function withSecurity(devChain: DevChain, profile: ProfileConfig): Promise<ProfileConfig> {
-  const { token: contract } = profile;
-  if (contract === undefined) return profile;
-  if (!mayDemandAdvance(profile)) return profile;
-  const { chain, chainId, sponsorSigner } = devChain;
-  const signers = await loadSigners({
-    environment: { PAYMASTER_SIGNER_KEY_DEV: sponsorSigner.privateKey },
-    log: silentLogger,
-  });
-  const signer = signers.get('dev');
-  if (signer === undefined) throw new Error('there is no signer');
-  const layout = layouts[profile.layout];
-  const found = await probeTokenPayment({ chain, chainId, profile, contract, layout, signer });
-  return found === 'Secured' ? { ...profile, tokenSecured: true } : profile;
 }
