@@ -5,9 +5,11 @@ import { stringify } from 'yaml';
 import { group, version } from '../core/resources/meta.js';
 import { compiledDefinitions, definitions } from '../core/resources/schemas.js';
 import { type KindDefinition, toCrd } from '../core/schema/crd.js';
+import { renderConditions } from './conditions-page.js';
 
 /**
- * Entry of `make generate`: writes one CustomResourceDefinition per kind to `crds/`, from the schemas beside the types.
+ * Entry of `make generate`: writes one CustomResourceDefinition per kind to `crds/`, from the schemas beside the types, and
+ * the page of all conditions.
  * With `--check` it writes nothing and fails when a file differs, is missing or should not be there.
  */
 const header = '# Generated from core/resources. Do not edit: change the schema and run `make generate`.\n';
@@ -23,6 +25,14 @@ function generatedFiles(): ReadonlyMap<string, string> {
 function render(kind: KindDefinition): string {
   // Parts that several kinds share are written out each time: the API server knows no YAML aliases.
   return header + stringify(toCrd(kind, group, version), { lineWidth: 110, aliasDuplicateObjects: false });
+}
+
+/** The page of conditions, beside the definitions since both come from the same tables. */
+const conditionsPage = join('docs', 'conditions.md');
+
+/** Whether the page says what the tables say. */
+export async function isConditionsPageStale(root: string): Promise<boolean> {
+  return (await readFile(join(root, conditionsPage), 'utf8').catch(() => undefined)) !== renderConditions();
 }
 
 /** Names of files in `directory` that are not what they should be. */
@@ -44,10 +54,20 @@ async function main(args: readonly string[]): Promise<number> {
   const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
   const directory = join(root, 'crds');
   const stale = await staleFiles(directory);
+  const isPageStale = await isConditionsPageStale(root);
   if (isCheck) {
+    if (isPageStale) {
+      console.error(`${conditionsPage} is not up to date: run "make generate" and commit the result`);
+      return 1;
+    }
     if (stale.length === 0) return 0;
     console.error(`crds/ is not up to date (${stale.join(', ')}): run "make generate" and commit the result`);
     return 1;
+  }
+  if (isPageStale) {
+    await mkdir(join(root, 'docs'), { recursive: true });
+    await writeFile(join(root, conditionsPage), renderConditions());
+    console.log(`wrote ${conditionsPage}`);
   }
   const files = generatedFiles();
   await mkdir(directory, { recursive: true });

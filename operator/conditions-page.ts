@@ -1,0 +1,137 @@
+import { conditionReasons, type ConditionType, type ReasonText } from '../core/resources/conditions.js';
+import { warnsWhenTrue } from './reconcilers/transitions.js';
+
+/** `docs/conditions.md`: every condition with each reason, its meaning, and what to do about it. */
+export function renderConditions(): string {
+  const sections = Object.entries(conditionReasons).map(([type, reasons]) => {
+    const rows = Object.entries(reasons as Readonly<Record<string, ReasonText>>).map(
+      ([reason, { status, text }]) => `| ${status} | \`${reason}\` | ${text} | ${remedyOf(type, reason)} |`,
+    );
+    const head = `## ${type}\n\n${about[type] ?? ''}`.trimEnd();
+    return `${head}\n\n| status | reason | meaning | what to do |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+  });
+  return `${introduction}\n${sections.join('\n')}`;
+}
+
+/** Reasons that somebody has to act on, as `Type/Reason`. */
+export function troubles(): readonly string[] {
+  return Object.entries(conditionReasons).flatMap(([type, reasons]) =>
+    Object.entries(reasons as Readonly<Record<string, ReasonText>>)
+      .filter(([, { status }]) => status === (warnsWhenTrue.has(type) ? 'True' : 'False'))
+      .map(([reason]) => `${type}/${reason}`),
+  );
+}
+
+function remedyOf(type: string, reason: string): string {
+  return remedies[`${type}/${reason}`] ?? '–';
+}
+
+const introduction = `<!-- Generated from core/resources/conditions.ts and operator/conditions-page.ts. Do not edit: run \`make generate\`. -->
+
+# Conditions
+
+\`kubectl get\` shows \`Ready\` and its reason; \`kubectl describe\` shows all conditions with messages that name the field, file or address.
+
+\`Ready\` of a Paymaster is True when its spec is accepted, resolved and programmed, and nothing of the platform blocks it: chain not
+reachable, usage store lost, contract or signer not usable, connection Secret not written. The Chain shows such a trouble at once. Paymasters follow
+when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds (a Secret: at once).
+
+\`Serving\` says whether operations are signed now, as far as the operator can tell. Limits that are full and webhooks that fail are known to the
+servers only: metrics \`paymaster_refusals_total\` and the answer of \`pm_explainSponsorship\` show them.
+`;
+
+const about: Partial<Readonly<Record<string, string>>> = {
+  Ready: 'Of every kind: the summary of the others.',
+  Serving: 'Of a Paymaster, and of each profile in the status of a Chain.',
+  Reachable: 'Of a Chain.',
+  ClockSkew: 'Of a Chain. True is the trouble.',
+  UsageStoreLost: 'Of a Chain. True is the trouble.',
+  TokenLoss: 'Of a Chain with a token mode. True is the trouble.',
+  OpenSponsorship: 'Of a Paymaster. True is the trouble, unless it is meant so.',
+  CapsLimited: 'Of a Paymaster. True is the trouble.',
+  CodePresent: 'Of a profile of a Chain.',
+  EntryPointMatches: 'Of a profile of a Chain.',
+  HashMatches: 'Of a profile of a Chain.',
+  TokenSecured: 'Of a profile of a Chain with a token mode.',
+  SignerAuthorized: 'Of a profile of a Chain, and of a Paymaster.',
+  ContractCode: 'Of a SmartContract.',
+  PriceUsable: 'Of a FeeToken.',
+  ConnectionSecret: 'Of a Paymaster with writeConnectionSecretToRef.',
+  DashboardAccess: 'Of an Organisation.',
+} satisfies Partial<Record<ConditionType, string>>;
+
+const seeOther = 'See the other condition, which has the message.';
+const seeChain = 'Nothing on the object: see the status of the Chain.';
+const priceSource = 'Check the source in `spec.price`; quotes in this token are refused until it answers.';
+
+const remedies: Readonly<Record<string, string>> = {
+  'Accepted/Invalid': 'Correct the field that the message names.',
+  'Accepted/BadChecksum': 'Copy the address again from its source.',
+  'Accepted/NameConflict': 'Delete one of the two objects, or give one another name or address.',
+  'Accepted/NoOrganisation': 'Ask the platform for an Organisation that names this namespace.',
+  'Accepted/FundingNotProven': 'Sign the funding message with the wallet, or leave `spec.funding` out.',
+  'Accepted/ChainNotAllowed': 'Ask the platform to allow the chain for the Organisation.',
+  'Accepted/QuotaExceeded': 'Delete what is not needed, or ask the platform to raise the quota.',
+  'Accepted/TooMany': 'Delete what is not needed; the oldest count.',
+  'ResolvedRefs/ChainNotFound': 'Use one of the chains that the message lists.',
+  'ResolvedRefs/VersionNotFound': 'Use one of the versions that the message lists.',
+  'ResolvedRefs/PaymasterNotFound': 'Create the Paymaster, or correct `spec.paymasterRef`.',
+  'ResolvedRefs/SignerNotFound': 'Add the key file to the Secret of the signers.',
+  'Programmed/NotAccepted': seeOther,
+  'Programmed/TooLarge': 'Register fewer contracts or methods.',
+  'Programmed/StoreRejected': 'Read the log of the operator; the message quotes the store.',
+  'Ready/NotAccepted': seeOther,
+  'Ready/NotResolved': seeOther,
+  'Ready/NotProgrammed': seeOther,
+  'Ready/PolicyInvalid': 'Correct or pause the policies that the message names.',
+  'Ready/NotFunded': 'Give `spec.funding`, or ask the platform for a default funding wallet.',
+  'Ready/NoCode': 'Check the address, or deploy the contract.',
+  'Ready/NoAccess': seeOther,
+  'Ready/SecretNotWritten': seeOther,
+  'Ready/SignerNotAuthorized': 'Authorise the signer on the contract, or mount the key that it accepts.',
+  'Ready/ChainNotReady': seeChain,
+  'Ready/PriceNotUsable': seeOther,
+  'Ready/ClockSkew': seeOther,
+  'Ready/UsageStoreLost': seeOther,
+  'Ready/Suspended': 'Set `spec.suspended` to false when signing may go on.',
+  'Ready/Paused': 'Set `spec.active` to true when it should count again.',
+  'Serving/NotReady': seeOther,
+  'Serving/DepositEmpty': 'Top up the deposit that the message names.',
+  'Serving/ContractUnusable':
+    'Put right on chain or in the profile what the message names; signing goes on by itself, a minute after it stopped at the earliest.',
+  'Funded/Empty': 'Top up the deposit that the message names.',
+  'Funded/NoFundingWallet': 'Give `spec.funding`, or ask the platform for a default funding wallet.',
+  'SignerAuthorized/NotAuthorized': 'Authorise the signer on the contract, or mount the key that it accepts.',
+  'SignerAuthorized/SignerNotFound': 'Add the key file to the Secret of the signers.',
+  'OpenSponsorship/NoContracts': 'Register a SmartContract, or set `defaultContractAction: Deny`.',
+  'CapsLimited/WiderThanPlatform': 'Lower the cap, or ask the platform to raise that of the Chain.',
+  'AddressChecksum/Wrong': 'Copy the address again from its source; the object works as it is.',
+  'ContractCode/NoCode': 'Check the address, or deploy the contract.',
+  'Reachable/Unreachable': 'Check the URLs of `spec.rpc`, the network and the node.',
+  'Reachable/WrongChain': 'Correct `spec.rpc`, or `spec.chainId`.',
+  'ClockSkew/Ahead': 'Compare the clock of the cluster with that of the chain.',
+  'ClockSkew/FarAhead': 'Set the clock of the cluster; nothing is signed meanwhile.',
+  'CodePresent/NoCode': 'Deploy the contract, or correct the addresses of the profile.',
+  'EntryPointMatches/OtherEntryPoint': 'Correct `entryPoint` or `addresses` of the profile.',
+  'HashMatches/OtherHash': 'Correct `layout` or `options` of the profile.',
+  'UsageStoreLost/Lost':
+    'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',
+  'TokenSecured/AfterCall': 'Nothing, or set `tokenPayment: preFund` where the layout has it.',
+  'TokenSecured/NoRefunds': 'Let the treasury allow the contract to spend each fee token.',
+  'TokenLoss/BudgetLow': 'Find out why operations did not pay; raise `tokenLossBudget` to go on today.',
+  'PriceUsable/Stale': priceSource,
+  'PriceUsable/Deviation': priceSource,
+  'PriceUsable/TooFewSources': priceSource,
+  'PriceUsable/DecimalsMismatch': 'Correct `spec.decimals` or `spec.address`.',
+  'PriceUsable/SymbolMismatch': 'Correct `spec.symbol` or `spec.address`.',
+  'PriceUsable/Unreachable': priceSource,
+  'PriceUsable/Reverted': priceSource,
+  'PriceUsable/Malformed': priceSource,
+  'PriceUsable/OutOfRange': priceSource,
+  'PriceUsable/Incomplete': priceSource,
+  'ConnectionSecret/NotOurs': 'Name another Secret, or delete the one that is there.',
+  'ConnectionSecret/WriteFailed':
+    'Read the log of the operator; it may lack the right to write Secrets here.',
+  'DashboardAccess/NamespaceNotFound': 'Create the namespace, or delete the Organisation.',
+  'DashboardAccess/NotOurs': 'Rename or delete the RoleBinding of somebody else.',
+};
