@@ -12,7 +12,7 @@ export type RedisResult = {
 /** One target with its windows at concurrency 32 and, for some, at 1. */
 export type Row = { readonly target: Target; readonly busy: Measurement[]; readonly single: Measurement[] };
 
-/** Commands of clients per request answered: the reserve script, and everything; and the words of one reserve call. */
+/** Commands of clients per request answered: the reserve script, and everything; and the words that a request adds to a reserve call. */
 export type RoundTrips = { readonly reserve: number; readonly all: number; readonly words: number };
 type Trips = Readonly<Record<'limit' | 'ours' | 'shared', RoundTrips>>;
 
@@ -49,7 +49,7 @@ export function judge(rows: readonly Row[], trips: Trips): RedisResult {
     goals: [
       count('errors in all windows', summarise(all).errors, 0),
       count(
-        'words of a reserve call more than the limit sends (validity)',
+        'words of a request more than the limit sends (validity)',
         trips.ours.words - trips.limit.words,
         0,
       ),
