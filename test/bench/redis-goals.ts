@@ -60,10 +60,9 @@ export function judge(rows: readonly Row[], trips: Trips): RedisResult {
       goal('p99 ÷ limit, c=32', ratio(ours.busy, limit.busy, p99)),
       goal('requests/s ÷ limit, c=1', ratio(ours.single, limit.single, rate)),
       goal('p99 ÷ limit, c=1', ratio(ours.single, limit.single, p99)),
-      count('round trips of a request', trips.ours.reserve, 1),
+      count('reserve calls per request (those of a turn share one)', trips.ours.reserve, 1),
       count('commands per request, background included', trips.ours.all, 1.05),
-      // Where paymasters share a wallet, signed hashes are noted: every 50 ms, so per request the more the slower it is.
-      { ...goal('the same of a shared wallet, signed hashes included', trips.shared.all), unit: 'count' },
+      { ...goal('the same of a shared wallet', trips.shared.all), unit: 'count' },
       count(
         'scripts per request by INFO commandstats (largest window)',
         counted['evalsha'] ?? Number.NaN,
