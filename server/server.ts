@@ -10,6 +10,7 @@ import type { MasterKeys } from '../core/secrets.js';
 import type { FundingMessages } from '../core/usage/funding-messages.js';
 import { createDashboard } from './dashboard/dashboard.js';
 import { createDataPlane, type DataPlaneDeps } from './data-plane.js';
+import { renderIndex } from './http/index-page.js';
 import { connectionLimits, createHttpServer, type HttpServer } from './http-server.js';
 import { createInstruments, type Instruments } from './ops/instruments.js';
 import { createOps } from './ops/ops.js';
@@ -99,6 +100,8 @@ export function createServer(deps: ServerDeps): Server {
     if (deps.handle?.(request, response) === true) return;
     if (openRpc !== undefined && request.method === 'GET' && request.url === '/openrpc.json')
       return answerJson(response, 200, openRpc);
+    if (request.method === 'GET' && request.url === '/')
+      return answerJson(response, 200, renderIndex(deps.roles, opsHttp === undefined));
     if (dashboard === undefined) answerNotFound(response);
     else dashboard.app(request, response, () => answerNotFound(response));
   }

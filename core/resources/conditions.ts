@@ -93,7 +93,10 @@ export const conditionReasons = {
   },
   Funded: {
     Ok: { status: 'True', text: 'The deposit covers many operations.' },
-    Low: { status: 'True', text: 'The deposit is below 0.05 of the native currency: top it up soon.' },
+    Low: {
+      status: 'True',
+      text: 'The deposit covers fewer than 100 ordinary operations at the recent fees: top it up soon.',
+    },
     Empty: { status: 'False', text: 'The deposit is zero: top it up.' },
     NoFundingWallet: { status: 'False', text: 'Neither spec.funding nor a default of the profile.' },
     Unknown: { status: 'Unknown', text: 'The deposit was not read yet, or the chain does not answer.' },

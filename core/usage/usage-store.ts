@@ -6,7 +6,7 @@ import type { Window } from './window.js';
 
 /**
  * Port: counters of limits, promised deposits and reservations. Written for an embedded store and for Redis (one atomic
- * script per request; all keys of a chain in one hash slot), so every argument is plain data and amounts are gwei
+ * script decides; all keys of a chain in one hash slot), so every argument is plain data and amounts are gwei
  * integers or counts below 2^53. The store knows nothing of policies, cycles or modes: callers name counters and windows.
  *
  * Guarantees (one conformance suite, every implementation):

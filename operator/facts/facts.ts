@@ -42,8 +42,30 @@ export type PaymasterQuestions = {
   readonly contracts: readonly Address[];
 };
 
-/** Below this a deposit is `Low`: 0.05 of the native currency, in wei. */
-export const lowDeposit = 50_000_000_000_000_000n;
+/** What an ordinary operation of an account takes, its validation included. */
+export const ordinaryGas = 300_000n;
+/** A deposit for fewer operations is `Low`. */
+export const fewOperations = 100n;
+
+/**
+ * How long a deposit (wei) lasts at the recent fee (wei per gas); undefined fee: not known yet. A low one is Ok again when it
+ * covers twice as many operations, so that a condition does not follow fees that swing.
+ */
+export function fundingLevel(
+  balance: bigint,
+  recentFee: bigint | undefined,
+  before: FundingLevel | undefined,
+): FundingLevel {
+  if (balance === 0n) return 'Empty';
+  if (recentFee === undefined) return before === 'Low' ? 'Low' : 'Ok';
+  const enough = before === 'Low' ? 2n * fewOperations : fewOperations;
+  return balance < enough * ordinaryGas * recentFee ? 'Low' : 'Ok';
+}
+
+/** The recent fee after one more look at it: one block that is expensive says little. */
+export function smoothFee(recent: bigint | undefined, fee: bigint): bigint {
+  return recent === undefined ? fee : (7n * recent + fee) / 8n;
+}
 
 /**
  * Whether data of the profile may demand payment in validation: those of the singleton layouts only where the platform wants

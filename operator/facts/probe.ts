@@ -12,11 +12,10 @@ import type { Clock } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
 import { probeTokenPayment } from './token-probe.js';
-import { bestSigner, filesOf, lowDeposit, mayDemandAdvance, unknownProfile } from './facts.js';
+import { bestSigner, filesOf, mayDemandAdvance, unknownProfile } from './facts.js';
 import type {
   ClockLevel,
   CodeLevel,
-  FundingLevel,
   FundingQuestion,
   ProfileFacts,
   Reachability,
@@ -32,7 +31,10 @@ export type Probe = {
   clock(head: Pick<Block, 'timestamp'>): ClockLevel;
   /** All answers of one block, the latest by default. */
   profile(profile: ProfileConfig, block?: BlockTag): Promise<ProfileFacts>;
-  funding(question: FundingQuestion): Promise<FundingLevel>;
+  /** Base fee of that block and the suggested priority fee, in wei per gas. */
+  fee(head: Pick<Block, 'baseFeePerGas'>): Promise<bigint>;
+  /** Wei; undefined when the chain does not answer now. */
+  deposit(question: FundingQuestion): Promise<bigint | undefined>;
   code(address: Address): Promise<CodeLevel>;
 };
 
@@ -90,17 +92,18 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       };
     },
 
-    async funding({ profile, wallet }) {
+    async fee({ baseFeePerGas }) {
+      return baseFeePerGas + ((await unlessUnavailable(chain.priorityFee())) ?? 0n);
+    },
+
+    async deposit({ profile, wallet }) {
       const ownBalance = layouts[profile.layout].sponsorship.fundingBalanceCall;
       const request =
         ownBalance === undefined || wallet === undefined
           ? { to: profile.entryPoint, data: callWithAddress(balanceOf, profile.sponsorship) }
           : { to: profile.sponsorship, data: ownBalance(toAddressKey(wallet)) };
       const answer = await ask(request);
-      if (typeof answer !== 'string' || !wordPattern.test(answer)) return 'Unknown';
-      const balance = BigInt(answer);
-      if (balance === 0n) return 'Empty';
-      return balance < lowDeposit ? 'Low' : 'Ok';
+      return typeof answer === 'string' && wordPattern.test(answer) ? BigInt(answer) : undefined;
     },
 
     code: (address) => codeOf([address], 'latest'),

@@ -2,7 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { Logger } from '../../core/log.js';
 import type { Address } from '../../core/units/address.js';
-import { bestSigner, codeKey, fundingKey, profileKey, unknownProfile } from './facts.js';
+import {
+  bestSigner,
+  codeKey,
+  fundingKey,
+  fundingLevel,
+  smoothFee,
+  profileKey,
+  unknownProfile,
+} from './facts.js';
 import type {
   ClockLevel,
   CodeLevel,
@@ -24,6 +32,8 @@ import { confirm, recheckMs, usabilityOf, type Standing, type Usability } from '
 export type Known = {
   reachability: Reachability;
   clock: ClockLevel;
+  /** Wei per gas, smoothed; undefined before the first block was read. */
+  recentFee: bigint | undefined;
   readonly profiles: Map<string, ProfileFacts>;
   /** Whether what a profile signs can be mined, by its key. */
   readonly standings: Map<string, Standing>;
@@ -57,6 +67,7 @@ export function nothingKnown(): Known {
   return {
     reachability: 'Unknown',
     clock: 'Unknown',
+    recentFee: undefined,
     profiles: new Map(),
     standings: new Map(),
     fundings: new Map(),
@@ -111,6 +122,8 @@ export async function askRound(
   isChainChanged ||= clock !== known.clock;
   known.clock = clock;
 
+  if (head !== undefined) known.recentFee = smoothFee(known.recentFee, await probe.fee(head));
+
   const ask = <Q, F>(
     entries: readonly (readonly [string, Q])[],
     facts: Map<string, F>,
@@ -154,7 +167,12 @@ export async function askRound(
       inTurn(questions.fundings, known.fundings),
       known.fundings,
       'Unknown',
-      async (question) => unlessUnknown(await probe.funding(question)),
+      async (question, key) => {
+        const balance = await probe.deposit(question);
+        return balance === undefined
+          ? undefined
+          : fundingLevel(balance, known.recentFee, known.fundings.get(key));
+      },
       (level) => level !== 'Empty',
     ),
     ask(

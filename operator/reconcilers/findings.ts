@@ -5,6 +5,7 @@ import type { Finding } from '../../core/resources/conditions.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
 import { filesOf } from '../facts/facts.js';
+import { fewOperations, ordinaryGas } from '../facts/facts.js';
 import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from '../facts/facts.js';
 
 /** What chains said, in sentences for people: which address, which file, and what to do. */
@@ -79,7 +80,7 @@ export function fundedFinding(level: FundingLevel, { profile, wallet }: FundingQ
       ? `contract ${sponsorship} in EntryPoint ${entryPoint}`
       : `${wallet} in contract ${sponsorship}`;
   const messages: Partial<Record<FundingLevel, string>> = {
-    Low: `The deposit of ${whose} is below 0.05 of the native currency: top it up soon.`,
+    Low: `The deposit of ${whose} covers fewer than ${fewOperations} operations of ${ordinaryGas} gas at the recent fees of the chain: top it up soon.`,
     Empty: `The deposit of ${whose} is empty: top it up.`,
   };
   return finding('Funded', level, messages[level]);

@@ -49,4 +49,10 @@ export type Reply = {
   readonly data?: unknown;
   /** Set on writes: whether the operator has programmed the change; header `X-Programmed`. */
   readonly programmed?: boolean;
+  /** Set on writes: the object that was written, for the log. */
+  readonly object?: WrittenObject;
+  /** What the caller should know of a request that has succeeded. */
+  readonly warnings?: readonly string[];
 };
+
+export type WrittenObject = { readonly kind: string; readonly metadata: { readonly name: string } };

@@ -47,6 +47,7 @@ export async function updateFunding(tools: Tools, call: PaymasterCall): Promise<
   return {
     data: { ...record, paymasterId },
     programmed: await tools.programmed.written('Paymaster', changed),
+    object: changed,
   };
 }
 

@@ -1,4 +1,4 @@
-import { DomainError, invalidInput } from '../../core/errors.js';
+import { DomainError, invalidInput, quote } from '../../core/errors.js';
 import { keyOf } from '../../core/resources/meta.js';
 import type { PaymasterPolicy, SpendingLimitSpec } from '../../core/resources/paymaster-policy.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -32,7 +32,13 @@ export async function updateLimit(tools: Tools, call: PaymasterCall): Promise<Re
       ),
     );
   });
-  return { programmed: await tools.programmed.written('PaymasterPolicy', policy) };
+  return {
+    programmed: await tools.programmed.written('PaymasterPolicy', policy),
+    object: policy,
+    warnings: [
+      `the cycle of the limit started anew at ${policy.spec.spendingLimit?.startTime}: what was used before no longer counts`,
+    ],
+  };
 }
 
 function plan(
@@ -64,7 +70,7 @@ function changedFields(
   { type, cycleDuration, threshold, thresholdType }: UpdateLimit,
 ): NonNullable<Spec<'PaymasterPolicy'>['spendingLimit']> {
   if (type !== undefined && type !== limit.scope)
-    throw invalidInput([{ field: 'type', expected: `left as it is ("${limit.scope}")`, value: type }]);
+    throw invalidInput([{ field: 'type', expected: `left as it is ("${limit.scope}")`, value: quote(type) }]);
   const text = threshold === undefined ? limit.threshold : decimalText(threshold);
   const countedAs = thresholdType ?? limit.thresholdType;
   const problem = thresholdProblem(text, countedAs, 'threshold');

@@ -1,6 +1,7 @@
 import type { StructuralSchema } from '../../core/schema/structural.js';
 import type { Endpoint } from './endpoint.js';
 import { prefix } from './endpoints.js';
+import { examples } from './openapi-examples.js';
 import { dataSchemas, errorSchema } from './openapi-records.js';
 import type { JsonSchema } from './openapi-records.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
@@ -51,13 +52,16 @@ function operation(endpoint: Endpoint, operationId: string): JsonSchema {
       parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
     }),
     ...(endpoint.bodies && {
-      requestBody: { required: true, content: json(anyOf(endpoint.bodies.map(published))) },
+      requestBody: {
+        required: true,
+        content: json(anyOf(endpoint.bodies.map(published)), examples[endpoint.operationId]?.body),
+      },
     }),
     responses: {
       200: {
         description: endpoint.message,
         ...(endpoint.method !== 'get' && { headers: { 'X-Programmed': programmedHeader } }),
-        content: json(successSchema(endpoint)),
+        content: json(successSchema(endpoint), exampleOf(endpoint)),
       },
       ...Object.fromEntries(
         Object.entries(errorDescriptions).map(([status, description]) => [
@@ -86,18 +90,35 @@ const errorDescriptions = {
   503: 'A store is down or busy; see Retry-After.',
 } as const;
 
+const warningsSchema: JsonSchema = {
+  type: 'array',
+  items: { type: 'string' },
+  description:
+    'Sentences for people: fields of the body that are not known and were ignored, with the one that was perhaps meant, and that an update restarted a cycle. Absent: none.',
+};
+
 function successSchema({ operationId, message }: Endpoint): JsonSchema {
   const data = dataSchemas[operationId];
   return {
     type: 'object',
     required: ['statusCode', 'message', ...(data ? ['data'] : [])],
-    properties: { statusCode: { const: 200 }, message: { const: message }, ...(data && { data }) },
+    properties: {
+      statusCode: { const: 200 },
+      message: { const: message },
+      ...(data && { data }),
+      warnings: warningsSchema,
+    },
     additionalProperties: false,
   };
 }
 
-function json(schema: JsonSchema): JsonSchema {
-  return { 'application/json': { schema } };
+function exampleOf({ operationId, message }: Endpoint): object {
+  const data = examples[operationId]?.data;
+  return { statusCode: 200, message, ...(data === undefined ? {} : { data }) };
+}
+
+function json(schema: JsonSchema, example?: object): JsonSchema {
+  return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } };
 }
 
 function anyOf(schemas: readonly JsonSchema[]): JsonSchema {

@@ -29,7 +29,7 @@ export async function createPaymaster(tools: Tools, { principal, body }: Call): 
   const programmed = await tools.programmed.written('Paymaster', paymaster);
   const record = renderPaymaster(paymaster, await currentApiKey(tools, principal.tenant, paymaster));
   const paymasterId = paymasterIdOf(principal.tenant, paymaster.metadata.name);
-  return { data: { ...record, paymasterId }, programmed };
+  return { data: { ...record, paymasterId }, programmed, object: paymaster };
 }
 
 async function create(

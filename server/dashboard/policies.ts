@@ -31,9 +31,13 @@ export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<R
   });
   const programmed = await tools.programmed.written('PaymasterPolicy', policy);
   const record = renderPolicy(call.principal.tenant, policy, call.paymaster);
-  if (input.policyType !== 'WEBHOOK') return { data: record, programmed };
+  if (input.policyType !== 'WEBHOOK') return { data: record, programmed, object: policy };
   const signingKey = await signingKeyOf(tools, call, record._id);
-  return { data: { ...record, policyData: { ...record.policyData, signingKey } }, programmed };
+  return {
+    data: { ...record, policyData: { ...record.policyData, signingKey } },
+    programmed,
+    object: policy,
+  };
 }
 
 /** A policy that is made again under a name keeps the last key that the name had. */

@@ -20,7 +20,8 @@ export async function setActive(tools: Tools, call: PaymasterCall, active: boole
     if (contract) return changeContract(tools, contract, active);
     throw policyNotFound();
   });
-  return { programmed: await programmed() };
+  const object = policy ?? contract;
+  return { programmed: await programmed(), ...(object === undefined ? {} : { object }) };
 }
 
 // The wait for the operator is handed back rather than made here: others need not wait for their turn meanwhile.

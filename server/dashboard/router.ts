@@ -8,6 +8,7 @@ import type { BodyAdmission } from '../http/body-admission.js';
 import type { Call, Endpoint, PaymasterCall, Reply } from './endpoint.js';
 import { successEnvelope } from './envelope.js';
 import { credentialsRequired } from './errors.js';
+import { bodyWarnings } from './warnings.js';
 
 export type RouterDeps = {
   readonly authenticator: Authenticator;
@@ -27,7 +28,7 @@ export function createRouter(endpoints: readonly Endpoint[], deps: RouterDeps): 
       response.locals['route'] = `${endpoint.method.toUpperCase()} ${endpoint.path}`;
       const reply = await answer(endpoint, request, response, deps);
       if (reply.programmed !== undefined) response.set('X-Programmed', String(reply.programmed));
-      response.json(successEnvelope(endpoint.message, reply.data));
+      response.json(successEnvelope(endpoint.message, reply.data, reply.warnings));
     });
   }
   return router;
@@ -64,7 +65,8 @@ async function answer(
   const body =
     endpoint.bodies === undefined ? undefined : await bodyOf(request, response, bodies, principal.namespace);
   const call: Call = { principal, body, params: paramsOf(request) };
-  const reply = await dispatch(endpoint, paymaster ? { ...call, paymaster } : call);
+  const { object, ...reply } = await dispatch(endpoint, paymaster ? { ...call, paymaster } : call);
+  const warnings = [...bodyWarnings(endpoint, body), ...(reply.warnings ?? [])];
   if (endpoint.method !== 'get')
     log.info('dashboard write', {
       requestId: response.get('X-Request-Id'),
@@ -72,9 +74,11 @@ async function answer(
       organisation: principal.namespace,
       tokenName: principal.tokenName,
       paymaster: paymaster?.metadata.name,
+      kind: object?.kind,
+      object: object?.metadata.name,
       programmed: reply.programmed,
     });
-  return reply;
+  return { ...reply, warnings };
 }
 
 function dispatch(endpoint: Endpoint, call: Call | PaymasterCall): Promise<Reply> {

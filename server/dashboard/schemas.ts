@@ -2,7 +2,7 @@ import { address, cycleUnit, displayName } from '../../core/resources/schema-par
 import { webhookTimeoutSeconds } from '../../core/resources/paymaster-policy.schema.js';
 import { maxAbiLength, methodName } from '../../core/resources/smart-contract.schema.js';
 import { choice, list, number, object, text } from '../../core/schema/structural.js';
-import type { SchemaOf } from '../../core/schema/structural.js';
+import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js';
 import type {
   LimitScope,
   PolicyType,
@@ -175,6 +175,14 @@ const anyObject: SchemaOf<object> = {
 export const createPolicySchema = createPolicy(anyObject);
 export const createLimitSchema = createPolicy(limitDataSchema);
 export const createWebhookSchema = createPolicy(webhookDataSchema);
+
+/** The schema that the policyType of a body asks for. */
+export function schemaOfPolicy(body: unknown): StructuralSchema {
+  const isObject = typeof body === 'object' && body !== null && 'policyType' in body;
+  const policyType = isObject ? body.policyType : undefined;
+  if (policyType === 'PAYMASTER_SA_LIMIT') return createLimitSchema;
+  return policyType === 'WEBHOOK' ? createWebhookSchema : createPolicySchema;
+}
 
 export const updateLimitSchema: SchemaOf<UpdateLimit> = object(
   'What changes; any update restarts the cycle, also with equal or without values.',

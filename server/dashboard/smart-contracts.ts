@@ -21,7 +21,7 @@ export async function createContract(tools: Tools, call: PaymasterCall): Promise
     await requireFree(tools, call, input);
     return create(tools, call, input);
   });
-  return { programmed: await tools.programmed.written('SmartContract', contract) };
+  return { programmed: await tools.programmed.written('SmartContract', contract), object: contract };
 }
 
 /** Endpoint 4. */
@@ -42,7 +42,7 @@ export async function updateContract(tools: Tools, { paymaster, body }: Paymaste
     }),
   );
   const programmed = await tools.programmed.written('SmartContract', contract);
-  return { data: renderContract(contract), programmed };
+  return { data: renderContract(contract), programmed, object: contract };
 }
 
 /** Endpoint 6. */
@@ -51,7 +51,10 @@ export async function deleteContract(tools: Tools, call: PaymasterCall): Promise
   const { address } = tools.parse.deleteContract(body);
   const found = await findContract(tools, paymaster, address);
   await withContractNotFound(() => tools.writes.remove('SmartContract', keyOf(found)));
-  return { programmed: await tools.programmed.contractDeleted(paymasterIdOfCall(call), address) };
+  return {
+    programmed: await tools.programmed.contractDeleted(paymasterIdOfCall(call), address),
+    object: found,
+  };
 }
 
 /** Contracts of a paymaster, those that a manifest made included. */

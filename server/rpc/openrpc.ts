@@ -1,6 +1,7 @@
 import { refusals } from '../../core/policy/verdict.js';
 import { rpcErrors } from './errors.js';
 import type { ServedMethods } from './methods.js';
+import { rpcExamples, type RpcExample } from './openrpc-examples.js';
 import { openRpcSchemas } from './openrpc-schemas.js';
 
 /**
@@ -23,6 +24,7 @@ export function createOpenRpc(): object {
       paramStructure: 'by-position',
       errors: errorObjects(),
       ...description,
+      examples: [exampleOf(name, description)],
     })),
     components: { schemas: { ...openRpcSchemas, RefusalReason: refusalSchema() } },
   };
@@ -72,6 +74,18 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
     },
   },
 };
+
+function exampleOf(name: string, { params }: Description): object {
+  const example: RpcExample | undefined = Object.hasOwn(rpcExamples, name)
+    ? rpcExamples[name as keyof ServedMethods]
+    : undefined;
+  const names = params.map((each) => ('name' in each ? each.name : ''));
+  return {
+    name,
+    params: example?.params.map((value, index) => ({ name: names[index], value })) ?? [],
+    result: { name: 'result', value: example?.result },
+  };
+}
 
 function parameter(name: string, schema: string) {
   return { name, required: true, schema: reference(schema) };

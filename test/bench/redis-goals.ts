@@ -12,7 +12,7 @@ export type RedisResult = {
 /** One target with its windows at concurrency 32 and, for some, at 1. */
 export type Row = { readonly target: Target; readonly busy: Measurement[]; readonly single: Measurement[] };
 
-/** Commands of clients per request answered: the reserve script, and everything; and the words of one reserve call. */
+/** Commands of clients per request answered: the reserve script, and everything; and the words that a request adds to a reserve call. */
 export type RoundTrips = { readonly reserve: number; readonly all: number; readonly words: number };
 type Trips = Readonly<Record<'limit' | 'ours' | 'shared', RoundTrips>>;
 
@@ -49,7 +49,7 @@ export function judge(rows: readonly Row[], trips: Trips): RedisResult {
     goals: [
       count('errors in all windows', summarise(all).errors, 0),
       count(
-        'words of a reserve call more than the limit sends (validity)',
+        'words of a request more than the limit sends (validity)',
         trips.ours.words - trips.limit.words,
         0,
       ),
@@ -60,10 +60,9 @@ export function judge(rows: readonly Row[], trips: Trips): RedisResult {
       goal('p99 ÷ limit, c=32', ratio(ours.busy, limit.busy, p99)),
       goal('requests/s ÷ limit, c=1', ratio(ours.single, limit.single, rate)),
       goal('p99 ÷ limit, c=1', ratio(ours.single, limit.single, p99)),
-      count('round trips of a request', trips.ours.reserve, 1),
+      count('reserve calls per request (those of a turn share one)', trips.ours.reserve, 1),
       count('commands per request, background included', trips.ours.all, 1.05),
-      // Where paymasters share a wallet, signed hashes are noted: every 50 ms, so per request the more the slower it is.
-      { ...goal('the same of a shared wallet, signed hashes included', trips.shared.all), unit: 'count' },
+      { ...goal('the same of a shared wallet', trips.shared.all), unit: 'count' },
       count(
         'scripts per request by INFO commandstats (largest window)',
         counted['evalsha'] ?? Number.NaN,

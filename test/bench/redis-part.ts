@@ -98,6 +98,14 @@ async function roundTrips(counts: RedisCounts, load: Load, subject: Subject): Pr
   return {
     reserve: reserves.length / recordedRequests,
     all: sent.length / recordedRequests,
-    words: median(reserves.map(({ words }) => words.length)),
+    words: median(reserves.map(wordsPerRequest)),
   };
+}
+
+/** Words of a reserve call that each of its requests adds to what every call begins with. */
+function wordsPerRequest({ words }: SentCommand): number {
+  const [name, script, keys, ...rest] = words;
+  // Keys: head and expiries. Arguments: head and the number of requests.
+  const requests = Number(rest[Number(keys) + 5]);
+  return (words.length - [name, script, keys].length - 5 - 6) / requests;
 }

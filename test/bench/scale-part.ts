@@ -40,7 +40,9 @@ export async function measureScale(options: BenchOptions, load: Load): Promise<S
   const base = variant(few);
   const even: RequestShape = { calls: 1, paymasters: 100_000 };
   const comparisons = [
-    compare('req/s of 100,000 paymasters ÷ 10', variant(many, even), base, 0.95),
+    // Not 0.95: each paymaster has a fence and a counter of its live reservations besides its limits, so more of what a request
+    // reads is no longer in the processor's caches.
+    compare('req/s of 100,000 paymasters ÷ 10', variant(many, even), base, 0.9),
     compare('req/s of 8 limits ÷ 1', variant(eightLimits), variant(oneLimit), 0.8),
     compare('req/s of 16 calls ÷ 1', variant(few, { calls: 16, paymasters: 10 }, '16 calls'), base, 0.6),
     compare('req/s of a shared wallet ÷ own wallets', variant(shared), base),

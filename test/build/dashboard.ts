@@ -31,6 +31,7 @@ export type AnswerBody = {
   readonly statusCode: number;
   readonly message: string;
   readonly data: unknown;
+  readonly warnings?: readonly string[];
 };
 
 export type CallOptions = {
@@ -253,11 +254,12 @@ function movableClock(): MovableClock {
 
 function envelopeOf(text: string): AnswerBody {
   const value: unknown = text === '' ? {} : JSON.parse(text);
-  const { statusCode, message, data } = recordOf(value);
+  const { statusCode, message, data, warnings } = recordOf(value);
   return {
     statusCode: typeof statusCode === 'number' ? statusCode : Number.NaN,
     message: typeof message === 'string' ? message : '',
     data,
+    ...(Array.isArray(warnings) ? { warnings: warnings.map(String) } : {}),
   };
 }
 

@@ -68,6 +68,23 @@ describe('what the chain says becomes conditions', () => {
     );
   });
 
+  test('whether a deposit is low depends on what operations cost lately, and it does not flap with the fee', async () => {
+    world = await startWorld();
+    world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 10n ** 15n);
+    await world.apply(aPaymaster());
+    await world.until('the paymaster is ready', isReady(world));
+    const funded = async () => conditionOf(await world.get('Paymaster', 'shop'), 'Funded');
+    expect(await funded()).toBe('True/Ok');
+    // 100 operations of 300,000 gas cost 0.0015 coins at this fee.
+    world.chain.baseFee = 50_000_000n;
+    await world.until('it is low', async () => (await funded()) === 'True/Low');
+    world.chain.baseFee = 30_000_000n;
+    for (let minute = 0; minute < 20; minute += 1) await world.settle();
+    expect(await funded()).toBe('True/Low');
+    world.chain.baseFee = 10_000_000n;
+    await world.until('fees have stayed down', async () => (await funded()) === 'True/Ok');
+  });
+
   test('a low deposit is said and keeps it ready', async () => {
     world = await startWorld();
     world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 1n);

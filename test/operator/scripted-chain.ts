@@ -18,6 +18,8 @@ export type ChainState = {
   timestamp: number;
   /** Its node answers something that is no block. */
   hasBrokenBlocks: boolean;
+  /** Wei per gas; its node suggests no priority fee. */
+  baseFee: bigint;
   /** Lowercase addresses without code. */
   readonly withoutCode: Set<string>;
   entryPoint: Address;
@@ -53,6 +55,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     chainId: 31337,
     timestamp: 0,
     hasBrokenBlocks: false,
+    baseFee: 1n,
     withoutCode: new Set(),
     entryPoint: profile.entryPoint,
     signer: signerAddress,
@@ -114,7 +117,13 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     block: async () => {
       reached();
       if (state.hasBrokenBlocks) throw new TypeError('a block without a timestamp');
-      return { number: 1, hash: '0x01', parentHash: '0x00', timestamp: state.timestamp, baseFeePerGas: 1n };
+      return {
+        number: 1,
+        hash: '0x01',
+        parentHash: '0x00',
+        timestamp: state.timestamp,
+        baseFeePerGas: state.baseFee,
+      };
     },
     balance: unasked,
     logs: unasked,

@@ -89,6 +89,19 @@ describe('the document', () => {
     }
   });
 
+  test('has examples of requests and answers that are as its schemas say', () => {
+    const contents = operations().flatMap(({ operation }) => [
+      at(operation, 'requestBody', 'content', 'application/json'),
+      at(operation, 'responses', '200', 'content', 'application/json'),
+    ]);
+    const shown = contents.filter((content) => content !== undefined);
+    expect(shown.length).toBeGreaterThan(26);
+    for (const content of shown) {
+      expect(at(content, 'example')).toBeDefined();
+      expect(problems(at(content, 'schema'), at(content, 'example'))).toEqual([]);
+    }
+  });
+
   test('describes what a webhook host is sent: each header that is signed or not, with an example of each answer', () => {
     const call = at(document, 'webhooks', 'checkOperation', 'post');
     expect(recordsOf(at(call, 'parameters')).map(({ name }) => name)).toEqual([

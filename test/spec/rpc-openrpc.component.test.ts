@@ -14,6 +14,10 @@ type Described = {
   readonly params: readonly { readonly schema: object; readonly required: boolean }[];
   readonly result: { readonly schema: object };
   readonly errors: readonly { readonly code: number; readonly data: object }[];
+  readonly examples: readonly {
+    readonly params: readonly { readonly value: unknown }[];
+    readonly result: { readonly value: unknown };
+  }[];
 };
 
 let host: RpcHost;
@@ -109,6 +113,17 @@ describe('the OpenRPC document', () => {
     const { body } = await host.call('pm_unknown', []);
     for (const { name } of document.methods) expect(body.error?.message).toContain(name);
     expect(body.error?.message.match(/pm_/g)).toHaveLength(document.methods.length);
+  });
+
+  test('has an example of each method that is as its schemas say', () => {
+    for (const { params, result, examples } of document.methods) {
+      const [example] = examples;
+      example?.params.forEach(({ value }, index) =>
+        expect(problems(params[index]?.schema ?? {}, value)).toEqual([]),
+      );
+      expect(example?.params).toHaveLength(params.length);
+      expect(problems(result.schema, example?.result.value)).toEqual([]);
+    }
   });
 
   test.each(results)('$method, $name: params and result are as described', async (call) => {

@@ -254,6 +254,24 @@ test('with a port of their own health and metrics are answered there, and nothin
   await expect(fetch(`${host.opsOrigin}/healthz`)).rejects.toThrow();
 });
 
+test('the root lists the addresses of what this process serves, and only those', async () => {
+  const host = await startRpc();
+  try {
+    const page = (await (await fetch(`${host.origin}/`)).json()) as { roles: string[]; addresses: object };
+    expect(page.roles).toEqual(['rpc']);
+    expect(Object.keys(page.addresses)).toEqual([
+      'POST /api/v1/{chainId}/{apiKey}',
+      'GET /openrpc.json',
+      'POST /api/v1/webhooks/{policyId}/deliveries',
+      'GET /healthz',
+      'GET /readyz',
+      'GET /metrics',
+    ]);
+  } finally {
+    await host.stop();
+  }
+});
+
 test('the OpenRPC document describes every method, error code and refusal reason', async () => {
   const host = await startRpc();
   try {

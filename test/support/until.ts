@@ -6,16 +6,22 @@ export function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   );
 }
 
-/** Polls until `check` holds; the failure says what was awaited. For effects that arrive by themselves, never as a pause. */
+/**
+ * Polls until `check` holds; the failure says what was awaited, and may say what was there instead. For effects that arrive by
+ * themselves, never as a pause.
+ */
 export async function until(
-  what: string,
+  what: string | (() => string),
   check: () => boolean | Promise<boolean>,
   timeoutMs = 30_000,
   pauseMs = 5,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await check())) {
-    if (performance.now() > deadline) throw new Error(`after ${timeoutMs} ms still waiting until ${what}`);
+    if (performance.now() > deadline) {
+      const awaited = typeof what === 'string' ? what : what();
+      throw new Error(`after ${timeoutMs} ms still waiting until ${awaited}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -93,13 +93,19 @@ test('a token payment that was mined without paying stops token mode and is show
   const reasonFor = async (account: typeof honest) => (await payers.ask(account)).error?.data?.['reason'];
   const honest = await payers.newAccount();
   const thief = await payers.newAccount();
-  await until('token payments are taken', async () => (await reasonFor(honest)) === undefined, patienceMs);
+  const refusedFor = async (account: typeof honest, reason: string | undefined, what: string) => {
+    let found: unknown;
+    const check = async (): Promise<boolean> => (found = await reasonFor(account)) === reason;
+    await until(() => `${what}, refused for ${String(found)}`, check, patienceMs);
+  };
+  const taken = (account: typeof honest, what: string) => refusedFor(account, undefined, what);
+  await taken(honest, 'token payments are taken');
   await becomes('False', 'WithinBudget');
   for (const account of [honest, thief]) expect((await payers.pay(account)).success).toBe(true);
-  await until('the thief is trusted', async () => (await reasonFor(thief)) === undefined, patienceMs);
+  await taken(thief, 'the thief is trusted');
 
   await payers.cheat(thief);
-  await until('the thief is barred', async () => (await reasonFor(thief)) === 'SENDER_BARRED', patienceMs);
+  await refusedFor(thief, 'SENDER_BARRED', 'the thief is barred');
   await apply('0');
   await becomes('True', 'BudgetLow');
   expect(await reasonFor(honest)).toBe('TOKEN_LOSS');
@@ -107,13 +113,9 @@ test('a token payment that was mined without paying stops token mode and is show
   await skip(12 * hourMs);
   await becomes('False', 'WithinBudget');
   // Of nothing nothing can be lost: payments that may not come are not signed at all.
-  await until(
-    'unsecured payments wait',
-    async () => (await reasonFor(honest)) === 'TOKEN_EXPOSURE_FULL',
-    patienceMs,
-  );
+  await refusedFor(honest, 'TOKEN_EXPOSURE_FULL', 'unsecured payments wait');
   await apply('0.1');
-  await until('they are taken again', async () => (await reasonFor(honest)) === undefined, patienceMs);
+  await taken(honest, 'they are taken again');
   expect((await payers.pay(honest)).success).toBe(true);
   // The bar of an account outlasts the day.
   expect(await reasonFor(thief)).toBe('SENDER_BARRED');

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { chainKeys } from '../../../core/adapters/store/redis/keys.js';
-import { reserveCall } from '../../../core/adapters/store/redis/reserve-call.js';
+import { requestPart } from '../../../core/adapters/store/redis/reserve-call.js';
 import { reserveScript } from '../../../core/adapters/store/redis/reserve-script.js';
 import { replies } from '../../../core/adapters/store/redis/script.js';
 import { silentLogger } from '../../../core/log.js';
 import { digestOf } from '../../../core/paymaster/digest.js';
 import { scriptCommand } from '../../../core/adapters/store/redis/script-command.js';
-import { TurnWrites } from '../../../core/adapters/store/redis/turn-writes.js';
+import { TurnBatch } from '../../../core/adapters/store/redis/turn-batch.js';
 import type { ReserveRequest } from '../../../core/usage/usage-store.js';
 import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
@@ -30,6 +30,9 @@ type Part = string | { readonly pieces: readonly string[]; readonly fills: reado
 type CallParts = { readonly keys: readonly Part[]; readonly args: readonly Part[] };
 const none: CallParts = { keys: [], args: [] };
 
+/** Digits of the sender and the nonce of a request, and the paymaster's call. */
+type Asked = { readonly parts: CallParts; readonly digits: Readonly<Record<keyof typeof marks, string>> };
+
 /**
  * The reserve script as our store calls it, over one connection of the same client, sent together with the others of the turn,
  * with all that can be known beforehand put together beforehand: per request only the digits of sender and nonce are filled
@@ -44,27 +47,33 @@ export async function openLimitReserve(
   await client.connect();
   await client.script('LOAD', reserveScript.lua);
   const calls = Array.from({ length: shape.paymasters }, (_, index) =>
-    partsOf(redis.keyPrefix, index, shape.limits, epoch),
+    partsOf(redis.keyPrefix, index, shape.limits),
   );
 
-  const writes = new TurnWrites();
+  const chain = chainKeys(redis.keyPrefix, chainId, 'limit');
+  const batch = new TurnBatch(async (asked: readonly Asked[]) => {
+    const keys = [...chain.head, chain.expiries];
+    // It has seen nothing, so no data are too old for it; no usage is lost.
+    const args: (string | number)[] = [0, epoch, 0, 0, 0, asked.length];
+    for (const { parts, digits } of asked) {
+      for (const part of parts.keys) keys.push(fill(part, digits));
+      args.push(0);
+      for (const part of parts.args) args.push(fill(part, digits));
+    }
+    const reply = await client.sendCommand(scriptCommand('evalsha', reserveScript.sha, keys, args));
+    return Array.isArray(reply) ? reply.slice(4) : [];
+  });
 
   return async (path, op) => {
-    const { keys, args } = calls[Number.parseInt(path.slice(-12), 16)] ?? none;
-    const digits = {
-      sender: (op['sender'] ?? '').slice(-12),
-      nonce: (op['nonce'] ?? '').replace(/^0x0*/, ''),
-    };
-    const command = scriptCommand(
-      'evalsha',
-      reserveScript.sha,
-      keys.map((part) => fill(part, digits)),
-      args.map((part) => fill(part, digits)),
-    );
-    writes.hold(client.stream);
-    const reply = await client.sendCommand(command);
-    if (!Array.isArray(reply) || reply[0] !== replies.done)
-      throw new Error(`the limit was not given a reservation: ${String(reply)}`);
+    const verdict: unknown = await batch.add({
+      parts: calls[Number.parseInt(path.slice(-12), 16)] ?? none,
+      digits: {
+        sender: (op['sender'] ?? '').slice(-12),
+        nonce: (op['nonce'] ?? '').replace(/^0x0*/, ''),
+      },
+    });
+    if (!Array.isArray(verdict) || verdict[0] !== replies.done)
+      throw new Error(`the limit was not given a reservation: ${String(verdict)}`);
   };
 }
 
@@ -79,16 +88,9 @@ async function prepare(redis: BenchRedis, paymasters: number): Promise<string> {
   return epoch ?? '';
 }
 
-function partsOf(keyPrefix: string, index: number, limits: number, epoch: string): CallParts {
-  const now = systemClock.now();
-  const request = requestOf(index, limits, now);
-  const context = {
-    chain: chainKeys(keyPrefix, chainId, 'limit'),
-    // It has seen nothing, so no data are too old for it.
-    head: [0, epoch, 0, 0, 0],
-    since: 0 as EpochMs,
-  } as const;
-  const { keys, args } = reserveCall(request, context, true);
+function partsOf(keyPrefix: string, index: number, limits: number): CallParts {
+  const request = requestOf(index, limits, systemClock.now());
+  const { keys, args } = requestPart(request, chainKeys(keyPrefix, chainId, 'limit').prefix, true);
   return { keys: keys.map(partOf), args: args.map((value) => partOf(String(value))) };
 }
 

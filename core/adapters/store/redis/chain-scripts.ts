@@ -55,7 +55,7 @@ export class ChainScripts {
     return this.call(script, build, true);
   }
 
-  /** Runs a script whose call is built for the epoch that stands. */
+  /** Runs a script whose call is built for the epoch that stands. Replies as above; no own writes, or 0: it has written nothing. */
   async call(
     script: Script,
     build: (epoch: KnownEpoch, head: HeadArgs) => ScriptCall,
@@ -65,14 +65,12 @@ export class ChainScripts {
     for (;;) {
       const { keys, args } = build(epoch, this.#head(epoch));
       const reply = listOf(await this.#link.run(script, keys, args, isWrite));
-      // A reply to a peek begins with the verdict.
-      const [code, now, sequence] = Array.isArray(reply[0]) ? reply[0] : reply;
+      const [code, now, sequence, writes] = reply;
       if (typeof now !== 'number') throw unknownReply();
       this.#noteTime(now as EpochMs);
       if (code === replies.behind) return this.#epochs.behind(this.#chainId, epoch);
       if (code !== replies.epochLost) {
-        const writes = reply[3];
-        if (isWrite && code === replies.done && typeof writes === 'number') {
+        if (isWrite && code === replies.done && typeof writes === 'number' && writes > 0) {
           // What was merely read may not have reached a replica yet: nobody was promised anything by it, and a failover
           // without it loses nothing. A write of our own is confirmed by now, and with it all that came before.
           this.#epochs.seen(this.#chainId, Number(sequence));

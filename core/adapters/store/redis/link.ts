@@ -7,7 +7,6 @@ import { checkServer, type RedisDurability, type RedisMemory } from './durabilit
 import { listOf, textOf, textsOf } from './reply.js';
 import { scriptCommand } from './script-command.js';
 import type { Script } from './script.js';
-import { TurnWrites } from './turn-writes.js';
 
 export type LinkOptions = Omit<ClientOptions, 'stopped'> & {
   readonly durability: RedisDurability;
@@ -36,7 +35,6 @@ export class RedisLink {
   readonly #connected: { set(value: number): void };
   readonly #failures: Readonly<Record<'down' | 'refused' | 'full' | 'unconfirmed', { inc(): void }>>;
   readonly #memory: Readonly<Record<keyof RedisMemory, { set(value: number): void }>>;
-  readonly #writes = new TurnWrites();
   readonly #firstSafe = Promise.withResolvers<void>();
   /** Undefined while the servers are known to be safe. */
   #problem: DomainError | undefined = down('the usage store is not connected yet');
@@ -208,9 +206,7 @@ export class RedisLink {
   }
 
   async #answer(command: Command): Promise<unknown> {
-    const client = this.#client;
-    if (!(client instanceof Cluster) && client.status === 'ready') this.#writes.hold(client.stream);
-    return client.sendCommand(command);
+    return this.#client.sendCommand(command);
   }
 
   /** One WAIT for everything that this turn of the event loop has sent, right behind it on the same connection. */

@@ -26,7 +26,15 @@ import { accountName, counterName, parseAccountName, parseCounterName, parseOper
  */
 export function encodeRecord(
   { promise, limits, holds, accounts }: ReserveRequest,
-  { counters, held }: { readonly counters: readonly string[]; readonly held: readonly string[] },
+  {
+    counters,
+    held,
+    named,
+  }: {
+    readonly counters: readonly string[];
+    readonly held: readonly string[];
+    readonly named: readonly string[];
+  },
 ): string {
   // Put together by hand because it is written for every sponsorship.
   const { validUntil, contract, mode, fundingAddress = '', digest, token, prefundWei } = promise;
@@ -39,7 +47,7 @@ export function encodeRecord(
   }
   let needs = '';
   for (let i = 0; i < accounts.length; i++)
-    needs += `${i === 0 ? '' : ','}"${accountName(accounts[i]!)}",${accounts[i]!.need}`;
+    needs += `${i === 0 ? '' : ','}"${named[i]}",${accounts[i]!.need}`;
   let holdings = '';
   for (let i = 0; i < holds.length; i++)
     holdings += `${i === 0 ? '' : ','}${JSON.stringify(held[i])},${holds[i]!.cost}`;

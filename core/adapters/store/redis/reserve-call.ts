@@ -10,7 +10,7 @@ import type {
   ReserveResult,
 } from '../../../usage/usage-store.js';
 import { accountName, counterName, kinds, operationName, type ChainKeys } from './keys.js';
-import { encodeRecord, memberOf } from './record.js';
+import { encodeRecord } from './record.js';
 import { listOf } from './reply.js';
 import { replies } from './script.js';
 
@@ -23,31 +23,40 @@ export type ScriptCall = {
 /** First arguments of a script on a chain; see script.ts. */
 export type HeadArgs = readonly [imposedNow: number, epoch: string, seen: number, own: number, isKept: 0 | 1];
 
+/** Keys and arguments of one request, for the script that decides it with others. */
+export type RequestPart = ScriptCall & { readonly request: ReserveRequest };
+
+/** One call for requests that come together; see reserve-script.ts. Windows that began before `since` have lost their usage. */
 export function reserveCall(
-  request: ReserveRequest,
-  context: {
-    readonly chain: ChainKeys;
-    readonly head: HeadArgs;
-    /** Windows that began before this moment have lost their usage. */
-    readonly since: EpochMs;
-  },
-  isReal: boolean,
+  parts: readonly RequestPart[],
+  { chain, head, since }: { readonly chain: ChainKeys; readonly head: HeadArgs; readonly since: EpochMs },
 ): ScriptCall {
-  const { chain, head } = context;
-  const { prefix } = chain;
+  const keys: string[] = [...chain.head, chain.expiries];
+  const args: (string | number)[] = [...head, parts.length];
+  for (const part of parts) {
+    keys.push(...part.keys);
+    args.push(firstLost(part.request, since), ...part.args);
+  }
+  return { keys, args };
+}
+
+/** From 1; 0: none. */
+function firstLost({ limits }: ReserveRequest, since: EpochMs): number {
+  return limits.findIndex(({ enforce, window }) => enforce && window.from < since) + 1;
+}
+
+/** `isReal`: for the script that reserves. Throws INTERNAL for a request that names a counter or an account twice. */
+export function requestPart(request: ReserveRequest, prefix: string, isReal: boolean): RequestPart {
   const { key, promise, fences, bars, limits, holds, accounts } = request;
-  const operation = operationName(key);
-  // One list each, filled in order: this is done for every sponsorship.
-  const keys: string[] = [chain.head[0], chain.head[1], chain.head[2], chain.head[3]];
-  const args: (string | number)[] = [head[0], head[1], head[2], head[3], head[4], 0, 0, 0];
-  args.push(request.depositMaxAgeMs, key.paymasterId, fences.length, bars.length, limits.length);
   let uses = isReal ? 0 : limits.length;
   for (const { plusUsed } of holds) if (plusUsed !== undefined) uses += plusUsed.length;
-  args.push(holds.length, uses);
+  // One list each, filled in order: this is done for every sponsorship.
+  const keys: string[] = [];
+  const args: (string | number)[] = [0, 0, request.depositMaxAgeMs, key.paymasterId];
+  args.push(fences.length, bars.length, limits.length, holds.length, uses, accounts.length);
 
   let from = 0;
   let until = Number.MAX_SAFE_INTEGER;
-  let lost = 0;
   for (const { id, generation } of fences) {
     keys.push(`${prefix}${kinds.generation}${id}`);
     args.push(generation);
@@ -63,7 +72,6 @@ export function reserveCall(
     const { window, enforce, threshold, cost } = limits[i]!;
     if (window.from > from) from = window.from;
     if (window.until < until) until = window.until;
-    if (lost === 0 && enforce && window.from < context.since) lost = i + 1;
     const name = counterName(limits[i]!);
     if (counters.includes(name)) throw listedTwice(name);
     counters.push(name);
@@ -91,15 +99,11 @@ export function reserveCall(
     keys.push(`${prefix}${kinds.balance}${name}`, `${prefix}${kinds.promised}${name}`);
     args.push(account.need);
   }
-  keys.push(`${prefix}${kinds.operation}${operation}`, chain.expiries);
-  args[5] = from;
-  args[6] = until;
-  args[7] = lost;
-  if (isReal) {
-    const record = encodeRecord(request, { counters, held });
-    args.push(promise.validUntil, memberOf(operation, key.paymasterId), record);
-  }
-  return { keys, args };
+  keys.push(`${prefix}${kinds.operation}${operationName(key)}`);
+  args[0] = from;
+  args[1] = until;
+  if (isReal) args.push(promise.validUntil, encodeRecord(request, { counters, held, named }));
+  return { request, keys, args };
 }
 
 function thresholdTerm({ threshold }: HoldShare, accounts: number): string | number {
@@ -115,34 +119,37 @@ function listedTwice(name: string): DomainError {
 }
 
 /**
- * What the script decided. Throws UNAVAILABLE where a deposit is not known well enough; undefined where the answer is
- * about the store, or not one of its own.
+ * What the script decided. Throws UNAVAILABLE where a deposit is not known well enough; undefined where the answer is not
+ * one of its own.
  */
-export function readVerdict(request: ReserveRequest, reply: readonly unknown[]): ReserveResult | undefined {
-  const index = Number(reply[3]);
-  switch (Number(reply[0])) {
+export function readVerdict(
+  request: ReserveRequest,
+  { verdict, now }: { readonly verdict: readonly unknown[]; readonly now: EpochMs },
+): ReserveResult | undefined {
+  const index = Number(verdict[1]);
+  switch (Number(verdict[0])) {
     case replies.done:
-      return reservedWith(request, reply);
+      return reservedWith(request, verdict);
     case replies.turned:
-      return { outcome: 'turned', now: Number(reply[1]) as EpochMs };
+      return { outcome: 'turned', now };
     case replies.suspended:
       return { outcome: 'suspended', id: request.fences[index]!.id };
     case replies.stale:
       return { outcome: 'stale', id: request.fences[index]!.id };
     case replies.barred:
-      return { outcome: 'barred', index, used: Number(reply[4]) };
+      return { outcome: 'barred', index, used: Number(verdict[2]) };
     case replies.limit:
-      return { outcome: 'limit', index, used: Number(reply[4]) };
+      return { outcome: 'limit', index, used: Number(verdict[2]) };
     case replies.usageLost:
       return { outcome: 'usage-lost', index };
     case replies.held:
-      return { outcome: 'held', index, taken: Number(reply[4]), most: Number(reply[5]) };
+      return { outcome: 'held', index, taken: Number(verdict[2]), most: Number(verdict[3]) };
     case replies.deposit:
-      return { outcome: 'deposit', index, balance: Number(reply[4]), reserved: Number(reply[5]) };
+      return { outcome: 'deposit', index, balance: Number(verdict[2]), reserved: Number(verdict[3]) };
     case replies.depositUnknown:
       throw depositUnknown(
         request.accounts[index]!,
-        reply[4] === 1 ? 'was read too long ago' : 'was never read',
+        verdict[2] === 1 ? 'was read too long ago' : 'was never read',
       );
     default:
       return undefined;
@@ -188,14 +195,14 @@ export function balanceOf(account: AccountId, balance: unknown, promised: unknow
 }
 
 /** What a limit has taken after a reservation, this one included. */
-export function takenOf(reply: readonly unknown[], limit: number): number {
-  return Number(reply[4 + limit]);
+export function takenOf(verdict: readonly unknown[], limit: number): number {
+  return Number(verdict[1 + limit]);
 }
 
-function reservedWith({ limits }: ReserveRequest, reply: readonly unknown[]): ReserveResult {
+function reservedWith({ limits }: ReserveRequest, verdict: readonly unknown[]): ReserveResult {
   let over: number[] | undefined;
   for (let i = 0; i < limits.length; i++)
-    if (!limits[i]!.enforce && takenOf(reply, i) > limits[i]!.threshold) (over ??= []).push(i);
+    if (!limits[i]!.enforce && takenOf(verdict, i) > limits[i]!.threshold) (over ??= []).push(i);
   return over === undefined ? reserved : { outcome: 'reserved', over };
 }
 

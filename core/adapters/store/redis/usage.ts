@@ -30,11 +30,20 @@ import { accountName, chainKeys, counterName, kinds, parseAccountName, type Chai
 import { createRedisLease } from './lease.js';
 import { RedisLink } from './link.js';
 import { listReservations, pages } from './listing.js';
-import { balanceOf, readPeek, readVerdict, reserveCall, takenOf } from './reserve-call.js';
+import {
+  balanceOf,
+  readPeek,
+  readVerdict,
+  requestPart,
+  reserveCall,
+  takenOf,
+  type RequestPart,
+} from './reserve-call.js';
 import { peekScript, reserveScript } from './reserve-script.js';
-import { textsOf } from './reply.js';
+import { listOf, textsOf } from './reply.js';
 import { replies, type Script } from './script.js';
 import { addBalanceScript, forgetAccountsScript, noteGenerationsScript, suspendScript } from './scripts.js';
+import { TurnBatch } from './turn-batch.js';
 import type { RedisUsageOptions, RedisUsageStore } from './usage-options.js';
 
 /** As for a webhook: a disk that stands still for a second makes an answer late, and late is better than refused. */
@@ -52,7 +61,15 @@ export function createRedisUsageStore(options: RedisUsageOptions): RedisUsageSto
   return new RedisStore(options);
 }
 
-type OfChain = { readonly keys: ChainKeys; readonly scripts: ChainScripts };
+type OfChain = {
+  readonly keys: ChainKeys;
+  readonly scripts: ChainScripts;
+  readonly reserving: TurnBatch<RequestPart, Decided>;
+  readonly peeking: TurnBatch<RequestPart, Decided>;
+};
+
+/** What a script has said of one request, at the store's time. */
+type Decided = { readonly now: EpochMs; readonly reply: readonly unknown[] };
 
 /**
  * `validUntil` is by the clock of the caller, and the time by that of Redis: an expiry of exactly the ten minutes that are
@@ -134,8 +151,9 @@ class RedisStore implements RedisUsageStore {
       const expiryMs = request.promise.validUntil * 1000 - this.now() - clocksApartMs;
       if (this.#epochs.known(chainId) === undefined) await this.#epochs.of(chainId);
       if (!this.#epochs.isNoted(chainId, expiryMs)) await this.#epochs.note(chainId, expiryMs);
-      const reply = await this.#decide(reserveScript, request, true);
-      const result = readVerdict(request, reply);
+      const { keys, reserving } = this.#chain(chainId);
+      const { now, reply } = await reserving.add(requestPart(request, keys.prefix, true));
+      const result = readVerdict(request, { verdict: reply, now });
       if (result === undefined) throw unknownReply();
       this.#noteFullness(request, result, reply);
       return result;
@@ -145,11 +163,11 @@ class RedisStore implements RedisUsageStore {
   }
 
   async peek(request: ReserveRequest): Promise<PeekResult> {
-    const reply = await this.#decide(peekScript, request, false);
-    const verdict = Array.isArray(reply[0]) ? reply[0] : reply;
-    const result = readVerdict(request, verdict);
+    const { keys, peeking } = this.#chain(request.key.chainId);
+    const { now, reply } = await peeking.add(requestPart(request, keys.prefix, false));
+    const result = readVerdict(request, { verdict: listOf(reply[0]), now });
     if (result === undefined) throw unknownReply();
-    return readPeek(request, result, verdict === reply ? [] : reply);
+    return readPeek(request, result, reply);
   }
 
   async counters(chainId: number, counters: readonly CounterId[]): Promise<readonly CounterState[]> {
@@ -278,25 +296,30 @@ class RedisStore implements RedisUsageStore {
     await this.#link.stop();
   }
 
-  #noteFullness({ limits }: ReserveRequest, result: ReserveResult, reply: readonly unknown[]): void {
+  #noteFullness({ limits }: ReserveRequest, result: ReserveResult, verdict: readonly unknown[]): void {
     if (result.outcome === 'reserved')
-      for (let i = 0; i < limits.length; i++) this.#fullness.observe(limits[i]!, takenOf(reply, i));
+      for (let i = 0; i < limits.length; i++) this.#fullness.observe(limits[i]!, takenOf(verdict, i));
     if (result.outcome === 'limit') this.#fullness.observe(limits[result.index]!, result.used);
   }
 
-  async #decide(script: Script, request: ReserveRequest, isReal: boolean): Promise<readonly unknown[]> {
-    const { keys: chain, scripts } = this.#chain(request.key.chainId);
+  async #decide(
+    { keys: chain, scripts }: Pick<OfChain, 'keys' | 'scripts'>,
+    script: Script,
+    parts: readonly RequestPart[],
+    isWrite: boolean,
+  ): Promise<readonly Decided[]> {
     const reply = await scripts.call(
       script,
-      ({ since }, head) => reserveCall(request, { chain, head, since }, isReal),
-      isReal,
+      ({ since }, head) => reserveCall(parts, { chain, head, since }),
+      isWrite,
     );
-    if (reply[0] === replies.clockBack)
+    const [code, now, , , ...decided] = reply;
+    if (code === replies.clockBack)
       throw new DomainError('UNAVAILABLE', 'the clock of the usage store was set back', {
         reason: 'USAGE_STORE_CLOCK',
         retryAfterSeconds: 60,
       });
-    return reply;
+    return decided.map((one) => ({ now: Number(now) as EpochMs, reply: listOf(one) }));
   }
 
   async #counted<T>(run: () => Promise<T>): Promise<T> {
@@ -337,7 +360,11 @@ class RedisStore implements RedisUsageStore {
         this.#ahead = now - performance.now();
       },
     });
-    const made = { keys, scripts };
+    const batch = (script: Script, isWrite: boolean) =>
+      new TurnBatch((parts: readonly RequestPart[]) =>
+        this.#decide({ keys, scripts }, script, parts, isWrite),
+      );
+    const made = { keys, scripts, reserving: batch(reserveScript, true), peeking: batch(peekScript, false) };
     this.#chains.set(chainId, made);
     return made;
   }

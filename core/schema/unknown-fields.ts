@@ -1,0 +1,70 @@
+import { joinField } from './field-path.js';
+import type { StructuralSchema } from './structural.js';
+
+/** A field that a schema does not know, and the known one that was perhaps meant. */
+export type UnknownField = { readonly field: string; readonly nearest?: string };
+
+/** No more are looked for: a body can have very many. */
+const most = 20;
+/** Longer names are cut where they are told, and no known one is near to them. */
+const longestName = 40;
+
+/** Fields of a value that the schema does not know, in the order of the value, at most twenty. Items of lists are not looked at. */
+export function unknownFields(
+  schema: StructuralSchema,
+  value: unknown,
+  parent = '',
+): readonly UnknownField[] {
+  if (schema.properties === undefined || !isObject(value)) return [];
+  const found: UnknownField[] = [];
+  for (const name in value) {
+    if (found.length >= most) break;
+    const child = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    if (child !== undefined) {
+      found.push(...unknownFields(child, value[name], joinField(parent, name)));
+      continue;
+    }
+    // One that is given already was not meant.
+    const missing = Object.keys(schema.properties).filter((known) => !Object.hasOwn(value, known));
+    const nearest = nearestName(name, missing);
+    const field = joinField(parent, shown(name));
+    found.push(nearest === undefined ? { field } : { field, nearest: joinField(parent, nearest) });
+  }
+  return found.slice(0, most);
+}
+
+/** The name that is most like another, if one is: in other case, or with a few letters wrong, missing, too many or swapped. */
+export function nearestName(name: string, names: readonly string[]): string | undefined {
+  if (name.length > longestName) return undefined;
+  const wanted = name.toLowerCase();
+  const tolerance = Math.max(1, Math.floor(wanted.length / 3));
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const candidate of names) {
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance <= tolerance && distance < (best?.distance ?? Number.POSITIVE_INFINITY))
+      best = { name: candidate, distance };
+  }
+  return best?.name;
+}
+
+/** Levenshtein's: how many letters must be changed, added or removed. Both texts are short. */
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j += 1) {
+      const changed = (row[j - 1] ?? 0) + Number(left[i - 1] !== right[j - 1]);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}
+
+function shown(name: string): string {
+  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,29 @@
+import type { Role } from '../roles.js';
+
+/** What `GET /` answers: the addresses of this process, for whoever has only its origin. */
+export function renderIndex(roles: readonly Role[], hasOps: boolean): string {
+  const addresses = {
+    ...(roles.includes('rpc')
+      ? {
+          'POST /api/v1/{chainId}/{apiKey}': 'JSON-RPC of wallets and SDKs; /api/v2/{chainId}/{apiKey} alike',
+          'GET /openrpc.json': 'its methods, errors and reasons',
+          'POST /api/v1/webhooks/{policyId}/deliveries':
+            'test delivery of a webhook policy (authToken, apiKey)',
+        }
+      : {}),
+    ...(roles.includes('dashboard')
+      ? {
+          '/api/v2/public/sdk/…': 'dashboard API (authToken, apiKey)',
+          'GET /api/v2/public/sdk/openapi.json': 'its endpoints, and what webhook hosts are sent',
+        }
+      : {}),
+    ...(hasOps
+      ? {
+          'GET /healthz': 'whether the process is alive',
+          'GET /readyz': 'whether it should get traffic, and what to do about each check that fails',
+          'GET /metrics': 'Prometheus',
+        }
+      : {}),
+  };
+  return JSON.stringify({ name: 'paymaster-operator', roles, addresses }, null, 2);
+}

@@ -1,0 +1,89 @@
+import { entryPoints } from '../../core/paymaster/entry-point.js';
+import type { ServedMethods } from './methods.js';
+
+/** Of each method what is sent and what is answered; a test holds both against the schemas. */
+export type RpcExample = { readonly params: readonly unknown[]; readonly result: object };
+
+const sender = '0x1234567890123456789012345678901234567890';
+const contract = '0xF5ED58C7FE1A6622C1d43c5471c0721137caCDc8';
+const token = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+const userOp = {
+  sender,
+  nonce: '0x0',
+  initCode: '0x',
+  callData: '0xb61d27f6',
+  callGasLimit: '100000',
+  verificationGasLimit: '150000',
+  preVerificationGas: '60000',
+  maxFeePerGas: '0x77359400',
+  maxPriorityFeePerGas: '0x3b9aca00',
+};
+const limits = { preVerificationGas: '60000', verificationGasLimit: 150_000, callGasLimit: 100_000 };
+const paymasterAndData = `${contract.toLowerCase()}00` as const;
+const sponsorship = {
+  mode: 'SPONSORED',
+  MODE: 'SPONSORED',
+  paymasterAndData,
+  ...limits,
+  validUntil: 1_767_225_900,
+};
+const erc7677 = [userOp, entryPoints['0.6'], '0x7a69', {}];
+
+export const rpcExamples = {
+  pm_sponsorUserOperation: {
+    params: [userOp, { mode: 'SPONSORED', calculateGasLimits: false, sponsorshipInfo: { webhookData: {} } }],
+    result: sponsorship,
+  },
+  pm_getFeeQuoteOrData: {
+    params: [userOp, { mode: 'ERC20', tokenInfo: { preferredToken: token, tokenList: [] } }],
+    result: {
+      mode: 'ERC20',
+      MODE: 'ERC20',
+      paymasterAddress: contract,
+      feeQuotes: [
+        {
+          symbol: 'DUSD',
+          decimal: 6,
+          tokenAddress: token,
+          maxGasFee: 1.86,
+          maxGasFeeUSD: 1.86,
+          exchangeRate: 3_000_000_000,
+          premiumPercentage: '0.1',
+          validUntil: 1_767_225_660,
+          logoUrl: '',
+        },
+      ],
+      unsupportedTokens: [],
+      unsupportedReasons: {},
+    },
+  },
+  pm_getPaymasterStubData: {
+    params: erc7677,
+    result: { paymasterAndData, validUntil: 1_767_225_900, isFinal: false },
+  },
+  pm_getPaymasterData: { params: erc7677, result: { paymasterAndData, validUntil: 1_767_225_900 } },
+  pm_explainSponsorship: {
+    params: [userOp, { mode: 'SPONSORED', callWebhook: false }],
+    result: {
+      mode: 'SPONSORED',
+      sponsored: false,
+      reason: 'METHOD_NOT_WHITELISTED',
+      paymaster: { chainId: 31337, version: '1.1.0', layout: 'vendor-1.1.0', contract },
+      steps: [
+        {
+          step: 'contracts',
+          verdict: 'refuse',
+          reason: 'METHOD_NOT_WHITELISTED',
+          detail: `call 0 to ${token.toLowerCase()} (counter) with selector 0x42966c68`,
+          remedy: 'Add the method that is called to whitelistedMethods of the contract.',
+        },
+      ],
+      account: 'execute(address,uint256,bytes)',
+      calls: [],
+      limits: [],
+      deposits: [],
+      bounds: [],
+      webhooks: [],
+    },
+  },
+} as const satisfies Record<keyof ServedMethods, RpcExample>;
