@@ -24,27 +24,50 @@ export function recognise(
   op: MinedUserOperation,
   chainId: number,
 ): readonly Reading[] | 'unsigned' {
-  const readings: (Reading & { readonly isExact: boolean })[] = [];
-  for (const { sponsorship, token } of modes)
-    for (const [mode, codec] of [
-      ['SPONSORED', sponsorship],
-      ['ERC20', token],
-    ] as const) {
-      const found = codec?.recognise(op, op.paymasterAndData, chainId);
-      if (codec === undefined || found === undefined) continue;
-      if (found === 'unsigned') return 'unsigned';
-      const { hash, ...rest } = found;
-      readings.push({ mode, digest: digestOf(hash), ...rest, isExact: decodes(codec, op.paymasterAndData) });
-    }
-  const exact = readings.filter(({ isExact }) => isExact);
-  return (exact.length > 0 ? exact : readings).map(({ isExact: _isExact, ...reading }) => reading);
+  const found = readEach(modes, op, chainId);
+  const readings = found.flatMap(({ reading }) => (reading === 'unsigned' ? [] : [reading]));
+  if (readings.length < found.length) return 'unsigned';
+  const exact = found.flatMap(({ reading, codec }) =>
+    reading !== 'unsigned' && decodes(codec, op.paymasterAndData) ? [reading] : [],
+  );
+  return exact.length > 0 ? exact : readings;
+}
+
+/**
+ * The same where it is not known which of these contracts it is: every way to read the bytes, also those that another contract
+ * would take without a signature. Most are of nobody's promise; only a digest that was promised says anything.
+ */
+export function recogniseAny(
+  modes: readonly ContractModes[],
+  op: MinedUserOperation,
+  chainId: number,
+): readonly Reading[] {
+  return readEach(modes, op, chainId).flatMap(({ reading }) => (reading === 'unsigned' ? [] : [reading]));
+}
+
+type Codec = { readonly decode: (data: Hex) => unknown; readonly recognise: Recognise };
+type Found = { readonly codec: Codec; readonly reading: Reading | 'unsigned' };
+
+function readEach(
+  modes: readonly ContractModes[],
+  op: MinedUserOperation,
+  chainId: number,
+): readonly Found[] {
+  const codecs = modes.flatMap(({ sponsorship, token }) => [
+    { mode: 'SPONSORED' as const, codec: sponsorship },
+    { mode: 'ERC20' as const, codec: token },
+  ]);
+  return codecs.flatMap(({ mode, codec }): readonly Found[] => {
+    const found = codec?.recognise(op, op.paymasterAndData, chainId);
+    if (codec === undefined || found === undefined) return [];
+    if (found === 'unsigned') return [{ codec, reading: found }];
+    const { hash, ...rest } = found;
+    return [{ codec, reading: { mode, digest: digestOf(hash), ...rest } }];
+  });
 }
 
 /** Contracts with both modes tell them apart by the exact form that encoders write. */
-function decodes(
-  codec: { readonly decode: (data: Hex) => unknown; readonly recognise: Recognise },
-  data: Hex,
-): boolean {
+function decodes(codec: Codec, data: Hex): boolean {
   try {
     codec.decode(data);
     return true;

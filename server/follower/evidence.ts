@@ -2,7 +2,7 @@ import type { Chain, Log } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { entryPointVersion, userOperationEventTopic } from '../../core/paymaster/entry-point.js';
 import { layouts } from '../../core/paymaster/layouts.js';
-import { recognise, type ContractModes } from '../../core/paymaster/recognise.js';
+import { recognise, recogniseAny, type ContractModes } from '../../core/paymaster/recognise.js';
 import type { Reservation } from '../../core/usage/usage-store.js';
 import { addressKeyAt, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { findInHandleOps } from '../../core/userop/handle-ops.js';
@@ -95,8 +95,10 @@ async function readBytes(source: Source, operation: MinedOperation): Promise<Byt
   if (addressKeyAt(op.paymasterAndData, 0) !== paymaster) return { outcome: 'unreadable' };
   const modes = source.contracts.get(paymaster)?.modes ?? [];
   const isKnown = modes.length > 0;
-  const readings = recognise(isKnown ? modes : allModes(entryPoint), op, source.chainId);
-  if (readings === 'unsigned') return { outcome: isKnown ? 'unsigned' : 'unreadable' };
+  const readings = isKnown
+    ? recognise(modes, op, source.chainId)
+    : recogniseAny(allModes(entryPoint), op, source.chainId);
+  if (readings === 'unsigned') return { outcome: 'unsigned' };
   if (readings.length === 0) return { outcome: 'unreadable' };
   return { outcome: isKnown ? 'read' : 'guessed', readings };
 }

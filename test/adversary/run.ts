@@ -135,8 +135,6 @@ export class Run {
   /** False once data were lost or something made attribution impossible: counters may then hold more than was spent. */
   #isExact = true;
   #wereLogsHidden = false;
-  /** Block of the last withdrawal. */
-  #withdrawnAt = 0;
   /** Generations below these were refused by the store once. */
   #noted: readonly number[] = [];
 
@@ -258,8 +256,6 @@ export class Run {
       }
       case 'profile':
         this.#configs.toggleProfile(step.profile);
-        // Operations of a contract that no profile names are read by nobody: each of several candidates may be charged.
-        this.#isExact = false;
         return;
     }
   }
@@ -374,19 +370,23 @@ export class Run {
   async #withdraw(account: number, amount: number): Promise<void> {
     const { contract, wallet } = wallets[account]!;
     if (wallet === undefined || this.#lostGrants.length > 0) return;
-    // Of a contract that no profile names, balances are not read: what was read last is believed for a quarter of an hour.
-    if (!this.#configs.isOffered(contract)) return;
     // Its owner takes out what nobody was promised; the store learns of it before it promises more.
     this.#heal();
     if (!(await this.#round())) return;
-    const known = await unlessUnavailable(() => this.#store(0).accounts(chainId));
-    const of = known?.find((one) => one.contract === contract && one.fundingAddress === wallet);
-    if (of?.balance === undefined) return;
-    const free = Math.min(of.balance - of.reserved, amount * 1_000_000);
+    const free = await this.#free(contract, wallet, amount);
     if (free <= 0) return;
     await this.#mine({ do: 'withdraw', contract, wallet, amount: BigInt(free) * 10n ** 9n });
-    this.#withdrawnAt = this.#chain.height;
     await this.#round();
+  }
+
+  /** Gwei that the owner of a wallet may take out. */
+  async #free(contract: AddressKey, wallet: AddressKey, wanted: number): Promise<number> {
+    // Of a contract that no profile names the store need not know a balance.
+    if (!this.#configs.isOffered(contract))
+      return Math.min(this.truth.freeOf(walletName(contract, wallet)), wanted * 1_000_000);
+    const known = await unlessUnavailable(() => this.#store(0).accounts(chainId));
+    const of = known?.find((one) => one.contract === contract && one.fundingAddress === wallet);
+    return of?.balance === undefined ? 0 : Math.min(of.balance - of.reserved, wanted * 1_000_000);
   }
 
   async #restore(): Promise<void> {
@@ -513,8 +513,7 @@ export class Run {
     const { faults } = this.#chain;
     switch (fault) {
       case 'lag':
-        // Not behind a withdrawal that was seen: a node that lags would raise the balance again.
-        faults.lag = Math.max(0, Math.min(amount, this.#chain.height - this.#withdrawnAt));
+        faults.lag = amount;
         return;
       case 'empty-logs':
         faults.emptyLogs = amount;

@@ -93,6 +93,14 @@ export class Truth {
     });
   }
 
+  /** Gwei of an account that no signature may take, rounded down. */
+  freeOf(account: string): number {
+    const state = this.#chain.state();
+    const held = (account.includes('/') ? state.wallets.get(account) : state.deposits.get(account)) ?? 0n;
+    const promised = dearestNeeds(this.mineable()).get(account) ?? 0n;
+    return Number((held - promised) / gweiInWei);
+  }
+
   /** Rules 1 to 3 at this moment. Throws {@link BrokenRule}. */
   check(): void {
     const mineable = this.mineable();
