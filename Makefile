@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak auth-token usage-suspend usage-resume usage-list
+.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak auth-token usage-suspend usage-resume usage-list usage-live
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -84,6 +84,9 @@ usage-resume: build ## Undo usage-suspend
 
 usage-list: build ## Show what is suspended in the usage store on chain CHAIN
 	@$(NODE) --no-warnings dist/server/usage-command.js list "$(CHAIN)"
+
+usage-live: build ## Show how many signed operations of each contract of chain CHAIN can still be mined
+	@$(NODE) --no-warnings dist/server/usage-command.js live "$(CHAIN)"
 
 image: ## Build the container image $(IMAGE) with Docker
 	@docker build --tag $(IMAGE) .

@@ -2,6 +2,7 @@ import { createRedisUsageStore } from '../core/adapters/store/redis/usage.js';
 import { silentLogger } from '../core/log.js';
 import { Settings, SettingsError } from '../core/settings.js';
 import { isAddressText, parseAddressKey } from '../core/units/address.js';
+import { toMs } from '../core/units/time.js';
 import { contractFence } from '../core/usage/counter-names.js';
 import { chainFence, type UsageStore } from '../core/usage/usage-store.js';
 import { readUsageSettings } from './usage-settings.js';
@@ -12,21 +13,24 @@ import { readUsageSettings } from './usage-settings.js';
 const usageText = `usage: usage-command.js suspend CHAIN_ID ID
        usage-command.js resume  CHAIN_ID ID
        usage-command.js list    CHAIN_ID
+       usage-command.js live    CHAIN_ID
 ID: a paymasterId, "${chainFence}" for every paymaster of the chain, or contract:0x… for a paymaster contract`;
 const patienceMs = 10_000;
 
 type Command =
   | { readonly verb: 'suspend' | 'resume'; readonly chainId: number; readonly id: string }
-  | { readonly verb: 'list'; readonly chainId: number };
+  | { readonly verb: 'list'; readonly chainId: number }
+  | { readonly verb: 'live'; readonly chainId: number };
 
 /** Throws RangeError that says what is wrong. */
 function parseCommand([verb = '', chain = '', id, ...rest]: readonly string[]): Command {
-  if (verb !== 'suspend' && verb !== 'resume' && verb !== 'list')
-    throw new RangeError(`the command must be suspend, resume or list, got "${verb}"`);
+  if (verb !== 'suspend' && verb !== 'resume' && verb !== 'list' && verb !== 'live')
+    throw new RangeError(`the command must be suspend, resume, list or live, got "${verb}"`);
   const chainId = /^[1-9][0-9]{0,15}$/.test(chain) ? Number(chain) : Number.NaN;
   if (!Number.isSafeInteger(chainId)) throw new RangeError(`CHAIN_ID must be a chain id, got "${chain}"`);
-  if (verb === 'list' && id === undefined) return { verb, chainId };
-  if (verb === 'list' || rest.length > 0) throw new RangeError('there are too many arguments');
+  const namesNothing = verb === 'list' || verb === 'live';
+  if (namesNothing && id === undefined) return { verb, chainId };
+  if (namesNothing || rest.length > 0) throw new RangeError('there are too many arguments');
   return { verb, chainId, id: parseId(id ?? '') };
 }
 
@@ -42,11 +46,36 @@ function parseId(text: string): string {
   return text;
 }
 
+/**
+ * What is signed, not mined and not expired, by paymaster contract: as much is void when a contract that accepts one key is
+ * given another.
+ */
+async function describeLive(usage: UsageStore, chainId: number): Promise<string> {
+  const now = usage.now();
+  const live = new Map<string, { operations: number; until: number }>();
+  for (const { promises, folded } of await usage.reservations(chainId)) {
+    const valid = [...promises, ...folded].filter(({ validUntil }) => toMs(validUntil) > now);
+    for (const [contract, signed] of Map.groupBy(valid, (each) => each.contract)) {
+      const { operations, until } = live.get(contract) ?? { operations: 0, until: 0 };
+      const latest = Math.max(until, ...signed.map(({ validUntil }) => toMs(validUntil)));
+      live.set(contract, { operations: operations + 1, until: latest });
+    }
+  }
+  if (live.size === 0) return `nothing that is signed on chain ${chainId} can still be mined`;
+  const lines = [...live].map(
+    ([contract, { operations, until }]) =>
+      `  contract:${contract} ${operations} operations, the last expires at ${new Date(until).toISOString()}`,
+  );
+  return `signed, not mined and not expired on chain ${chainId}:\n${lines.join('\n')}`;
+}
+
 async function run(usage: UsageStore, command: Command): Promise<string> {
+  if (command.verb === 'live') return describeLive(usage, command.chainId);
   const { chainId, verb } = command;
-  if (verb !== 'list') await usage.setSuspended(chainId, command.id, verb === 'suspend');
+  if (command.verb !== 'list') await usage.setSuspended(chainId, command.id, command.verb === 'suspend');
   const ids = await usage.suspended(chainId);
-  const done = verb === 'list' ? '' : `${command.id} is ${verb === 'suspend' ? 'suspended' : 'resumed'}\n`;
+  const done =
+    command.verb === 'list' ? '' : `${command.id} is ${verb === 'suspend' ? 'suspended' : 'resumed'}\n`;
   if (ids.length === 0) return `${done}nothing is suspended on chain ${chainId}`;
   return `${done}suspended on chain ${chainId}:\n${ids.map((id) => `  ${id}`).join('\n')}`;
 }

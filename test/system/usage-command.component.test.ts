@@ -66,17 +66,32 @@ test.each([
 );
 
 test.each([
-  { args: ['stop', chain, 'pm-1'], says: 'the command must be suspend, resume or list, got "stop"' },
+  { args: ['stop', chain, 'pm-1'], says: 'the command must be suspend, resume, list or live, got "stop"' },
   { args: ['suspend', 'mainnet', 'pm-1'], says: 'CHAIN_ID must be a chain id, got "mainnet"' },
   { args: ['suspend', chain], says: 'ID must be a paymasterId' },
   { args: ['suspend', chain, 'contract:0x12'], says: 'contract: must be followed by an address' },
   { args: ['list', chain, 'pm-1'], says: 'there are too many arguments' },
+  { args: ['live', chain, 'pm-1'], says: 'there are too many arguments' },
 ])('wrong arguments $args are refused with what is right, and change nothing', async ({ args, says }) => {
   const { error, status } = await run(args);
   expect(status).toBe(1);
   expect(error).toContain(says);
   expect(error).toContain('usage: usage-command.js suspend CHAIN_ID ID');
   expect((await run(['list', chain])).out).toContain('nothing is suspended');
+});
+
+test('what is signed and can still be mined is counted by contract', async () => {
+  const other = '999';
+  expect((await run(['live', other])).out).toBe('nothing that is signed on chain 999 can still be mined\n');
+  const store = await openStore(server.url);
+  await store.reserve(ask(11n));
+  await store.reserve(ask(12n));
+  await store.reserve(ask(12n));
+  const live = (await store.reservations(chainId)).length;
+  const { out, status } = await run(['live', chain]);
+  expect(status).toBe(0);
+  expect(out).toMatch(new RegExp(`contract:${contract} ${live} operations, the last expires at \\d{4}-`));
+  await store.stop();
 });
 
 test('a store that is not there, one of its own process, and a wrong address are said', async () => {
