@@ -1,6 +1,7 @@
 import { describe } from '@jest/globals';
 import { accountsConformance } from './usage/accounts.js';
 import { askingAgainConformance } from './usage/asking-again.js';
+import { atOnceConformance } from './usage/at-once.js';
 import { chargesConformance } from './usage/charges.js';
 import { fencesConformance } from './usage/fences.js';
 import { holdsConformance } from './usage/holds.js';
@@ -17,6 +18,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     const suite = aSuite(create);
     reservingConformance(suite);
     askingAgainConformance(suite);
+    atOnceConformance(suite);
     promisesConformance(suite);
     holdsConformance(suite);
     fencesConformance(suite);
