@@ -70,6 +70,8 @@ export type MinedPromise = {
   readonly hash: Uint8Array;
   /** Funding wallet in the data, in layouts that have one. */
   readonly fundingAddress?: AddressKey;
+  /** Wei that the tokens are worth which the contract has taken in validation, at the signed rate; absent: it takes none there. */
+  readonly paidInAdvance?: bigint;
 };
 
 /**

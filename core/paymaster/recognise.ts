@@ -10,6 +10,8 @@ export type Reading = {
   readonly digest: Hex;
   /** Funding wallet in the data, in layouts that have one. */
   readonly fundingAddress?: AddressKey;
+  /** Wei; see `MinedPromise`. */
+  readonly paidInAdvance?: bigint;
 };
 
 /** The modes that a paymaster contract is used in: one, or both at one address. */

@@ -74,7 +74,11 @@ async function readOne(
   if (!isToken && !isUnclear) return { bytes };
   const logs = await readLogs(source, operation);
   const payer = payerOf(operation, logs);
-  const tokenPaid = knowsTokens(source, operation.paymaster) ? isPaid(operation, logs) : undefined;
+  const isCharged = knowsTokens(source, operation.paymaster) ? isPaid(operation, logs) : undefined;
+  const tokenPaid =
+    isCharged === false
+      ? isPaidInAdvance(operation, candidates, needsBytes ? bytes : await readBytes(source, operation))
+      : isCharged;
   return {
     bytes,
     ...(payer === undefined ? {} : { payer }),
@@ -154,4 +158,22 @@ function payerOf(operation: MinedOperation, logs: readonly Log[]): AddressKey | 
 /** By the events of any layout: also those of a contract that no profile names any longer. */
 function isPaid(operation: MinedOperation, logs: readonly Log[]): boolean {
   return tokenCodecs.some(({ chargeOf }) => chargeOf(logs, operation) !== undefined);
+}
+
+/**
+ * A contract emits no charge when its postOp fails, and yet keeps what it took in validation: an operation that was mined has paid
+ * that. Where the layout is only guessed, the digest has to prove that this is what we signed.
+ */
+function isPaidInAdvance(
+  { actualGasCost }: MinedOperation,
+  candidates: readonly Candidate[],
+  bytes: Bytes,
+): boolean {
+  if (bytes.outcome !== 'read' && bytes.outcome !== 'guessed') return false;
+  return bytes.readings.some(
+    ({ mode, digest, paidInAdvance = 0n }) =>
+      mode === 'ERC20' &&
+      paidInAdvance >= actualGasCost &&
+      (bytes.outcome === 'read' || candidates.some((candidate) => candidate.digest === digest)),
+  );
 }

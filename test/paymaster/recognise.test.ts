@@ -79,7 +79,7 @@ describe.each(tokenLayoutIds)('token payment of %s', (id) => {
     fc.assert(
       fc.property(anyOperation, anyTokenTerms, anySignature, (op, terms, signed) => {
         const paymasterAndData = token.encode(op, terms, signed);
-        expect(recognise(modes, { ...op, paymasterAndData }, terms.chainId)).toEqual([
+        expect(recognise(modes, { ...op, paymasterAndData }, terms.chainId)).toMatchObject([
           { mode: 'ERC20', digest: digestOf(token.hash(op, terms)) },
         ]);
       }),

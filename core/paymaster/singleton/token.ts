@@ -72,9 +72,13 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
     recognise: (op, paymasterAndData, chainId) => {
       const data = readBytes(paymasterAndData);
       const at = format.headSize;
-      const [, , , size] = offsets(at + fixedSize, optionSizes(data[at + 1] ?? 0));
+      const flags = data[at + 1] ?? 0;
+      const [preFundAt, , , size] = offsets(at + fixedSize, optionSizes(flags));
       const isMine = data.length >= size && (data[at] ?? 0) >> 1 === 1;
-      return isMine ? { hash: hashOf(format, op, data.subarray(0, size), chainId) } : undefined;
+      if (!isMine) return undefined;
+      const hash = hashOf(format, op, data.subarray(0, size), chainId);
+      if ((flags & flag.preFund) === 0) return { hash };
+      return { hash, paidInAdvance: worthOf(readUint128(data, preFundAt), readUint256(data, at + 50)) };
     },
     acceptsUnsigned: false,
     // The contract finds the end of the data by its flags, so the signature may be missing here.
@@ -141,6 +145,11 @@ function withPreFund(terms: TokenTerms, prefundWei: bigint): TokenTerms {
 }
 
 const weiPerCoin = 10n ** 18n;
+
+/** The most wei for which these are all the tokens, since {@link withPreFund} rounds down. No rate is worth nothing. */
+function worthOf(tokens: bigint, rate: bigint): bigint {
+  return tokens === 0n || rate === 0n ? 0n : ((tokens + 1n) * weiPerCoin - 1n) / rate;
+}
 
 /** What is charged on top of the prefund, in wei; the constant fee at the rate. */
 function residual(
