@@ -191,6 +191,12 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: profile({ layout: 'vendor-2.x', options: { treasury: wallet } }) },
   },
   {
+    field: 'spec.profiles[0]',
+    message: 'a profile with exactly one of signer and signers',
+    passes: { now: profile({}) },
+    fails: { now: profile({ signers: [{ file: 'next.key' }] }) },
+  },
+  {
     field: 'spec.profiles[0].tokenLossBudget',
     message: 'left out without addresses.token: there is no mode ERC20 that it could stop',
     passes: { now: profile({ addresses: { sponsorship: wallet, token: other }, tokenLossBudget: '0.5' }) },
