@@ -4,7 +4,7 @@ import type { Finding } from '../resources/conditions.js';
 import { checksumExpectation, hasWrongChecksum } from '../units/address.js';
 
 /**
- * What to say of the checksum of an address: nothing; `Accepted` False; or, where it is in use already, a warning beside what
+ * Judges the checksum of an address: undefined; `Accepted` False; or, where it is in use already, a warning beside what
  * goes on. Stores that judge checksums themselves never hold a wrong one that is new; the API server cannot.
  */
 export function judgeChecksum(field: string, address: string, isInUse: boolean): Finding | undefined {

@@ -39,11 +39,11 @@ export function findingsOf(
 /** Conditions that follow from another condition of the same or of another object, which is told in its place. */
 const consequences: ReadonlySet<string> = new Set(['Programmed/NotAccepted', 'Programmed/Pending']);
 
+/** They repeat another condition, or report a pause that somebody wants. */
 const summaries: ReadonlySet<string> = new Set(['Ready', 'Serving']);
 
 function severityOf({ type, status, reason }: Condition): ValidationFinding['severity'] | undefined {
   if (warnsWhenTrue.has(type)) return status === 'True' ? 'warning' : undefined;
-  // `Ready` and `Serving` are summaries; also of what is meant so, such as a pause.
   if (status !== 'False' || summaries.has(type) || consequences.has(`${type}/${reason}`)) return undefined;
   return 'error';
 }

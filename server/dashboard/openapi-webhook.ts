@@ -68,7 +68,7 @@ export const webhookCall: JsonSchema = {
         '**Time.** The answer must be there within `timeoutSeconds` of the rule (0.5 to 10, default 3), one retry included. The wallet waits as long.',
         '**Retries.** One, 50 ms after a connection error or HTTP 5xx, with the same X-Request-Id. An answer must not depend on how often it is asked. No redirect is followed.',
         '**Meaning.** HTTP 200 with a boolean `arePoliciesVerified` is an answer. HTTP 4xx is a "no" (but 404, 408, 410, 421, 425 and 429). Everything else is a failure: it refuses, unless `onError` is Allow. After ten failures in a row the host is left alone for five seconds.',
-        '**Load.** One paymaster has at most 64 calls under way at a host. An answer has at most 64 KiB.',
+        '**Load.** One paymaster has at most 64 open calls to a host. An answer has at most 64 KiB.',
         'A verifier in 15 lines and a whole host: examples/webhook-host. A test delivery: `POST /api/v1/webhooks/{policyId}/deliveries`.',
       ].join('\n\n'),
       parameters: [

@@ -1,6 +1,6 @@
 import type { Role } from '../roles.js';
 
-/** What `GET /` answers: the addresses of this process, for whoever has only its origin. */
+/** What `GET /` answers: the addresses of this process, for anyone who has only its origin. */
 export function renderIndex(roles: readonly Role[], hasOps: boolean): string {
   const addresses = {
     ...(roles.includes('rpc')

@@ -20,7 +20,7 @@ const batchMs = 300;
 const patientBatches = 6;
 
 /**
- * One line per change of state that a person cares about, whoever made the object: ready, refused and why, paused, deleted;
+ * One line per change of state that a person cares about, made by manifest or by REST: ready, refused and why, paused, deleted;
  * also when a new version of an object is in the state that the last one was. Returns the stop.
  */
 export function reportLife({ resources, console, timers, shown, onBatch }: LifeDeps): () => void {

@@ -30,6 +30,8 @@ function aCaller(change: Partial<WebhookCallerDeps> = {}): WebhookCaller {
     clock: systemClock,
     log: silentLogger,
     metrics: createMetrics({ process: false }),
+    // A busy machine takes longer than these budgets.
+    stalls: { enter() {}, leave() {}, totalMs: () => 0 },
     ...change,
   });
   cleanUps.push(() => caller.stop());
@@ -247,6 +249,15 @@ describe('a failure is reported with host and cause', () => {
     });
     // Without a budget it would wait for ever.
     expect(performance.now() - startedAt).toBeLessThan(30_000);
+  });
+
+  test('but not where this process had no time to read the answer: then the request is refused as busy', async () => {
+    const host = await aHost(() => {});
+    // At each look another second is lost.
+    let stalledMs = 0;
+    const stalls = { enter() {}, leave() {}, totalMs: () => (stalledMs += 1000) };
+    const caller = aCaller({ budgetMs: 150, stalls });
+    await expect(askOne(caller, localUrl(host), { onError: 'Allow' })).rejects.toEqual(isBusy);
   });
 
   test('when a retry would end after the budget of all webhooks', async () => {

@@ -40,6 +40,9 @@ export class OwnStalls {
   }
 }
 
+/** What a budget reads of {@link OwnStalls}. */
+export type Stalls = Pick<OwnStalls, 'enter' | 'leave' | 'totalMs'>;
+
 /** Why a call was given up: the host had its whole budget, or we had no time to read its answer. */
 export type Abandoned = 'host-slow' | 'we-stalled';
 
@@ -47,11 +50,7 @@ export type Abandoned = 'host-slow' | 'we-stalled';
  * Calls `abandon` when a host has had `budgetMs` in which this process was not stalled; what we lost is given to it on top,
  * up to the same time once more, after which it is our fault. Returns a function that cancels.
  */
-export function startBudget(
-  stalls: OwnStalls,
-  budgetMs: number,
-  abandon: (why: Abandoned) => void,
-): () => void {
+export function startBudget(stalls: Stalls, budgetMs: number, abandon: (why: Abandoned) => void): () => void {
   stalls.enter();
   const stalledBefore = stalls.totalMs();
   let given = 0;

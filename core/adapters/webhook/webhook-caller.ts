@@ -15,7 +15,7 @@ import { SlotsBusy } from '../fair-slots.js';
 import { Breaker } from './breaker.js';
 import { codeOf, isConnectionError } from './network-errors.js';
 import { createGuardedConnector, createResolver, type ResolveHost } from './ssrf-guard.js';
-import { OwnStalls, startBudget, type Abandoned } from './own-stalls.js';
+import { OwnStalls, startBudget, type Abandoned, type Stalls } from './own-stalls.js';
 import {
   WebhookHosts,
   type HostAnswer,
@@ -37,6 +37,8 @@ export type WebhookCallerDeps = WebhookUrlRules & {
   /** Time for each webhook of a request from its turn on, its retry included, where its policy sets none. Default 3000 ms. */
   readonly budgetMs?: number;
   readonly limits?: Partial<CallLimits>;
+  /** Default: measured in this process. */
+  readonly stalls?: Stalls;
 };
 
 export type CallLimits = HostLimits & {
@@ -80,7 +82,7 @@ class UndiciWebhookCaller implements WebhookCaller {
   readonly #underWay = new Set<Promise<unknown>>();
   /** By paymaster. */
   readonly #requests = new Map<string, number>();
-  readonly #stalls = new OwnStalls();
+  readonly #stalls: Stalls;
   #stopped: Promise<void> | undefined;
 
   constructor(deps: WebhookCallerDeps) {
@@ -88,6 +90,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     this.#deps = deps;
     this.#limits = { ...defaultLimits, ...deps.limits };
     this.#budgetMs = deps.budgetMs ?? defaultBudgetMs;
+    this.#stalls = deps.stalls ?? new OwnStalls();
     this.#instruments = createInstruments(deps.metrics);
     this.#stopResolver = () => resolver.stop();
     const connect = createGuardedConnector({

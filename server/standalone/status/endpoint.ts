@@ -7,7 +7,7 @@ import type { Status } from './status.js';
 export const statusPath = '/status';
 
 /**
- * Answers `GET /status` to whoever holds the operator's token of this instance (`Authorization: Bearer …`): the owner of
+ * Answers `GET /status` to the holder of the operator's token of this instance (`Authorization: Bearer …`): the owner of
  * connection.json. False when the request is for another path.
  */
 export function createStatusEndpoint(deps: {
