@@ -1,6 +1,6 @@
 /**
- * Port: what the dashboard may do in the namespace of an organisation. Granted by the operator one namespace at a time,
- * so that the dashboard has no rights anywhere else.
+ * Port: what the dashboard, and the operator with Secrets, may do in the namespace of an organisation. Granted by the operator one
+ * namespace at a time, so that they have these rights nowhere else.
  */
 export type TenantAccess = {
   /** `no-namespace` when it does not exist yet; `not-ours` when somebody else made an object of that name. */

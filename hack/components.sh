@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings the real components that tests run against: redis-server, kube-apiserver and etcd, helm. What is there already
+# Brings the real components that tests run against: redis-server, kube-apiserver and etcd, helm, promtool. What is there already
 # costs nothing; what cannot be had is said here, and the tests that need it fail with the same words.
 set -u
 cd "$(dirname "$0")/.."
@@ -16,6 +16,6 @@ if ! command -v redis-server >/dev/null 2>&1; then
   fi
 fi
 
-for part in envtest helm; do
+for part in envtest helm promtool; do
   sh "hack/$part/build.sh" >/dev/null || echo "warning: the tests that need hack/$part will fail (see above)" >&2
 done

@@ -27,6 +27,8 @@ export type OperatorConfig = {
   readonly publicRpcUrl: string;
   /** What the dashboard's ServiceAccount is given in each organisation's namespace; absent: no grants. */
   readonly tenantAccess?: { readonly clusterRole: string; readonly serviceAccount: string };
+  /** What the operator's own ServiceAccount is given there, to write connection Secrets; absent: no grants. */
+  readonly secretAccess?: { readonly clusterRole: string; readonly serviceAccount: string };
   readonly webhookRules: WebhookUrlRules;
   readonly platform: PlatformDefaults;
 };
@@ -34,13 +36,16 @@ export type OperatorConfig = {
 /** Parses once; throws SettingsError with every mistake. */
 export function parseOperatorConfig(env: Readonly<Record<string, string | undefined>>): OperatorConfig {
   const settings = new Settings(env);
-  const clusterRole = settings.optional('PAYMASTER_TENANT_CLUSTER_ROLE');
-  const serviceAccount = settings.optional('PAYMASTER_DASHBOARD_SERVICE_ACCOUNT');
-  if (clusterRole !== undefined && serviceAccount === undefined)
-    settings.mistake(
-      'PAYMASTER_DASHBOARD_SERVICE_ACCOUNT',
-      'set together with PAYMASTER_TENANT_CLUSTER_ROLE',
-    );
+  const tenantAccess = readGrant(
+    settings,
+    'PAYMASTER_TENANT_CLUSTER_ROLE',
+    'PAYMASTER_DASHBOARD_SERVICE_ACCOUNT',
+  );
+  const secretAccess = readGrant(
+    settings,
+    'PAYMASTER_SECRETS_CLUSTER_ROLE',
+    'PAYMASTER_OPERATOR_SERVICE_ACCOUNT',
+  );
   const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
@@ -55,13 +60,21 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
     ...(priceHeadersDirectory === undefined ? {} : { priceHeadersDirectory }),
     publicRpcUrl: settings.httpUrl('PAYMASTER_PUBLIC_RPC_URL', 'where wallets reach the JSON-RPC server'),
-    ...(clusterRole === undefined || serviceAccount === undefined
-      ? {}
-      : { tenantAccess: { clusterRole, serviceAccount } }),
+    ...(tenantAccess === undefined ? {} : { tenantAccess }),
+    ...(secretAccess === undefined ? {} : { secretAccess }),
     platform: readPlatformDefaults(settings),
     webhookRules: {
       allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
       allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
     },
   });
+}
+
+/** A role and who is given it; a role without is a mistake. */
+function readGrant(settings: Settings, role: string, account: string): OperatorConfig['tenantAccess'] {
+  const clusterRole = settings.optional(role);
+  const serviceAccount = settings.optional(account);
+  if (clusterRole === undefined) return undefined;
+  if (serviceAccount === undefined) settings.mistake(account, `set together with ${role}`);
+  return { clusterRole, serviceAccount: serviceAccount ?? '' };
 }

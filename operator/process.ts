@@ -5,7 +5,7 @@ import { createKubeEpochMirror } from '../core/adapters/kube/epoch-mirror.js';
 import { createKubeEventRecorder } from '../core/adapters/kube/event-recorder.js';
 import { guardWrites } from '../core/adapters/kube/guarded-transport.js';
 import { createLeaderElection } from '../core/adapters/kube/leader-election.js';
-import { createKubeTenantAccess } from '../core/adapters/kube/tenant-access.js';
+import { createKubeTenantAccess, type TenantBinding } from '../core/adapters/kube/tenant-access.js';
 import { createKubeTokenLossReports } from '../core/adapters/kube/token-loss-reports.js';
 import { createKubeTransport } from '../core/adapters/kube/transport.js';
 import { createMetrics } from '../core/adapters/metrics/prometheus.js';
@@ -87,6 +87,7 @@ async function startParts(
   onStop(() => configs.stop());
   const events = createKubeEventRecorder({ ...common, instance: podName });
   onStop(() => events.stop());
+  const bindings = bindingsOf(config);
   const lost = Promise.withResolvers<string>();
   const operator = createOperator({
     resources,
@@ -105,15 +106,7 @@ async function startParts(
       ? {}
       : { priceHeadersDirectory: config.priceHeadersDirectory }),
     events,
-    ...(config.tenantAccess === undefined
-      ? {}
-      : {
-          tenantAccess: createKubeTenantAccess({
-            ...guarded,
-            clusterRole: config.tenantAccess.clusterRole,
-            serviceAccount: { namespace, name: config.tenantAccess.serviceAccount },
-          }),
-        }),
+    ...(bindings.length === 0 ? {} : { tenantAccess: createKubeTenantAccess({ ...guarded, bindings }) }),
     tokenLosses: createKubeTokenLossReports({ transport, namespace, log }),
     usageEpochs: createKubeEpochMirror({ transport, namespace }),
     leader,
@@ -126,4 +119,19 @@ async function startParts(
   log.info('operator started', { port, namespace });
   operator.start().catch((error: unknown) => lost.resolve(`the operator could not start: ${String(error)}`));
   return { failed: lost.promise };
+}
+
+/** What is bound in the namespace of each Organisation. */
+function bindingsOf({ namespace, tenantAccess, secretAccess }: OperatorConfig): readonly TenantBinding[] {
+  const bind = (
+    name: TenantBinding['name'],
+    grant: OperatorConfig['tenantAccess'],
+  ): readonly TenantBinding[] =>
+    grant === undefined
+      ? []
+      : [{ name, clusterRole: grant.clusterRole, serviceAccount: { namespace, name: grant.serviceAccount } }];
+  return [
+    ...bind('paymaster-dashboard', tenantAccess),
+    ...bind('paymaster-connection-secrets', secretAccess),
+  ];
 }

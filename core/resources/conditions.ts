@@ -232,7 +232,7 @@ export const conditionReasons = {
     },
     NotOurs: {
       status: 'False',
-      text: 'The namespace has a RoleBinding "paymaster-dashboard" of somebody else: rename or delete it.',
+      text: 'The namespace has a RoleBinding "paymaster-dashboard" or "paymaster-connection-secrets" of somebody else: rename or delete it.',
     },
   },
 } as const satisfies Record<string, Readonly<Record<string, ReasonText>>>;

@@ -13,7 +13,7 @@ import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import { finding, isConditionTrue } from '../../core/resources/conditions.js';
+import { findCondition, finding, isConditionTrue } from '../../core/resources/conditions.js';
 import type { Finding } from '../../core/resources/conditions.js';
 import { parseKey } from '../../core/resources/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -71,11 +71,15 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     const stored = await store(deps, compiled, read);
     askChain(deps, key, stored);
     const secret = await writeStatuses(deps, paymaster, stored);
-    return secret?.status === 'False' ? { requeueAfterMs: secretRetryMs } : done;
+    if (secret?.status !== 'False') return done;
+    const hasFailed = findCondition(paymaster.status?.conditions, 'ConnectionSecret')?.status === 'False';
+    return { requeueAfterMs: hasFailed ? secretRetryMs : firstSecretRetryMs };
   };
 }
 
-/** A Secret that is not there waits for somebody who grants access or renames one, and nothing tells of that. */
+/** Access is being granted where the Organisation is as new as the Paymaster. */
+const firstSecretRetryMs = 3_000;
+/** After that it waits for somebody who grants access or renames a Secret, and nothing reports that. */
 const secretRetryMs = 60_000;
 
 async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {

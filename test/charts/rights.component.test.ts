@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { until } from '../support/until.js';
-import { mustKubectl, serviceAccount } from './support/cluster.js';
+import { kubectl, mustKubectl, serviceAccount } from './support/cluster.js';
 import { renderOperator } from './support/helm.js';
 
 // The rendered roles on a real API server: what each ServiceAccount may do, and what it may not.
@@ -15,28 +15,46 @@ const operator = serviceAccount(system, 'gas-paymaster-operator');
 const dashboard = serviceAccount(system, 'gas-paymaster-dashboard');
 const rpc = serviceAccount(system, 'gas-paymaster-rpc');
 
+const ownOnly = 'the operator binds its own two roles to its own accounts only';
+const tenantRole = 'gas-system-gas-paymaster-tenant';
+const secretsRole = 'gas-system-gas-paymaster-connection-secrets';
+const dashboardBinding = binding('paymaster-dashboard', tenantRole, 'gas-paymaster-dashboard', tenant);
+const secretsBinding = binding('paymaster-connection-secrets', secretsRole, 'gas-paymaster-operator', tenant);
+const stranger = binding('paymaster-dashboard', tenantRole, 'somebody', tenant);
+
+function binding(name: string, role: string, account: string, namespace: string) {
+  const subjects: readonly { readonly kind: string; readonly name: string; readonly namespace?: string }[] = [
+    { kind: 'ServiceAccount', name: account, namespace: system },
+  ];
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name, namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects,
+  };
+}
+
 let cluster: ControlPlane;
 beforeAll(async () => {
   cluster = await startControlPlane();
   mustKubectl(cluster, ['apply', '--server-side', '-f', join(repositoryRoot, 'crds')]);
   for (const name of [system, tenant, elsewhere]) mustKubectl(cluster, ['create', 'namespace', name]);
   const roles = renderOperator({ namespace: system, set: ['redis.enabled=true'] }).filter(({ kind }) =>
-    /Role|ServiceAccount/.test(kind),
+    /Role|ServiceAccount|Validating/.test(kind),
   );
   mustKubectl(
     cluster,
     ['apply', '-f', '-'],
     JSON.stringify({ apiVersion: 'v1', kind: 'List', items: roles }),
   );
+  await until('the policy is enforced', () => bind(stranger, ['--dry-run=server']).stderr.includes(ownOnly));
   // As the operator does for an Organisation.
-  mustKubectl(
-    cluster,
-    [`--as=${operator}`, 'create', '-f', '-'],
-    JSON.stringify(tenantBinding('gas-system-gas-paymaster-tenant')),
-  );
+  for (const binding of [dashboardBinding, secretsBinding]) expect(bind(binding).stderr).toBe('');
   await until('the roles are known to the authorizer', () =>
     isAllowed(dashboard, 'create', 'paymasters', tenant),
   );
+  await until('the operator has its access', () => isAllowed(operator, 'get', 'secrets', tenant, 'connection'));
 }, 120_000);
 afterAll(() => cluster?.stop());
 
@@ -78,11 +96,15 @@ const accounts: readonly Account[] = [
       ['create', 'events.events.k8s.io', tenant],
       ['patch', 'events.events.k8s.io', tenant],
       ['create', 'rolebindings.rbac.authorization.k8s.io', tenant],
-      ...['get', 'list', 'update', 'delete'].map(
-        (verb): Question => [verb, 'rolebindings.rbac.authorization.k8s.io', tenant, 'paymaster-dashboard'],
+      ...['paymaster-dashboard', 'paymaster-connection-secrets'].flatMap((name) =>
+        ['get', 'list', 'update', 'delete'].map(
+          (verb): Question => [verb, 'rolebindings.rbac.authorization.k8s.io', tenant, name],
+        ),
       ),
-      ['bind', 'clusterroles.rbac.authorization.k8s.io', '', 'gas-system-gas-paymaster-tenant'],
-      ['get', 'secrets', tenant, 'connection'],
+      ...['tenant', 'connection-secrets'].map(
+        (name): Question => ['bind', 'clusterroles.rbac.authorization.k8s.io', '', `gas-system-gas-paymaster-${name}`],
+      ),
+      ...['get', 'create', 'update'].map((verb): Question => [verb, 'secrets', tenant]),
       ...['paymaster-token-losses', 'paymaster-usage-epochs'].map(
         (name): Question => ['get', 'configmaps', system, name],
       ),
@@ -96,6 +118,10 @@ const accounts: readonly Account[] = [
       ['list', 'secrets', tenant],
       ['watch', 'secrets', tenant],
       ['list', 'secrets', system],
+      // Only where an Organisation is.
+      ...product(['get', 'create', 'update'], ['secrets'], elsewhere),
+      ...product(['get', 'create', 'update'], ['secrets'], system),
+      ...product(['get', 'create', 'update'], ['secrets']),
       ['delete', 'secrets', tenant],
       ['update', 'leases.coordination.k8s.io', system, 'another'],
       ['bind', 'clusterroles.rbac.authorization.k8s.io', '', 'cluster-admin'],
@@ -175,15 +201,49 @@ describe.each(accounts)('$name', ({ user, may, mayNot }) => {
 });
 
 describe('the right to bind', () => {
-  test('reaches no role but the tenant one', () => {
-    const create = (role: string): string =>
-      mustKubectl(
-        cluster,
-        [`--as=${operator}`, 'create', '-f', '-'],
-        JSON.stringify({ ...tenantBinding(role), metadata: { name: 'other', namespace: elsewhere } }),
-      );
-    expect(() => create('cluster-admin')).toThrow(/attempting to grant RBAC permissions not currently held/);
-    expect(() => create('gas-system-gas-paymaster-edit')).toThrow(/attempting to grant RBAC permissions not currently held/);
+  const named = (role: string) => binding('paymaster-dashboard', role, 'gas-paymaster-dashboard', elsewhere);
+
+  test.each(['cluster-admin', 'gas-system-gas-paymaster-edit'])('does not reach the role %s', (role) => {
+    expect(bind(named(role)).stderr).toMatch(/attempting to grant RBAC permissions not currently held/);
+  });
+
+  test.each([
+    { name: 'another account', object: stranger },
+    { name: 'an account of another namespace', object: inNamespace(dashboardBinding, elsewhere, tenant) },
+    {
+      name: 'somebody else besides',
+      object: { ...dashboardBinding, subjects: [...dashboardBinding.subjects, { kind: 'User', name: 'mallory' }] },
+    },
+    {
+      name: 'the dashboard, of the role that reads Secrets',
+      object: binding('paymaster-connection-secrets', secretsRole, 'gas-paymaster-dashboard', elsewhere),
+    },
+    {
+      name: 'the operator, of the role of the dashboard',
+      object: binding('paymaster-dashboard', tenantRole, 'gas-paymaster-operator', elsewhere),
+    },
+    {
+      name: 'the dashboard under another name',
+      object: binding('backdoor', tenantRole, 'gas-paymaster-dashboard', elsewhere),
+    },
+  ])('does not reach $name', ({ object }) => {
+    const run = bind(inNamespace(object, elsewhere));
+    expect(run.ok).toBe(false);
+    expect(run.stderr).toContain(ownOnly);
+  });
+
+  test('keeps what was bound as it is', () => {
+    const run = kubectl(
+      cluster,
+      [`--as=${operator}`, 'replace', '-f', '-'],
+      JSON.stringify({ ...dashboardBinding, subjects: stranger.subjects }),
+    );
+    expect(run.stderr).toContain(ownOnly);
+  });
+
+  test('of people is not touched: an administrator binds whom he likes', () => {
+    const object = inNamespace(stranger, elsewhere);
+    expect(kubectl(cluster, ['create', '--dry-run=server', '-f', '-'], JSON.stringify(object))).toMatchObject({ ok: true });
   });
 });
 
@@ -210,13 +270,18 @@ describe('users with the built-in roles', () => {
   });
 });
 
-function tenantBinding(role: string) {
+function bind(object: object, flags: readonly string[] = []) {
+  return kubectl(cluster, [`--as=${operator}`, 'create', ...flags, '-f', '-'], JSON.stringify(object));
+}
+
+type Binding = ReturnType<typeof binding>;
+
+/** The same in another namespace, and to accounts of another one. */
+function inNamespace(object: Binding, namespace: string, accounts?: string): Binding {
   return {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'RoleBinding',
-    metadata: { name: 'paymaster-dashboard', namespace: tenant },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects: [{ kind: 'ServiceAccount', name: 'gas-paymaster-dashboard', namespace: system }],
+    ...object,
+    metadata: { ...object.metadata, namespace },
+    subjects: object.subjects.map((subject) => (accounts === undefined ? subject : { ...subject, namespace: accounts })),
   };
 }
 

@@ -18,7 +18,7 @@ import {
 // compared with the verbs that the chart grants: no right is missing, and none is there that nothing needs.
 
 const accounts = ['operator', 'dashboard', 'rpc'] as const;
-const tenantRole = 'paymaster-system-paymaster-tenant';
+const boundRoles = ['paymaster-system-paymaster-tenant', 'paymaster-system-paymaster-connection-secrets'];
 
 let installation: Installation;
 let stopSupervising: (() => void) | undefined;
@@ -49,7 +49,7 @@ const requests = (account: Account): readonly AuditedRequest[] =>
 const used = (account: Account): readonly Right[] =>
   requests(account)
     .filter(({ code }) => code !== 403)
-    .flatMap((request) => rightsNeeded(request, tenantRole));
+    .flatMap((request) => rightsNeeded(request, boundRoles));
 const isUsed = (account: Account, verb: string, resource: string, name?: string): boolean =>
   used(account).some(
     (right) =>
@@ -217,9 +217,11 @@ describe('what is done with the API server', () => {
       await seen('operator', 'update', '/secrets');
       await seen('operator', 'patch', 'events.k8s.io/events');
 
-      patch('rolebinding', 'paymaster-dashboard', { subjects: [] }, ...tenant);
+      const bound = ['paymaster-dashboard', 'paymaster-connection-secrets'];
+      for (const name of bound) patch('rolebinding', name, { subjects: [] }, ...tenant);
       patch('organisation', 'quickstart', { spec: { quotas: { paymasters: 999 } } });
-      await seen('operator', 'update', 'rbac.authorization.k8s.io/rolebindings');
+      for (const name of bound)
+        await seen('operator', 'update', 'rbac.authorization.k8s.io/rolebindings', name);
       patch('chain', 'dev', { spec: { confirmations: 1 } });
       await seen('operator', 'update', 'paymasters.dev/chainconfigs');
       // The sweep, which fails once where the API server has not read the definitions yet.
@@ -276,7 +278,8 @@ describe('what is done with the API server', () => {
       kubectl('delete', 'organisation', 'quickstart');
       await seen('operator', 'delete', 'paymasters.dev/paymasterconfigs');
       await seen('operator', 'delete', 'paymasters.dev/chainconfigs');
-      await seen('operator', 'delete', 'rbac.authorization.k8s.io/rolebindings');
+      for (const name of ['paymaster-dashboard', 'paymaster-connection-secrets'])
+        await seen('operator', 'delete', 'rbac.authorization.k8s.io/rolebindings', name);
     },
     longestMs,
   );

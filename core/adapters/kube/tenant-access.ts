@@ -5,11 +5,19 @@ import { isStatus } from './api-error.js';
 import type { KubeList } from './objects.js';
 import type { KubeTransport } from './transport.js';
 
-export type KubeTenantAccessDeps = {
-  readonly transport: Pick<KubeTransport, 'request'>;
-  /** The one ClusterRole that is bound. */
+/** One RoleBinding in each organisation's namespace: which ClusterRole, to whom. */
+export type TenantBinding = {
+  readonly name: BindingName;
   readonly clusterRole: string;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
+};
+
+/** What the dashboard may do there, and what the operator itself may do with Secrets for `writeConnectionSecretToRef`. */
+type BindingName = 'paymaster-dashboard' | 'paymaster-connection-secrets';
+
+export type KubeTenantAccessDeps = {
+  readonly transport: Pick<KubeTransport, 'request'>;
+  readonly bindings: readonly TenantBinding[];
 };
 
 type RoleBinding = {
@@ -23,15 +31,40 @@ type RoleBinding = {
   readonly subjects?: readonly Readonly<Record<string, string>>[];
 };
 
-const bindingName = 'paymaster-dashboard';
 const managedBy = 'app.kubernetes.io/managed-by';
 const operator = 'paymaster-operator';
 
-/** One RoleBinding `paymaster-dashboard` in each organisation's namespace. Errors are those of the store ports. */
-export function createKubeTenantAccess(deps: KubeTenantAccessDeps): TenantAccess {
-  const { transport } = deps;
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: deps.clusterRole };
-  const subjects = [{ kind: 'ServiceAccount', ...deps.serviceAccount }];
+/** RoleBindings in each organisation's namespace. Errors are those of the store ports. */
+export function createKubeTenantAccess({ transport, bindings }: KubeTenantAccessDeps): TenantAccess {
+  const each = bindings.map((binding) => createBindings(transport, binding));
+  return {
+    async grant(namespace) {
+      const outcomes = new Set<Granted>();
+      for (const one of each) outcomes.add(await one.grant(namespace));
+      return worstFirst.find((outcome) => outcomes.has(outcome)) ?? 'unchanged';
+    },
+    async revoke(namespace) {
+      for (const one of each) await one.revoke(namespace);
+    },
+    async granted() {
+      const found = new Set<string>();
+      for (const one of each) for (const namespace of await one.granted()) found.add(namespace);
+      return [...found];
+    },
+  };
+}
+
+type Granted = Awaited<ReturnType<TenantAccess['grant']>>;
+const worstFirst = ['no-namespace', 'not-ours', 'granted', 'unchanged'] as const satisfies readonly Granted[];
+
+function createBindings(
+  transport: KubeTenantAccessDeps['transport'],
+  { name: bindingName, clusterRole, serviceAccount }: TenantBinding,
+): TenantAccess {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: clusterRole };
+  const subjects = [{ kind: 'ServiceAccount', ...serviceAccount }];
+  const pathOf = (namespace: string): string => `${collectionOf(namespace)}/${bindingName}`;
+  const bindingIn = (namespace: string): string => `RoleBinding ${namespace}/${bindingName}`;
 
   async function read(namespace: string): Promise<RoleBinding | undefined> {
     try {
@@ -137,10 +170,6 @@ async function mapped<T>(what: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
-function bindingIn(namespace: string): string {
-  return `RoleBinding ${namespace}/${bindingName}`;
-}
-
 function isOurs({ metadata }: RoleBinding): boolean {
   return metadata.labels?.[managedBy] === operator;
 }
@@ -154,8 +183,4 @@ const allBindings = '/apis/rbac.authorization.k8s.io/v1/rolebindings';
 
 function collectionOf(namespace: string): string {
   return `/apis/rbac.authorization.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/rolebindings`;
-}
-
-function pathOf(namespace: string): string {
-  return `${collectionOf(namespace)}/${bindingName}`;
 }

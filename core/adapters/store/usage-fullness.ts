@@ -14,7 +14,7 @@ export class UsageFullness {
       name: 'paymaster_limit_used_ratio',
       help: 'Used and reserved share of a spending limit, the asking operation included where it fits.',
       labels: ['scope', 'unit'],
-      buckets: [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
+      buckets: [0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 1],
     });
     const ofUnit = (unit: Unit) => ({
       PAYMASTER: ratio.with({ scope: 'PAYMASTER', unit }),

@@ -103,8 +103,13 @@ export function openResources(parts: KubeParts, transport: KubeTransport): Resou
 function tenantAccess(transport: KubeTransport) {
   return createKubeTenantAccess({
     transport,
-    clusterRole: `${systemNamespace}-paymaster-tenant`,
-    serviceAccount: { namespace: systemNamespace, name: 'paymaster-dashboard' },
+    bindings: [
+      {
+        name: 'paymaster-dashboard',
+        clusterRole: `${systemNamespace}-paymaster-tenant`,
+        serviceAccount: { namespace: systemNamespace, name: 'paymaster-dashboard' },
+      },
+    ],
   });
 }
 

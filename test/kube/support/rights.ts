@@ -99,12 +99,12 @@ const roleBindings = 'rbac.authorization.k8s.io/rolebindings';
 
 /**
  * The rights that a request has needed. Two are checked without a request of their own: an apply that has made its object
- * needs `create` besides, and making a RoleBinding needs `bind` on the role, here `boundRole`, of somebody who does not
+ * needs `create` besides, and making a RoleBinding needs `bind` on the role, here one of `boundRoles`, of somebody who does not
  * have that role's rights.
  */
 export function rightsNeeded(
   { code, receivedAt: _at, ...right }: AuditedRequest,
-  boundRole: string,
+  boundRoles: readonly string[],
 ): readonly Right[] {
   const isApplied = right.verb === 'patch' && code === 201;
   const isBinding = right.verb === 'create' && right.resource === roleBindings && code === 201;
@@ -112,7 +112,12 @@ export function rightsNeeded(
     right,
     ...(isApplied ? [{ ...right, verb: 'create' }] : []),
     ...(isBinding
-      ? [{ verb: 'bind', resource: 'rbac.authorization.k8s.io/clusterroles', name: boundRole, namespace: '' }]
+      ? boundRoles.map((name) => ({
+          verb: 'bind',
+          resource: 'rbac.authorization.k8s.io/clusterroles',
+          name,
+          namespace: '',
+        }))
       : []),
   ];
 }

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { repositoryRoot } from '../support/repository-root.js';
+import { alertCases, type AlertCase } from './support/alert-cases.js';
+import { renderOperator } from './support/helm.js';
+
+// The alerts as the chart renders them, judged by Prometheus itself.
+
+type Rule = {
+  readonly alert: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: Readonly<Record<string, string>>;
+};
+
+const namespace = 'gas-system';
+const set = ['redis.enabled=true', 'monitoring.prometheusRule.enabled=true'];
+const spec = renderOperator({ namespace, set }).find(({ kind }) => kind === 'PrometheusRule')?.spec as {
+  readonly groups: readonly { readonly rules: readonly Rule[] }[];
+};
+const rules = spec.groups.flatMap((group) => group.rules);
+const runbooks = readFileSync(join(repositoryRoot, 'docs/runbooks.md'), 'utf8');
+
+let directory: string;
+let promtool: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'alerts-'));
+  writeFileSync(join(directory, 'rules.yaml'), stringify(spec));
+  promtool = execFileSync('sh', [join(repositoryRoot, 'hack/promtool/build.sh')], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  }).trim();
+}, 1_200_000);
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test('promtool accepts the rules', () => {
+  expect(run('check', 'rules', join(directory, 'rules.yaml'))).toMatchObject({ status: 0 });
+});
+
+test('each alert has a case in both directions', () => {
+  expect(alertCases.map(({ alert }) => alert).toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+});
+
+describe.each(alertCases)('$alert', ({ alert, at = 20, fires, quiet }) => {
+  test.each([
+    { name: 'fires', series: fires, isFiring: true },
+    { name: 'stays quiet for what is near to it', series: quiet, isFiring: false },
+  ])('$name', ({ series, isFiring }) => {
+    const file = join(directory, `${alert}-${isFiring}.yaml`);
+    writeFileSync(file, stringify(unitTest(alert, at, series, isFiring)));
+    expect(run('test', 'rules', file)).toMatchObject({ status: 0, stderr: '' });
+  });
+});
+
+describe('the runbook', () => {
+  test.each(rules)('of $alert is where its link leads, and says what to see, do and lose', ({ alert, annotations }) => {
+    const [page, anchor] = (annotations['runbook_url'] ?? '').split('#');
+    expect(page).toMatch(/\/docs\/runbooks\.md$/);
+    expect(anchor).toBe(alert.toLowerCase());
+    const section = runbooks.split(/^### /m).find((text) => text.startsWith(`${alert}\n`)) ?? '';
+    for (const part of ['**Means.**', '**See.**', '**Do.**', '**Waiting costs.**']) expect(section).toContain(part);
+  });
+
+  test('is about alerts that exist', () => {
+    const sections = [...runbooks.matchAll(/^### (Paymaster\w+)$/gm)].map((match) => match[1]);
+    expect(sections.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+  });
+});
+
+test('each alert says how urgent it is, what is wrong and what to do', () => {
+  for (const { labels, annotations } of rules) {
+    expect(['critical', 'warning']).toContain(labels.severity);
+    expect(annotations['summary']).toMatch(/\.$/);
+    expect(annotations['description']).toMatch(/\.$/);
+  }
+});
+
+function unitTest(alert: string, at: number, series: AlertCase['fires'], isFiring: boolean) {
+  const input = Object.entries(series).map(([name, values]) => ({
+    series: name.replace('{', `{namespace="${namespace}",`),
+    values,
+  }));
+  return {
+    rule_files: ['rules.yaml'],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: input,
+        promql_expr_test: [
+          {
+            expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
+            eval_time: `${at}m`,
+            exp_samples: isFiring ? [{ labels: '{}', value: 1 }] : [],
+          },
+        ],
+      },
+    ],
+  };
+}
+
+function run(...args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(promtool, [...args], { encoding: 'utf8', timeout: 60_000 });
+  return { status, stdout, stderr };
+}

@@ -1,0 +1,187 @@
+/** Series in promtool's notation, e.g. `0+1x30`: 30 steps of a minute that rise by one. */
+type Series = Readonly<Record<string, string>>;
+
+/** What makes an alert fire at the minute `at` (default 20), and what is near to it and does not. */
+export type AlertCase = {
+  readonly alert: string;
+  readonly at?: number;
+  readonly fires: Series;
+  readonly quiet: Series;
+};
+
+const calls = (outcome: string) => `paymaster_rpc_requests_total{outcome="${outcome}"}`;
+const used = (unit: string, le?: string) =>
+  le === undefined
+    ? `paymaster_limit_used_ratio_count{scope="PAYMASTER",unit="${unit}"}`
+    : `paymaster_limit_used_ratio_bucket{scope="PAYMASTER",unit="${unit}",le="${le}"}`;
+const redis = (name: string) => `paymaster_usage_redis_memory_${name}_bytes{}`;
+const deposit = 'paymaster_deposit_lowest_gwei{chain="1",account="entry_point"}';
+const condition = (kind: string, type: string) =>
+  `paymaster_resource_condition{kind="${kind}",type="${type}",tenant="team-a",resource="shop"}`;
+const once = '0x14 1x20';
+const never = '0x30';
+
+export const alertCases: readonly AlertCase[] = [
+  {
+    alert: 'PaymasterRpcAbsent',
+    fires: { 'paymaster_configs{kind="chain"}': '1x30' },
+    quiet: { 'paymaster_configs{kind="paymaster"}': '0x30' },
+  },
+  {
+    alert: 'PaymasterRpcErrors',
+    fires: { [calls('sponsored')]: '0+98x30', [calls('UNAVAILABLE')]: '0+2x30' },
+    // What callers cause is not an error of ours.
+    quiet: {
+      [calls('sponsored')]: '0+98x30',
+      [calls('UNAVAILABLE')]: '0+0.9x30',
+      [calls('INVALID_INPUT')]: '0+90x30',
+    },
+  },
+  {
+    alert: 'PaymasterRpcSlow',
+    fires: {
+      'paymaster_rpc_request_duration_seconds_bucket{le="2.5"}': '0+90x30',
+      'paymaster_rpc_request_duration_seconds_bucket{le="5"}': '0+100x30',
+      'paymaster_rpc_request_duration_seconds_bucket{le="+Inf"}': '0+100x30',
+    },
+    quiet: {
+      'paymaster_rpc_request_duration_seconds_bucket{le="2.5"}': '0+100x30',
+      'paymaster_rpc_request_duration_seconds_bucket{le="5"}': '0+100x30',
+      'paymaster_rpc_request_duration_seconds_bucket{le="+Inf"}': '0+100x30',
+    },
+  },
+  {
+    alert: 'PaymasterNotReady',
+    fires: { 'paymaster_ready{pod="a",check="serving"}': '1x5 0x30' },
+    quiet: { 'paymaster_ready{pod="a",check="serving"}': '0x15 1x30' },
+  },
+  {
+    alert: 'PaymasterConfigStale',
+    fires: { 'paymaster_config_confirmed_age_seconds{}': '301x30' },
+    quiet: { 'paymaster_config_confirmed_age_seconds{}': '300x30' },
+  },
+  {
+    alert: 'PaymasterConfigAhead',
+    fires: { 'paymaster_config_ahead_total{kind="chain"}': once },
+    quiet: { 'paymaster_config_ahead_total{kind="chain"}': never },
+  },
+  {
+    alert: 'PaymasterUsageStoreDown',
+    fires: { 'paymaster_usage_redis_connected{pod="a"}': '0x30', 'paymaster_usage_redis_connected{pod="b"}': '1x30' },
+    quiet: { 'paymaster_usage_redis_connected{pod="a"}': '0x19 1x30' },
+  },
+  {
+    alert: 'PaymasterUsageStoreLost',
+    fires: { 'paymaster_usage_store_lost{chain="1"}': '1x30' },
+    quiet: { 'paymaster_usage_store_lost{chain="1"}': '1x10 0x30' },
+  },
+  {
+    alert: 'PaymasterUsageStoreFilling',
+    fires: { [redis('used')]: '71x30', [redis('max')]: '100x30' },
+    quiet: { [redis('used')]: '70x30', [redis('max')]: '100x30' },
+  },
+  {
+    alert: 'PaymasterUsageStoreFull',
+    fires: { 'paymaster_usage_redis_failures_total{kind="full"}': '0x17 1x20' },
+    // 0 is a Redis without a bound.
+    quiet: {
+      [redis('used')]: '91x30',
+      [redis('max')]: '0x30',
+      'paymaster_usage_redis_failures_total{kind="down"}': '0x17 1x20',
+    },
+  },
+  {
+    alert: 'PaymasterDepositLow',
+    fires: { [deposit]: '49999999x30' },
+    quiet: { [deposit]: '50000000x30', 'paymaster_deposit_lowest_gwei{chain="1",account="funding"}': '1x30' },
+  },
+  {
+    // 100,000 an hour: 240 hours' worth of 24,000,000 is safe, 20 hours' worth is not.
+    alert: 'PaymasterDepositRunsOut',
+    at: 150,
+    fires: { [deposit]: '2200000-1666x180' },
+    quiet: { [deposit]: '24000000-1666x180' },
+  },
+  {
+    alert: 'PaymasterLimitNearlyFull',
+    fires: { [used('COUNT')]: '0+10x30', [used('COUNT', '0.8')]: '0+9x30' },
+    quiet: { [used('COUNT')]: '0+10x30', [used('COUNT', '0.8')]: '0+10x30' },
+  },
+  {
+    alert: 'PaymasterLimitFull',
+    fires: {
+      [used('COUNT')]: '0+10x30',
+      [used('COUNT', '0.95')]: '0+9x30',
+      'paymaster_refusals_total{reason="LIMIT_REACHED"}': '0+1x30',
+    },
+    // Accounts that have used up what each of them may have are daily business.
+    quiet: {
+      [used('COUNT')]: '0+10x30',
+      [used('COUNT', '0.95')]: '0+10x30',
+      'paymaster_refusals_total{reason="LIMIT_REACHED"}': '0+1x30',
+    },
+  },
+  {
+    alert: 'PaymasterSignerNotAuthorized',
+    fires: { [condition('Paymaster', 'SignerAuthorized')]: '1x5 0x30' },
+    quiet: { [condition('Paymaster', 'SignerAuthorized')]: '1x30', [condition('Paymaster', 'Ready')]: '0x30' },
+  },
+  {
+    alert: 'PaymasterUnattributedOperation',
+    fires: { 'paymaster_unattributed_operations_total{chain="1"}': once },
+    quiet: { 'paymaster_unattributed_operations_total{chain="1"}': never },
+  },
+  {
+    alert: 'PaymasterTokenUnpaid',
+    fires: { 'paymaster_token_unpaid_operations_total{chain="1"}': once },
+    quiet: { 'paymaster_token_unpaid_operations_total{chain="1"}': never },
+  },
+  {
+    alert: 'PaymasterOpenSponsorship',
+    fires: { 'paymaster_open_sponsorships_total{}': once },
+    quiet: { 'paymaster_open_sponsorships_total{}': never, 'paymaster_open_paymasters{}': '3x30' },
+  },
+  {
+    alert: 'PaymasterWebhookFailing',
+    fires: {
+      'paymaster_webhook_calls_total{outcome="verified"}': '0+8x30',
+      'paymaster_webhook_calls_total{outcome="failed"}': '0+2x30',
+    },
+    quiet: {
+      'paymaster_webhook_calls_total{outcome="verified"}': '0+2x30',
+      'paymaster_webhook_calls_total{outcome="refused"}': '0+8x30',
+    },
+  },
+  {
+    alert: 'PaymasterReorganised',
+    fires: { 'paymaster_reorganised_reservations_total{chain="1"}': once },
+    quiet: { 'paymaster_reorganised_reservations_total{chain="1"}': never },
+  },
+  {
+    alert: 'PaymasterReservationsForfeited',
+    fires: { 'paymaster_settlements_total{chain="1",outcome="forfeited"}': once },
+    quiet: { 'paymaster_settlements_total{chain="1",outcome="released"}': once },
+  },
+  {
+    alert: 'PaymasterFollowerBehind',
+    fires: { 'paymaster_follower_lag_seconds{chain="1"}': '301x30' },
+    quiet: { 'paymaster_follower_lag_seconds{chain="1"}': '300x30' },
+  },
+  {
+    alert: 'PaymasterChainNotReady',
+    fires: { [condition('Chain', 'Ready')]: '0x30' },
+    quiet: { [condition('Chain', 'Ready')]: '0x15 1x30', [condition('Paymaster', 'Ready')]: '0x30' },
+  },
+  {
+    alert: 'PaymasterOperatorWithoutLeader',
+    // Another Lease does not count.
+    fires: { 'leader_election_master_status{name="another"}': '1x30' },
+    quiet: { 'leader_election_master_status{name="gas-paymaster-operator"}': '1x30' },
+  },
+  {
+    alert: 'PaymasterReconcileErrors',
+    at: 40,
+    fires: { 'controller_runtime_reconcile_errors_total{controller="chains"}': '0+7x60' },
+    quiet: { 'controller_runtime_reconcile_errors_total{controller="chains"}': '0+5x60' },
+  },
+];
