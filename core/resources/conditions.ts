@@ -121,6 +121,12 @@ export const conditionReasons = {
     },
     ContractsRegistered: { status: 'False', text: 'Only calls of registered contracts are sponsored.' },
   },
+  OpenFunding: {
+    EveryOrganisation: {
+      status: 'True',
+      text: 'defaultFunding names "*": every Organisation, also one that is made later, spends from the wallet. List those that may.',
+    },
+  },
   CapsLimited: {
     WiderThanPlatform: {
       status: 'True',

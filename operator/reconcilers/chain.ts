@@ -142,6 +142,7 @@ async function writeChain(
     clock,
     ...(usage === undefined ? [] : [usage]),
     ...losses,
+    ...openFunding(compiled.config),
     ready,
   ];
   await deps.statuses.write('Chain', chain, shown, {
@@ -153,6 +154,18 @@ async function writeChain(
 function servedOf({ config }: CompiledChain, served: ProfileConfig): ProfileConfig {
   return config.profiles.find(({ version }) => version === served.version) ?? served;
 }
+
+/** On a chain where money is real, a wallet that everybody may spend from is what somebody should know of. */
+function openFunding({ chainId, profiles }: CompiledChain['config']): readonly Finding[] {
+  const open = profiles.filter(({ defaultFunding }) => defaultFunding?.organisations.includes('*') === true);
+  if (devChainIds.has(chainId) || open.length === 0) return [];
+  const wallets = [...new Set(open.map(({ defaultFunding }) => defaultFunding?.address))].join(', ');
+  const message = `defaultFunding names "*": every Organisation, also one that is made later, spends from ${wallets}. List the namespaces that may.`;
+  return [finding('OpenFunding', 'EveryOrganisation', message)];
+}
+
+/** Of local nodes: Ganache, and anvil and Hardhat. */
+const devChainIds: ReadonlySet<number> = new Set([1337, 31_337]);
 
 /** Why nothing is signed on a chain that is otherwise as it should be. */
 function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Finding | undefined {

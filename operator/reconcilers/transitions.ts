@@ -14,6 +14,7 @@ export type Transition = {
 export const warnsWhenTrue: ReadonlySet<string> = new Set([
   'OpenSponsorship',
   'CapsLimited',
+  'OpenFunding',
   'ClockSkew',
   'TokenLoss',
   'UsageStoreLost',

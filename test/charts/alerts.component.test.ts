@@ -65,7 +65,7 @@ describe('the runbook', () => {
   });
 
   test('is about alerts that exist', () => {
-    const sections = [...runbooks.matchAll(/^### (Paymaster\w+)$/gm)].map((match) => match[1]);
+    const sections = [...runbooks.matchAll(/^### (Paymaster\w+)$/gm)].map((match) => match[1] ?? '');
     expect(sections.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
   });
 });

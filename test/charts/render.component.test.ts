@@ -197,7 +197,7 @@ describe('rendering the charts', () => {
     const text = renderText({ valuesFile: join(casesDirectory, 'everything.yaml') });
     const named = new Set(
       [...text.matchAll(/\b((?:paymaster|controller_runtime|workqueue|leader_election)_[a-z_]+)\{/g)].map(
-        (match) => match[1]?.replace(/_bucket$/, ''),
+        (match) => match[1]?.replace(/_(?:bucket|count)$/, ''),
       ),
     );
     expect(named.size).toBeGreaterThan(12);

@@ -205,6 +205,32 @@ describe('what the chain says becomes conditions', () => {
     );
   });
 
+  test.each([
+    {
+      name: 'a chain with real money warns',
+      chainId: 8453,
+      organisations: ['acme', '*'],
+      want: 'True/EveryOrganisation',
+    },
+    { name: 'one that lists who may does not', chainId: 8453, organisations: ['acme'], want: undefined },
+    { name: 'a dev chain does not', chainId: 31_337, organisations: ['*'], want: undefined },
+  ])('of a wallet that every Organisation spends from: $name', async ({ chainId, organisations, want }) => {
+    world = await startWorld();
+    const defaultFunding = { address: `0x${'1'.repeat(40)}`, organisations };
+    await world.apply(aChain({ chainId, profiles: [{ ...aProfile, defaultFunding }] }));
+    await world.until('it is programmed', async () => {
+      const chain = await world.get('Chain', 'dev');
+      return (
+        chain?.status?.conditions?.some(({ type, status }) => type === 'Programmed' && status === 'True') ===
+        true
+      );
+    });
+    const conditions = (await world.get('Chain', 'dev'))?.status?.conditions ?? [];
+    const found = conditions.find(({ type }) => type === 'OpenFunding');
+    expect(found && `${found.status}/${found.reason}`).toBe(want);
+    if (want !== undefined) expect(found?.message).toContain(defaultFunding.address);
+  });
+
   test('a signer file that is not mounted is named', async () => {
     world = await startWorld();
     await world.apply(aChain({ profiles: [{ ...aProfile, signer: { file: 'gone' } }] }), aPaymaster());
