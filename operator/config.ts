@@ -20,6 +20,8 @@ export type OperatorConfig = {
   /** Directory of `master.key`, `webhook-master.key` and `master-previous.key`. */
   readonly keyDirectory: string;
   readonly signerDirectory: string;
+  /** The Secret of the system namespace that is mounted there, for messages. */
+  readonly signerSecret?: string;
   readonly chainUrlDirectory: string;
   /** Header files of HTTP price sources; absent: such a source has no price. */
   readonly priceHeadersDirectory?: string;
@@ -46,6 +48,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     'PAYMASTER_SECRETS_CLUSTER_ROLE',
     'PAYMASTER_OPERATOR_SERVICE_ACCOUNT',
   );
+  const signerSecret = settings.optional('PAYMASTER_SIGNER_SECRET');
   const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
@@ -57,6 +60,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     leaseName: settings.text('PAYMASTER_LEASE_NAME', 'the Lease of the leader', 'paymaster-operator'),
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
     signerDirectory: settings.text('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
+    ...(signerSecret === undefined ? {} : { signerSecret }),
     chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
     ...(priceHeadersDirectory === undefined ? {} : { priceHeadersDirectory }),
     publicRpcUrl: settings.httpUrl('PAYMASTER_PUBLIC_RPC_URL', 'where wallets reach the JSON-RPC server'),

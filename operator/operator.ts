@@ -44,7 +44,7 @@ export type OperatorDeps = {
   readonly resources: Pick<ResourceStore, 'watch' | 'applyStatus'>;
   readonly configs: ConfigStore;
   readonly chains: Pick<Chains, 'get'>;
-  readonly signers: Pick<Signers, 'get'>;
+  readonly signers: Pick<Signers, 'get' | 'place'>;
   readonly masterKeys: MasterKeys;
   readonly connectionSecrets: ConnectionSecrets;
   /** The JSON-RPC URL that is written into connection secrets. */

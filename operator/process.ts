@@ -48,7 +48,12 @@ async function startParts(
   const clock = systemClock;
   const metrics = createMetrics();
   const masterKeys = await readMasterKeys(config.keyDirectory);
-  const signers = await loadSigners({ directory: config.signerDirectory, access: 'group', log });
+  const signers = await loadSigners({
+    directory: config.signerDirectory,
+    ...(config.signerSecret === undefined ? {} : { place: `Secret ${namespace}/${config.signerSecret}` }),
+    access: 'group',
+    log,
+  });
   onStop(keepFresh(signers, log));
   const credentials = createCredentialSource(config.kube, clock);
   const transport = createKubeTransport({

@@ -17,6 +17,8 @@ export type Signer = {
 /** `get` finds the signer of a profile by the file name that it gives; undefined when there is no such key. */
 export type Signers = {
   get(file: string): Signer | undefined;
+  /** Where somebody puts a key that is missing, as a condition names it; absent: the signer directory. */
+  readonly place?: string;
   /** Who signed, by the same library: a caller can have this computed, and it costs forty times as much in JavaScript. */
   readonly recover: RecoverAddress;
 };

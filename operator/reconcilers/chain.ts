@@ -24,7 +24,7 @@ import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
 import { withSeen } from './seen-on-chain.js';
-import { profileFindings, reachabilityFinding, tokenLossFinding } from './findings.js';
+import { missingKeys, profileFindings, reachabilityFinding, tokenLossFinding } from './findings.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
@@ -39,7 +39,7 @@ export type ChainReconcilerDeps = {
   readonly losses: Pick<LossFacts, 'of'> | undefined;
   /** Undefined where nobody tells of the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
-  readonly signers: Pick<Signers, 'get'>;
+  readonly signers: Pick<Signers, 'get' | 'place'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -238,11 +238,7 @@ function profileStatus(
 function resolvedRefs({ signers }: ChainReconcilerDeps, profiles: readonly ProfileConfig[]): Finding {
   const missing = [...new Set(profiles.flatMap(filesOf))].filter((file) => !signers.get(file));
   if (missing.length === 0) return finding('ResolvedRefs', 'ResolvedRefs');
-  return finding(
-    'ResolvedRefs',
-    'SignerNotFound',
-    `Mount the key files into the signer directory: ${missing.join(', ')}.`,
-  );
+  return finding('ResolvedRefs', 'SignerNotFound', missingKeys(signers, missing));
 }
 
 async function writeLoser({ statuses }: ChainReconcilerDeps, loser: Chain, holder: Chain): Promise<void> {

@@ -25,11 +25,21 @@ export function reachabilityFinding(
   return finding('Reachable', reachability, messages[reachability]);
 }
 
+export type KnownSigners = Pick<Signers, 'get' | 'place'>;
+
+/** What is missing, and where it goes: on Kubernetes the Secret by its name. */
+export function missingKeys(
+  { place = 'The signer directory' }: KnownSigners,
+  files: readonly string[],
+): string {
+  return `${place} has no usable key ${files.map((file) => `"${file}"`).join(', ')}: add it (0x and 64 hex digits).`;
+}
+
 /** Conditions of a profile of a chain; those about the contract first, since the signer's depends on them. */
 export function profileFindings(
   facts: ProfileFacts,
   profile: ProfileConfig,
-  signers: Pick<Signers, 'get'>,
+  signers: KnownSigners,
 ): readonly Finding[] {
   return [...contractFindings(facts, profile), signerFinding(facts, profile, signers)];
 }
@@ -53,7 +63,7 @@ export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): r
 export function signerFinding(
   facts: ProfileFacts,
   profile: ProfileConfig,
-  signers: Pick<Signers, 'get'>,
+  signers: KnownSigners,
 ): Finding {
   const files = filesOf(profile);
   const mounted = files.flatMap((file) => {
@@ -61,12 +71,7 @@ export function signerFinding(
     return signer === undefined ? [] : [`${signer.address} of file "${file}"`];
   });
   // Known without the chain, and the first thing to fix.
-  if (mounted.length === 0)
-    return finding(
-      'SignerAuthorized',
-      'SignerNotFound',
-      `Mount the key file ${files.map((file) => `"${file}"`).join(' or ')} into the signer directory.`,
-    );
+  if (mounted.length === 0) return finding('SignerAuthorized', 'SignerNotFound', missingKeys(signers, files));
   // The key was mounted since the chain was asked.
   if (facts.signer === 'SignerNotFound') return finding('SignerAuthorized', 'Unknown');
   const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}: authorise it there, or mount the right key.`;

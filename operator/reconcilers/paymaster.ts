@@ -45,7 +45,7 @@ export type PaymasterReconcilerDeps = {
   readonly view: Pick<PlatformView, 'profile' | 'blocker'>;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;
-  readonly signers: Pick<Signers, 'get'>;
+  readonly signers: Pick<Signers, 'get' | 'place'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
   readonly readMethods: ReadMethods;

@@ -237,6 +237,9 @@ describe('what the chain says becomes conditions', () => {
     await world.until('it is seen', async () =>
       conditionOf(await world.get('Paymaster', 'shop'), 'SignerAuthorized').endsWith('SignerNotFound'),
     );
-    expect(conditionOf(await world.get('Chain', 'dev'), 'ResolvedRefs')).toBe('False/SignerNotFound');
+    const chain = await world.get('Chain', 'dev');
+    expect(conditionOf(chain, 'ResolvedRefs')).toBe('False/SignerNotFound');
+    const message = chain?.status?.conditions?.find(({ type }) => type === 'ResolvedRefs')?.message;
+    expect(message).toBe('The signer directory has no usable key "gone": add it (0x and 64 hex digits).');
   });
 });

@@ -17,6 +17,8 @@ export type SignersOptions = {
    * letters and digits. A file of the same name wins.
    */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** What the directory is to people, e.g. `Secret paymaster-system/paymaster-signers`. Default: `Directory` and its path. */
+  readonly place?: string;
   /** Default `owner`. */
   readonly access?: KeyFileAccess;
   /** Default `auto`. */
@@ -42,8 +44,10 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
   const curve = await loadCurve(options.implementation ?? 'auto', options.log);
   let signers = await readSigners(curve, options);
   options.log.info('signers loaded', { implementation: curve.name, ...describe(signers) });
+  const place = options.place ?? (options.directory && `Directory ${options.directory}`);
   return {
     implementation: curve.name,
+    ...(place === undefined ? {} : { place }),
     get: (file) => signers.get(file) ?? signers.get(variableName(file)),
     recover: (digest, signature, yParity) => {
       const publicKey = curve.recover(digest, signature, yParity);
