@@ -38,7 +38,11 @@ const coins = (description: string) =>
 
 const signer = (description: string) =>
   object<SignerSpec>(description, {
-    required: { file: mountedFile("File in the signer directory that holds the signer's private key.") },
+    required: {
+      file: mountedFile(
+        'Key of the Secret that is mounted for signers (paymaster-signers), e.g. mainnet: it holds the private key, 0x and 64 hex digits.',
+      ),
+    },
     optional: {},
   });
 
@@ -46,8 +50,11 @@ const profile = object<ProfileSpec>(
   'A paymaster contract that Paymasters of this chain may use.',
   {
     required: {
-      version: version('Name by which a Paymaster chooses this profile.'),
-      layout: choice('How the contract reads paymasterAndData.', layoutIds),
+      version: version('Name by which a Paymaster chooses this profile, e.g. "2.0.0".'),
+      layout: choice(
+        'How the contract reads paymasterAndData. vendor-1.1.0: EntryPoint 0.6, a balance for each funding wallet; for accounts that are on 0.6 already. vendor-2.x: EntryPoint 0.7, the same; choose it where several teams pay from wallets of their own. singleton-0.6, -0.7, -0.8: one contract for both modes, one deposit for all; choose it where the platform pays, for token payments that are taken in validation, and for EntryPoint 0.8. verifying-0.7: the reference contract of EntryPoint 0.7, sponsorships only, one deposit for all; the smallest. It must be the layout of what is deployed: condition HashMatches says whether it is.',
+        layoutIds,
+      ),
       entryPoint: address('EntryPoint that the contract belongs to.'),
       addresses: object<ProfileSpec['addresses']>('The contract of each mode; both may be the same.', {
         required: { sponsorship: address('Contract of mode SPONSORED.') },
@@ -72,7 +79,7 @@ const profile = object<ProfileSpec>(
           required: {
             address: address('Address of the wallet.'),
             organisations: list(
-              'Namespaces that it pays for; "*" means all.',
+              'Namespaces that it pays for, e.g. [team-a, team-b]. "*" means all, also those of Organisations that are made later: condition OpenFunding warns of it outside of dev chains.',
               text('A namespace or "*".', {
                 maxLength: 63,
                 pattern: '^([*]|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$',
@@ -110,7 +117,7 @@ const profile = object<ProfileSpec>(
         'Mode ERC20: refuse payments that the contract cannot take in validation, i.e. those that draw on tokenLossBudget. An approve in the same operation is too late then. Default false.',
       ),
       tokenLossBudget: coins(
-        'Mode ERC20: what operations that were mined and paid no token may cost in a day (UTC), in native coins. Payments that are not taken in validation are signed only while those under way and the losses of the day stay within it. Zero stops them. Default "0.1".',
+        'Mode ERC20: what operations that were mined and paid no token may cost in a day (UTC), in native coins. Payments that are not taken in validation are signed only while those under way and the losses of the day stay within it. Zero stops them, e.g. "0.5". Default "0.1".',
       ),
     },
   },
@@ -159,11 +166,13 @@ const spec = object<ChainSpec>('What the platform offers.', {
         required: {},
         optional: {
           urls: list(
-            'JSON-RPC URLs in order of preference. For URLs that hold a key use file.',
+            'JSON-RPC URLs in order of preference, e.g. [https://mainnet.base.org]. For URLs that hold a key use file.',
             httpUrl('A URL.', { confidential: true }),
             { minItems: 1, maxItems: 16 },
           ),
-          file: mountedFile('Mounted file with one URL per line.'),
+          file: mountedFile(
+            'Key of the Secret that is mounted for chain URLs (paymaster-chain-urls), e.g. base: one URL per line.',
+          ),
         },
       },
       { rule: 'has(self.urls) != has(self.file)', message: 'must be given by exactly one of urls and file' },

@@ -124,7 +124,7 @@ export const conditionReasons = {
   OpenFunding: {
     EveryOrganisation: {
       status: 'True',
-      text: 'defaultFunding names "*": every Organisation, also one that is made later, spends from the wallet. List those that may.',
+      text: 'A defaultFunding names "*": every Organisation, also one that is made later, spends from the wallet. List those that may.',
     },
   },
   CapsLimited: {

@@ -33,7 +33,11 @@ const token = object<OrganisationToken>('A token of the dashboard API.', {
 const spec = object<OrganisationSpec>(
   'What the platform grants.',
   {
-    required: { namespace: namespaceName('The namespace that is this organisation; one Organisation each.') },
+    required: {
+      namespace: namespaceName(
+        'The namespace that is this organisation, e.g. team-a; one Organisation each.',
+      ),
+    },
     optional: {
       tenantGeneration: integer(
         'Raise it when the namespace is given to another tenant: apiKeys, ids, counters, funding proofs and webhook keys of the former one hold no longer. Default 1.',
@@ -53,9 +57,13 @@ const spec = object<OrganisationSpec>(
         address('Address of a wallet.'),
         { maxItems: 256 },
       ),
-      chains: list('Chains that the organisation may use. Absent means all.', chainId('Chain id.'), {
-        maxItems: 256,
-      }),
+      chains: list(
+        'Chains that the organisation may use, e.g. [1, 8453]. Absent means all.',
+        chainId('Chain id.'),
+        {
+          maxItems: 256,
+        },
+      ),
       defaultContractAction: contractAction(
         "What happens while a Paymaster that does not say has no SmartContract: Allow sponsors calls to any contract, Deny sponsors none. Absent: the platform's default.",
       ),

@@ -37,7 +37,7 @@ import {
 
 /** Zero is allowed: it refuses everything, which is a limit like any other. */
 const threshold = text(
-  'The limit as decimal text: a number of operations for COUNT, ether for NATIVE_ASSET. Zero refuses everything.',
+  'The limit as decimal text: a number of operations for COUNT, ether for NATIVE_ASSET, e.g. "100" or "0.05". Zero refuses everything.',
   {
     minLength: 1,
     maxLength: 34,
@@ -60,7 +60,7 @@ const spendingLimit = object<SpendingLimitSpec>(
         immutable('delete this PaymasterPolicy and create another'),
       ),
       cycleDuration: object<SpendingLimitSpec['cycleDuration']>(
-        'Length of a cycle; the count begins anew with each.',
+        'Length of a cycle, e.g. {value: 1, unit: day}; the count begins anew with each.',
         {
           required: {
             value: integer('Number of units.', { minimum: 1, maximum: maxCycleValue.hour }),
@@ -82,7 +82,7 @@ const spendingLimit = object<SpendingLimitSpec>(
     },
     optional: {
       startTime: instant(
-        'When the first cycle begins. A new or changed value starts a new cycle then; absent means when the operator first sees the limit.',
+        'When the first cycle begins, e.g. "2026-12-01T00:00:00Z". A new or changed value starts a new cycle then; absent means when the operator first sees the limit.',
       ),
     },
   },
@@ -98,7 +98,11 @@ export const webhookTimeoutSeconds = { minimum: 0.5, maximum: 10 } as const;
 const webhook = object<WebhookSpec>(
   'A check by a host of yours, for policyType WEBHOOK.',
   {
-    required: { url: httpUrl('Address that is asked; it answers {"arePoliciesVerified": true} to pass.') },
+    required: {
+      url: httpUrl(
+        'Address that is asked, e.g. https://shop.example.org/paymaster; it answers {"arePoliciesVerified": true} to pass.',
+      ),
+    },
     optional: {
       method: choice('POST sends a JSON body, GET sends the data as query parameters. Default POST.', [
         'POST',

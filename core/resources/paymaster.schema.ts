@@ -51,10 +51,10 @@ const spec = object<PaymasterSpec>(
   {
     required: {
       name: displayName(
-        'Name of the DApp, unique per chain in its organisation. Never changes.',
+        'Name of the DApp, unique per chain in its organisation, e.g. "my shop". Never changes.',
         immutable(another),
       ),
-      chainId: chainId('Chain that the DApp runs on. Never changes.', immutable(another)),
+      chainId: chainId('Chain that the DApp runs on, e.g. 8453. Never changes.', immutable(another)),
       type: choice(
         'HYBRID serves sponsorship and token payment at one endpoint. Never changes.',
         ['HYBRID'],
@@ -78,7 +78,9 @@ const spec = object<PaymasterSpec>(
         'Raise it to rotate the apiKey. Default: the highest that a Paymaster of this name ever had, else 1.',
         { minimum: 1, maximum: 1_000_000 },
       ),
-      previousKeyUntil: instant('Until then the key of the generation before works too.'),
+      previousKeyUntil: instant(
+        'Until then the key of the generation before works too, e.g. "2026-12-01T00:00:00Z".',
+      ),
       defaultContractAction: contractAction(
         'What happens while no SmartContract is registered: Allow sponsors calls to any contract, Deny sponsors none. Absent: what the Organisation says, else the platform (Allow unless it is set).',
       ),
@@ -95,7 +97,7 @@ const spec = object<PaymasterSpec>(
       ),
       rateLimit: rateLimits("Limits of requests. They can only tighten the Chain's; none by default."),
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(
-        'Secret in the same namespace that receives apiKey, rpcUrl, paymasterId, chainId and webhookKey.',
+        'Secret in the same namespace that receives apiKey, rpcUrl, paymasterId, chainId and webhookKey, e.g. {name: shop-connection}.',
         { required: { name: objectName('Name of the Secret.') }, optional: {} },
       ),
     },

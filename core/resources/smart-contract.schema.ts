@@ -37,16 +37,19 @@ const spec = object<SmartContractSpec>('What the owner wants.', {
       rule: 'self.lowerAscii() == oldSelf.lowerAscii()',
       message: 'must be left as it was: delete this SmartContract and create another',
     }),
-    abi: text('ABI of the contract as JSON text, at most 196608 characters.', {
-      minLength: 2,
-      maxLength: maxAbiLength,
-      expected: `the ABI as JSON text of 2 to ${maxAbiLength} characters`,
-    }),
+    abi: text(
+      'ABI of the contract as JSON text, at most 196608 characters, e.g. \'[{"type":"function","name":"mint","inputs":[],"outputs":[],"stateMutability":"nonpayable"}]\'.',
+      {
+        minLength: 2,
+        maxLength: maxAbiLength,
+        expected: `the ABI as JSON text of 2 to ${maxAbiLength} characters`,
+      },
+    ),
   },
   optional: {
     active: boolean('False pauses the contract: its methods are not sponsored. Absent means active.'),
     whitelistedMethods: list(
-      'Methods that are sponsored: a name stands for all its overloads, a signature for one. Tuples may nest to 16 levels, arrays have 16 dimensions. Absent means none yet.',
+      'Methods that are sponsored: a name stands for all its overloads, a signature for one. Tuples may nest to 16 levels, arrays have 16 dimensions. E.g. [mint, "transfer(address,uint256)"]. Absent means none yet.',
       methodName('Name or signature of a method of the ABI.'),
       { maxItems: 1000 },
     ),

@@ -60,11 +60,7 @@ export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): r
   ];
 }
 
-export function signerFinding(
-  facts: ProfileFacts,
-  profile: ProfileConfig,
-  signers: KnownSigners,
-): Finding {
+export function signerFinding(facts: ProfileFacts, profile: ProfileConfig, signers: KnownSigners): Finding {
   const files = filesOf(profile);
   const mounted = files.flatMap((file) => {
     const signer = signers.get(file);
