@@ -122,9 +122,9 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
-    alert: 'PaymasterSignerNotAuthorized',
-    fires: { [condition('Paymaster', 'SignerAuthorized')]: '1x5 0x30' },
-    quiet: { [condition('Paymaster', 'SignerAuthorized')]: '1x30', [condition('Paymaster', 'Ready')]: '0x30' },
+    alert: 'PaymasterSigningStopped',
+    fires: { 'paymaster_operator_stopped_profiles{chain="1"}': '0x5 1x30' },
+    quiet: { 'paymaster_operator_stopped_profiles{chain="1"}': '1x5 0x30' },
   },
   {
     alert: 'PaymasterUnattributedOperation',
