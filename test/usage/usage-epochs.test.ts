@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import { UsageEpochs, type KeptEpochs } from '../../core/adapters/store/usage-epochs.js';
+import { UsageEpochs, type KeptEpochs, type KnownEpoch } from '../../core/adapters/store/usage-epochs.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
 import { hourMs } from '../conformance/usage-requests.js';
 import { aClock } from './clock.js';
@@ -124,6 +124,30 @@ describe('the sequence', () => {
     store.putBack(backup);
     await expect(first.mismatch(chainId, epoch)).rejects.toMatchObject(lost);
   });
+
+  test.each([
+    { name: 'by a call', notice: (first: UsageEpochs, epoch: KnownEpoch) => first.behind(chainId, epoch) },
+    { name: 'by its follower', notice: (first: UsageEpochs) => first.recover(chainId) },
+    {
+      name: 'when its epoch was established anew',
+      notice: (first: UsageEpochs, epoch: KnownEpoch) => first.mismatch(chainId, epoch),
+    },
+  ])(
+    'that a process had seen when it noticed a loss $name counts when it has ended and the same old data come again',
+    async ({ notice }) => {
+      const first = aProcess();
+      const epoch = await first.of(chainId);
+      const backup = store.copy();
+      first.seen(chainId, store.write());
+      store.putBack(backup);
+      await Promise.resolve(notice(first, epoch)).catch(() => {});
+      store.putBack(backup);
+      await first.stop();
+      const next = aProcess();
+      await expect(next.of(chainId)).rejects.toMatchObject(lost);
+      expect(await next.recover(chainId)).toBe('waiting');
+    },
+  );
 
   test('of a new epoch begins where the store is', async () => {
     const first = aProcess();

@@ -83,7 +83,7 @@ export class UsageEpochs implements UsageRecovery {
   readonly #asked = new Map<number, Promise<KnownEpoch>>();
   readonly #known = new Map<number, Known>();
   /** What this process has seen last of each chain, also while the epoch is established anew. */
-  readonly #seen = new Map<number, KnownEpoch>();
+  readonly #seen = new Map<number, Known>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #raising: Promise<void> = Promise.resolve();
@@ -193,12 +193,13 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   async recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'> {
-    const mirrored = await this.#mirror.get(chainId);
+    const copy = await this.#mirror.get(chainId);
     const found = await this.#store.read(chainId);
-    if (mirrored === undefined || this.#isIntact(chainId, mirrored, found)) {
-      if (mirrored?.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(mirrored), mirrored);
+    if (copy === undefined || this.#isIntact(chainId, copy, found)) {
+      if (copy?.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(copy), copy);
       return 'intact';
     }
+    const mirrored = await this.#raisedToSeen(chainId, copy);
     this.#forget(chainId, epochText(mirrored));
     const waitMs = mirrored.longestExpiryMs + skewMs;
     if (mirrored.lostAt === undefined || mirrored.isMoved === true) {
@@ -304,7 +305,19 @@ export class UsageEpochs implements UsageRecovery {
       return this.#found(chainId, mirrored, found);
     }
     this.#lost.with({ chain: String(chainId) }).set(1);
+    await this.#raisedToSeen(chainId, mirrored);
     throw lost(chainId);
+  }
+
+  /**
+   * When a loss is noticed, the copy follows at once: what this process has seen would end with it, and the same old data, put
+   * back once more, would then look as if they had never been lost. Answers the copy that stands. Throws UNAVAILABLE.
+   */
+  async #raisedToSeen(chainId: number, copy: UsageEpoch): Promise<UsageEpoch> {
+    const seen = this.#seen.get(chainId);
+    if (seen === undefined || seen.id !== copy.id || seen.sequence <= copy.sequence) return copy;
+    const copies = await this.#mirror.raise(new Map([[chainId, { id: seen.id, sequence: seen.sequence }]]));
+    return copies.get(chainId) ?? copy;
   }
 
   #isIntact(chainId: number, mirrored: UsageEpoch, { kept, sequence }: KeptEpoch): boolean {
