@@ -47,6 +47,7 @@ const about: Partial<Readonly<Record<string, string>>> = {
   ClockSkew: 'Of a Chain. True is the trouble.',
   UsageStoreLost: 'Of a Chain. True is the trouble.',
   TokenLoss: 'Of a Chain with a token mode. True is the trouble.',
+  OpenFunding: 'Of a Chain. True is a warning.',
   OpenSponsorship: 'Of a Paymaster. True is the trouble, unless it is meant so.',
   CapsLimited: 'Of a Paymaster. True is the trouble.',
   CodePresent: 'Of a profile of a Chain.',
@@ -77,6 +78,8 @@ const remedies: Readonly<Record<string, string>> = {
   'ResolvedRefs/VersionNotFound': 'Use one of the versions that the message lists.',
   'ResolvedRefs/PaymasterNotFound': 'Create the Paymaster, or correct `spec.paymasterRef`.',
   'ResolvedRefs/SignerNotFound': 'Add the key file to the Secret of the signers.',
+  'OpenFunding/EveryOrganisation':
+    'List the namespaces that `defaultFunding.organisations` pays for, unless every Organisation of the cluster is meant.',
   'Programmed/NotAccepted': seeOther,
   'Programmed/TooLarge': 'Register fewer contracts or methods.',
   'Programmed/StoreRejected': 'Read the log of the operator; the message quotes the store.',

@@ -31,6 +31,8 @@ export async function aDeployedAccount(devChain: DevChain, version: string): Pro
       : devChain.deployments.treasury;
   const to = devChain.deployments.factories[entryPointVersion];
   await sendAs(devChain, from, { to, data: `0x${initCode.slice(42)}` });
+  // On a busy machine anvil shows a receipt before its newest state: an operation would deploy the account again.
+  await until('the account is deployed', async () => (await devChain.chain.code(account.address)) !== '0x');
   return account;
 }
 
