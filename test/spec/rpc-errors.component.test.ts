@@ -240,8 +240,10 @@ describe('JSON-RPC errors: a closed table of codes, with data {reason, requestId
 
   test('what is logged about failures never holds a key', async () => {
     const estimated = { mode: 'SPONSORED', calculateGasLimits: true };
+    // An outage of its own: one that is known already is only counted.
+    const details = { reason: 'CHAIN_MISMATCH' };
     host.world.estimate = () =>
-      Promise.reject(new DomainError('UNAVAILABLE', 'chain 31337: no URL answered'));
+      Promise.reject(new DomainError('UNAVAILABLE', 'chain 31337: no URL answered', details));
     await host.call('pm_sponsorUserOperation', [anOperation(), estimated]);
     host.world.estimate = () => Promise.reject(new TypeError('a bug'));
     await host.call('pm_sponsorUserOperation', [anOperation(), estimated]);
