@@ -15,7 +15,10 @@ export function builtRelease(commit: string): string {
   const cache = join(modules, '.cache', 'releases');
   const built = join(cache, commit);
   if (existsSync(built)) return join(built, 'dist');
-  requireCommit(commit);
+  if (!hasRelease(commit))
+    throw new Error(
+      `commit ${commit} is not in this clone, so the release cannot be built: fetch the whole history (git fetch --unshallow)`,
+    );
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, 'draft-'));
   try {
@@ -35,14 +38,13 @@ export function builtRelease(commit: string): string {
   return join(built, 'dist');
 }
 
-function requireCommit(commit: string): void {
+/** False in a shallow clone: `git fetch --unshallow` brings the commit. */
+export function hasRelease(commit: string): boolean {
   try {
     git(['cat-file', '-e', `${commit}^{commit}`]);
-  } catch (cause) {
-    throw new Error(
-      `commit ${commit} is not in this clone, so the release cannot be built: fetch the whole history (git fetch --unshallow)`,
-      { cause },
-    );
+    return true;
+  } catch {
+    return false;
   }
 }
 

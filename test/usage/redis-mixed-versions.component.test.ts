@@ -23,7 +23,7 @@ import {
   hourMs,
   sender,
 } from '../conformance/usage-requests.js';
-import { builtRelease, formerRelease } from '../support/former-release.js';
+import { builtRelease, formerRelease, hasRelease } from '../support/former-release.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { aClock } from './clock.js';
 import { openStore } from './redis-usage.js';
@@ -48,8 +48,11 @@ let directory = '';
 let clock: Clock;
 let replicas: { stop(): Promise<void> }[] = [];
 
+/** Skipped in a shallow clone, which does not have the former release. */
+const withHistory = hasRelease(formerRelease) ? test : test.skip;
+
 beforeAll(async () => {
-  dist = builtRelease(formerRelease);
+  if (hasRelease(formerRelease)) dist = builtRelease(formerRelease);
   server = await startRedis(['--appendfsync', 'no']);
 }, 300_000);
 afterAll(() => server.stop());
@@ -201,56 +204,62 @@ const reached = async (count: () => number, most: number): Promise<void> => {
   while (count() < most) await new Promise(setImmediate);
 };
 
-test('under load, with the first new replica the old ones refuse, and together they never promise more than the limit', async () => {
-  const formers = [await openFormer(), await openFormer()];
-  expect(await formers[0]!.call('advance', aStep(1, { balances: balances() }))).toBe(true);
-  expect(await formers[0]!.call('hold', chainId)).toBe(true);
-  const old = formers.map((former, i) => load((n) => former.call('reserve', formerRequest(n)), 1 + 1e6 * i));
-  await reached(() => old.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0), threshold / 4);
+withHistory(
+  'under load, with the first new replica the old ones refuse, and together they never promise more than the limit',
+  async () => {
+    const formers = [await openFormer(), await openFormer()];
+    expect(await formers[0]!.call('advance', aStep(1, { balances: balances() }))).toBe(true);
+    expect(await formers[0]!.call('hold', chainId)).toBe(true);
+    const old = formers.map((former, i) =>
+      load((n) => former.call('reserve', formerRequest(n)), 1 + 1e6 * i),
+    );
+    await reached(() => old.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0), threshold / 4);
 
-  const present = await openPresent();
-  const news = load((n) => present.reserve(presentRequest(n)), 5e6);
-  await reached(() => news.acknowledged.length, threshold / 4);
-  const afterwards = old.map(({ acknowledged }) => acknowledged.length);
-  await reached(() => Math.min(...old.map(({ errors }) => errors.length)), 10);
-  // Until the limit is full.
-  while ((await present.reserve(presentRequest(9e6))).outcome === 'reserved')
-    await present.advance(await stepOf(present, { released: [{ key: presentRequest(9e6).key }] }));
-  await Promise.all([...old, news].map(({ stop }) => stop()));
+    const present = await openPresent();
+    const news = load((n) => present.reserve(presentRequest(n)), 5e6);
+    await reached(() => news.acknowledged.length, threshold / 4);
+    const afterwards = old.map(({ acknowledged }) => acknowledged.length);
+    await reached(() => Math.min(...old.map(({ errors }) => errors.length)), 10);
+    // Until the limit is full.
+    while ((await present.reserve(presentRequest(9e6))).outcome === 'reserved')
+      await present.advance(await stepOf(present, { released: [{ key: presentRequest(9e6).key }] }));
+    await Promise.all([...old, news].map(({ stop }) => stop()));
 
-  for (const { errors } of old) expect(errors.at(-1)).toMatchObject(lost);
-  expect(old.map(({ acknowledged }) => acknowledged.length)).toEqual(afterwards);
-  const acknowledged = [...old, news].flatMap((one) => one.acknowledged);
-  expect(acknowledged).toHaveLength(threshold);
-  const live = await present.reservations(chainId);
-  expect(new Set(live.map(({ key }) => Number(key.nonce)))).toEqual(new Set(acknowledged));
-  expect(await present.counters(chainId, presentRequest(0).limits)).toEqual([
-    { used: 0, reserved: threshold },
-    { used: 0, reserved: threshold },
-  ]);
-  expect(await present.counters(chainId, presentRequest(0).holds)).toEqual([
-    { used: 0, reserved: threshold },
-  ]);
+    for (const { errors } of old) expect(errors.at(-1)).toMatchObject(lost);
+    expect(old.map(({ acknowledged }) => acknowledged.length)).toEqual(afterwards);
+    const acknowledged = [...old, news].flatMap((one) => one.acknowledged);
+    expect(acknowledged).toHaveLength(threshold);
+    const live = await present.reservations(chainId);
+    expect(new Set(live.map(({ key }) => Number(key.nonce)))).toEqual(new Set(acknowledged));
+    expect(await present.counters(chainId, presentRequest(0).limits)).toEqual([
+      { used: 0, reserved: threshold },
+      { used: 0, reserved: threshold },
+    ]);
+    expect(await present.counters(chainId, presentRequest(0).holds)).toEqual([
+      { used: 0, reserved: threshold },
+    ]);
 
-  // The old follower cannot act, nor begin a new epoch while this release follows the chain.
-  expect(await present.lease.hold(chainId)).toBe(true);
-  expect(await formers[0]!.call('hold', chainId)).toBe(false);
-  await expect(formers[0]!.call('advance', aStep(2))).rejects.toMatchObject(lost);
-  await expect(formers[0]!.call('cursor', chainId)).rejects.toMatchObject(lost);
-  expect(await formers[0]!.call('recover', chainId)).toBe('waiting');
-  await present.reserve(presentRequest(9e6));
-  await present.recovery.raise();
-  for (let hours = 0; hours < 4; hours++) {
-    clock.advance(hourMs);
-    await Promise.all(formers.map((former) => former.call('advanceClock', hourMs)));
-    await present.setSuspended(chainId, 'nobody', true);
-    await present.recovery.raise();
+    // The old follower cannot act, nor begin a new epoch while this release follows the chain.
+    expect(await present.lease.hold(chainId)).toBe(true);
+    expect(await formers[0]!.call('hold', chainId)).toBe(false);
+    await expect(formers[0]!.call('advance', aStep(2))).rejects.toMatchObject(lost);
+    await expect(formers[0]!.call('cursor', chainId)).rejects.toMatchObject(lost);
     expect(await formers[0]!.call('recover', chainId)).toBe('waiting');
-    await present.setSuspended(chainId, 'nobody', false);
+    await present.reserve(presentRequest(9e6));
     await present.recovery.raise();
-  }
-  expect(await present.liveCount(chainId)).toBe(threshold);
-}, 120_000);
+    for (let hours = 0; hours < 4; hours++) {
+      clock.advance(hourMs);
+      await Promise.all(formers.map((former) => former.call('advanceClock', hourMs)));
+      await present.setSuspended(chainId, 'nobody', true);
+      await present.recovery.raise();
+      expect(await formers[0]!.call('recover', chainId)).toBe('waiting');
+      await present.setSuspended(chainId, 'nobody', false);
+      await present.recovery.raise();
+    }
+    expect(await present.liveCount(chainId)).toBe(threshold);
+  },
+  120_000,
+);
 
 async function stepOf(store: RedisUsageStore, change: object) {
   const expected = await store.cursor(chainId);
@@ -258,130 +267,145 @@ async function stepOf(store: RedisUsageStore, change: object) {
   return { ...aStep(blockNumber, change), expected } as never;
 }
 
-test('reservations of the former release are known by mode and contract, hold what they promise, and settle', async () => {
-  const former = await openFormer();
-  await former.call('advance', aStep(1, { balances: balances() }));
-  const token = { key: aKey({ nonce: 2n, paymasterId: 'pm-1+ERC20' }), mode: 'ERC20', limits: [] };
-  expect(await former.call('reserve', formerRequest(1))).toEqual({ outcome: 'reserved' });
-  expect(await former.call('reserve', formerRequest(2, token))).toEqual({ outcome: 'reserved' });
-  expect(await former.call('reserve', formerRequest(3))).toEqual({ outcome: 'reserved' });
-  const settled = [{ key: aKey({ nonce: 3n }), actualCost: gwei(1) }];
-  expect(await former.call('advance', aStep(2, { settled }))).toBe(true);
+withHistory(
+  'reservations of the former release are known by mode and contract, hold what they promise, and settle',
+  async () => {
+    const former = await openFormer();
+    await former.call('advance', aStep(1, { balances: balances() }));
+    const token = { key: aKey({ nonce: 2n, paymasterId: 'pm-1+ERC20' }), mode: 'ERC20', limits: [] };
+    expect(await former.call('reserve', formerRequest(1))).toEqual({ outcome: 'reserved' });
+    expect(await former.call('reserve', formerRequest(2, token))).toEqual({ outcome: 'reserved' });
+    expect(await former.call('reserve', formerRequest(3))).toEqual({ outcome: 'reserved' });
+    const settled = [{ key: aKey({ nonce: 3n }), actualCost: gwei(1) }];
+    expect(await former.call('advance', aStep(2, { settled }))).toBe(true);
 
-  const present = await openPresent();
-  const exposure = { counter: exposureCounter(contract, 'all'), unit: 'NATIVE_ASSET', cost: 5 } as const;
-  const live = { counter: liveCounter('pm-1'), unit: 'COUNT', cost: 1 } as const;
-  const byNonce = await present.reservations(chainId);
-  const folded = { contract, prefundWei: 5_000_000_000n, validUntil: inSeconds(600) };
-  expect(byNonce.toSorted((a, b) => Number(a.key.nonce - b.key.nonce))).toMatchObject([
-    {
-      key: aKey({ nonce: 1n }),
-      promises: [],
-      folded: [{ mode: 'SPONSORED', ...folded }],
-      limits: [
-        { counter: limitCounter(limitOf(''), 0, ''), unit: 'COUNT', cost: 1 },
-        { counter: limitCounter(limitOf(sender), 0, sender), unit: 'COUNT', cost: 1 },
-      ],
-      holds: [live],
-      accounts: [aNeed(5)],
-    },
-    {
-      key: aKey({ nonce: 2n, paymasterId: 'pm-1+ERC20' }),
-      promises: [],
-      folded: [{ mode: 'ERC20', ...folded }],
-      holds: [live, exposure],
-    },
-  ]);
-  for (const { limits } of byNonce)
-    for (const { until } of limits) expect(Math.abs(until - (begin + hourMs))).toBeLessThan(60_000);
-  expect(await present.counters(chainId, [...presentRequest(0).limits, live, exposure])).toEqual([
-    { used: 1, reserved: 1 },
-    { used: 1, reserved: 1 },
-    { used: 0, reserved: 2 },
-    { used: 0, reserved: 5 },
-  ]);
-
-  const again = byNonce.map(({ key }) => ({ key, actualCost: gwei(2) }));
-  expect(await present.advance(await stepOf(present, { settled: again }))).toBe(true);
-  expect(await present.liveCount(chainId)).toBe(0);
-  expect(await present.counters(chainId, [...presentRequest(0).limits, live, exposure])).toEqual([
-    { used: 2, reserved: 0 },
-    { used: 2, reserved: 0 },
-    { used: 0, reserved: 0 },
-    { used: 0, reserved: 0 },
-  ]);
-  expect(await present.accounts(chainId)).toMatchObject([{ reserved: 0 }]);
-}, 60_000);
-
-test('several new replicas that start at once convert the data once', async () => {
-  const former = await openFormer();
-  await former.call('advance', aStep(1, { balances: balances() }));
-  for (let n = 1; n <= 200; n++)
-    await former.call('reserve', formerRequest(n, { key: aKey({ nonce: BigInt(n), sender: anAddress(n) }) }));
-  const presents = await Promise.all(['a', 'b', 'c'].map((identity) => openPresent(identity)));
-  const asked = presents.map((store, i) => store.reserve(presentRequest(1000 + i)));
-  expect(await Promise.all(asked)).toEqual(presents.map(() => ({ outcome: 'reserved' })));
-  const reserved = presents.length;
-  for (const store of presents) {
-    expect(await store.liveCount(chainId)).toBe(200 + reserved);
-    const [shared] = await store.counters(chainId, presentRequest(0).limits);
-    expect(shared).toEqual({ used: 0, reserved: 200 + reserved });
-    expect(await store.counters(chainId, presentRequest(0).holds)).toEqual([
-      { used: 0, reserved: 200 + reserved },
+    const present = await openPresent();
+    const exposure = { counter: exposureCounter(contract, 'all'), unit: 'NATIVE_ASSET', cost: 5 } as const;
+    const live = { counter: liveCounter('pm-1'), unit: 'COUNT', cost: 1 } as const;
+    const byNonce = await present.reservations(chainId);
+    const folded = { contract, prefundWei: 5_000_000_000n, validUntil: inSeconds(600) };
+    expect(byNonce.toSorted((a, b) => Number(a.key.nonce - b.key.nonce))).toMatchObject([
+      {
+        key: aKey({ nonce: 1n }),
+        promises: [],
+        folded: [{ mode: 'SPONSORED', ...folded }],
+        limits: [
+          { counter: limitCounter(limitOf(''), 0, ''), unit: 'COUNT', cost: 1 },
+          { counter: limitCounter(limitOf(sender), 0, sender), unit: 'COUNT', cost: 1 },
+        ],
+        holds: [live],
+        accounts: [aNeed(5)],
+      },
+      {
+        key: aKey({ nonce: 2n, paymasterId: 'pm-1+ERC20' }),
+        promises: [],
+        folded: [{ mode: 'ERC20', ...folded }],
+        holds: [live, exposure],
+      },
     ]);
-  }
-}, 60_000);
+    for (const { limits } of byNonce)
+      for (const { until } of limits) expect(Math.abs(until - (begin + hourMs))).toBeLessThan(60_000);
+    expect(await present.counters(chainId, [...presentRequest(0).limits, live, exposure])).toEqual([
+      { used: 1, reserved: 1 },
+      { used: 1, reserved: 1 },
+      { used: 0, reserved: 2 },
+      { used: 0, reserved: 5 },
+    ]);
 
-test('after a roll-back the former release refuses until every promise has expired, and then until windows turn; and back again', async () => {
-  const present = await openPresent();
-  expect(await present.advance(aStep(1, { balances: balances() }) as never)).toBe(true);
-  for (let n = 1; n <= threshold; n++)
-    expect(await present.reserve(presentRequest(n))).toEqual({ outcome: 'reserved' });
-  expect(await present.reserve(presentRequest(0))).toMatchObject({ outcome: 'limit' });
-  expect(await present.lease.hold(chainId)).toBe(true);
-  await present.lease.release(chainId);
-  await present.stop();
+    const again = byNonce.map(({ key }) => ({ key, actualCost: gwei(2) }));
+    expect(await present.advance(await stepOf(present, { settled: again }))).toBe(true);
+    expect(await present.liveCount(chainId)).toBe(0);
+    expect(await present.counters(chainId, [...presentRequest(0).limits, live, exposure])).toEqual([
+      { used: 2, reserved: 0 },
+      { used: 2, reserved: 0 },
+      { used: 0, reserved: 0 },
+      { used: 0, reserved: 0 },
+    ]);
+    expect(await present.accounts(chainId)).toMatchObject([{ reserved: 0 }]);
+  },
+  60_000,
+);
 
-  const former = await openFormer();
-  const pass = async (ms: number) => {
-    clock.advance(ms);
-    await former.call('advanceClock', ms);
-  };
-  await expect(former.call('reserve', formerRequest(0))).rejects.toMatchObject(lost);
-  expect(await former.call('hold', chainId)).toBe(true);
-  expect(await former.call('recover', chainId)).toBe('waiting');
-  await pass(600_000);
-  expect(await former.call('recover', chainId)).toBe('waiting');
-  await expect(former.call('reserve', formerRequest(0))).rejects.toMatchObject(lost);
-  await pass(120_000);
-  expect(await former.call('recover', chainId)).toBe('recovered');
-  expect(await former.call('reserve', formerRequest(0))).toMatchObject({ outcome: 'usage-lost' });
+withHistory(
+  'several new replicas that start at once convert the data once',
+  async () => {
+    const former = await openFormer();
+    await former.call('advance', aStep(1, { balances: balances() }));
+    for (let n = 1; n <= 200; n++)
+      await former.call(
+        'reserve',
+        formerRequest(n, { key: aKey({ nonce: BigInt(n), sender: anAddress(n) }) }),
+      );
+    const presents = await Promise.all(['a', 'b', 'c'].map((identity) => openPresent(identity)));
+    const asked = presents.map((store, i) => store.reserve(presentRequest(1000 + i)));
+    expect(await Promise.all(asked)).toEqual(presents.map(() => ({ outcome: 'reserved' })));
+    const reserved = presents.length;
+    for (const store of presents) {
+      expect(await store.liveCount(chainId)).toBe(200 + reserved);
+      const [shared] = await store.counters(chainId, presentRequest(0).limits);
+      expect(shared).toEqual({ used: 0, reserved: 200 + reserved });
+      expect(await store.counters(chainId, presentRequest(0).holds)).toEqual([
+        { used: 0, reserved: 200 + reserved },
+      ]);
+    }
+  },
+  60_000,
+);
 
-  // Its follower reads what this release has left, and ends it.
-  const query = { operations: [], expiredBefore: inSeconds(0), limit: 10_000 };
-  const expired = (await former.call('reservations', chainId, query)) as {
-    key: object;
-    validUntil: number;
-  }[];
-  expect(expired).toHaveLength(threshold);
-  expect(await former.call('advance', aStep(2, { released: expired.slice(1), balances: balances() }))).toBe(
-    true,
-  );
-  // In the next window it serves.
-  await pass(begin + hourMs - clock.now());
-  const next = (n: number) => formerRequest(n);
-  for (let n = 1; n <= threshold / 2; n++)
-    expect(await former.call('reserve', next(10_000 + n))).toEqual({ outcome: 'reserved' });
+withHistory(
+  'after a roll-back the former release refuses until every promise has expired, and then until windows turn; and back again',
+  async () => {
+    const present = await openPresent();
+    expect(await present.advance(aStep(1, { balances: balances() }) as never)).toBe(true);
+    for (let n = 1; n <= threshold; n++)
+      expect(await present.reserve(presentRequest(n))).toEqual({ outcome: 'reserved' });
+    expect(await present.reserve(presentRequest(0))).toMatchObject({ outcome: 'limit' });
+    expect(await present.lease.hold(chainId)).toBe(true);
+    await present.lease.release(chainId);
+    await present.stop();
 
-  const again = await openPresent();
-  const from = (begin + hourMs) as EpochMs;
-  let passed = 0;
-  while ((await again.reserve(presentRequest(20_000 + passed, from))).outcome === 'reserved') passed += 1;
-  expect(passed).toBe(threshold / 2);
-  // One of the first release's data was left; what had ended holds nothing.
-  expect(await again.liveCount(chainId)).toBe(threshold + 1);
-  expect(await again.counters(chainId, presentRequest(0).holds)).toEqual([
-    { used: 0, reserved: threshold + 1 },
-  ]);
-  await expect(former.call('reserve', next(30_000))).rejects.toMatchObject(lost);
-}, 120_000);
+    const former = await openFormer();
+    const pass = async (ms: number) => {
+      clock.advance(ms);
+      await former.call('advanceClock', ms);
+    };
+    await expect(former.call('reserve', formerRequest(0))).rejects.toMatchObject(lost);
+    expect(await former.call('hold', chainId)).toBe(true);
+    expect(await former.call('recover', chainId)).toBe('waiting');
+    await pass(600_000);
+    expect(await former.call('recover', chainId)).toBe('waiting');
+    await expect(former.call('reserve', formerRequest(0))).rejects.toMatchObject(lost);
+    await pass(120_000);
+    expect(await former.call('recover', chainId)).toBe('recovered');
+    expect(await former.call('reserve', formerRequest(0))).toMatchObject({ outcome: 'usage-lost' });
+
+    // Its follower reads what this release has left, and ends it.
+    const query = { operations: [], expiredBefore: inSeconds(0), limit: 10_000 };
+    const expired = (await former.call('reservations', chainId, query)) as {
+      key: object;
+      validUntil: number;
+    }[];
+    expect(expired).toHaveLength(threshold);
+    expect(await former.call('advance', aStep(2, { released: expired.slice(1), balances: balances() }))).toBe(
+      true,
+    );
+    // In the next window it serves.
+    await pass(begin + hourMs - clock.now());
+    const next = (n: number) => formerRequest(n);
+    for (let n = 1; n <= threshold / 2; n++)
+      expect(await former.call('reserve', next(10_000 + n))).toEqual({ outcome: 'reserved' });
+
+    const again = await openPresent();
+    const from = (begin + hourMs) as EpochMs;
+    let passed = 0;
+    while ((await again.reserve(presentRequest(20_000 + passed, from))).outcome === 'reserved') passed += 1;
+    expect(passed).toBe(threshold / 2);
+    // One of the first release's data was left; what had ended holds nothing.
+    expect(await again.liveCount(chainId)).toBe(threshold + 1);
+    expect(await again.counters(chainId, presentRequest(0).holds)).toEqual([
+      { used: 0, reserved: threshold + 1 },
+    ]);
+    await expect(former.call('reserve', next(30_000))).rejects.toMatchObject(lost);
+  },
+  120_000,
+);
