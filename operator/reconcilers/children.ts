@@ -35,7 +35,9 @@ export async function writeContracts({ statuses, facts }: Deps, compiled: Compil
       const own = childFindings(contract.accepted, compiled);
       const code = codeFindings(facts, chainId, contract);
       const told = contract.checksum === undefined ? code : [...code, contract.checksum];
-      const ready = summarise([...own, ...code], pausedHold(contract.object.spec.active));
+      // A chain that has not answered says nothing against the contract; one that shows no code there does.
+      const missing = code.filter(({ status }) => status === 'False');
+      const ready = summarise([...own, ...missing], pausedHold(contract.object.spec.active));
       const findings = [...own, ready, ...told];
       await statuses.write('SmartContract', contract.object, findings, contractStatus(contract));
     }),
