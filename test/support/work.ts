@@ -1,11 +1,12 @@
 /**
- * How much more work a run takes when its input is four times as large: 4 where work is linear, 16 where it is
- * quadratic. Both are measured in this process in turn, and the least of many short rounds counts: other load only ever
- * adds to a round, so the answer depends neither on the machine nor on what else it does. A figure that looks too
- * large is measured on before it is believed.
+ * How much more work a run takes when its input is sixteen times as large: about 16 where work is linear, 256 where it
+ * is quadratic. `size` lies between the two sizes, four times the smaller and a quarter of the larger. Both are measured
+ * in this process in turn, and the least of many short rounds counts: other load only ever adds to a round. The two
+ * sizes are far apart so that what large texts cost the memory and its collector is small beside what is looked for. A
+ * figure that looks too large is measured on before it is believed.
  */
 export function growthOf(runOfSize: (size: number) => () => unknown, size: number): number {
-  const small = runOfSize(size);
+  const small = runOfSize(Math.max(1, Math.floor(size / 4)));
   const large = runOfSize(4 * size);
   for (let warm = 0; warm < 3; warm += 1) millis(large, 1);
   const times = Math.max(1, Math.ceil(roundMs / Math.max(0.001, millis(large, 1))));
@@ -19,8 +20,8 @@ export function growthOf(runOfSize: (size: number) => () => unknown, size: numbe
   return leastLarge / leastSmall;
 }
 
-/** Twice the input may take 2.5 times the work, so four times the input its square. */
-export const mostGrowth = 2.5 ** 2;
+/** Twice the input may take 2.5 times the work, so sixteen times the input its fourth power. */
+export const mostGrowth = 2.5 ** 4;
 
 const roundMs = 1;
 const leastRounds = 5;
