@@ -23,6 +23,8 @@ export type OperatorConfig = {
   /** The Secret of the system namespace that is mounted there, for messages. */
   readonly signerSecret?: string;
   readonly chainUrlDirectory: string;
+  /** The Secret of the system namespace that is mounted there, for messages. */
+  readonly chainUrlSecret?: string;
   /** Header files of HTTP price sources; absent: such a source has no price. */
   readonly priceHeadersDirectory?: string;
   /** Origin and path before `/api/v1`, as written into connection Secrets. */
@@ -49,6 +51,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     'PAYMASTER_OPERATOR_SERVICE_ACCOUNT',
   );
   const signerSecret = settings.optional('PAYMASTER_SIGNER_SECRET');
+  const chainUrlSecret = settings.optional('PAYMASTER_CHAIN_URL_SECRET');
   const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   return settings.finish({
     host: settings.text('HOST', 'the address to listen on', '0.0.0.0'),
@@ -62,6 +65,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     signerDirectory: settings.text('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
     ...(signerSecret === undefined ? {} : { signerSecret }),
     chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
+    ...(chainUrlSecret === undefined ? {} : { chainUrlSecret }),
     ...(priceHeadersDirectory === undefined ? {} : { priceHeadersDirectory }),
     publicRpcUrl: settings.httpUrl('PAYMASTER_PUBLIC_RPC_URL', 'where wallets reach the JSON-RPC server'),
     ...(tenantAccess === undefined ? {} : { tenantAccess }),

@@ -56,6 +56,8 @@ export type OperatorDeps = {
   readonly webhookRules?: WebhookUrlRules;
   /** What counts where an Organisation says nothing. Default: no quotas, and Allow. */
   readonly platform?: PlatformDefaults;
+  /** What the files of chain URLs are mounted from, as a condition names it. Default: a file of that name. */
+  readonly urlPlace?: string;
   /** Told of the conditions that move. Default: nobody. */
   readonly events?: EventRecorder;
   /** What the dashboard is granted in each organisation's namespace. Default: it needs no grants. */
@@ -187,6 +189,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         losses,
         usage,
         signers,
+        urlPlace: deps.urlPlace,
         layouts,
         clock,
         log,

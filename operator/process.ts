@@ -111,6 +111,9 @@ async function startParts(
       ? {}
       : { priceHeadersDirectory: config.priceHeadersDirectory }),
     events,
+    ...(config.chainUrlSecret === undefined
+      ? {}
+      : { urlPlace: `Secret ${namespace}/${config.chainUrlSecret}` }),
     ...(bindings.length === 0 ? {} : { tenantAccess: createKubeTenantAccess({ ...guarded, bindings }) }),
     tokenLosses: createKubeTokenLossReports({ transport, namespace, log }),
     usageEpochs: createKubeEpochMirror({ transport, namespace }),

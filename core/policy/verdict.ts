@@ -5,7 +5,7 @@
 export const refusals = {
   SUSPENDED: 'The paymaster or its chain is suspended.',
   NOT_FUNDED: 'No funding wallet: set one, or ask the platform for a default.',
-  POLICY_INVALID: 'An active policy has never been valid: mend or pause it.',
+  POLICY_INVALID: 'An active policy has never been valid: correct or pause it.',
   OPEN_SPONSORSHIP_DENIED: 'No contract is registered and defaultContractAction is Deny.',
   CALLDATA_UNDECODABLE: 'callData does not decode as the calls of a known account.',
   ACCOUNT_UNKNOWN: 'The selector of callData belongs to no known account.',

@@ -41,7 +41,7 @@ type Hints = {
 /** A CEL rule over `self`; one that mentions `oldSelf` is a transition rule and is skipped on create. */
 export type CelRule = {
   readonly rule: string;
-  /** Begins with "must be" and says how to mend it: it follows the name of the field wherever it is shown. */
+  /** Begins with "must be" and says how to correct it: it follows the name of the field wherever it is shown. */
   readonly message: `must be ${string}`;
   /** Where the problem shows, relative to the rule's own field, e.g. `.spendingLimit`. */
   readonly fieldPath?: `.${string}`;

@@ -59,7 +59,7 @@ export function createAnnouncer({
         }
         const cancel = waiting.get(id);
         cancel?.();
-        // Nobody was told that it was broken, so that it was mended is no news either.
+        // Nobody heard that it was broken, so its recovery is not news either.
         const isUnheard = waiting.delete(id) && transition.event.type === 'Normal';
         if (!isUnheard || transition.type === 'Ready') events.record(transition.event);
       }

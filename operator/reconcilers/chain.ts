@@ -40,6 +40,8 @@ export type ChainReconcilerDeps = {
   /** Undefined where nobody tells of the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   readonly signers: Pick<Signers, 'get' | 'place'>;
+  /** What the files of chain URLs are mounted from, for messages. */
+  readonly urlPlace: string | undefined;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -116,7 +118,9 @@ async function writeChain(
   const { chainId } = compiled.config;
   const told = (found: Finding): Finding =>
     recall(found, chain.status?.conditions, chain.metadata.generation);
-  const reachable = told(reachabilityFinding(deps.facts.reachability(chainId), compiled.config));
+  const reachable = told(
+    reachabilityFinding(deps.facts.reachability(chainId), compiled.config, deps.urlPlace),
+  );
   const clock = told(finding('ClockSkew', deps.facts.clock(chainId)));
   const usage = deps.usage && told(finding('UsageStoreLost', deps.usage.of(chainId) ?? 'Unknown'));
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];

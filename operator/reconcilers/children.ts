@@ -78,7 +78,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
     now: deps.clock.now(),
     tenant: tenantOf(namespace, organisationOf(deps.cache, namespace)?.spec.tenantGeneration),
   });
-  const message = `There is no Paymaster "${name}" in this namespace: create it, or mend spec.paymasterRef.`;
+  const message = `There is no Paymaster "${name}" in this namespace: create it, or correct spec.paymasterRef.`;
   const findingsOf = (accepted: Finding): readonly Finding[] => {
     const own = [
       accepted,

@@ -24,7 +24,7 @@ export async function writeFeeTokens(
 }
 
 function withoutChain({ spec }: FeeToken): readonly Finding[] {
-  const message = `No Chain with chainId ${spec.chainId} is offered: create it, or mend spec.chainId.`;
+  const message = `No Chain with chainId ${spec.chainId} is offered: create it, or correct spec.chainId.`;
   return [
     finding('Accepted', 'Accepted'),
     finding('ResolvedRefs', 'ChainNotFound', message),

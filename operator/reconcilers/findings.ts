@@ -10,17 +10,20 @@ import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachabili
 
 /** What chains said, in sentences for people: which address, which file, and what to do. */
 
+/** `urlPlace`: what the files of URLs are mounted from, e.g. `Secret paymaster-system/paymaster-chain-urls`. */
 export function reachabilityFinding(
   reachability: Reachability,
   { chainId, rpc }: Pick<ChainConfig, 'chainId' | 'rpc'>,
+  urlPlace: string | undefined,
 ): Finding {
+  const file = urlPlace === undefined ? `file "${rpc.file}"` : `key "${rpc.file}" of ${urlPlace}`;
   const noAnswer =
     rpc.file === undefined
       ? 'No URL of spec.rpc answers: check the URLs, the network and the node.'
-      : `No URL of file "${rpc.file}" answers, which spec.rpc names: check that it is mounted, its URLs, the network and the node.`;
+      : `No URL of ${file} answers, which spec.rpc.file names: check that it exists, its URLs, the network and the node.`;
   const messages: Partial<Record<Reachability, string>> = {
     Unreachable: noAnswer,
-    WrongChain: `A URL of spec.rpc serves another chain than ${chainId}: mend spec.rpc.`,
+    WrongChain: `A URL of spec.rpc serves another chain than ${chainId}: correct spec.rpc.`,
   };
   return finding('Reachable', reachability, messages[reachability]);
 }
@@ -46,8 +49,8 @@ export function profileFindings(
 
 export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): readonly Finding[] {
   const { sponsorship, entryPoint, layout } = profile;
-  const noCode = `EntryPoint ${entryPoint} or contract ${sponsorship} has no code on this chain: deploy it or mend the profile.`;
-  const other = `Contract ${sponsorship} does not name EntryPoint ${entryPoint}: mend entryPoint or addresses of the profile.`;
+  const noCode = `EntryPoint ${entryPoint} or contract ${sponsorship} has no code on this chain: deploy it, or correct the profile.`;
+  const other = `Contract ${sponsorship} does not name EntryPoint ${entryPoint}: correct entryPoint or addresses of the profile.`;
   const hash = `Contract ${sponsorship} hashes an operation differently: layout ${layout} or its options are wrong for it.`;
   return [
     finding('CodePresent', facts.code, facts.code === 'NoCode' ? noCode : undefined),

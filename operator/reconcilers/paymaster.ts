@@ -267,7 +267,11 @@ function hold(
   if (deps.offeredChains.get(spec.chainId)?.suspended === true)
     return finding('Ready', 'Suspended', `Chain ${spec.chainId} is suspended.`);
   if (config.invalidPolicies.length > 0)
-    return finding('Ready', 'PolicyInvalid', `Mend or pause: ${config.invalidPolicies.join(', ')}.`);
+    return finding(
+      'Ready',
+      'PolicyInvalid',
+      `Correct or pause these policies: ${config.invalidPolicies.join(', ')}.`,
+    );
   return deps.view.blocker(spec.chainId);
 }
 

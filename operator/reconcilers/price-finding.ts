@@ -34,9 +34,9 @@ function sentence(refusal: PriceRefusal): string {
     case 'TOO_FEW':
       return `${refusal.needed} sources are needed, and these give no price: ${refusal.faults.map(sentence).join('; ')}`;
     case 'DECIMALS_MISMATCH':
-      return `${source} has ${refusal.found} decimals: mend spec.decimals, which says ${refusal.declared}`;
+      return `${source} has ${refusal.found} decimals: correct spec.decimals, which says ${refusal.declared}`;
     case 'SYMBOL_MISMATCH':
-      return `${source} calls itself "${refusal.found}": mend spec.symbol, which says "${refusal.declared}"`;
+      return `${source} calls itself "${refusal.found}": correct spec.symbol, which says "${refusal.declared}"`;
     case 'OUT_OF_RANGE':
       return `${source} answers what is not a plausible price: check what it quotes`;
     case 'INCOMPLETE':

@@ -44,7 +44,7 @@ export function transitionsOf(
     if (condition.status === 'Unknown' || toldOnlyByStatus.has(condition.type)) return [];
     const isSame = previous?.status === condition.status && previous.reason === condition.reason;
     const isWarning = (condition.status === 'True') === warnsWhenTrue.has(condition.type);
-    const isNews = isWarning || condition.type === 'Ready' || hasMended(previous);
+    const isNews = isWarning || condition.type === 'Ready' || isRecovery(previous);
     if (isSame || !isNews) return [];
     const type = isWarning ? 'Warning' : 'Normal';
     const note = `${condition.type}: ${condition.message}`;
@@ -59,7 +59,7 @@ export function transitionsOf(
   });
 }
 
-function hasMended(previous: Condition | undefined): boolean {
+function isRecovery(previous: Condition | undefined): boolean {
   return previous !== undefined && previous.status !== 'Unknown';
 }
 

@@ -119,6 +119,7 @@ async function startReconcilers(
     prices: noPriceFacts,
     losses: undefined,
     usage: undefined,
+    urlPlace: undefined,
     log: silentLogger,
     stopped: noMetrics.gauge({ name: 'stopped', help: '', labels: ['chain'] }),
   });

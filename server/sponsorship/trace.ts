@@ -48,7 +48,10 @@ const errorRemedies: ReadonlyMap<string, string> = new Map([
   ['SIMULATIONS_BUSY', 'Try again in a second, or send gas limits: then nothing is simulated.'],
   ['WEBHOOK_BUSY', 'Try again in a second; limit the requests of a key with spec.rateLimit if it persists.'],
   ['FEE_TOKEN_REQUIRED', 'Name one of the tokens shown in tokenInfo.feeTokenAddress.'],
-  ['FEE_TOKEN_UNSUPPORTED', 'Name a token that is shown with a price, or mend the price source of this one.'],
+  [
+    'FEE_TOKEN_UNSUPPORTED',
+    'Name a token that is shown with a price, or correct the price source of this one.',
+  ],
   [
     'TOKEN_EXPOSURE_FULL',
     'Wait until token payments are mined or expire, approve the token paymaster in an earlier operation, or raise tokenLossBudget of the profile.',
@@ -64,7 +67,7 @@ const remedies = {
   SUSPENDED: 'Set spec.suspended of the Paymaster or Chain to false.',
   NOT_FUNDED:
     'Set and prove a funding wallet, or have the platform list the organisation for its default wallet.',
-  POLICY_INVALID: 'Mend the policies named, or pause them.',
+  POLICY_INVALID: 'Correct the policies named, or pause them.',
   OPEN_SPONSORSHIP_DENIED: 'Register the contract that is called, or set defaultContractAction to Allow.',
   CALLDATA_UNDECODABLE: 'Send callData that the account encodes as the standard ABI encodes it.',
   ACCOUNT_UNKNOWN: 'Use an account whose execute functions are in the table of known accounts.',

@@ -43,7 +43,7 @@ import { readStatus } from './status/status.js';
 /** Somebody who puts a key into the directory waits for it. */
 const signerReloadMs = 5_000;
 
-/** Something that a person can mend: told in one line, without a stack. */
+/** Something that a person can fix: told in one line, without a stack. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -304,12 +304,12 @@ function reportManifestChanges(manifests: ManifestSource, console: Console): () 
   return () => clearInterval(timer);
 }
 
-/** What a person can mend is told in one line: a store or chain that does not work, files that cannot be read or written. */
+/** What a person can fix is told in one line: a store or chain that does not work, files that cannot be read or written. */
 function explained(error: unknown, { dataDirectory }: StandaloneConfig): unknown {
   if (isDomainError(error, 'UNAVAILABLE')) return new StartError(error.message, { cause: error });
   if (error instanceof UnusableFile) return new StartError(error.message, { cause: error });
   if (!isFileError(error)) return error;
-  const message = `the data directory ${dataDirectory} cannot be used (${error.message}): mend it, or choose another with PAYMASTER_DATA_DIR`;
+  const message = `the data directory ${dataDirectory} cannot be used (${error.message}): correct it, or choose another with PAYMASTER_DATA_DIR`;
   return new StartError(message, { cause: error });
 }
 

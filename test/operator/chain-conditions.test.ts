@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { aChain, aPaymaster, aProfile, aSmartContract } from '../build/resources.js';
+import type { ChainSpec } from '../../core/resources/chain.js';
 import { parseAddress } from '../../core/units/address.js';
 import { signerAddress } from './scripted-chain.js';
 import { conditionOf, isReady, startWorld } from './world.js';
@@ -10,11 +11,11 @@ afterEach(() => world.close());
 
 describe('what the chain says becomes conditions', () => {
   const entryPoint = parseAddress(aProfile.entryPoint);
-  test.each<{ name: string; break: () => void; mend: () => void; type: string; bad: string; ready: string }>([
+  test.each<{ name: string; break: () => void; fix: () => void; type: string; bad: string; ready: string }>([
     {
       name: 'an empty deposit',
       break: () => world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 0n),
-      mend: () => world.chain.deposits.clear(),
+      fix: () => world.chain.deposits.clear(),
       type: 'Funded',
       bad: 'False/Empty',
       ready: 'True/Ready',
@@ -22,7 +23,7 @@ describe('what the chain says becomes conditions', () => {
     {
       name: 'a signer that the contract does not accept',
       break: () => (world.chain.signer = world.chain.entryPoint),
-      mend: () => (world.chain.signer = signerAddress),
+      fix: () => (world.chain.signer = signerAddress),
       type: 'SignerAuthorized',
       bad: 'False/NotAuthorized',
       ready: 'False/SignerNotAuthorized',
@@ -30,7 +31,7 @@ describe('what the chain says becomes conditions', () => {
     {
       name: 'a contract that hashes differently',
       break: () => (world.chain.hashesLikeUs = false),
-      mend: () => (world.chain.hashesLikeUs = true),
+      fix: () => (world.chain.hashesLikeUs = true),
       type: 'Ready',
       bad: 'False/ChainNotReady',
       ready: 'False/ChainNotReady',
@@ -38,7 +39,7 @@ describe('what the chain says becomes conditions', () => {
     {
       name: 'a contract for another EntryPoint',
       break: () => (world.chain.entryPoint = signerAddress),
-      mend: () => (world.chain.entryPoint = entryPoint),
+      fix: () => (world.chain.entryPoint = entryPoint),
       type: 'Ready',
       bad: 'False/ChainNotReady',
       ready: 'False/ChainNotReady',
@@ -46,12 +47,12 @@ describe('what the chain says becomes conditions', () => {
     {
       name: 'a contract that is not deployed',
       break: () => world.chain.withoutCode.add(aProfile.addresses.sponsorship.toLowerCase()),
-      mend: () => world.chain.withoutCode.clear(),
+      fix: () => world.chain.withoutCode.clear(),
       type: 'Ready',
       bad: 'False/ChainNotReady',
       ready: 'False/ChainNotReady',
     },
-  ])('$name, until it is mended', async ({ break: breakIt, mend, type, bad, ready }) => {
+  ])('$name, until it is fixed', async ({ break: breakIt, fix, type, bad, ready }) => {
     world = await startWorld();
     breakIt();
     await world.apply(aPaymaster());
@@ -60,7 +61,7 @@ describe('what the chain says becomes conditions', () => {
       async () => conditionOf(await world.get('Paymaster', 'shop'), type) === bad,
     );
     expect(conditionOf(await world.get('Paymaster', 'shop'), 'Ready')).toBe(ready);
-    mend();
+    fix();
     await world.until('the paymaster is ready', isReady(world));
     await world.until(
       'the chain is ready',
@@ -127,7 +128,7 @@ describe('what the chain says becomes conditions', () => {
     expect((await world.get('Paymaster', 'shop')).metadata.resourceVersion).toBe(before);
   });
 
-  test.each([
+  test.each<{ name: string; rpc: ChainSpec['rpc']; urlPlace?: string; says: string }>([
     {
       name: 'URLs',
       rpc: { urls: ['http://node.example'] },
@@ -136,10 +137,17 @@ describe('what the chain says becomes conditions', () => {
     {
       name: 'a file of URLs',
       rpc: { file: 'base' },
-      says: 'No URL of file "base" answers, which spec.rpc names: check that it is mounted, its URLs,',
+      says: 'No URL of file "base" answers, which spec.rpc.file names: check that it exists, its URLs,',
     },
-  ])('a chain that cannot be reached says where to look, when it names $name', async ({ rpc, says }) => {
-    world = await startWorld();
+    {
+      name: 'a key of a Secret',
+      rpc: { file: 'base' },
+      urlPlace: 'Secret paymaster-system/paymaster-chain-urls',
+      says: 'No URL of key "base" of Secret paymaster-system/paymaster-chain-urls answers, which spec.rpc.file names:',
+    },
+  ])('a chain that cannot be reached says where to look, when it names $name', async (given) => {
+    const { rpc, says, urlPlace } = given;
+    world = await startWorld(urlPlace === undefined ? {} : { deps: { urlPlace } });
     world.chain.isReachable = false;
     await world.apply(aChain({ rpc }));
     await world.until('it is seen', async () =>

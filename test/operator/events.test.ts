@@ -57,7 +57,7 @@ describe('a reference to what is not there', () => {
     expect(of('SmartContract')).toEqual(['Warning NotResolved', 'Warning PaymasterNotFound']);
   });
 
-  test('that was warned of is told when it is mended', async () => {
+  test('that was warned of is announced when it is fixed', async () => {
     await start();
     await world.apply(anOrganisation(), aChain(), aSmartContract());
     await world.until('it is told', () => of('SmartContract').length === 2);

@@ -52,14 +52,14 @@ describe('the price of a FeeToken', () => {
       price: fixed,
       prepare: ({ chain }) => void (chain.token = { decimals: 8, symbol: 'USD' }),
       reason: 'DecimalsMismatch',
-      says: 'Token 0x00000000000000000000000000000000000000D1 has 8 decimals: mend spec.decimals, which says 6.',
+      says: 'Token 0x00000000000000000000000000000000000000D1 has 8 decimals: correct spec.decimals, which says 6.',
     },
     {
       name: 'another symbol',
       price: fixed,
       prepare: ({ chain }) => void (chain.token = { decimals: 6, symbol: 'EUR' }),
       reason: 'SymbolMismatch',
-      says: 'Token 0x00000000000000000000000000000000000000D1 calls itself "EUR": mend spec.symbol, which says "USD".',
+      says: 'Token 0x00000000000000000000000000000000000000D1 calls itself "EUR": correct spec.symbol, which says "USD".',
     },
     {
       name: 'a stale feed',

@@ -31,7 +31,7 @@ test.each([
     after: [refused],
     want: ['Warning NameConflict'],
   },
-  { name: 'what is mended is told', before: [refused], after: [accepted], want: ['Normal Accepted'] },
+  { name: 'a recovery is told', before: [refused], after: [accepted], want: ['Normal Accepted'] },
   {
     name: 'what breaks is a warning',
     before: [accepted, ready],

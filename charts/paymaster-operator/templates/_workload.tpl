@@ -184,6 +184,7 @@ spec:
 {{- define "paymaster.env.operator" -}}
 {{ include "paymaster.env.common" . }}
 - { name: PAYMASTER_SIGNER_SECRET, value: {{ .root.Values.signers.secretName }} }
+- { name: PAYMASTER_CHAIN_URL_SECRET, value: {{ .root.Values.chainUrls.secretName }} }
 - { name: PAYMASTER_LEASE_NAME, value: {{ include "paymaster.fullname" .root }}-operator }
 - { name: PAYMASTER_PUBLIC_RPC_URL, value: {{ include "paymaster.publicRpcUrl" .root | quote }} }
 - { name: PAYMASTER_TENANT_CLUSTER_ROLE, value: {{ include "paymaster.clusterName" (dict "root" .root "name" "tenant") }} }
