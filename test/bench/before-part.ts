@@ -5,6 +5,7 @@ import { startRedis } from '../support/redis.js';
 import type { RequestShape } from './fixture.js';
 import { renderTable, type Goal } from './goals.js';
 import type { BenchOptions } from './options.js';
+import { counted, RedisCounts } from './redis-counts.js';
 import { median, ratio, ratios, summarise } from './statistics.js';
 import { Subject, type Load, type Measurement } from './subject-process.js';
 import { verifySubject } from './verify.js';
@@ -18,6 +19,7 @@ type Path = {
   readonly name: string;
   readonly args: (side: 'now' | 'before') => readonly string[];
   readonly shape: RequestShape;
+  readonly isOnRedis?: true;
 };
 
 const served = ['--paymasters', '10', '--limits', '2'];
@@ -32,6 +34,7 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
   const entry = join(directory, 'dist/test/bench/servers/ours.js');
   await access(entry);
   const redis = await startRedis(['--auto-aof-rewrite-percentage', '0']);
+  const counts = new RedisCounts(redis.url);
   const madeAt = String(Date.now());
   const onRedis = (side: string) => ['--redis', redis.url, '--prefix', `bench-${side}:`, '--madeAt', madeAt];
   const tokens = [...served, '--tokens', '20'];
@@ -40,6 +43,7 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
     {
       name: 'sponsored, Redis',
       args: (side) => [...served, ...onRedis(side)],
+      isOnRedis: true,
       shape: { calls: 1, paymasters: 10 },
     },
     { name: 'token payment', args: () => tokens, shape: { calls: 1, paymasters: 10, ask: 'token payment' } },
@@ -53,8 +57,9 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
   const goals: Goal[] = [];
   try {
     for (const path of paths) {
-      const { now, before } = await measurePath(path, pathToFileURL(entry).href, options, load);
+      const { now, before } = await measurePath(path, pathToFileURL(entry).href, { options, load, counts });
       const rate = (window: Measurement) => window.requestsPerSecond;
+      const both = summarise([...now, ...before]);
       measured[path.name] = ratios(now, before, rate);
       goals.push(
         { name: `${path.name}: requests/s ÷ before`, value: ratio(now, before, rate), unit: 'ratio' },
@@ -65,7 +70,7 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
         },
         {
           name: `${path.name}: errors of both`,
-          value: summarise([...now, ...before]).errors,
+          value: both.errors,
           unit: 'count',
           required: { atMost: 0 },
         },
@@ -76,15 +81,30 @@ export async function measureBefore(options: BenchOptions, load: Load): Promise<
           required: { atMost: 0 },
         },
       );
+      if (path.isOnRedis === true)
+        goals.push({
+          name: `${path.name}: CPU of redis-server per request ÷ before`,
+          value: ratio(now, before, (window) => window.countsPerRequest['redisMicros'] ?? 0),
+          unit: 'ratio',
+        });
     }
   } finally {
+    counts.stop();
     await redis.stop();
   }
   console.log(`\n${render(measured)}`);
   return { ratios: measured, goals };
 }
 
-async function measurePath(path: Path, entry: string, options: BenchOptions, load: Load) {
+async function measurePath(
+  path: Path,
+  entry: string,
+  {
+    options,
+    load,
+    counts,
+  }: { readonly options: BenchOptions; readonly load: Load; readonly counts: RedisCounts },
+) {
   const now = new Subject(`${path.name}, now`, 'servers/ours.js', path.args('now'));
   const before = new Subject(`${path.name}, before`, entry, path.args('before'));
   const windows = { now: [] as Measurement[], before: [] as Measurement[] };
@@ -93,7 +113,11 @@ async function measurePath(path: Path, entry: string, options: BenchOptions, loa
     if (path.shape.ask === undefined)
       for (const { name, port } of [now, before]) await verifySubject(name, port, path.shape, 1);
     const measure = (subject: Subject) =>
-      load.measure(subject, { shape: path.shape, concurrency: 32, seconds: options.seconds });
+      load.measure(path.isOnRedis === true ? counted(subject, counts) : subject, {
+        shape: path.shape,
+        concurrency: 32,
+        seconds: options.seconds,
+      });
     for (const subject of [now, before]) await measure(subject);
     for (let round = 0; round < options.repeats; round += 1) {
       windows.before.push(await measure(before));

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import type { Target } from './subject-process.js';
 
 /** What Redis itself counts and says that it spent. */
 export type RedisFigures = {
@@ -58,4 +59,16 @@ export class RedisCounts {
   stop(): void {
     this.#client.disconnect();
   }
+}
+
+/** The same target; what Redis counts meanwhile is counted with it. */
+export function counted(target: Target, redis: RedisCounts): Target {
+  return {
+    name: `${target.name} on Redis`,
+    ports: target.ports,
+    report: async () => {
+      const report = await target.report();
+      return { ...report, counts: { ...report.counts, ...(await redis.read()) } };
+    },
+  };
 }

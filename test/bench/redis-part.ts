@@ -2,7 +2,7 @@ import { reserveScript } from '../../core/adapters/store/redis/reserve-script.js
 import { startRedis } from '../support/redis.js';
 import type { RequestShape, Wallets } from './fixture.js';
 import type { BenchOptions } from './options.js';
-import { RedisCounts, type SentCommand } from './redis-counts.js';
+import { counted, RedisCounts, type SentCommand } from './redis-counts.js';
 import { judge, replicas, type RedisResult, type RoundTrips, type Row } from './redis-goals.js';
 import { median } from './statistics.js';
 import { Subject, type Load, type Target } from './subject-process.js';
@@ -73,18 +73,6 @@ function together(name: string, subjects: readonly Subject[]): Target {
         cpuMicros: sum(({ cpuMicros }) => cpuMicros),
         counts: { chainCalls: sum((report) => report.counts['chainCalls'] ?? 0) },
       };
-    },
-  };
-}
-
-/** The same target; what Redis counts meanwhile is counted with it. */
-function counted(target: Target, redis: RedisCounts): Target {
-  return {
-    name: `${target.name} on Redis`,
-    ports: target.ports,
-    report: async () => {
-      const report = await target.report();
-      return { ...report, counts: { ...report.counts, ...(await redis.read()) } };
     },
   };
 }

@@ -82,6 +82,10 @@ export class Load {
     const before = await subject.report();
     const result = (await this.#process.ask(order)) as LoadResult;
     const after = await subject.report();
+    if (result.errors > 0)
+      console.error(
+        `${subject.name}: ${result.errors} of ${result.requests} answers are errors, the first: ${result.firstError}`,
+      );
     const requests = Math.max(1, result.requests);
     const requestsPerSecond = result.requests / result.seconds;
     this.#rates.set(rateKey, requestsPerSecond);
