@@ -119,6 +119,8 @@ const remedies: Readonly<Record<string, string>> = {
   'HashMatches/OtherHash': 'Correct `layout` or `options` of the profile.',
   'UsageStoreLost/Lost':
     'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',
+  'UsageStoreLost/LossAccepted':
+    'Nothing; watch the deposits, and resume contracts that stop for an operation from before the loss (docs/runbooks.md).',
   'TokenSecured/AfterCall': 'Nothing, or set `tokenPayment: preFund` where the layout has it.',
   'TokenSecured/NoRefunds': 'Let the treasury allow the contract to spend each fee token.',
   'TokenLoss/BudgetLow': 'Find out why operations did not pay; raise `tokenLossBudget` to go on today.',

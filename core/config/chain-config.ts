@@ -23,6 +23,8 @@ export type ChainConfig = {
   /** Absent: the default. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;
+  /** The loss of usage data that the platform does not want to wait for, see `lossIdOf`. */
+  readonly acceptedLoss?: string;
   readonly profiles: readonly ProfileConfig[];
   readonly feeTokens: readonly FeeTokenSpec[];
 };

@@ -183,6 +183,10 @@ export const conditionReasons = {
       status: 'True',
       text: 'The usage store has lost its data or came back with old ones, so nothing is signed until every promise made before has expired. Then limits refuse with USAGE_LOST until their window turns or they are updated. A backup does not help: it lacks the latest promises. Find out what emptied or replaced the store.',
     },
+    LossAccepted: {
+      status: 'True',
+      text: 'An annotation of the Chain accepts this loss: signing begins again as soon as the server that follows the chain has seen it. Promises that were made before the loss may still be mined, and count nowhere.',
+    },
     Unknown: { status: 'Unknown', text: 'No server has opened the usage of this chain yet.' },
   },
   TokenSecured: {

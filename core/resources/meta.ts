@@ -33,6 +33,12 @@ export type ObjectMeta = {
 /** Who created a resource through the dashboard: shown as `createdBy`. Absent on resources made by YAML. */
 export const createdByAnnotation = 'paymasters.dev/created-by';
 
+/**
+ * On a Chain, by whoever may edit Chains: ends the wait after a loss of usage data early. Its value names the loss, as the
+ * condition UsageStoreLost does. Another value says nothing.
+ */
+export const acceptedLossAnnotation = 'paymasters.dev/accept-usage-loss';
+
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 /** `metav1.Condition`. `message` is a stable sentence that says what to do; it holds no time and no moving figure. */

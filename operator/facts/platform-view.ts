@@ -84,7 +84,7 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
   }
 
   function blockerNow(chainId: number): Blocker {
-    if (deps.usage?.of(chainId) === 'Lost') return 'UsageStoreLost';
+    if (deps.usage?.of(chainId)?.level === 'Lost') return 'UsageStoreLost';
     const reachability = deps.facts.reachability(chainId);
     return reachability === 'Unreachable' || reachability === 'WrongChain' ? 'ChainNotReady' : undefined;
   }

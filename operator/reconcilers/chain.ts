@@ -24,7 +24,13 @@ import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
 import { withSeen } from './seen-on-chain.js';
-import { missingKeys, profileFindings, reachabilityFinding, tokenLossFinding } from './findings.js';
+import {
+  missingKeys,
+  profileFindings,
+  reachabilityFinding,
+  tokenLossFinding,
+  usageFinding,
+} from './findings.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
@@ -68,6 +74,7 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
     const compiled = withSeen(deps.facts, asWritten, previous?.config);
     const programmed = await store(deps, compiled);
     tellStops(deps, compiled.config, previous?.config);
+    tellAcceptedLoss(deps, compiled.config, previous?.config);
     deps.facts.setChain(asWritten.config);
     deps.prices.setChain(compiled.config);
     await runAll([
@@ -92,6 +99,16 @@ function tellStops(
     if (unusable === undefined) log.info('signing resumed', { chainId, version });
     else log.error('signing stopped', { chainId, version, ...unusable });
   }
+}
+
+/** Said once, whether there is such a loss or not: who has set the annotation stands in the audit log of the API server. */
+function tellAcceptedLoss(
+  { log }: ChainReconcilerDeps,
+  { chainId, acceptedLoss }: ChainConfig,
+  previous: ChainConfig | undefined,
+): void {
+  if (acceptedLoss === undefined || acceptedLoss === previous?.acceptedLoss) return;
+  log.warn('an annotation of the Chain accepts a loss of usage data', { chainId, acceptedLoss });
 }
 
 /** One already programmed, else the oldest, holds a chain id. */
@@ -122,7 +139,7 @@ async function writeChain(
     reachabilityFinding(deps.facts.reachability(chainId), compiled.config, deps.urlPlace),
   );
   const clock = told(finding('ClockSkew', deps.facts.clock(chainId)));
-  const usage = deps.usage && told(finding('UsageStoreLost', deps.usage.of(chainId) ?? 'Unknown'));
+  const usage = deps.usage && told(usageFinding(deps.usage.of(chainId), chain));
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
   const profiles = compiled.profiles.map((profile) => ({
     version: profile.version,
@@ -174,7 +191,7 @@ const devChainIds: ReadonlySet<number> = new Set([1337, 31_337]);
 /** Why nothing is signed on a chain that is otherwise as it should be. */
 function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Finding | undefined {
   if (chain.spec.suspended === true) return finding('Ready', 'Suspended', 'Suspended by spec.suspended.');
-  if (usage?.reason === 'Lost') return finding('Ready', 'UsageStoreLost', usage.message);
+  if (usage?.status === 'True') return finding('Ready', 'UsageStoreLost', usage.message);
   return clock.reason === 'FarAhead' ? finding('Ready', 'ClockSkew', clock.message) : undefined;
 }
 

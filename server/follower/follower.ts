@@ -120,6 +120,10 @@ export function createFollower(deps: FollowerDeps): Follower {
     return { config, chain, elsewhere };
   }
 
+  function acceptedLossOf(chainId: number): string | undefined {
+    return deps.chainConfigs().find((candidate) => candidate.chainId === chainId)?.acceptedLoss;
+  }
+
   function pauseOf(chainId: number): number {
     if (deps.pollMs !== undefined) return deps.pollMs;
     const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
@@ -182,7 +186,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       return await follower.round();
     } catch (error) {
       const isLost = isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'USAGE_STORE_LOST';
-      if (isLost) await recovery.recover(chainId);
+      if (isLost) await recovery.recover(chainId, acceptedLossOf(chainId));
       // Another replica may reach a node that this one cannot.
       if (!isLost) await giveBack(chainId);
       throw error;
