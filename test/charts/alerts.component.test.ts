@@ -103,6 +103,6 @@ function unitTest(alert: string, at: number, series: AlertCase['fires'], isFirin
 }
 
 function run(...args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(promtool, [...args], { encoding: 'utf8', timeout: 60_000 });
+  const { status, stdout, stderr } = spawnSync(promtool, [...args], { encoding: 'utf8', timeout: 240_000 });
   return { status, stdout, stderr };
 }

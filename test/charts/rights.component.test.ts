@@ -55,7 +55,7 @@ beforeAll(async () => {
     isAllowed(dashboard, 'create', 'paymasters', tenant),
   );
   await until('the operator has its access', () => isAllowed(operator, 'get', 'secrets', tenant, 'connection'));
-}, 120_000);
+}, 300_000);
 afterAll(() => cluster?.stop());
 
 type Question = readonly [verb: string, resource: string, namespace?: string, name?: string];

@@ -97,7 +97,7 @@ async function says(want: TokenLossReport): Promise<void> {
   await until(
     `the report is ${JSON.stringify(want)}`,
     async () => JSON.stringify(await report()) === JSON.stringify(want),
-    60_000,
+    300_000,
   );
 }
 
@@ -166,7 +166,7 @@ describe('what a follower reports of token payments', () => {
         other.followed(chainId, quiet);
         return (await report()) !== undefined;
       },
-      60_000,
+      300_000,
     );
     expect(await report()).toEqual(stopped('1.1.0'));
   });

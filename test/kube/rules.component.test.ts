@@ -17,7 +17,7 @@ beforeAll(async () => {
   installCrds(plane);
   plane.kubectl(['create', 'namespace', 'rules']);
   transport = plane.transport();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await transport.stop();
   await plane.stop();

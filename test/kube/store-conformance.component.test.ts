@@ -28,7 +28,7 @@ beforeAll(async () => {
   installCrds(plane);
   for (const namespace of namespaces) plane.kubectl(['create', 'namespace', namespace]);
   transport = plane.transport();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await transport.stop();
   await plane.stop();

@@ -13,7 +13,7 @@ import { startInstallation, type Installation } from './support/installation.js'
 
 const version = 'singleton-0.7';
 const feeToken = 'dev-dusd';
-const patienceMs = 90_000;
+const patienceMs = 240_000;
 
 let installation: Installation;
 let devChain: DevChain;
@@ -176,8 +176,7 @@ describe('losses on token payments', () => {
     await payers.pay(thief);
     await payers.cheat(thief);
     budget('0');
-    kubectl('wait', '--for=condition=TokenLoss', '--timeout=90s', ...object);
-    expect(reasonOfChain()).toBe('True/BudgetLow');
+    await until('TokenLoss is True', () => reasonOfChain() === 'True/BudgetLow', patienceMs);
     await everyReplica('refuses token payments', 'TOKEN_LOSS');
     expect(condition(object, 'Ready')).toBe('True/Ready');
     await until(
@@ -199,9 +198,12 @@ describe('a usage store that was emptied', () => {
     const object = ['chain', 'dev'];
     expect(condition(object, 'UsageStoreLost')).toBe('False/Kept');
     await redisCommand(Number(new URL(installation.cluster.redis.url).port), ['FLUSHALL']);
-    kubectl('wait', '--for=condition=UsageStoreLost', '--timeout=90s', ...object);
-    expect(condition(object, 'UsageStoreLost')).toBe('True/Lost');
-    expect(condition(object, 'Ready')).toBe('False/UsageStoreLost');
+    await until('it is lost', () => condition(object, 'UsageStoreLost') === 'True/Lost', patienceMs);
+    await until(
+      'the Chain is not ready',
+      () => condition(object, 'Ready') === 'False/UsageStoreLost',
+      patienceMs,
+    );
     await everyReplica('refuses', 'USAGE_STORE_LOST');
     await until(
       'an event says so',

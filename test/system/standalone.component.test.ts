@@ -160,7 +160,7 @@ test('usage that is lost is told, and nothing is signed on it; a fresh chain beg
   remove('usage.sqlite', 'usage.sqlite-wal', 'chain-state.json');
   const third = await start({ dataDirectory });
   expect(await sponsors(third)).toBe('sponsored');
-}, 120_000);
+}, 300_000);
 
 test('two instances run side by side', async () => {
   const [one, other] = [await start(), await start()];

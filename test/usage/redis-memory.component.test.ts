@@ -119,7 +119,7 @@ test('a Redis that is full refuses to reserve, shows what it has, settles, suspe
   // Buffers of the step itself are given back a little later.
   await until('it serves again', () => succeeds(store.reserve(next)));
   expect(await store.liveCount(chainId)).toBe(1);
-}, 60_000);
+}, 300_000);
 
 test('the number of reservations that there is room for is less than what Redis can hold', async () => {
   const server = await serve(['--appendfsync', 'no', '--maxmemory', '16mb']);
@@ -131,7 +131,7 @@ test('the number of reservations that there is room for is less than what Redis 
   const room = (store.capacity() * (16 * 2 ** 20 - empty)) / (16 * 2 ** 20);
   expect(passed).toBeGreaterThan(room);
   expect(passed).toBeLessThan(2.5 * room);
-}, 60_000);
+}, 300_000);
 
 test('memory without a bound has room for any number, and metrics show how full a bounded one is', async () => {
   const unbounded = await open(await serve([]));
@@ -178,7 +178,7 @@ test('a disk that is full refuses to reserve; with room again Redis has all that
   const nonces = new Set((await store.reservations(chainId)).map(({ key }) => Number(key.nonce)));
   for (const n of acknowledged) expect(nonces).toContain(n);
   expect(await store.reserve(request(1_000_000))).toEqual({ outcome: 'reserved' });
-}, 60_000);
+}, 300_000);
 
 /** A directory with room for 6 MiB, or why there is none. */
 function aSmallDisk(): string {

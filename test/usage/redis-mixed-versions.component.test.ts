@@ -258,7 +258,7 @@ withHistory(
     }
     expect(await present.liveCount(chainId)).toBe(threshold);
   },
-  120_000,
+  300_000,
 );
 
 async function stepOf(store: RedisUsageStore, change: object) {
@@ -323,7 +323,7 @@ withHistory(
     ]);
     expect(await present.accounts(chainId)).toMatchObject([{ reserved: 0 }]);
   },
-  60_000,
+  300_000,
 );
 
 withHistory(
@@ -349,7 +349,7 @@ withHistory(
       ]);
     }
   },
-  60_000,
+  300_000,
 );
 
 withHistory(
@@ -407,5 +407,5 @@ withHistory(
     ]);
     await expect(former.call('reserve', next(30_000))).rejects.toMatchObject(lost);
   },
-  120_000,
+  300_000,
 );

@@ -71,7 +71,7 @@ export type ServiceOptions = {
   readonly directory?: string;
 };
 
-const patienceMs = 60_000;
+const patienceMs = 240_000;
 /** A test waits for what the follower does many times over. */
 const pollMs = 50;
 

@@ -82,7 +82,7 @@ export async function startWorld(
         documents.map((each) => JSON.stringify(each)).join('\n---\n'),
       );
       const secret = join(secrets, namespace, `${name}.json`);
-      await until(`${name} has its key`, () => existsSync(secret), 60_000);
+      await until(`${name} has its key`, () => existsSync(secret));
       return (JSON.parse(readFileSync(secret, 'utf8')) as { data: { rpcUrl: string } }).data.rpcUrl;
     },
     async stop() {
