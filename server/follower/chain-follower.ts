@@ -339,8 +339,10 @@ export class ChainFollower {
     ours: ReadonlySet<AddressKey>,
   ): Promise<LateSettlement> {
     if (mined.length === 0) return nothingLate;
+    const query = { operations: mined, expiredBefore: 0 as EpochSeconds, limit: 0 };
+    const promised = await this.#deps.usage.reservations(source.chainId, query);
     const evidenceOf = await readProofs(source, mined, spent, (contract) => ours.has(contract));
-    return settleLate(mined, spent, evidenceOf, (operation) =>
+    return settleLate(mined, spent, promised, evidenceOf, (operation) =>
       this.#history.hasSettled(operationId(operation)),
     );
   }

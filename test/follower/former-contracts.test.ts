@@ -7,10 +7,10 @@ import type { Mode } from '../../core/usage/usage-store.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
-import { chainId, contract, funding, sender } from '../conformance/usage-requests.js';
+import { chainId, contract, funding, seconds, sender } from '../conformance/usage-requests.js';
 import { anExampleOperation, exampleTerms, exampleTokenTerms } from '../paymaster/operations.js';
 import { handleOpsInput } from '../userop/bundles.js';
-import { aChainConfig, aFollowed, anOperation, aPromise, type SignedBytes } from './followed.js';
+import { aChainConfig, aFollowed, anOperation, aPromise, usedOf, type SignedBytes } from './followed.js';
 
 // No profile names the contract any longer, so nobody says which layout it has.
 
@@ -36,6 +36,37 @@ test.each(cases)(
     it.chain.mine({ operations: [anOperation(40, { entryPoint, input: second.input })] });
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ settled: 1, released: 1, unattributed: 0 });
+    await it.stop();
+  },
+);
+
+test.each(['first', 'second'])(
+  'a neighbour’s promise takes nothing where a node hid the operation of another one (%s expires later)',
+  async (later) => {
+    const it = await aFollowed();
+    const entryPoint = toAddressKey(entryPoints['0.7']);
+    const reserveFor = (name: string, { digest }: SignedBytes) =>
+      it.usage.reserve(
+        aPromise(100, {
+          key: { entryPoint, paymasterId: `ns/${name}` },
+          promise: { digest, validUntil: seconds(name === later ? 500 : 400) },
+        }),
+      );
+    const [first, second] = [1, 2].map((variant) => mined('singleton-0.7', 'SPONSORED', variant));
+    await reserveFor('first', first!);
+    await reserveFor('second', second!);
+    it.chain.hidesLogs = true;
+    it.chain.mine({ operations: [anOperation(40, { entryPoint, input: second!.input })] });
+    it.pass(3);
+    await it.follower.round();
+    it.reconfigure(aChainConfig({ profiles: [] }));
+    it.chain.hidesLogs = false;
+    for (const end of [401, 501]) {
+      it.chain.mine({ time: seconds(end) });
+      it.pass(3);
+      await it.follower.round();
+    }
+    expect(await usedOf(it)).toEqual([1, 40]);
     await it.stop();
   },
 );
