@@ -75,9 +75,12 @@ export function unsignedOperation07Values(
   return userOperation07Values(op, bytesToHex(head));
 }
 
-/** `getBalance(id)`: what a funding wallet holds inside a contract with a deposit per sponsor. */
+/**
+ * `getBalance(id)`: what a funding wallet holds inside a contract with a deposit per sponsor. The follower asks for every wallet
+ * at every block, so it is written without ethers.
+ */
 export function getBalanceCall(fundingAddress: AddressKey): Hex {
-  return encodeCall('function getBalance(address id)', [fundingAddress]);
+  return `0xf8b2cb4f${fundingAddress.slice(2).padStart(64, '0')}`;
 }
 
 /** `tokenAccount()` of the contracts in `contracts/`: whose balance there pays for operations in token mode. */

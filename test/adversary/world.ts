@@ -87,9 +87,14 @@ export class Configs {
   /** Generation of each paymaster's config and of the chain's. */
   readonly generations: number[] = paymasters.map(() => 1);
   #chainGeneration = 1;
+  #config: ChainConfig | undefined;
   #chain: ServedChain | undefined;
 
   chainConfig(): ChainConfig {
+    return (this.#config ??= this.#chainConfig());
+  }
+
+  #chainConfig(): ChainConfig {
     return {
       chainId,
       objectName: 'dev',
@@ -100,7 +105,9 @@ export class Configs {
       confirmations,
       delegates: [],
       gas: {},
-      profiles: worlds.filter(({ layout }) => !this.#removed.has(layout)).map(profileOf),
+      profiles: worlds
+        .filter(({ layout }) => !this.#removed.has(layout))
+        .map((world) => profilesOf.get(world)!),
       feeTokens: [],
     };
   }
@@ -110,7 +117,7 @@ export class Configs {
   }
 
   paymaster(index: number): ServedPaymaster {
-    return compilePaymaster(this.#config(index), createSharing());
+    return compilePaymaster(this.#paymasterConfig(index), createSharing());
   }
 
   /** A limit is changed or paused, a profile removed or offered again. */
@@ -123,6 +130,7 @@ export class Configs {
     const { layout } = worlds[index]!;
     if (!this.#removed.delete(layout)) this.#removed.add(layout);
     this.#chainGeneration += 1;
+    this.#config = undefined;
     this.#chain = undefined;
   }
 
@@ -131,7 +139,7 @@ export class Configs {
     return worlds.some((world) => world.contract === contract && !this.#removed.has(world.layout));
   }
 
-  #config(index: number): PaymasterConfig {
+  #paymasterConfig(index: number): PaymasterConfig {
     const { paymasterId, namespace, version, ...rest } = paymasters[index]!;
     return {
       paymasterId,
@@ -185,6 +193,9 @@ export function boundsOf(configs: Configs, index: number, sender: AddressKey, at
     ];
   });
 }
+
+/** Worked out once: an address takes a hash. */
+const profilesOf = new Map(worlds.map((world) => [world, profileOf(world)]));
 
 function profileOf({ layout, contract, version }: World): ProfileConfig {
   const address = parseAddress(contract);
