@@ -9,7 +9,9 @@ import type {
   AccountId,
   Charge,
   Cursor,
+  FollowerStep,
   Reservation,
+  StepResult,
   UsageStore,
 } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -20,7 +22,7 @@ import { reportStep, suspendContracts } from './alarms.js';
 import { charges, isOlderHead, stepBalances } from './balances.js';
 import { commonPoint, Continuity } from './continuity.js';
 import { readEvidence, readProofs } from './evidence.js';
-import { History } from './history.js';
+import { History, type Ended } from './history.js';
 import { nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
@@ -37,7 +39,7 @@ import {
   type Source,
   type WatchedContract,
 } from './source.js';
-import { endedByForfeit, endedByRelease, endedBySettling, negated } from './undo.js';
+import { endedInStep, negated } from './undo.js';
 
 export type ChainFollowerDeps = {
   readonly usage: Pick<
@@ -180,7 +182,7 @@ export class ChainFollower {
     const used = [...settlement.released, ...late.released];
     const forfeited = [...ending.forfeited, ...late.forfeited];
     const next = cursorOf(target);
-    const isMine = await usage.advance({
+    const result = await this.#advance({
       chainId,
       expected: stored,
       next,
@@ -194,16 +196,9 @@ export class ChainFollower {
       restored: [],
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
     });
-    if (!isMine) return idle;
-    this.#history.add(stored, {
-      cursor: next,
-      ended: [
-        ...settled.map(endedBySettling),
-        ...[...used, ...ending.released].map(endedByRelease),
-        ...forfeited.map(endedByForfeit),
-      ],
-      undo: negated(lossesCharged),
-    });
+    if (!result.isTaken) return idle;
+    const ended = endedInStep(result.ended, { settled, released: [...used, ...ending.released] });
+    this.#history.add(stored, { cursor: next, ended, undo: negated(lossesCharged) });
     this.#releaser.remember(ending);
     const read = { contracts: source.contracts.size, accounts: followed.length };
     this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, ...read } : undefined;
@@ -211,9 +206,9 @@ export class ChainFollower {
     reportStep(log, { losses, ambiguous: settlement.ambiguous, forfeited });
     return {
       cursor: next,
-      settled: settled.length,
-      released: used.length + ending.released.length,
-      forfeited: forfeited.length,
+      settled: countOf(ended, 'settled'),
+      released: countOf(ended, 'released'),
+      forfeited: countOf(ended, 'forfeited'),
       unpaid: losses.length,
       unattributed: strange.length,
       restored: 0,
@@ -275,14 +270,14 @@ export class ChainFollower {
    * has promised, whichever process scans next.
    */
   async #takeBack(source: Source, stored: Cursor, head: Block): Promise<Round | undefined> {
-    const { usage, chainId, log } = this.#deps;
+    const { chainId, log } = this.#deps;
     const common = await commonPoint(source.chain, this.#history.points(), head);
     const { restored, charges: undone, givenBack } = this.#history.after(common);
     if (common === undefined && restored.length === 0 && undone.length === 0) return undefined;
     const next = common ?? stored;
     const nothing = { settled: [], released: [], forfeited: [], balances: [] };
     const step = { chainId, expected: stored, next, restored, charges: undone, ...nothing };
-    if (!(await usage.advance(step))) return idle;
+    if (!(await this.#advance(step)).isTaken) return idle;
     this.#history.rollBack(common);
     this.#releaser.forget();
     this.#written = undefined;
@@ -295,6 +290,17 @@ export class ChainFollower {
       mostAboveLimitsGwei: givenBack,
     });
     return { ...idle, cursor: next, restored: restored.length, isComplete: false };
+  }
+
+  /** Throws UNAVAILABLE. */
+  async #advance(step: FollowerStep): Promise<StepResult> {
+    try {
+      return await this.#deps.usage.advance(step);
+    } catch (error) {
+      // It may have been taken all the same, and what it has ended is not known then. The cursor tells, unless it stayed.
+      if (step.expected?.blockHash === step.next.blockHash) this.#history.clear();
+      throw error;
+    }
   }
 
   /**
@@ -368,6 +374,10 @@ export class ChainFollower {
     const { chainId, usage } = this.#deps;
     return lossCharges({ chainId, contract }, sender, { loss: gweiCeil(actualGasCost), at: usage.now() });
   }
+}
+
+function countOf(ended: readonly Ended[], how: Ended['how']): number {
+  return ended.filter((one) => one.how === how).length;
 }
 
 /** The block that a step ends at: `last`, or the one before which there are more operations than a step settles. */

@@ -86,7 +86,9 @@ async function lose(amount: number): Promise<void> {
   const next = { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) };
   const charges = lossCharges(of, sender, { loss: gwei(amount), at: clock.now() });
   const nothing = { settled: [], released: [], forfeited: [], restored: [], balances: [] };
-  expect(await usage.advance({ chainId, expected, next, charges, ...nothing })).toBe(true);
+  expect(await usage.advance({ chainId, expected, next, charges, ...nothing })).toMatchObject({
+    isTaken: true,
+  });
 }
 
 const report = async (): Promise<TokenLossReport | undefined> => (await reports.all()).get(chainId);

@@ -198,7 +198,9 @@ describe('a file of the former release', () => {
     const next = { ...expected!, blockNumber: 8 };
     const nothing = { released: [], forfeited: [], charges: [], restored: [], balances: [] };
     const settled = [{ key, actualCost: 3_000 as never }];
-    expect(await store.advance({ chainId, expected, next, settled, ...nothing })).toBe(true);
+    expect(await store.advance({ chainId, expected, next, settled, ...nothing })).toMatchObject({
+      isTaken: true,
+    });
     const spend = { counter: `pm-a-spend/${startMs}/0/`, unit: 'NATIVE_ASSET' as const };
     expect(await store.counters(chainId, [spend])).toEqual([{ used: 5_400, reserved: 11_000 }]);
   });
