@@ -1,4 +1,4 @@
-import { pass, refuse, type Verdict } from '../policy/verdict.js';
+import { pass, refuse, type Verdict } from '../refusal.js';
 import { preVerificationGas } from '../userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../userop/user-operation.js';
 import type { Hex } from '../units/hex.js';

@@ -1,5 +1,5 @@
 import type { TokenCodec, TokenTerms } from '../paymaster/layout.js';
-import type { Verdict } from '../policy/verdict.js';
+import type { Verdict } from '../refusal.js';
 import type { Address, AddressKey } from '../units/address.js';
 import type { EntryPointVersion, FinalUserOperation } from './user-operation.js';
 

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.js';
 import type { Metrics } from '../../core/metrics.js';
-import { refusals } from '../../core/policy/verdict.js';
+import { refusals } from '../../core/refusal.js';
 
 /**
  * Every metric of the server, in one table: names, units, label sets (adapters declare their own beside their code). Label values are closed sets or chain ids; a

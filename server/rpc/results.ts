@@ -21,7 +21,8 @@ import type { Mode } from './params.js';
  */
 export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
   if (sponsorship.outcome === 'refused') {
-    const { reason, detail, hostReason, limits } = sponsorship;
+    const { refusal, limits } = sponsorship;
+    const { reason, detail, hostReason } = refusal;
     const said = hostReason === undefined ? '' : `,"webhookReason":${JSON.stringify(hostReason)}`;
     return {
       json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"${said}}`,

@@ -117,7 +117,7 @@ async function explainGas(
     return op;
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    trace.failed('gas', error.message, error.details.reason ?? error.code);
+    trace.failed('gas', error);
     return undefined;
   }
 }
@@ -144,7 +144,7 @@ async function explainWebhooks(
     return webhooks.map(({ name, onError }, index) => ({ name, onError, ...outcomes[index] }));
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    trace.failed('webhooks', error.message, error.details.reason ?? error.code);
+    trace.failed('webhooks', error);
     return webhooks.map(({ name }) => ({ name, verdict: notAsked }));
   }
 }

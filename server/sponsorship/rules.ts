@@ -3,7 +3,7 @@ import { decideDelegate } from '../../core/policy/delegate/decide.js';
 import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decide.js';
 import { decideAuthorization } from '../../core/policy/authorization/decide.js';
 import { decideFactory } from '../../core/policy/factory/decide.js';
-import { pass, refuse, type Verdict } from '../../core/policy/verdict.js';
+import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';

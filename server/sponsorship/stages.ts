@@ -1,4 +1,4 @@
-import { pass, refuse, type Refusal, type Verdict } from '../../core/policy/verdict.js';
+import { pass, refuse, type Refusal, type Verdict } from '../../core/refusal.js';
 import { decideWebhooks } from '../../core/policy/webhook/decide.js';
 import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
 import { peek } from '../../core/usage/plan.js';

@@ -5,7 +5,7 @@ import {
   unusedGasFeeCap,
   type UnusedGasQuestion,
 } from '../../core/policy/price-guard/unused-gas.js';
-import { pass, type Verdict } from '../../core/policy/verdict.js';
+import { pass, type Verdict } from '../../core/refusal.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import type { FinalUserOperation } from '../../core/userop/user-operation.js';
 import { guardOf } from '../view/served-chain.js';

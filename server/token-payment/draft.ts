@@ -1,5 +1,5 @@
 import type { TokenTerms } from '../../core/paymaster/layout.js';
-import { pass, refuse, type Verdict } from '../../core/policy/verdict.js';
+import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import type { Price } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import { parseAddressKey, toAddressKey, type AddressKey } from '../../core/units/address.js';

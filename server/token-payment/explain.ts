@@ -1,7 +1,7 @@
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { withApproval } from '../../core/paymaster/token-payment.js';
-import type { Verdict } from '../../core/policy/verdict.js';
+import type { Verdict } from '../../core/refusal.js';
 import { peek, type Peeked } from '../../core/usage/plan.js';
 import type { CounterState, UsageStore } from '../../core/usage/usage-store.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
@@ -147,7 +147,7 @@ async function attempt<T>(
     return value;
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    trace.failed(step, error.message, error.details.reason ?? error.code);
+    trace.failed(step, error);
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { refusedError } from '../../core/refusal.js';
 import { isDomainError } from '../../core/errors.js';
 import { withApproval } from '../../core/paymaster/token-payment.js';
 import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../core/pricing/fee-quote.js';
@@ -18,7 +19,7 @@ import {
   tokenTermsOf,
   type TokenCase,
 } from './case.js';
-import { refusedPayment, type FeeQuotes } from './request.js';
+import { type FeeQuotes } from './request.js';
 
 export type QuoteDeps = CaseDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
 
@@ -84,7 +85,7 @@ function quoteOne(prices: Prices, facts: TokenCase, { token, answer, estimate, n
   const price = requirePrice(token, answer);
   const terms = tokenTermsOf(facts, token, price, now);
   const { op, verdict } = decideTokenLimits(facts, terms, estimate);
-  if (!verdict.pass) throw refusedPayment(verdict);
+  if (!verdict.pass) throw refusedError(verdict, { isPayer: true });
   return renderFeeQuote({
     token,
     price,

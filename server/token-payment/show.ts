@@ -72,6 +72,7 @@ export function showLosses(
   return bars.map(({ most, window }, index) => ({
     // The last bar is the contract's.
     ...(index === bars.length - 1 ? { of: 'contract' } : { of: 'account', account: key.sender }),
+    unit: 'ether',
     lost: coins(counters[index]?.used ?? 0),
     budget: coins(most),
     resetsAt: new Date(window.until).toISOString(),

@@ -13,7 +13,7 @@ import { tokenAccountCall } from '../../core/paymaster/abi.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
-import { pass, type Verdict } from '../../core/policy/verdict.js';
+import { pass, type Verdict } from '../../core/refusal.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type {
   WebhookCaller,

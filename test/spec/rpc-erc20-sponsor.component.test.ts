@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
-import { refuse } from '../../core/policy/verdict.js';
+import { refuse } from '../../core/refusal.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
 import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
-import { refusals } from '../../core/policy/verdict.js';
+import { refusals } from '../../core/refusal.js';
 import { entryPoints } from '../../core/paymaster/entry-point.js';
 import { createHttpServer } from '../../server/http-server.js';
 import { rpcErrors } from '../../server/rpc/errors.js';

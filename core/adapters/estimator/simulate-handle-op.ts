@@ -224,8 +224,13 @@ function toResult(values: { readonly [name: string]: unknown }): SimulationResul
 export function estimationFailed(reason: string): DomainError {
   return new DomainError('ESTIMATION_FAILED', `gas estimation failed: ${reason}`, {
     reason: 'ESTIMATION_FAILED',
+    ...(reason.startsWith('AA20') ? { remedy: notDeployed } : {}),
   });
 }
+
+/** AA20 account not deployed. */
+const notDeployed =
+  'The account is not deployed: add initCode (EntryPoint 0.6) or factory and factoryData (0.7 and later), or deploy it first.';
 
 const require = createRequire(import.meta.url);
 

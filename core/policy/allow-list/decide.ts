@@ -3,8 +3,8 @@ import type { AddressKey } from '../../units/address.js';
 import type { Hex } from '../../units/hex.js';
 import type { Call } from '../../userop/call.js';
 import type { DecodedCalls } from '../../userop/call-data.js';
-import { pass, refuse } from '../verdict.js';
-import type { Verdict } from '../verdict.js';
+import { pass, refuse } from '../../refusal.js';
+import type { Verdict } from '../../refusal.js';
 import { findContract, hasSelector, type AllowList, type AllowedContracts } from './compile.js';
 
 /** The part of an operation that this policy reads. */
@@ -21,7 +21,7 @@ export function decideCalls(allowList: AllowList, decoded: DecodedCalls, op: All
     return refuse('OPEN_SPONSORSHIP_DENIED', 'no contract is registered for this paymaster');
   if (decoded.outcome === 'refused') return refuse(decoded.reason, decoded.detail);
   if (decoded.calls.length === 0)
-    return refuse('CONTRACT_NOT_REGISTERED', 'the operation makes no call and deploys no account');
+    return refuse('CONTRACT_NOT_REGISTERED', 'the operation makes no call and deploys no account', 'NO_CALL');
   let passed: Call | undefined;
   for (const [index, call] of decoded.calls.entries()) {
     // Most batches repeat one method; comparing is cheaper than looking up again.
@@ -85,5 +85,5 @@ function judgeCall(contracts: AllowedContracts, call: Call, index: number): Verd
   if (call.selector === '0x') return refuse('VALUE_TRANSFER', `${what} carries no data`);
   if (contract === undefined)
     return refuse('CONTRACT_NOT_REGISTERED', `${what} with selector ${call.selector}`);
-  return refuse('METHOD_NOT_WHITELISTED', `${what} (${contract.name}) with selector ${call.selector}`);
+  return refuse('METHOD_NOT_WHITELISTED', `${what} with selector ${call.selector}`);
 }

@@ -1,7 +1,7 @@
 import type { AddressKey } from '../../units/address.js';
 import { is7702InitCode } from '../../userop/eip-7702.js';
 import type { EntryPointVersion, UserOperation } from '../../userop/user-operation.js';
-import { pass, refuse, type Verdict } from '../verdict.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
 
 /** What a chain says about EIP-7702. */
 export type DelegateRules = {

@@ -1,7 +1,7 @@
 import { parseAddressKey, type AddressKey } from '../../units/address.js';
 import { is7702InitCode } from '../../userop/eip-7702.js';
 import type { EntryPointVersion, UserOperation } from '../../userop/user-operation.js';
-import { pass, refuse, type Verdict } from '../verdict.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
 
 /** Factories that an `initCode` may name; undefined means any. */
 export type FactoryList = ReadonlySet<AddressKey> | undefined;

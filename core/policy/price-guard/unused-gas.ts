@@ -2,7 +2,7 @@ import type { PaymasterGas } from '../../paymaster/layout.js';
 import { unusedGasFine } from '../../userop/gas.js';
 import type { EntryPointVersion, GasLimits, UserOperation } from '../../userop/user-operation.js';
 import { formatDecimal } from '../../units/wei.js';
-import { pass, refuse, type Verdict } from '../verdict.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
 import { capOf, platformCaps, type PriceGuard } from './compile.js';
 import type { NetworkFees } from './decide.js';
 
