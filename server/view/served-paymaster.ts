@@ -37,16 +37,6 @@ export type ServedPaymaster = {
   readonly rateLimit: RateLimits | undefined;
   /** Factories that operations may create accounts with; undefined: what the chain allows. */
   readonly accountFactories: FactoryList;
-  readonly standing: Standing;
-};
-
-/**
- * What the view keeps about a record beside it, and the only part that changes. Here, because each look-up in a table of a
- * hundred thousand is a walk through cold memory.
- */
-export type Standing = {
-  /** Unlisted: a look-up has brought it in before the watch. */
-  state: 'unlisted' | 'listed' | 'replaced';
 };
 
 /** Compiles a config. Throws RangeError or SyntaxError on one that no operator writes, e.g. a threshold that is no number. */
@@ -75,7 +65,6 @@ export function compilePaymaster(config: PaymasterConfig, share: Sharing): Serve
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
-    standing: { state: 'unlisted' } as Standing,
   });
 }
 
