@@ -1,7 +1,7 @@
 import { quote } from '../errors.js';
-import { entryPointVersion } from '../paymaster/entry-point.js';
+import { entryPointVersion } from '../entry-point/address.js';
 import type { TokenCodec } from '../paymaster/layout.js';
-import type { EntryPointVersion } from '../userop/user-operation.js';
+import type { EntryPointVersion } from '../entry-point/version.js';
 import type { Chain, ProfileSpec } from '../resources/chain.js';
 import { finding } from '../resources/conditions.js';
 import type { Finding } from '../resources/conditions.js';

@@ -1,7 +1,8 @@
 import type { TokenCodec, TokenTerms } from '../paymaster/layout.js';
 import type { Verdict } from '../refusal.js';
 import type { Address, AddressKey } from '../units/address.js';
-import type { EntryPointVersion, FinalUserOperation } from './user-operation.js';
+import type { EntryPointVersion } from '../entry-point/version.js';
+import type { FinalUserOperation } from '../entry-point/user-operation.js';
 
 /**
  * Port: would this operation pay for itself in tokens? Asked before its data is signed, because an operation that is mined

@@ -1,11 +1,12 @@
 import type { Chain, Log } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { entryPointVersion, userOperationEventTopic } from '../../core/paymaster/entry-point.js';
+import { entryPointVersion } from '../../core/entry-point/address.js';
+import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { recognise, recogniseAny, type ContractModes } from '../../core/paymaster/recognise.js';
 import type { Reservation } from '../../core/usage/usage-store.js';
 import { addressKeyAt, toAddressKey, type AddressKey } from '../../core/units/address.js';
-import { findInHandleOps } from '../../core/userop/handle-ops.js';
+import { findInHandleOps } from '../../core/entry-point/handle-ops.js';
 import { candidatesOf, nothingAsked, type Bytes, type Candidate, type Evidence } from './attribution.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import type { Source } from './source.js';

@@ -1,4 +1,4 @@
-import type { UserOperationEvent } from '../../core/paymaster/entry-point.js';
+import type { UserOperationEvent } from '../../core/entry-point/user-operation-event.js';
 import type { OperationId, ReservationKey } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';

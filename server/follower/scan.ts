@@ -1,5 +1,8 @@
 import type { Chain, Log, LogFilter } from '../../core/chain/chain.js';
-import { decodeUserOperationEvent, userOperationEventTopic } from '../../core/paymaster/entry-point.js';
+import {
+  decodeUserOperationEvent,
+  userOperationEventTopic,
+} from '../../core/entry-point/user-operation-event.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { OperationId } from '../../core/usage/usage-store.js';

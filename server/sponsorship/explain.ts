@@ -1,7 +1,7 @@
 import { isDomainError } from '../../core/errors.js';
 import { traceCalls, type CallTrace } from '../../core/policy/allow-list/decide.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';

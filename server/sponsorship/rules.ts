@@ -6,7 +6,7 @@ import { decideFactory } from '../../core/policy/factory/decide.js';
 import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
 import { toSeconds } from '../../core/units/time.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts, SponsorCase } from './case.js';

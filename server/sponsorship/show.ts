@@ -1,6 +1,6 @@
 import type { PeekResult } from '../../core/usage/usage-store.js';
 import { formatDecimal } from '../../core/units/wei.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { PlannedReservation } from '../decision/reservation.js';
 
 // The parts that explanations of both modes show, for people. Nothing here decides.

@@ -1,7 +1,7 @@
 import type { Refusal } from '../../core/refusal.js';
 import { reserve } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { describeRefusal } from '../decision/refusal.js';
 import { planReservation } from '../decision/reservation.js';
 import type { ConfigView } from '../view/config-view.js';

@@ -5,7 +5,7 @@ import { peek } from '../../core/usage/plan.js';
 import type { PeekResult, UsageStore } from '../../core/usage/usage-store.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import { describeRefusal } from '../decision/refusal.js';
 import { planReservation, type PlannedReservation } from '../decision/reservation.js';

@@ -12,7 +12,7 @@ import type { Hex } from '../../core/units/hex.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
 import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
-import type { FinalUserOperation, UserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation, UserOperation } from '../../core/entry-point/user-operation.js';
 import { gatherFacts, type CaseDeps, type RequestFacts } from '../sponsorship/case.js';
 import { estimateRequest, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';

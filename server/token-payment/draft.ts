@@ -6,7 +6,7 @@ import { parseAddressKey, toAddressKey, type AddressKey } from '../../core/units
 import { toSeconds, type EpochMs } from '../../core/units/time.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import type { Holdings, TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { decideTokenLimits, leastOperation, maxChargeOf, tokenTermsOf, type TokenCase } from './case.js';
 
 /** An operation with final limits and the terms on which it would pay. */

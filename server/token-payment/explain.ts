@@ -10,7 +10,7 @@ import { requirePrice, type Price } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import { zeroAddress, type AddressKey } from '../../core/units/address.js';
 import { toSeconds } from '../../core/units/time.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { describeRefusal } from '../decision/refusal.js';
 import { planReservation, type PlannedReservation } from '../decision/reservation.js';
 import { withFreshConfig } from '../sponsorship/fresh-config.js';

@@ -1,8 +1,8 @@
-import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import type { FeeQuote } from '../../core/pricing/fee-quote.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
 

@@ -1,5 +1,5 @@
 import { refusedError } from '../../core/refusal.js';
-import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import { requirePrice, type Prices } from '../../core/pricing/price-source.js';
 import { peek } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';

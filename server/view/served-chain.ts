@@ -7,13 +7,8 @@ import type { RecoverAddress } from '../../core/policy/authorization/decide.js';
 import type { FactoryList } from '../../core/policy/factory/decide.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
 import type { Logger } from '../../core/log.js';
-import type {
-  Layout,
-  PaymasterGas,
-  SponsorshipTerms,
-  TokenCodec,
-  TokenOptions,
-} from '../../core/paymaster/layout.js';
+import type { Layout, SponsorshipTerms, TokenCodec, TokenOptions } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { compilePriceGuard, type PriceGuard } from '../../core/policy/price-guard/compile.js';
@@ -23,7 +18,7 @@ import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
 import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
-import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 
 /** One chain as requests need it. Replaced as a whole when its config changes. */
 export type ServedChain = {

@@ -4,7 +4,7 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import { contractLosses } from '../../core/usage/token-losses.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Chain } from '../../core/chain/chain.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { chainId } from '../conformance/usage-requests.js';

@@ -1,4 +1,4 @@
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { plusSeconds } from '../../core/units/time.js';

@@ -4,7 +4,7 @@ import { Wallet } from 'ethers';
 import { silentLogger } from '../../core/log.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { describeDevChain } from '../../server/standalone/dev-chain/deployments.js';

@@ -27,7 +27,7 @@ import { gweiFloor, parseEther } from '../../core/units/wei.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { createServer, type Server } from '../../server/server.js';
 import {
   aChainConfig,

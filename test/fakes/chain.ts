@@ -10,7 +10,7 @@ import {
   type WordCall,
 } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { userOperationEventTopic } from '../../core/paymaster/entry-point.js';
+import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 

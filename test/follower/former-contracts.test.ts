@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { digestOf } from '../../core/paymaster/digest.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { layoutIds, type LayoutId } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Mode } from '../../core/usage/usage-store.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { chainId, contract, funding, seconds, sender } from '../conformance/usage-requests.js';
 import { anExampleOperation, exampleTerms, exampleTokenTerms } from '../paymaster/operations.js';
 import { handleOpsInput } from '../userop/bundles.js';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { paidGasInTokens } from '../../core/paymaster/token-charge.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';

@@ -4,7 +4,7 @@ import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decid
 import type { NetworkFees } from '../../core/policy/price-guard/decide.js';
 import type { RefusalReason } from '../../core/refusal.js';
 import type { GasCaps } from '../../core/resources/paymaster.js';
-import type { GasLimits, UserOperation } from '../../core/userop/user-operation.js';
+import type { GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 
 const gwei = 1_000_000_000n;
 

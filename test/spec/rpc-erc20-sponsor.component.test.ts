@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
 import { refuse } from '../../core/refusal.js';

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
 import { refusals } from '../../core/refusal.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { createHttpServer } from '../../server/http-server.js';
 import { rpcErrors } from '../../server/rpc/errors.js';
 import { aPaymasterConfig } from '../build/configs.js';

@@ -2,7 +2,7 @@ import { getBytes, hashAuthorization } from 'ethers';
 
 import { toAddressKey, type Address } from '../../units/address.js';
 import { hexToBytes } from '../../units/hex.js';
-import type { UserOperation } from '../../userop/user-operation.js';
+import type { UserOperation } from '../../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 
 /** The account that signed a 32-byte digest by r‖s (64 bytes); undefined when nobody can have. */

@@ -1,6 +1,8 @@
 import type { AddressKey } from '../../units/address.js';
-import { is7702InitCode } from '../../userop/eip-7702.js';
-import type { EntryPointVersion, UserOperation } from '../../userop/user-operation.js';
+import { is7702InitCode } from '../../entry-point/eip-7702.js';
+import { entryPointRules } from '../../entry-point/table.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
+import type { UserOperation } from '../../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 
 /** What a chain says about EIP-7702. */
@@ -21,7 +23,7 @@ export function decideDelegate(
   version: EntryPointVersion,
 ): Verdict {
   if (eip7702Auth === undefined)
-    return version === '0.8' && is7702InitCode(initCode)
+    return entryPointRules[version].readsEip7702Marker && is7702InitCode(initCode)
       ? refuse('DELEGATE_NOT_ALLOWED', 'the factory is 0x7702 and eip7702Auth is missing')
       : pass;
   if (!delegates.has(eip7702Auth.address))

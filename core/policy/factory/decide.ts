@@ -1,6 +1,8 @@
 import { parseAddressKey, type AddressKey } from '../../units/address.js';
-import { is7702InitCode } from '../../userop/eip-7702.js';
-import type { EntryPointVersion, UserOperation } from '../../userop/user-operation.js';
+import { is7702InitCode } from '../../entry-point/eip-7702.js';
+import { entryPointRules } from '../../entry-point/table.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
+import type { UserOperation } from '../../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 
 /** Factories that an `initCode` may name; undefined means any. */
@@ -17,7 +19,7 @@ export function decideFactory(
 ): Verdict {
   if (initCode === '0x' || (lists.chain === undefined && lists.paymaster === undefined)) return pass;
   // Marks an EIP-7702 account, for which nothing is called.
-  if (version === '0.8' && is7702InitCode(initCode)) return pass;
+  if (entryPointRules[version].readsEip7702Marker && is7702InitCode(initCode)) return pass;
   const factory = parseAddressKey(initCode.slice(0, 42));
   for (const [owner, list] of [
     ['Chain', lists.chain],

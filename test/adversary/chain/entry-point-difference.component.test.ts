@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { anAddress } from '../../conformance/usage-requests.js';
 import { startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
 import { isSoak } from '../../support/soak-seconds.js';

@@ -1,6 +1,7 @@
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { EntryPointVersion, FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../../core/entry-point/version.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 
 /** What is known of a paymaster contract: everything that the model of the EntryPoint needs. */
 export type ContractSpec = {

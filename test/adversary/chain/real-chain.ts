@@ -1,5 +1,5 @@
 import { Interface } from 'ethers';
-import { decodeUserOperationEvent } from '../../../core/paymaster/entry-point.js';
+import { decodeUserOperationEvent } from '../../../core/entry-point/user-operation-event.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { encodeFunctionData, parseAbi } from 'viem';
 import type { Connection } from '../../../server/standalone/connection.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 
 /** Answer of one JSON-RPC call, with what HTTP said besides. */
 export type RpcAnswer = {

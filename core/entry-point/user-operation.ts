@@ -1,8 +1,6 @@
 import type { AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 
-export type EntryPointVersion = '0.6' | '0.7' | '0.8';
-
 /**
  * A parsed user operation, one shape for all EntryPoints. Hex is lowercase. `initCode` is `factory ++ factoryData`
  * on 0.7+, `0x` when absent. Limits are undefined where the client left them out.
@@ -41,3 +39,9 @@ export type GasLimits = {
 
 /** Every limit final: exactly what will be signed. */
 export type FinalUserOperation = Omit<UserOperation, keyof GasLimits> & GasLimits;
+
+/** Gas limits of the paymaster: constants of its layout and mode, 0 where the EntryPoint has none. */
+export type PaymasterGas = {
+  readonly paymasterVerificationGasLimit: bigint;
+  readonly paymasterPostOpGasLimit: bigint;
+};

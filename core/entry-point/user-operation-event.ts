@@ -1,26 +1,5 @@
-import { toAddressKey } from '../units/address.js';
-import type { Address, AddressKey } from '../units/address.js';
-import { parseAddress } from '../units/address.js';
+import { toAddressKey, type AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
-import type { EntryPointVersion } from '../userop/user-operation.js';
-
-/** Where each EntryPoint is deployed, on every chain that has the canonical one. */
-export const entryPoints: Readonly<Record<EntryPointVersion, Address>> = {
-  '0.6': parseAddress('0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789'),
-  '0.7': parseAddress('0x0000000071727De22E5E9d8BAf0edAc6f37da032'),
-  '0.8': parseAddress('0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'),
-};
-
-/** Version of a canonical EntryPoint in any case; undefined for any other address. */
-export function entryPointVersion(address: string): EntryPointVersion | undefined {
-  return versionsByAddress.get(address.toLowerCase());
-}
-
-const versionsByAddress: ReadonlyMap<string, EntryPointVersion> = new Map([
-  [entryPoints['0.6'].toLowerCase(), '0.6'],
-  [entryPoints['0.7'].toLowerCase(), '0.7'],
-  [entryPoints['0.8'].toLowerCase(), '0.8'],
-]);
 
 /**
  * keccak256("UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)"), the same in every version:
