@@ -44,7 +44,7 @@ export function describeRefusal(
 function describeSuspension({ key, promise }: PlannedReservation, id: string): string {
   if (id === chainFence) return `chain ${key.chainId} is suspended in the usage store`;
   if (id === contractFence(promise.contract))
-    return `${promise.contract} signs nothing: an operation of it was mined that was not promised here`;
+    return `contract ${promise.contract} is suspended in the usage store: by the platform, or because an operation of it was mined that nobody here had promised`;
   return 'the paymaster is suspended in the usage store';
 }
 

@@ -318,7 +318,10 @@ describe('a refusal says', () => {
   test.each([
     ['chain', 'chain 31337 is suspended in the usage store'],
     [aPaymasterConfig().paymasterId, 'the paymaster is suspended in the usage store'],
-    [request.fences[2]?.id ?? '', 'signs nothing: an operation of it was mined that was not promised here'],
+    [
+      request.fences[2]?.id ?? '',
+      'is suspended in the usage store: by the platform, or because an operation of it was mined',
+    ],
   ])('that %s is suspended', (id, detail) => {
     const refusal = say({ outcome: 'suspended', id });
     expect(refusal.reason).toBe('SUSPENDED');
