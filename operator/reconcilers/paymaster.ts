@@ -71,7 +71,8 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     const stored = await store(deps, compiled, read);
     askChain(deps, key, stored);
     const secret = await writeStatuses(deps, paymaster, stored);
-    if (secret?.status !== 'False') return done;
+    if (secret === undefined) return done;
+    if (secret.status !== 'False') return { requeueAfterMs: secretCheckMs(stored) };
     const hasFailed = findCondition(paymaster.status?.conditions, 'ConnectionSecret')?.status === 'False';
     return { requeueAfterMs: hasFailed ? secretRetryMs : firstSecretRetryMs };
   };
@@ -81,6 +82,15 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
 const firstSecretRetryMs = 3_000;
 /** After that it waits for somebody who grants access or renames a Secret, and nothing reports that. */
 const secretRetryMs = 60_000;
+
+/**
+ * The operator has no right to watch Secrets, so it looks at each that it wrote every five to ten minutes: one that somebody deleted or
+ * changed is written again. Spread by id, so that thousands do not come at once.
+ */
+function secretCheckMs({ config }: CompiledPaymaster): number {
+  const spread = Number.parseInt(config.paymasterId.slice(-4), 16) / 0xffff;
+  return 300_000 * (1 + spread);
+}
 
 async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {
   const { namespace = '', name } = parseKey(key);

@@ -68,6 +68,18 @@ describe('connection secrets', () => {
     await world.until('it is written', async () => (await condition()) === 'True/Written');
   });
 
+  test('that somebody deletes or changes are written again', async () => {
+    world = await startWorld();
+    await world.apply(withSecret);
+    const isWritten = () => world.secrets.get('acme/shop-connection')?.data['chainId'] === '31337';
+    await world.until('it is written', isWritten);
+    await world.settle();
+    world.secrets.delete('acme/shop-connection');
+    await world.until('it is there again', isWritten);
+    world.secrets.set('acme/shop-connection', { owner: 'shop', data: { chainId: '1' } });
+    await world.until('it is right again', isWritten);
+  });
+
   test('of somebody else are left alone, and that is said', async () => {
     world = await startWorld();
     world.secrets.set('acme/shop-connection', { owner: 'database', data: { password: 'x' } });
