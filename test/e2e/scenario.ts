@@ -65,7 +65,7 @@ export async function runScenario(world: World): Promise<void> {
   }
 }
 
-async function install({ config, tools, report, chain }: World, files: string): Promise<Nodes> {
+export async function install({ config, tools, report, chain }: World, files: string): Promise<Nodes> {
   report.section('Install');
   if (config.loadImage !== undefined) {
     const command = config.loadImage;
@@ -170,7 +170,7 @@ async function provideVolume(tools: Tools, files: string, report: Report): Promi
   });
 }
 
-async function makeSecret(
+export async function makeSecret(
   tools: Tools,
   name: string,
   stringData: Readonly<Record<string, string>>,
@@ -181,7 +181,7 @@ async function makeSecret(
   );
 }
 
-async function startQuickstart({ config, tools, report }: World, nodes: Nodes): Promise<WalletPod> {
+export async function startQuickstart({ config, tools, report }: World, nodes: Nodes): Promise<WalletPod> {
   report.section('Quickstart');
   await report.step('kubectl apply -f examples/quickstart', async () => {
     await tools.kubectl(['apply', '-f', join(repositoryRoot, 'examples/quickstart')]);
@@ -211,14 +211,14 @@ async function startQuickstart({ config, tools, report }: World, nodes: Nodes): 
 }
 
 /** Written by the operator; names the Service. */
-async function connectionUrl(tools: Tools): Promise<string> {
+export async function connectionUrl(tools: Tools, secret = 'shop-connection'): Promise<string> {
   const encoded = await awaited('the connection Secret is written', 30_000, async () => {
     const found = await tools.tryKubectl([
       'get',
       'secret',
       '-n',
       tenant,
-      'shop-connection',
+      secret,
       '-o=jsonpath={.data.rpcUrl}',
     ]);
     return found.stdout.trim() || undefined;
@@ -272,7 +272,7 @@ async function proveWalls({ config, tools, report, chain }: World, wallet: Walle
   });
 }
 
-async function sponsorAndMine(
+export async function sponsorAndMine(
   { report, chain: { devChain } }: World,
   wallet: WalletPod,
   rpcUrl: string,
@@ -385,7 +385,7 @@ async function underLoad(
 }
 
 /** Load before and after what happens is part of the measurement, so this one does wait. */
-const pause = (seconds: number): Promise<void> =>
+export const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 async function loseLeader({ tools, report }: World): Promise<void> {
