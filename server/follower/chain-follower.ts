@@ -20,10 +20,10 @@ import { gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
 import { charges, isOlderHead, stepBalances } from './balances.js';
-import { commonPoint, Continuity } from './continuity.js';
+import { commonPoint, continuityOf, type ContinuityState } from './continuity.js';
 import { readEvidence, readProofs } from './evidence.js';
 import { History, type Ended } from './history.js';
-import { nothingLate, settleLate, type LateSettlement } from './late.js';
+import { joined, nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
@@ -88,15 +88,18 @@ export class ChainFollower {
   readonly #scanner = new Scanner();
   readonly #releaser = new Releaser(this.#scanner);
   readonly #history = new History();
-  readonly #continuity = new Continuity();
   readonly #inUse = new AccountsInUse();
   /** Of every profile that this process has seen: also those of profiles that were taken away. */
   readonly #entryPoints = new Set<AddressKey>();
   readonly #seenContracts = new Map<AddressKey, WatchedContract>();
+  /** Blocks up to this one are scanned once more, and what they hold may have been settled before. */
+  #rescannedThrough = -1;
   /** Chain time up to which operations may be mined that were settled before, without this process knowing. */
   #blindUntil = 0;
   #head: Head | undefined;
   #verified: Chain | undefined;
+  /** The node of the last round did not show the settled block. */
+  #isWaiting = false;
   /** Head block and time of the last step that was written, and how many contracts and accounts it has read. */
   #written:
     | { readonly hash: string; readonly at: EpochMs; readonly contracts: number; readonly accounts: number }
@@ -122,8 +125,8 @@ export class ChainFollower {
     const startedAt = clock.now();
     const head = await this.#readHead(source, startedAt);
     const stored = await usage.cursor(chainId);
-    const state = stored === undefined ? 'whole' : await this.#continuityOf(source, stored, head, startedAt);
-    if (state === 'waiting') return idle;
+    const state = stored === undefined ? 'whole' : await this.#continuityOf(source, stored, head);
+    if (state === 'waiting') return { ...idle, waitsAt: stored };
     if (stored !== undefined && state === 'broken') {
       const taken = await this.#takeBack(source, stored, head);
       if (taken !== undefined) return taken;
@@ -158,13 +161,19 @@ export class ChainFollower {
     const mined = found.filter(({ blockNumber }) => blockNumber <= cut);
     const isCaughtUp = !isBehindHead && cut === last.number;
     const ours = new Set(wanted.contracts);
-    const settlement = await this.#settle(source, mined, ours);
+    const isAgain = ({ blockNumber }: MinedOperation): boolean => blockNumber <= this.#rescannedThrough;
+    const settlement = await this.#settle(
+      source,
+      mined.filter((operation) => !isAgain(operation)),
+      ours,
+    );
+    const again = await this.#settleLate(source, mined.filter(isAgain), ours);
     const seen = new Set(mined.map(operationId));
     const expired = due.filter(({ key }) => !seen.has(operationId(key)));
     const ending = isCaughtUp
       ? await this.#releaser.end(source, expired, target, releasesPerStep)
       : nothingEnded;
-    const late = await this.#settleLate(source, ending, ours);
+    const late = joined(again, await this.#settleLate(source, ending.mined, ours, ending.spent));
     // Of blocks far below the head most nodes have no balances; nothing is promised until the head is reached.
     const balances = isCaughtUp
       ? await this.#balances(source, followed, { from, target, head, wanted })
@@ -257,10 +266,19 @@ export class ChainFollower {
     return this.#inUse.select(known, this.#deps.platformAccounts(), new Set(contracts.keys()), now);
   }
 
-  async #continuityOf(source: Source, stored: Cursor, head: Block, now: EpochMs) {
+  async #continuityOf({ chain }: Source, stored: Cursor, head: Block): Promise<ContinuityState> {
     // Another follower has taken steps since: the remembered ones no longer lead to the cursor.
     if (this.#history.points()[0]?.blockHash !== stored.blockHash) this.#history.clear();
-    return this.#continuity.of(source.chain, stored, head, this.#history.points(), now);
+    const state = await continuityOf(chain, stored, head, this.#history.points());
+    const isWaiting = state === 'waiting';
+    // Said once; after that the metric tells.
+    if (isWaiting && !this.#isWaiting)
+      this.#deps.log.warn('node lags behind the settled block: waiting for it', {
+        settledBlock: stored.blockNumber,
+        head: head.number,
+      });
+    this.#isWaiting = isWaiting;
+    return state;
   }
 
   /**
@@ -271,7 +289,7 @@ export class ChainFollower {
    */
   async #takeBack(source: Source, stored: Cursor, head: Block): Promise<Round | undefined> {
     const { chainId, log } = this.#deps;
-    const common = await commonPoint(source.chain, this.#history.points(), head);
+    const common = await commonPoint(source, this.#history.points(), head);
     const { restored, charges: undone, givenBack } = this.#history.after(common);
     if (common === undefined && restored.length === 0 && undone.length === 0) return undefined;
     const next = common ?? stored;
@@ -311,6 +329,7 @@ export class ChainFollower {
     if (stored === undefined) return confirmed + 1;
     const from = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
     this.#blindUntil = head.timestamp + longestExpirySeconds;
+    this.#rescannedThrough = Math.min(stored.blockNumber, head.number);
     this.#deps.log.warn('chain is scanned again from before the settled block', {
       settledBlock: stored.blockNumber,
       head: head.number,
@@ -338,15 +357,17 @@ export class ChainFollower {
     return settle(mined, reservations, evidenceOf, isOurs);
   }
 
-  /** Operations that were found by senders of reservations whose time is over. */
+  /** Operations that may have been settled when they were mined. `only`: these reservations end, no others; default: all of the operations. */
   async #settleLate(
     source: Source,
-    { mined, spent }: Ending,
+    mined: readonly MinedOperation[],
     ours: ReadonlySet<AddressKey>,
+    only?: readonly Reservation[],
   ): Promise<LateSettlement> {
     if (mined.length === 0) return nothingLate;
     const query = { operations: mined, expiredBefore: 0 as EpochSeconds, limit: 0 };
     const promised = await this.#deps.usage.reservations(source.chainId, query);
+    const spent = only ?? promised;
     const evidenceOf = await readProofs(source, mined, spent, (contract) => ours.has(contract));
     return settleLate(mined, spent, promised, evidenceOf, (operation) =>
       this.#history.hasSettled(operationId(operation)),

@@ -3,7 +3,7 @@ import { attributeExactly, candidatesOf, type Candidate, type Evidence } from '.
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import { costToLimits, type Settled } from './settlement.js';
 
-/** What operations mean that were found by their senders, after the time of the reservations was over. */
+/** What operations mean that were found by their senders, after the time of the reservations was over, or by a rescan. */
 export type LateSettlement = {
   readonly settled: readonly Settled[];
   readonly released: readonly Reservation[];
@@ -37,12 +37,15 @@ export function settleLate(
       return settleOne(operation, reservation, { candidates, isProven, ...evidence });
     });
   });
-  const losses = new Set(parts.flatMap((part) => part.losses));
+  return joined(...parts);
+}
+
+export function joined(...parts: readonly LateSettlement[]): LateSettlement {
   return {
     settled: parts.flatMap(({ settled }) => settled),
     released: parts.flatMap(({ released }) => released),
     forfeited: parts.flatMap(({ forfeited }) => forfeited),
-    losses: [...losses],
+    losses: [...new Set(parts.flatMap(({ losses }) => losses))],
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Head } from '../../core/chain/heads.js';
-import type { AccountBalance, UsageStore } from '../../core/usage/usage-store.js';
+import type { AccountBalance, Cursor, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { FollowerDeps } from './follower.js';
 import type { Round } from './round.js';
@@ -20,18 +20,20 @@ export function createFollowerMeter(
   usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
 ): FollowerMeter {
-  const observed: FollowerMeter['observed'] = (chainId, head) => {
+  const observe = (chainId: number, head: Head | undefined, waitsAt?: Cursor): void => {
     const chain = String(chainId);
     instruments.followerFailures.with({ chain });
-    if (head !== undefined)
-      instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - head.timestamp));
+    if (head === undefined) return;
+    // A head may be young although its node lacks the settled block.
+    const newest = Math.min(head.timestamp, waitsAt?.timestamp ?? Infinity);
+    instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - newest));
   };
   return {
-    observed,
+    observed: (chainId, head) => observe(chainId, head),
     async round(chainId, round, head) {
-      const { cursor, settled, released, forfeited, unpaid, unattributed, restored } = round;
+      const { cursor, settled, released, forfeited, unpaid, unattributed, restored, waitsAt } = round;
       const chain = String(chainId);
-      observed(chainId, head);
+      observe(chainId, head, waitsAt);
       instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
       instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
       instruments.settlements.with({ chain, outcome: 'forfeited' }).inc(forfeited);

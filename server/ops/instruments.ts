@@ -104,7 +104,7 @@ export function createInstruments(metrics: Metrics) {
     }),
     followerLag: metrics.gauge<'chain'>({
       name: 'paymaster_follower_lag_seconds',
-      help: 'Age of the newest head that the follower has read.',
+      help: 'Age of the newest head that the follower has read; while its node does not show the settled block, age of that block.',
       labels: ['chain'],
     }),
     followerFailures: metrics.counter<'chain'>({

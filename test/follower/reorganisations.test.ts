@@ -188,23 +188,6 @@ describe('reorganisations', () => {
     expect(await it.usage.suspended(chainId)).toEqual([]);
   });
 
-  test('a node that has not the settled block lags, unless it never gets it', async () => {
-    await it.usage.reserve(aPromise(100));
-    it.chain.mine({ operations: [anOperation(40)] });
-    it.pass(2);
-    await it.follower.round();
-    const cursor = await it.usage.cursor(chainId);
-    it.pass(3);
-    it.chain.missing.add(cursor!.blockNumber);
-    expect(await it.follower.round()).toMatchObject({ cursor: undefined });
-    expect(await it.usage.cursor(chainId)).toEqual(cursor);
-    expect(await usedOf(it)).toEqual([1, 40]);
-    it.clock.advance(15_000);
-    expect(await it.follower.round()).toMatchObject({ restored: 1 });
-    expect(await it.follower.round()).toMatchObject({ settled: 1, unattributed: 0 });
-    expect(await usedOf(it)).toEqual([1, 40]);
-  });
-
   test('what another follower has settled meanwhile is not strange when it is seen again', async () => {
     await it.usage.reserve(aPromise(100));
     await it.usage.reserve(aPromise(100, { key: { nonce: 1n } }));
@@ -264,30 +247,5 @@ describe('reorganisations', () => {
     it.chain.mineEmpty(2);
     expect(await it.follower.round()).toMatchObject({ settled: 1 });
     expect(await usedOf(it)).toEqual([1, 30]);
-  });
-
-  test('a shorter chain that may still catch up is waited for, but not for long', async () => {
-    it.pass(100);
-    await it.follower.round();
-    const before = await it.usage.cursor(chainId);
-    it.chain.replace(it.chain.time - 100);
-    const follower = it.create();
-    await follower.round();
-    expect(await it.usage.cursor(chainId)).toEqual(before);
-    it.clock.advance(15_000);
-    await follower.round();
-    expect((await it.usage.cursor(chainId))?.blockNumber).toBe(0);
-  });
-
-  test('a chain that is back at a block of long ago is followed from there at once', async () => {
-    it.pass(5);
-    await it.follower.round();
-    it.pass(100);
-    await it.create().round();
-    it.chain.reorganise(6);
-    const follower = it.create();
-    await follower.round();
-    await follower.round();
-    expect((await it.usage.cursor(chainId))?.blockNumber).toBe(4);
   });
 });
