@@ -1,4 +1,4 @@
-import { conditionReasons, type ConditionType, type ReasonText } from '../core/resources/conditions.js';
+import { conditionReasons, type ConditionType, type ReasonText } from '../core/meta/conditions.js';
 import { warnsWhenTrue } from './reconcilers/transitions.js';
 
 /** `docs/conditions.md`: every condition with each reason, its meaning, and what to do about it. */
@@ -26,7 +26,7 @@ function remedyOf(type: string, reason: string): string {
   return remedies[`${type}/${reason}`] ?? '–';
 }
 
-const introduction = `<!-- Generated from core/resources/conditions.ts and operator/conditions-page.ts. Do not edit: run \`make generate\`. -->
+const introduction = `<!-- Generated from core/meta/conditions.ts and operator/conditions-page.ts. Do not edit: run \`make generate\`. -->
 
 # Conditions
 

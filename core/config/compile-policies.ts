@@ -1,11 +1,8 @@
-import { findCondition, finding } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
-import type {
-  CycleStatus,
-  PaymasterPolicy,
-  SpendingLimitSpec,
-  WebhookSpec,
-} from '../resources/paymaster-policy.js';
+import { findCondition, finding } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
+import type { CycleStatus, SpendingLimitSpec } from '../policy/spending-limit/spec.js';
+import type { PaymasterPolicy } from '../resources/paymaster-policy.js';
+import type { WebhookSpec } from '../policy/webhook/spec.js';
 import { judgeWebhookUrl } from '../policy/webhook/webhook-url.js';
 import type { WebhookUrlRules } from '../policy/webhook/webhook-url.js';
 import type { EpochMs } from '../units/time.js';
@@ -17,7 +14,9 @@ import { policyIdOf } from './ids.js';
 import { keyGenerationOf, knownCycles, knownKeys, lastingCycle } from './memory.js';
 import type { RememberedCycle } from './memory.js';
 import type { Quota } from './platform.js';
-import type { LimitConfig, PaymasterConfig, WebhookConfig } from './paymaster-config.js';
+import type { LimitConfig } from '../policy/spending-limit/spec.js';
+import type { PaymasterConfig } from './paymaster-config.js';
+import type { WebhookConfig } from '../policy/webhook/spec.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import type { Tenant } from './tenant.js';
 import { maxPolicies, tooManyPolicies, youngerThan } from './too-many.js';

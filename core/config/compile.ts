@@ -1,6 +1,6 @@
 import { isAddressText, parseAddress } from '../units/address.js';
-import { finding } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
+import { finding } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
 import { parseInstant } from '../units/time.js';

@@ -1,8 +1,10 @@
 import type { Address } from '../units/address.js';
 import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
-import type { ContractAction, GasCaps, RateLimits } from '../resources/paymaster.js';
-import type { LimitScope, ThresholdType } from '../resources/paymaster-policy.js';
+import type { ContractAction, RateLimits } from '../resources/paymaster.js';
+import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
+import type { LimitConfig } from '../policy/spending-limit/spec.js';
+import type { WebhookConfig } from '../policy/webhook/spec.js';
 
 /**
  * What is served for one paymaster: the compiled, validated snapshot of its resources, plain JSON. Holds no secret
@@ -52,31 +54,6 @@ export type PaymasterConfig = {
   readonly rateLimit?: RateLimits;
   /** Absent: what the chain allows. */
   readonly accountFactories?: readonly Address[];
-};
-
-export type LimitConfig = {
-  readonly policyId: string;
-  readonly name: string;
-  readonly scope: LimitScope;
-  readonly thresholdType: ThresholdType;
-  /** Exact decimal text as in the resource: a count, or ether. */
-  readonly threshold: string;
-  readonly startMs: EpochMs;
-  readonly durationMs: number;
-};
-
-export type WebhookConfig = {
-  readonly policyId: string;
-  readonly name: string;
-  readonly url: string;
-  readonly method: 'POST' | 'GET';
-  readonly onError: 'Deny' | 'Allow';
-  /** Absent: 3000. */
-  readonly timeoutMs?: number;
-  /** Of the signing key; absent: 1. */
-  readonly keyGeneration?: number;
-  /** Until then X-Signature is by the key of the generation before. */
-  readonly previousKeyUntil?: EpochMs;
 };
 
 export const maxConfigBytes = 512 * 1024;

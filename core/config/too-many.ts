@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../resources/meta.js';
+import type { ObjectMeta } from '../meta/meta.js';
 import type { PolicyType } from '../resources/paymaster-policy.js';
 import { maxContracts } from './paymaster-config.js';
 import { compareAge } from './ranking.js';

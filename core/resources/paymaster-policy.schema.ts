@@ -12,13 +12,10 @@ import {
 } from '../schema/structural.js';
 import { maxCycleValue } from '../units/time.js';
 import { kindNames } from './kinds.js';
-import type {
-  CycleStatus,
-  PaymasterPolicySpec,
-  PaymasterPolicyStatus,
-  PolicyType,
-} from './paymaster-policy.js';
-import type { SpendingLimitSpec, WebhookSpec } from './paymaster-policy.js';
+import type { CycleStatus } from '../policy/spending-limit/spec.js';
+import type { PaymasterPolicySpec, PaymasterPolicyStatus, PolicyType } from './paymaster-policy.js';
+import type { SpendingLimitSpec } from '../policy/spending-limit/spec.js';
+import type { WebhookSpec } from '../policy/webhook/spec.js';
 import {
   activeColumn,
   ageColumn,
@@ -33,7 +30,7 @@ import {
   paymasterColumn,
   readyColumn,
   reasonColumn,
-} from './schema-parts.js';
+} from '../meta/schema-parts.js';
 
 /** Zero is allowed: it refuses everything, which is a limit like any other. */
 const threshold = text(

@@ -1,9 +1,20 @@
-import type { ChainLedger } from './ledger.js';
+import type { Account } from './accounts.js';
+import type { Counter, Counters } from './counters.js';
 import { reservationOf, type Entry } from './reservations.js';
-import type { FollowerStep, Reservation, ReservationKey } from './usage-store.js';
+import type { AccountId, FollowerStep, Reservation, ReservationKey } from './usage-store.js';
+
+/** What a step changes in the ledger of a chain. */
+export type SettledLedger = {
+  readonly counters: Counters;
+  find(key: ReservationKey): Entry | undefined;
+  restore(reservation: Reservation): void;
+  charge(counter: Counter, amount: number, until: number): void;
+  setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void;
+  end(entry: Entry): void;
+};
 
 /** Carries out a step of the follower and answers what it has ended; see {@link FollowerStep} for the order. The cursor is the caller's. */
-export function settle(chain: ChainLedger, step: FollowerStep): readonly Reservation[] {
+export function settle(chain: SettledLedger, step: FollowerStep): readonly Reservation[] {
   const ended: Reservation[] = [];
   const decided = new Set<Entry>();
   const undecided = (key: ReservationKey): Entry | undefined => {
@@ -33,14 +44,14 @@ export function settle(chain: ChainLedger, step: FollowerStep): readonly Reserva
 }
 
 /** Ends a reservation of which each limit keeps at most what was reserved; undefined: nothing. */
-function spend(chain: ChainLedger, entry: Entry, actualCost: number | undefined): Reservation {
+function spend(chain: SettledLedger, entry: Entry, actualCost: number | undefined): Reservation {
   if (actualCost !== undefined)
     for (const { of: counter, amount } of entry.limits)
       chain.charge(counter, counter.unit === 'COUNT' ? amount : Math.min(actualCost, amount), counter.until);
   return end(chain, entry);
 }
 
-function end(chain: ChainLedger, entry: Entry): Reservation {
+function end(chain: SettledLedger, entry: Entry): Reservation {
   chain.end(entry);
   return reservationOf(entry);
 }

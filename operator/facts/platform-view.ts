@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
-import { finding, type Finding } from '../../core/resources/conditions.js';
+import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 import type { ChainFacts } from './chain-facts.js';

@@ -1,5 +1,5 @@
 import { lossIdOf, type EpochCopies } from '../../core/usage/epoch.js';
-import type { ConditionReason } from '../../core/resources/conditions.js';
+import type { ConditionReason } from '../../core/meta/conditions.js';
 import { createPolled, type Polled, type PolledDeps } from './polled.js';
 
 /** Whether the usage store still holds the data of a chain, by what the followers write beside it. */

@@ -1,7 +1,7 @@
 import type { CompiledChain } from '../../core/config/compile-chain.js';
 import { summarise } from '../../core/config/summary.js';
-import { finding } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
+import { finding } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
 import type { FeeToken } from '../../core/resources/fee-token.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import { priceFinding } from './price-finding.js';

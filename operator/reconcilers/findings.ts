@@ -1,10 +1,10 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import type { Chain } from '../../core/resources/chain.js';
-import { conditionReasons, finding } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
+import { conditionReasons, finding } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import { acceptedLossAnnotation } from '../../core/resources/meta.js';
+import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import type { Address } from '../../core/units/address.js';
 import { filesOf } from '../facts/facts.js';
 import type { UsageFact } from '../facts/usage-facts.js';

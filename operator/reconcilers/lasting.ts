@@ -1,5 +1,5 @@
-import type { Finding } from '../../core/resources/conditions.js';
-import type { Condition } from '../../core/resources/meta.js';
+import type { Finding } from '../../core/meta/conditions.js';
+import type { Condition } from '../../core/meta/meta.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
 import { troubleMs } from '../facts/steady.js';
 

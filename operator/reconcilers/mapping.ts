@@ -1,7 +1,7 @@
 import { unreachable } from '../../core/errors.js';
-import { findCondition } from '../../core/resources/conditions.js';
+import { findCondition } from '../../core/meta/conditions.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
-import { acceptedLossAnnotation, formatKey, keyOf } from '../../core/resources/meta.js';
+import { acceptedLossAnnotation, formatKey, keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { ownerOf } from '../cache.js';
 import type { Cache, Change } from '../cache.js';

@@ -1,8 +1,8 @@
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { unreachable } from '../../core/errors.js';
-import { finding, isConditionTrue } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
+import { finding, isConditionTrue } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { TenantAccess } from '../../core/tenant-access.js';
 import type { Clock } from '../../core/units/time.js';

@@ -1,6 +1,7 @@
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
-import { keyOf } from '../../core/resources/meta.js';
-import type { PaymasterPolicy, SpendingLimitSpec } from '../../core/resources/paymaster-policy.js';
+import { keyOf } from '../../core/meta/meta.js';
+import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
+import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { decimalText } from '../http/json.js';
 import type { Tools } from './deps.js';

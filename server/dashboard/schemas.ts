@@ -1,14 +1,11 @@
-import { address, cycleUnit, displayName } from '../../core/resources/schema-parts.js';
+import { address, cycleUnit, displayName } from '../../core/meta/schema-parts.js';
 import { webhookTimeoutSeconds } from '../../core/resources/paymaster-policy.schema.js';
 import { maxAbiLength, methodName } from '../../core/resources/smart-contract.schema.js';
 import { choice, list, number, object, text } from '../../core/schema/structural.js';
 import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js';
-import type {
-  LimitScope,
-  PolicyType,
-  ThresholdType,
-  WebhookSpec,
-} from '../../core/resources/paymaster-policy.js';
+import type { LimitScope, ThresholdType } from '../../core/policy/spending-limit/spec.js';
+import type { PolicyType } from '../../core/resources/paymaster-policy.js';
+import type { WebhookSpec } from '../../core/policy/webhook/spec.js';
 import type { CycleUnit } from '../../core/units/time.js';
 
 /** Request bodies of the service document. The resources' own schemas judge the result once more when it is stored. */

@@ -1,5 +1,5 @@
 import type { Problem } from '../../core/errors.js';
-import type { ThresholdType } from '../../core/resources/paymaster-policy.js';
+import type { ThresholdType } from '../../core/policy/spending-limit/spec.js';
 
 const maxWholeDigits = 15;
 const maxDecimals = 18;

@@ -8,11 +8,10 @@ import { soleFollower, type FollowerLease } from '../../core/policy/follower-lea
 import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Instruments } from '../ops/instruments.js';
 import { accountName } from './balances.js';
 import { ChainFollower } from './chain-follower.js';
 import type { LossReporter } from './loss-reporter.js';
-import { createFollowerMeter } from './meter.js';
+import { createFollowerMeter, type FollowerInstruments } from './meter.js';
 import { ReadAllowance } from './read-allowance.js';
 import type { Round } from './round.js';
 
@@ -42,20 +41,7 @@ export type FollowerDeps = {
   readonly platformAccounts: (chainId: number) => readonly AccountId[];
   readonly clock: Clock;
   readonly log: Logger;
-  readonly instruments: Pick<
-    Instruments,
-    | 'lowestDeposit'
-    | 'totalDeposit'
-    | 'reservedDeposit'
-    | 'reservations'
-    | 'settlements'
-    | 'unpaidOperations'
-    | 'unattributedOperations'
-    | 'restoredReservations'
-    | 'followerBlock'
-    | 'followerLag'
-    | 'followerFailures'
-  >;
+  readonly instruments: FollowerInstruments;
   /** Pause between rounds. Default 500 for a chain that needs no confirmations, 2000 for others. */
   readonly pollMs?: number;
 };

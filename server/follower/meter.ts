@@ -1,11 +1,26 @@
 import type { Head } from '../../core/chain/heads.js';
 import type { AccountBalance, Cursor, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
-import type { FollowerDeps } from './follower.js';
+import type { Instruments } from '../ops/instruments.js';
 import type { Round } from './round.js';
 
 /** Accounts that are in use are read every minute. */
 const inUseMs = 300_000;
+
+export type FollowerInstruments = Pick<
+  Instruments,
+  | 'lowestDeposit'
+  | 'totalDeposit'
+  | 'reservedDeposit'
+  | 'reservations'
+  | 'settlements'
+  | 'unpaidOperations'
+  | 'unattributedOperations'
+  | 'restoredReservations'
+  | 'followerBlock'
+  | 'followerLag'
+  | 'followerFailures'
+>;
 
 export type FollowerMeter = {
   round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
@@ -16,7 +31,7 @@ export type FollowerMeter = {
 
 /** Shows what the follower does; deposits as the lowest and the sum per chain, never by address. */
 export function createFollowerMeter(
-  instruments: FollowerDeps['instruments'],
+  instruments: FollowerInstruments,
   usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
 ): FollowerMeter {

@@ -1,5 +1,5 @@
 import { isDomainError } from '../../core/errors.js';
-import { traceCalls, type CallTrace } from '../../core/policy/allow-list/decide.js';
+import { traceCalls, type CallTrace } from '../../core/policy/rules/allow-list/decide.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { ConfigView } from '../view/config-view.js';

@@ -1,8 +1,8 @@
-import { decideCalls } from '../../core/policy/allow-list/decide.js';
-import { decideDelegate } from '../../core/policy/delegate/decide.js';
-import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decide.js';
-import { decideAuthorization } from '../../core/policy/authorization/decide.js';
-import { decideFactory } from '../../core/policy/factory/decide.js';
+import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
+import { decideDelegate } from '../../core/policy/rules/delegate.js';
+import { decideFees, decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
+import { decideAuthorization } from '../../core/policy/rules/authorization.js';
+import { decideFactory } from '../../core/policy/rules/factory.js';
 import { pass, refuse, type Verdict } from '../../core/refusal.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
 import { toSeconds } from '../../core/units/time.js';

@@ -5,7 +5,7 @@ import {
   unusedGasFee,
   unusedGasFeeCap,
   type UnusedGasQuestion,
-} from '../../core/policy/price-guard/unused-gas.js';
+} from '../../core/policy/rules/price-guard/unused-gas.js';
 import { pass, type Verdict } from '../../core/refusal.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';

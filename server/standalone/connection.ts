@@ -11,7 +11,7 @@ import type { SmartContract } from '../../core/resources/smart-contract.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { manifestManager } from '../../core/adapters/manifests/apply-manifests.js';
 import { ownersOf } from '../../core/resources/managed-fields.js';
-import { isConditionTrue } from '../../core/resources/conditions.js';
+import { isConditionTrue } from '../../core/meta/conditions.js';
 import type { MasterKeys } from '../../core/secrets.js';
 
 /** What a script needs to call this instance; fields of a paymaster are absent while there is none. */

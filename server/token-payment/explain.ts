@@ -7,7 +7,7 @@ import type { CounterState, UsageStore } from '../../core/usage/usage-store.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { chooseTokens } from '../../core/pricing/token-list.js';
 import { requirePrice, type Price } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { zeroAddress, type AddressKey } from '../../core/units/address.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';

@@ -4,7 +4,7 @@ import { withApproval } from '../../core/paymaster/token-payment.js';
 import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../core/pricing/fee-quote.js';
 import { requirePrice, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
 import { chooseTokens, type TokenChoice } from '../../core/pricing/token-list.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { plusSeconds, toSeconds, type EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
 import type { CaseDeps } from '../sponsorship/case.js';

@@ -1,9 +1,11 @@
-import type { PaymasterConfig, WebhookConfig } from '../../core/config/paymaster-config.js';
-import { compileAllowList, type AllowList } from '../../core/policy/allow-list/compile.js';
-import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
-import type { FactoryList } from '../../core/policy/factory/decide.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import { compileAllowList, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
+import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
+import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { compileLimits, type CompiledLimit } from '../../core/policy/spending-limit/shares.js';
-import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
+import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
+import type { RateLimits } from '../../core/resources/paymaster.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Sharing } from './sharing.js';

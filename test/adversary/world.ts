@@ -1,5 +1,6 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import type { LimitConfig, PaymasterConfig } from '../../core/config/paymaster-config.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { Wallet } from 'ethers';
 import { silentLogger } from '../../core/log.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';

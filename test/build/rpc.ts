@@ -12,7 +12,7 @@ import { silentLogger, type Logger } from '../../core/log.js';
 import { tokenAccountCall } from '../../core/paymaster/abi.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { pass, type Verdict } from '../../core/refusal.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type {
@@ -26,7 +26,7 @@ import type { EpochMs } from '../../core/units/time.js';
 import { gweiFloor, parseEther } from '../../core/units/wei.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
-import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';
+import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { createServer, type Server } from '../../server/server.js';
 import {

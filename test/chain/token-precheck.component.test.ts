@@ -5,7 +5,7 @@ import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { tokensFor } from '../../core/paymaster/token-price.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
-import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
+import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';

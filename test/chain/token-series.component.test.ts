@@ -11,7 +11,7 @@ import { renderFeeQuote } from '../../core/pricing/fee-quote.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import { systemClock, toSeconds } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
+import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation, UserOperation } from '../../core/entry-point/user-operation.js';
 import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';

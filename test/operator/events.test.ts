@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { ResourceEvent } from '../../core/kubernetes-events.js';
+import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { aChain, aPaymaster, aPolicy, aSmartContract, anOrganisation } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';

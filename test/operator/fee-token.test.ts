@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { PriceSpec } from '../../core/resources/fee-token.js';
-import { findCondition } from '../../core/resources/conditions.js';
+import type { PriceSpec } from '../../core/pricing/fee-token-spec.js';
+import { findCondition } from '../../core/meta/conditions.js';
 import { aFeeToken } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
-import type { ResourceEvent } from '../../core/kubernetes-events.js';
+import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import { createMemoryEpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { acceptedLossAnnotation } from '../../core/resources/meta.js';
+import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import { aChain, aPaymaster } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { compileAllowList, hasSelector } from '../../core/policy/allow-list/compile.js';
-import { decideCalls, traceCalls } from '../../core/policy/allow-list/decide.js';
+import { compileAllowList, hasSelector } from '../../core/policy/rules/allow-list/compile.js';
+import { decideCalls, traceCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { pass } from '../../core/refusal.js';
 import type { RefusalReason } from '../../core/refusal.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';

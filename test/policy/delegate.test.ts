@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { decideDelegate } from '../../core/policy/delegate/decide.js';
+import { decideDelegate } from '../../core/policy/rules/delegate.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import type { Eip7702Auth, UserOperation } from '../../core/entry-point/user-operation.js';

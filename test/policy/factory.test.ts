@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { decideFactory, type FactoryList } from '../../core/policy/factory/decide.js';
+import { decideFactory, type FactoryList } from '../../core/policy/rules/factory.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';

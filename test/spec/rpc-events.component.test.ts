@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { aLimitConfig, someNow } from '../build/configs.js';

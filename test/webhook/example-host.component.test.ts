@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
 import { deriveWebhookKey } from '../../core/config/api-key.js';
-import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { silentLogger } from '../../core/log.js';
 import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
 import { systemClock } from '../../core/units/time.js';

@@ -6,7 +6,7 @@ import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createGuardedConnector } from '../../core/adapters/webhook/ssrf-guard.js';
 import { createWebhookCaller, type WebhookCallerDeps } from '../../core/adapters/webhook/webhook-caller.js';
 import { deriveWebhookKey } from '../../core/config/api-key.js';
-import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { silentLogger } from '../../core/log.js';
 import { createAddressGuard } from '../../core/policy/webhook/public-address.js';
 import type { WebhookCaller, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { deriveWebhookKey } from '../../config/api-key.js';
-import type { WebhookConfig } from '../../config/paymaster-config.js';
+import type { WebhookConfig } from '../../policy/webhook/spec.js';
 import { DomainError, formatProblem } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';

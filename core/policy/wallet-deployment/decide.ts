@@ -1,7 +1,7 @@
 import type { DecodedCalls } from '../../userop/call-data.js';
-import type { AllowList } from '../allow-list/compile.js';
-import { isDeployOnly } from '../allow-list/decide.js';
-import type { AllowListOperation } from '../allow-list/decide.js';
+import type { AllowList } from '../rules/allow-list/compile.js';
+import { isDeployOnly } from '../rules/allow-list/decide.js';
+import type { AllowListOperation } from '../rules/allow-list/decide.js';
 import { pass, refuse } from '../../refusal.js';
 import type { Verdict } from '../../refusal.js';
 

@@ -8,7 +8,7 @@ import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
-import type { FeeTokenSpec } from '../../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { createServer } from '../../../server/server.js';

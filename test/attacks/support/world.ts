@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { apiVersion } from '../../../core/resources/meta.js';
+import { apiVersion } from '../../../core/meta/meta.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import type { PaymasterSpec } from '../../../core/resources/paymaster.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';

@@ -7,7 +7,7 @@ import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
 import { silentLogger } from '../../../core/log.js';
 import type { Chain, ProfileSpec } from '../../../core/resources/chain.js';
-import { apiVersion } from '../../../core/resources/meta.js';
+import { apiVersion } from '../../../core/meta/meta.js';
 import {
   startReplicatedPlatform,
   type ReplicatedPlatform,

@@ -1,4 +1,4 @@
-import type { TokenCodec, TokenTerms } from '../paymaster/layout.js';
+import type { TokenCodec, TokenTerms } from './layout.js';
 import type { Verdict } from '../refusal.js';
 import type { Address, AddressKey } from '../units/address.js';
 import type { EntryPointVersion } from '../entry-point/version.js';

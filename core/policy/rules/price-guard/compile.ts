@@ -1,4 +1,4 @@
-import type { GasCaps } from '../../resources/paymaster.js';
+import type { GasCaps } from './gas-caps.js';
 
 /**
  * A cap whose default follows the network or the operation: `platform` is the Chain's figure, undefined where the default

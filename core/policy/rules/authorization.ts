@@ -1,16 +1,10 @@
+import type { RecoverAddress } from '../../paymaster/signer.js';
 import { getBytes, hashAuthorization } from 'ethers';
 
 import { toAddressKey, type Address } from '../../units/address.js';
 import { hexToBytes } from '../../units/hex.js';
 import type { UserOperation } from '../../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
-
-/** The account that signed a 32-byte digest by r‖s (64 bytes); undefined when nobody can have. */
-export type RecoverAddress = (
-  digest: Uint8Array,
-  signature: Uint8Array,
-  yParity: 0 | 1,
-) => Address | undefined;
 
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 

@@ -1,7 +1,7 @@
-import { maxConfigBytes } from '../config/paymaster-config.js';
+import { maxConfigBytes } from './paymaster-config.js';
 import type { KindDefinition } from '../schema/crd.js';
 import { list, object, text } from '../schema/structural.js';
-import { ageColumn, categories } from './schema-parts.js';
+import { ageColumn, categories } from '../meta/schema-parts.js';
 
 /** What the operator writes for the servers: a compiled snapshot as JSON text, told apart by its hash. */
 export type CompiledChainSpec = { readonly hash: string; readonly config: string };
@@ -64,3 +64,9 @@ export const chainConfigDefinition: KindDefinition = {
   printerColumns: columns,
   selectableFields: [],
 };
+
+/** Kinds that the operator writes for the servers. */
+export const compiledDefinitions = {
+  PaymasterConfig: paymasterConfigDefinition,
+  ChainConfig: chainConfigDefinition,
+} as const satisfies Record<string, KindDefinition>;

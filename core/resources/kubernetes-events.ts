@@ -1,4 +1,4 @@
-import type { AnyResource } from './resources/kinds.js';
+import type { AnyResource } from './kinds.js';
 
 /** One thing that happened to an object, for `kubectl describe` and `kubectl events`. */
 export type ResourceEvent = {

@@ -1,6 +1,5 @@
-import type { PaymasterConfig } from '../../config/paymaster-config.js';
-import { toAddressKey } from '../../units/address.js';
-import type { AddressKey } from '../../units/address.js';
+import { toAddressKey } from '../../../units/address.js';
+import type { Address, AddressKey } from '../../../units/address.js';
 
 /** What may be called, compiled once per config so that a request is Map look-ups. */
 export type AllowList =
@@ -40,9 +39,22 @@ export function findContract(contracts: AllowedContracts, target: AddressKey): A
   return contracts.find(({ address }) => address === target);
 }
 
+/** The contracts of a paymaster, as it is served. */
+export type RegisteredContracts = {
+  /** What happens while no contract is registered. */
+  readonly defaultContractAction: 'Allow' | 'Deny';
+  /** True when any is registered that is active, accepted or not: then every call must match. */
+  readonly contractsRegistered: boolean;
+  readonly contracts: readonly {
+    readonly name: string;
+    readonly address: Address;
+    readonly selectors: readonly string[];
+  }[];
+};
+
 /** `share` lends one text to all that are equal: many paymasters register the same token or method. */
 export function compileAllowList(
-  config: Pick<PaymasterConfig, 'defaultContractAction' | 'contractsRegistered' | 'contracts'>,
+  config: RegisteredContracts,
   share: <T extends string>(text: T) => T = (text) => text,
 ): AllowList {
   if (!config.contractsRegistered && config.contracts.length === 0)

@@ -1,7 +1,7 @@
-import type { Head } from '../../chain/heads.js';
-import type { GasLimits, UserOperation } from '../../entry-point/user-operation.js';
-import { pass, refuse } from '../../refusal.js';
-import type { RefusalReason, Verdict } from '../../refusal.js';
+import type { Head } from '../../../chain/heads.js';
+import type { GasLimits, UserOperation } from '../../../entry-point/user-operation.js';
+import { pass, refuse } from '../../../refusal.js';
+import type { RefusalReason, Verdict } from '../../../refusal.js';
 import { capOf, platformCaps } from './compile.js';
 import type { PriceGuard } from './compile.js';
 
