@@ -1,6 +1,7 @@
 import { readKubeAccess } from '../core/adapters/kube/access.js';
 import type { KubeAccess } from '../core/adapters/kube/credentials.js';
 import { logLevels, type LogLevel } from '../core/adapters/log/pino-logger.js';
+import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { PlatformDefaults } from '../core/config/platform.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
@@ -71,10 +72,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     ...(tenantAccess === undefined ? {} : { tenantAccess }),
     ...(secretAccess === undefined ? {} : { secretAccess }),
     platform: readPlatformDefaults(settings),
-    webhookRules: {
-      allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
-      allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
-    },
+    webhookRules: readWebhookRules(settings),
   });
 }
 

@@ -97,7 +97,7 @@ const webhook = object<WebhookSpec>(
   {
     required: {
       url: httpUrl(
-        'Address that is asked, e.g. https://shop.example.org/paymaster; it answers {"arePoliciesVerified": true} to pass.',
+        'Address that is asked, e.g. https://shop.example.org/paymaster; it answers {"arePoliciesVerified": true} to pass. Its host is public, or one of the private network that the platform lists (webhooks.allowedPrivateHosts of the chart).',
       ),
     },
     optional: {

@@ -12,7 +12,13 @@ import { createAddressGuard } from '../../core/policy/webhook/public-address.js'
 import type { WebhookCaller, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
 import { systemClock, type EpochMs } from '../../core/units/time.js';
 import { createCertificate } from './certificate.js';
-import { hostileByAddress, hostileByText } from './ssrf-corpus.js';
+import {
+  besideListed,
+  besideListedAddresses,
+  hostileByAddress,
+  hostileByText,
+  listedHost,
+} from './ssrf-corpus.js';
 import { answerJson, startHost, startRawHost, type Answer, type WebhookHost } from './webhook-host.js';
 import { until } from '../support/until.js';
 
@@ -432,17 +438,16 @@ describe('no URL leads to an inner address', () => {
     });
     const answers = [['127.0.0.1'], ['127.0.0.2']];
     const asked: string[] = [];
+    const origin = `http://rebind.example.com:${host.port}`;
     const caller = aCaller({
-      allowHttp: true,
-      allowLoopback: false,
-      allowNetworks: ['127.0.0.1/32'],
-      ports: [host.port],
+      ...strict,
+      privateHosts: [{ origin, networks: ['127.0.0.1/32'] }],
       resolve: (name) => {
         asked.push(name);
         return Promise.resolve(answers[asked.length - 1] ?? []);
       },
     });
-    const url = `http://rebind.example.com:${host.port}/`;
+    const url = `${origin}/`;
     expect(await askOne(caller, url)).toEqual({ verdict: 'verified' });
     expect(asked).toHaveLength(1);
     expect(await askOne(caller, url)).toEqual(blockedWith(/may not be called/));
@@ -484,6 +489,79 @@ describe('no URL leads to an inner address', () => {
         resolve(result[0]),
       ),
     );
+    expect(error).toMatchObject({ code: 'ADDRESS_REFUSED' });
+    expect(bytes).toEqual([]);
+  });
+});
+
+describe('a private host that the platform lists', () => {
+  const strict = { allowHttp: false, allowLoopback: false };
+  const name = 'hooks.shop.svc.cluster.local';
+  const resolve = () => Promise.resolve(['127.0.0.1']);
+  // The tests' own machine stands for the inner network.
+  const listed = (port: number) => [{ origin: `http://${name}:${port}`, networks: ['127.0.0.1/32'] }];
+
+  test('is called, and no other name of the same address', async () => {
+    const host = await aHost(yes);
+    const caller = aCaller({ ...strict, privateHosts: listed(host.port), resolve });
+    expect(await askOne(caller, `http://${name}:${host.port}/check`)).toEqual({ verdict: 'verified' });
+    expect(host.received[0]?.headers.host).toBe(`${name}:${host.port}`);
+    for (const url of [
+      `http://other.shop.svc.cluster.local:${host.port}/`,
+      `http://hooks.example.com:${host.port}/`,
+      `http://127.0.0.1:${host.port}/`,
+    ])
+      expect(await askOne(caller, url)).toEqual(blockedWith(/must be/));
+    // Legal by its text, and led to the same address.
+    const open = { ...strict, allowHttp: true, ports: [host.port] };
+    const other = aCaller({ ...open, privateHosts: listed(host.port), resolve });
+    expect(await askOne(other, `http://hooks.example.com:${host.port}/`)).toEqual(
+      blockedWith(/may not be called/),
+    );
+    expect(host.received).toHaveLength(1);
+  });
+
+  test('not one form beside it is called', async () => {
+    const caller = aCaller({ ...strict, privateHosts: [listedHost], resolve, budgetMs: 500 });
+    const urls = [...besideListed, ...hostileByText].map(({ url }) => aWebhook(url));
+    for (const outcome of await caller.call(aRequest(urls))) expect(outcome).toEqual(blockedWith(/must be/));
+  });
+
+  test.each(besideListedAddresses.map((addresses) => ({ addresses })))(
+    'is not called when it resolves to $addresses',
+    async ({ addresses }) => {
+      const canary = await aHost(yes);
+      const origin = `http://${name}:${canary.port}`;
+      const privateHosts = [{ origin, networks: listedHost.networks }];
+      const caller = aCaller({ ...strict, privateHosts, resolve: () => Promise.resolve(addresses) });
+      expect(await askOne(caller, `${origin}/`)).toEqual(blockedWith(/may not be called/));
+      expect(canary.connections()).toBe(0);
+    },
+  );
+
+  test('leads nowhere else by a redirect', async () => {
+    const inner = await aHost(yes);
+    const host = await aHost((_request, response) => {
+      response.writeHead(307, { location: localUrl(inner) }).end('{"arePoliciesVerified":true}');
+    });
+    const caller = aCaller({ ...strict, privateHosts: listed(host.port), resolve });
+    expect(await askOne(caller, `http://${name}:${host.port}/`)).toEqual(
+      failedWith(/redirects are not followed/),
+    );
+    expect(inner.connections()).toBe(0);
+  });
+
+  test('is judged by its own ranges, whatever else is allowed', async () => {
+    const bytes: Buffer[] = [];
+    const canary = await aRawHost((socket) => socket.on('data', (chunk) => bytes.push(chunk)));
+    const connect = createGuardedConnector({
+      guard: createAddressGuard({ allowLoopback: true }),
+      privateHosts: [{ origin: `http://${name}:${canary.port}`, networks: ['10.0.0.0/8'] }],
+      resolve,
+      connectTimeoutMs: 1000,
+    });
+    const target = { hostname: name, protocol: 'http:', port: String(canary.port) };
+    const error = await new Promise<Error | null>((done) => connect(target, (...result) => done(result[0])));
     expect(error).toMatchObject({ code: 'ADDRESS_REFUSED' });
     expect(bytes).toEqual([]);
   });

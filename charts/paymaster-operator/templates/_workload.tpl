@@ -179,6 +179,13 @@ spec:
 {{- end }}
 - { name: PAYMASTER_WEBHOOK_ALLOW_HTTP, value: {{ .root.Values.webhooks.allowHttp | quote }} }
 - { name: PAYMASTER_WEBHOOK_ALLOW_LOOPBACK, value: {{ .root.Values.webhooks.allowLoopback | quote }} }
+{{- with .root.Values.webhooks.allowedPrivateHosts }}
+{{- $entries := list }}
+{{- range . }}
+{{- $entries = append $entries (printf "%s=%s" .url (join "," .networks)) }}
+{{- end }}
+- { name: PAYMASTER_WEBHOOK_PRIVATE_HOSTS, value: {{ join " " $entries | quote }} }
+{{- end }}
 {{- end -}}
 
 {{- define "paymaster.env.operator" -}}

@@ -97,6 +97,7 @@ class UndiciWebhookCaller implements WebhookCaller {
       guard: createAddressGuard(deps),
       resolve: deps.resolve ?? resolver.resolve,
       connectTimeoutMs: this.#budgetMs,
+      ...(deps.privateHosts === undefined ? {} : { privateHosts: deps.privateHosts }),
       ...(deps.ca === undefined ? {} : { ca: deps.ca }),
     });
     this.#hosts = new WebhookHosts(connect, this.#limits);
