@@ -105,7 +105,9 @@ async function readBytes(source: Source, operation: MinedOperation): Promise<Byt
     : recogniseAny(allModes(entryPoint), op, source.chainId);
   if (readings === 'unsigned') return { outcome: 'unsigned' };
   if (readings.length === 0) return { outcome: 'unreadable' };
-  return { outcome: isKnown ? 'read' : 'guessed', readings };
+  if (isKnown) return { outcome: 'read', readings };
+  const remembered = recognise(source.seenContracts.get(paymaster)?.modes ?? [], op, source.chainId);
+  return { outcome: 'guessed', readings, remembered: remembered === 'unsigned' ? [] : remembered };
 }
 
 /** Of every layout for this EntryPoint: no profile names the contract any longer. */
