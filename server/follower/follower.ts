@@ -148,7 +148,7 @@ export function createFollower(deps: FollowerDeps): Follower {
         }
       } catch (error) {
         state.failures += 1;
-        meter.failure(chainId);
+        meter.failure(chainId, state.follower.head);
         // Said once; after that the metric and the age of the balances tell.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
         pause = Math.min(longestPauseMs, pause * 2 ** Math.min(state.failures, 10));

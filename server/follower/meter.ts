@@ -1,6 +1,6 @@
 import type { Head } from '../../core/chain/heads.js';
-import type { AccountBalance, Cursor, UsageStore } from '../../core/usage/usage-store.js';
-import type { Clock } from '../../core/units/time.js';
+import type { AccountBalance, UsageStore } from '../../core/usage/usage-store.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import type { Round } from './round.js';
 
@@ -19,6 +19,7 @@ export type FollowerInstruments = Pick<
   | 'restoredReservations'
   | 'followerBlock'
   | 'followerLag'
+  | 'headAge'
   | 'followerFailures'
 >;
 
@@ -26,7 +27,7 @@ export type FollowerMeter = {
   round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
   /** A chain whose head was read, and that another replica follows. */
   observed(chainId: number, head: Head | undefined): void;
-  failure(chainId: number): void;
+  failure(chainId: number, head: Head | undefined): void;
 };
 
 /** Shows what the follower does; deposits as the lowest and the sum per chain, never by address. */
@@ -35,20 +36,24 @@ export function createFollowerMeter(
   usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
 ): FollowerMeter {
-  const observe = (chainId: number, head: Head | undefined, waitsAt?: Cursor): void => {
+  /** When settlement had last caught up with what the nodes show. */
+  const caughtUp = new Map<number, EpochMs>();
+  const observe = (chainId: number, head: Head | undefined, keepsUp: boolean): void => {
     const chain = String(chainId);
+    const now = clock.now();
+    const since = keepsUp ? now : (caughtUp.get(chainId) ?? now);
+    caughtUp.set(chainId, since);
+    instruments.followerLag.with({ chain }).set((now - since) / 1000);
     instruments.followerFailures.with({ chain });
-    if (head === undefined) return;
-    // A head may be young although its node lacks the settled block.
-    const newest = Math.min(head.timestamp, waitsAt?.timestamp ?? Infinity);
-    instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - newest));
+    if (head !== undefined) instruments.headAge.with({ chain }).set(Math.max(0, now / 1000 - head.timestamp));
   };
   return {
-    observed: (chainId, head) => observe(chainId, head),
+    observed: (chainId, head) => observe(chainId, head, true),
     async round(chainId, round, head) {
-      const { cursor, settled, released, forfeited, unpaid, unattributed, restored, waitsAt } = round;
+      const { cursor, settled, released, forfeited, unpaid, unattributed, restored, waitsAt, isComplete } =
+        round;
       const chain = String(chainId);
-      observe(chainId, head, waitsAt);
+      observe(chainId, head, isComplete && waitsAt === undefined);
       instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
       instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
       instruments.settlements.with({ chain, outcome: 'forfeited' }).inc(forfeited);
@@ -75,7 +80,10 @@ export function createFollowerMeter(
         instruments.reservedDeposit.with({ chain, account }).set(sum(group.map(reservedOf)));
       }
     },
-    failure: (chainId) => instruments.followerFailures.with({ chain: String(chainId) }).inc(),
+    failure(chainId, head) {
+      observe(chainId, head, false);
+      instruments.followerFailures.with({ chain: String(chainId) }).inc();
+    },
   };
 }
 

@@ -104,7 +104,12 @@ export function createInstruments(metrics: Metrics) {
     }),
     followerLag: metrics.gauge<'chain'>({
       name: 'paymaster_follower_lag_seconds',
-      help: 'Age of the newest head that the follower has read; while its node does not show the settled block, age of that block.',
+      help: 'Seconds since settlement had last caught up with what the chain shows: 0 also on a chain that makes no blocks.',
+      labels: ['chain'],
+    }),
+    headAge: metrics.gauge<'chain'>({
+      name: 'paymaster_chain_head_age_seconds',
+      help: 'Age of the newest block that was read.',
       labels: ['chain'],
     }),
     followerFailures: metrics.counter<'chain'>({

@@ -58,18 +58,45 @@ describe.each([
   });
 });
 
-test('while a node is waited for, the lag that is shown is the age of the settled block', async () => {
-  await settledOne();
-  const block = (await cursor())!;
-  it.pass(50);
-  it.chain.missing.add(block.blockNumber);
+test('the lag is the time since settlement had caught up, whatever the age of the blocks', async () => {
   const metrics = createMetrics({ process: false });
   const meter = createFollowerMeter(createInstruments(metrics), it.usage, it.clock);
-  await meter.round(chainId, await it.follower.round(), it.follower.head);
-  const age = Math.floor(it.clock.now() / 1000) - block.timestamp;
-  expect((await metrics.render()).body).toContain(
-    `paymaster_follower_lag_seconds{chain="${chainId}"} ${age}\n`,
-  );
+  const shown = async (name: string) =>
+    Number(new RegExp(`^${name}{chain="${chainId}"} (.*)$`, 'm').exec((await metrics.render()).body)?.[1]);
+  const lag = () => shown('paymaster_follower_lag_seconds');
+  const round = async () => meter.round(chainId, await it.follower.round(), it.follower.head);
+  await settledOne();
+  await round();
+  expect(await lag()).toBe(0);
+
+  // A quiet chain: its node answers, and there is nothing to settle.
+  it.clock.advance(aDayMs);
+  await round();
+  expect(await lag()).toBe(0);
+  expect(await shown('paymaster_chain_head_age_seconds')).toBeGreaterThan(aDayMs / 2000);
+
+  it.chain.isDown = true;
+  it.clock.advance(400_000);
+  await expect(it.follower.round()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  meter.failure(chainId, it.follower.head);
+  expect(await lag()).toBe(400);
+  it.chain.isDown = false;
+  await round();
+  expect(await lag()).toBe(0);
+
+  // A node that lacks the settled block.
+  it.pass(50);
+  it.chain.missing.add((await cursor())!.blockNumber);
+  it.clock.advance(100_000);
+  await round();
+  expect(await lag()).toBeGreaterThanOrEqual(100);
+  it.chain.missing.clear();
+  await round();
+  expect(await lag()).toBe(0);
+  // Another replica follows the chain from here on.
+  it.clock.advance(100_000);
+  meter.observed(chainId, it.follower.head);
+  expect(await lag()).toBe(0);
 });
 
 describe('a chain that is shorter than what was settled', () => {
