@@ -55,10 +55,16 @@ export async function startCustomers(options: CustomersOptions): Promise<Custome
     while (!isStopping) {
       const startedAt = performance.now();
       const [operation, record] = await ask();
-      if (operation !== undefined && record !== undefined) mining.push(mineLater(operation, record));
+      if (operation !== undefined && record !== undefined) {
+        const mined = mineLater(operation, record);
+        mined.catch(() => {});
+        mining.push(mined);
+      }
       await sleep(Math.max(0, everyMs - (performance.now() - startedAt)));
     }
   })();
+  // A step that fails ends the chain under them; what they meet then is not the reason.
+  running.catch(() => {});
   return {
     asked,
     async stop() {

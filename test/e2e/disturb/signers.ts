@@ -13,8 +13,8 @@ const contract = new Interface([
   'function removeSigner(address signer)',
 ]);
 const refusal = 'error -32006 SIGNER_NOT_AUTHORIZED';
-/** A settled profile is asked every 30 s, an answer counts when it is given again after 10 s, and then it is programmed. */
-const statedMs = 45_000;
+/** docs/key-rotation.md: asked every 30 s, counts when it is answered again 10 s later, and then it is programmed. */
+const statedMs = 60_000;
 /** After a minute at the earliest; asked again every 15 s at most. */
 const resumedMs = 120_000;
 
