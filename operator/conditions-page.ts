@@ -46,6 +46,7 @@ const about: Partial<Readonly<Record<string, string>>> = {
   Reachable: 'Of a Chain.',
   ClockSkew: 'Of a Chain. True is the trouble.',
   UsageStoreLost: 'Of a Chain. True is the trouble.',
+  MasterKeys: 'Of every Chain, on Kubernetes.',
   TokenLoss: 'Of a Chain with a token mode. True is the trouble.',
   OpenFunding: 'Of a Chain. True is a warning.',
   OpenSponsorship: 'Of a Paymaster. True is the trouble, unless it is meant so.',
@@ -121,6 +122,8 @@ const remedies: Readonly<Record<string, string>> = {
     'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',
   'UsageStoreLost/LossAccepted':
     'Nothing; watch the deposits, and resume contracts that stop for an operation from before the loss (docs/runbooks.md).',
+  'MasterKeys/Refused':
+    'Add the key that the message names to the Secret, or undo the change (docs/key-rotation.md).',
   'TokenSecured/AfterCall': 'Nothing, or set `tokenPayment: preFund` where the layout has it.',
   'TokenSecured/NoRefunds': 'Let the treasury allow the contract to spend each fee token.',
   'TokenLoss/BudgetLow': 'Find out why operations did not pay; raise `tokenLossBudget` to go on today.',

@@ -189,6 +189,18 @@ export const conditionReasons = {
     },
     Unknown: { status: 'Unknown', text: 'No server has opened the usage of this chain yet.' },
   },
+  MasterKeys: {
+    InForce: { status: 'True', text: 'The master keys of the Secret are in force.' },
+    Switching: {
+      status: 'True',
+      text: 'The Secret of the master keys has changed: every paymaster is made to accept keys of both. The new key is shown when that is done and every pod has had time to load it.',
+    },
+    Refused: {
+      status: 'False',
+      text: 'The Secret of the master keys has changed in a way that would end keys that are in use, or cannot be read: nothing of the change is applied. The message says what is missing.',
+    },
+    Unknown: { status: 'Unknown', text: 'The master keys were not read yet.' },
+  },
   TokenSecured: {
     Secured: {
       status: 'True',

@@ -46,6 +46,8 @@ export type ChainReconcilerDeps = {
   /** Undefined where nobody tells of the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   readonly signers: Pick<Signers, 'get' | 'place'>;
+  /** The condition MasterKeys; undefined where they do not change. */
+  readonly masterKeys: (() => Finding) | undefined;
   /** What the files of chain URLs are mounted from, for messages. */
   readonly urlPlace: string | undefined;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
@@ -140,6 +142,7 @@ async function writeChain(
   );
   const clock = told(finding('ClockSkew', deps.facts.clock(chainId)));
   const usage = deps.usage && told(usageFinding(deps.usage.of(chainId), chain));
+  const keys = deps.masterKeys && told(deps.masterKeys());
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
   const profiles = compiled.profiles.map((profile) => ({
     version: profile.version,
@@ -162,6 +165,7 @@ async function writeChain(
     reachable,
     clock,
     ...(usage === undefined ? [] : [usage]),
+    ...(keys === undefined ? [] : [keys]),
     ...losses,
     ...openFunding(compiled.config),
     ready,

@@ -48,6 +48,8 @@ export type PaymasterReconcilerDeps = {
   readonly signers: Pick<Signers, 'get' | 'place'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
+  /** False: nothing can be compiled; every paymaster is looked at again when they are. */
+  readonly areKeysKnown: () => boolean;
   readonly readMethods: ReadMethods;
   readonly webhookRules: WebhookUrlRules;
   readonly platform: PlatformDefaults;
@@ -65,6 +67,7 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
       await removePaymaster(deps, key);
       return done;
     }
+    if (!deps.areKeysKnown()) return done;
     await removeFormer(deps, paymaster);
     const { sources, read } = await gather(deps, key, paymaster);
     const compiled = compilePaymaster(sources);

@@ -16,6 +16,7 @@ const layers = [
   'metrics.ts',
   'settings.ts',
   'secrets.ts',
+  'master-keys.ts',
   'tenant-access.ts',
   'meta',
   'entry-point',

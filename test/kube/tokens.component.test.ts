@@ -214,7 +214,7 @@ describe('a usage store that was emptied', () => {
 });
 
 describe('the rights of what was done here', () => {
-  test('are those that the chart grants, and the operator reads two ConfigMaps by name', () => {
+  test('are those that the chart grants, and the operator reads ConfigMaps of others by name', () => {
     const lines = installation.cluster.plane.auditLog().split('\n');
     const audited = lines
       .filter((line) => line.includes('system:serviceaccount:paymaster-system:paymaster-'))
@@ -235,6 +235,11 @@ describe('the rights of what was done here', () => {
         )
         .map(({ verb, objectRef }) => `${verb} ${objectRef?.name}`),
     );
-    expect([...configMaps].sort()).toEqual(['get paymaster-token-losses', 'get paymaster-usage-epochs']);
+    expect([...configMaps].sort()).toEqual([
+      'create paymaster-master-keys',
+      'get paymaster-master-keys',
+      'get paymaster-token-losses',
+      'get paymaster-usage-epochs',
+    ]);
   });
 });

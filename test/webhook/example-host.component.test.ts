@@ -43,7 +43,7 @@ beforeAll(async () => {
   host.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await until('the host listens', () => output.includes('webhook host at'));
   caller = createWebhookCaller({
-    webhookMasterKey: masterKey,
+    masterKeys: { webhook: masterKey },
     allowHttp: true,
     allowLoopback: true,
     clock: systemClock,

@@ -7,9 +7,11 @@ import { createGuardedConnector } from '../../core/adapters/webhook/ssrf-guard.j
 import { createWebhookCaller, type WebhookCallerDeps } from '../../core/adapters/webhook/webhook-caller.js';
 import { deriveWebhookKey } from '../../core/config/api-key.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { createAddressGuard } from '../../core/policy/webhook/public-address.js';
 import type { WebhookCaller, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import type { WebhookMasterKeys } from '../../core/secrets.js';
 import { systemClock, type EpochMs } from '../../core/units/time.js';
 import { createCertificate } from './certificate.js';
 import {
@@ -30,7 +32,7 @@ afterEach(async () => {
 
 function aCaller(change: Partial<WebhookCallerDeps> = {}): WebhookCaller {
   const caller = createWebhookCaller({
-    webhookMasterKey: masterKey,
+    masterKeys: { webhook: masterKey },
     allowHttp: true,
     allowLoopback: true,
     clock: systemClock,
@@ -136,6 +138,56 @@ describe('a webhook is called', () => {
     const after = await signed(until);
     expect(after.headers['x-signature']).toBe(after.next);
     expect(after.headers['x-signature-next']).toBeUndefined();
+  });
+
+  test('signed by both master keys while the master key is rotated, without a restart', async () => {
+    const host = await aHost(yes);
+    const next = new Uint8Array(32).fill(8);
+    let masterKeys: WebhookMasterKeys = { webhook: masterKey };
+    const caller = aCaller({
+      masterKeys: {
+        get webhook() {
+          return masterKeys.webhook;
+        },
+        get webhookPrevious() {
+          return masterKeys.webhookPrevious;
+        },
+      },
+    });
+    const signed = async () => {
+      await askOne(caller, localUrl(host, '/check'));
+      const request = host.received.at(-1);
+      const policyId = String(request?.headers['x-policy-id']);
+      const by = (master: Uint8Array): string =>
+        createHmac('sha256', deriveWebhookKey(master, policyId))
+          .update(`${String(request?.headers['x-timestamp'])}.${request?.body}`)
+          .digest('hex');
+      const { 'x-signature': signature, 'x-signature-next': signatureNext } = request?.headers ?? {};
+      return { signature, signatureNext, old: by(masterKey), next: by(next) };
+    };
+    const before = await signed();
+    expect([before.signature, before.signatureNext]).toEqual([before.old, undefined]);
+    masterKeys = { webhook: next, webhookPrevious: masterKey };
+    const during = await signed();
+    expect([during.signature, during.signatureNext]).toEqual([during.old, during.next]);
+    masterKeys = { webhook: next };
+    const after = await signed();
+    expect([after.signature, after.signatureNext]).toEqual([after.next, undefined]);
+  });
+
+  test('not at all while the master key in force is not known, also with onError Allow', async () => {
+    const host = await aHost(yes);
+    const caller = aCaller({
+      masterKeys: {
+        get webhook(): Uint8Array {
+          throw new DomainError('UNAVAILABLE', 'not known', { reason: 'MASTER_KEYS_MISSING' });
+        },
+      },
+    });
+    await expect(askOne(caller, localUrl(host, '/check'), { onError: 'Allow' })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+    expect(host.received).toEqual([]);
   });
 
   test('by GET with the data as query parameters', async () => {

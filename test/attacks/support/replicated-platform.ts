@@ -77,7 +77,7 @@ export async function startReplicatedPlatform(
     const webhooks = createWebhookCaller({
       ...shared,
       ...webhookRules,
-      webhookMasterKey: masterKeys.webhook,
+      masterKeys,
     });
     stops.add(() => webhooks.stop());
 

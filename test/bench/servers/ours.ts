@@ -70,7 +70,7 @@ const usage =
 await fillBalances(usage, paymasters, shape);
 
 const chain = { calls: 0 };
-const webhooks = createWebhookCaller({ webhookMasterKey: new Uint8Array(32), clock, log, metrics });
+const webhooks = createWebhookCaller({ masterKeys: { webhook: new Uint8Array(32) }, clock, log, metrics });
 const server = createServer({
   roles: ['rpc'],
   configs,

@@ -208,4 +208,18 @@ export const alertCases: readonly AlertCase[] = [
     fires: { 'controller_runtime_reconcile_errors_total{controller="chains"}': '0+7x60' },
     quiet: { 'controller_runtime_reconcile_errors_total{controller="chains"}': '0+5x60' },
   },
+  {
+    alert: 'PaymasterMasterKeysNotApplied',
+    // Standbys do not look; a change that is being applied takes minutes.
+    fires: {
+      'paymaster_operator_master_keys_waiting_seconds{pod="leader"}': '0+60x30',
+      'paymaster_operator_master_keys_waiting_seconds{pod="standby"}': '0x30',
+    },
+    quiet: { 'paymaster_operator_master_keys_waiting_seconds{pod="leader"}': '0+45x30' },
+  },
+  {
+    alert: 'PaymasterMasterKeysMissing',
+    fires: { 'paymaster_master_keys_missing{pod="a"}': '1x30', 'paymaster_master_keys_missing{pod="b"}': '0x30' },
+    quiet: { 'paymaster_master_keys_missing{pod="a"}': '0x17 1x30' },
+  },
 ];
