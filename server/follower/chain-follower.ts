@@ -29,7 +29,7 @@ import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
 import { nothingEnded, Releaser, type Ending } from './releaser.js';
 import { idle, type Round } from './round.js';
-import { Scanner } from './scan.js';
+import { merged, Scanner } from './scan.js';
 import { nothingSettled, settle, settledInStep, type Settlement } from './settlement.js';
 import {
   blockAt,
@@ -39,6 +39,7 @@ import {
   type Source,
   type WatchedContract,
 } from './source.js';
+import { minedForSenders } from './spent-elsewhere.js';
 import { endedInStep, negated } from './undo.js';
 
 export type ChainFollowerDeps = {
@@ -155,7 +156,10 @@ export class ChainFollower {
     if (isFresh && isQuiet) return idle;
 
     const wanted = watched(source.contracts, known, this.#entryPoints);
-    const found = await this.#scanner.operations(source.chain, wanted, from, last.number);
+    const found = merged(
+      await this.#scanner.operations(source.chain, wanted, from, last.number),
+      await minedForSenders(source, this.#scanner, usage, { from, to: last }),
+    );
     const cut = endOfStep(found, last.number);
     const target = cut === last.number ? last : await blockAt(source, cut);
     const mined = found.filter(({ blockNumber }) => blockNumber <= cut);
