@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb soak auth-token usage-suspend usage-resume usage-list usage-live
+.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -106,6 +106,9 @@ e2e: build ## Install the charts on the current cluster and drive them (IMAGE, L
 
 e2e-disturb: build ## The same cluster: keys changed on chain, Redis away and full, Secrets deleted, each under load (twenty minutes)
 	@IMAGE=$(IMAGE) sh hack/e2e.sh disturb
+
+e2e-first-steps: build ## The commands of docs/first-steps-kubernetes.md on an empty cluster, timed (both images on its nodes)
+	@sh hack/first-steps.sh
 
 STEPS ?= 1000000
 CHAIN_STEPS ?= 50000
