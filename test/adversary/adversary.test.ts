@@ -26,6 +26,9 @@ test.each([
       'settled',
       'released',
       'forfeited',
+      'restored',
+      'unattributed',
+      'SPONSORED suspended',
     ];
     for (const name of names) expect([name, (seen.get(name) ?? 0) > steps / 2_000]).toEqual([name, true]);
   },

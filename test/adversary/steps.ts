@@ -12,7 +12,10 @@ export type Step =
       readonly how: 'mint' | 'approve' | 'revoke' | 'send';
     }
   | { readonly do: 'pass'; readonly seconds: number; readonly blocks: number }
-  | { readonly do: 'reorganise'; readonly depth: number }
+  | { readonly do: 'reorganise'; readonly depth: number; readonly isDeep: boolean }
+  /** Somebody has the key of a contract, and asks nobody. `resume`: a person has looked. */
+  | { readonly do: 'forge'; readonly ask: AskStep; readonly used: number }
+  | { readonly do: 'resume' }
   | { readonly do: 'round' }
   | {
       readonly do: 'fault';
@@ -106,7 +109,24 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     1,
     fc.record({ do: fc.constant('spend-nonce'), sender: fc.nat(3), key: fc.nat(1), contract: fc.nat(2) }),
   ),
-  weighted(2, fc.record({ do: fc.constant('reorganise'), depth: fc.integer({ min: 1, max: 2 }) })),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant('reorganise'),
+      depth: fc.integer({ min: 1, max: 2 }),
+      isDeep: fc.constant(false),
+    }),
+  ),
+  weighted(
+    1,
+    fc.record({
+      do: fc.constant('reorganise'),
+      depth: fc.integer({ min: 3, max: 12 }),
+      isDeep: fc.constant(true),
+    }),
+  ),
+  weighted(1, fc.record({ do: fc.constant('forge'), ask, used: fc.nat(1_000) })),
+  weighted(2, fc.record({ do: fc.constant('resume') })),
   weighted(
     2,
     fc.record({

@@ -115,6 +115,26 @@ export const defects: readonly Defect[] = [
     }),
   },
   {
+    name: 'an operation that nobody has promised stops nothing',
+    rules: [6],
+    usage: (store) => ({
+      ...bound(store),
+      setSuspended: async (chainId, id, isSuspended) => {
+        if (!isSuspended) await store.setSuspended(chainId, id, isSuspended);
+      },
+    }),
+  },
+  {
+    name: 'what is settled in blocks that a reorganisation removes stays settled',
+    rules: [1, 2, 3, 6],
+    usage: stepped((step) => (step.restored.length === 0 ? step : { ...step, restored: [], charges: [] })),
+  },
+  {
+    name: 'what is restored after a reorganisation keeps what it was counted as',
+    rules: [1, 3, 6],
+    usage: stepped((step) => (step.restored.length === 0 ? step : { ...step, charges: [] })),
+  },
+  {
     name: 'a backup that is put back passes for the newest data',
     rules: [11, 1, 2, 3, 6],
     // Nobody elsewhere knows how far the data had come.

@@ -1,4 +1,6 @@
 import type { AddressKey } from '../../core/units/address.js';
+import { BrokenRule } from './broken-rule.js';
+import { Excess } from './excess.js';
 import type { ModelChain } from './chain/model-chain.js';
 import { payerOf } from './chain/entry-point.js';
 import { prefundOf, type BundledOperation } from './chain/operations.js';
@@ -22,16 +24,6 @@ export type Grant = BundledOperation & {
   /** Moment of the grant, Unix seconds. */
   readonly at: number;
 };
-
-export class BrokenRule extends Error {
-  readonly rule: number;
-
-  constructor(rule: number, message: string) {
-    super(`rule ${rule}: ${message}`);
-    this.name = 'BrokenRule';
-    this.rule = rule;
-  }
-}
 
 const gweiInWei = 1_000_000_000n;
 export const lossBudget = 20_000_000;
@@ -62,6 +54,9 @@ export function needsOf(operation: BundledOperation): Grant['needs'] {
  */
 export class Truth {
   readonly grants: Grant[] = [];
+  readonly excess = new Excess();
+  /** The block that the service has settled: it knows no balance of an older one. */
+  knownFrom = 0;
   readonly #chain: ModelChain;
   readonly #byName = new Map<string, readonly Grant[]>();
   #lossesFrom = 0;
@@ -189,21 +184,26 @@ export class Truth {
         if ((dearest.get(key)?.amount ?? 0) < amount) dearest.set(key, { limit, amount });
       }
     for (const { limit, amount } of dearest.values()) add(limit, amount);
-    for (const [name, { sum, most }] of total)
-      if (sum > most) throw new BrokenRule(1, `limit ${name} of ${most} may reach ${sum}`);
+    const sums = [...total].map(([name, { sum, most }]) => ({
+      name: `limit ${name}`,
+      sum: BigInt(sum),
+      most: BigInt(most),
+    }));
+    this.excess.check(1, sums);
   }
 
   #checkDeposits(mineable: readonly Grant[]): void {
     const state = this.#chain.state();
-    for (const [account, amount] of dearestNeeds(mineable)) {
+    const sums = [...dearestNeeds(mineable)].map(([account, sum]) => {
       const balance = account.includes('/') ? state.wallets.get(account) : state.deposits.get(account);
-      if (amount > (balance ?? 0n))
-        throw new BrokenRule(2, `account ${account} holds ${balance ?? 0n} wei, ${amount} may be taken`);
-    }
+      return { name: `account ${account}`, sum, most: balance ?? 0n };
+    });
+    this.excess.check(2, sums);
   }
 
   /** The share of an organisation, when it has just been given something. */
   checkShare(granted: Grant): void {
+    if (this.excess.mayGrow) return;
     const organisation = paymasters[granted.paymaster]!.namespace;
     const own = this.mineable().filter(({ paymaster }) => paymasters[paymaster]!.namespace === organisation);
     const needs = dearestNeeds(own);
@@ -214,9 +214,13 @@ export class Truth {
           .size <= 1
       )
         continue;
-      // The service knows balances of confirmed blocks: the highest of late counts.
+      // The service knows a balance of one of these blocks.
       let most = 0n;
-      for (let height = this.#chain.height; height >= Math.max(0, this.#chain.height - 12); height--) {
+      for (
+        let height = this.#chain.height;
+        height >= Math.max(0, Math.min(this.knownFrom, this.#chain.height - 12));
+        height--
+      ) {
         const state = this.#chain.state(height);
         const balance =
           (account.includes('/') ? state.wallets.get(account) : state.deposits.get(account)) ?? 0n;
@@ -231,19 +235,16 @@ export class Truth {
   }
 
   #checkLosses(mineable: readonly Grant[], mined: ReturnType<ModelChain['operationsAfter']>): void {
-    for (const contract of Object.values(contracts)) {
+    const sums = Object.values(contracts).map((contract) => {
       const dearest = new Map<string, number>();
       for (const grant of mineable)
         if (grant.contract === contract && grant.unsecured > (dearest.get(operationOf(grant)) ?? 0))
           dearest.set(operationOf(grant), grant.unsecured);
       const live = [...dearest.values()].reduce((sum, one) => sum + one, 0);
       const lost = mined.length === 0 ? 0 : this.lost(contract, this.#chain.time);
-      if (lost + live > lossBudget)
-        throw new BrokenRule(
-          3,
-          `${contract} has lost ${lost} gwei today and may lose ${live} of ${lossBudget}`,
-        );
-    }
+      return { name: `losses of ${contract}`, sum: BigInt(lost + live), most: BigInt(lossBudget) };
+    });
+    this.excess.check(3, sums);
   }
 }
 

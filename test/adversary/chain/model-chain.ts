@@ -81,6 +81,10 @@ export class ModelChain implements Chain {
     return this.#mined[height]!.state;
   }
 
+  hashAt(height: number): Hex | undefined {
+    return this.#mined[height]?.block.hash;
+  }
+
   timeAt(height: number): number {
     return this.#mined[height]!.block.timestamp;
   }
