@@ -46,11 +46,17 @@ export class Forgeries {
     this.stopped.clear();
   }
 
-  /** How many of them the follower has seen that now has settled up to this height; contracts of those that it must notice are stopped. */
-  settle(height: number): number {
+  /**
+   * How many of them the follower has seen that now has settled up to this height; contracts of those that it must notice are
+   * stopped. A contract that no profile names any longer signs nothing anyway, and is not followed.
+   */
+  settle(height: number, isOffered: (contract: AddressKey) => boolean): number {
     const seen = this.#above(this.#settled).filter((one) => one.height <= height);
     this.#settled = height;
-    for (const { forgery } of seen) if (forgery.mustBeNoticed) this.stopped.add(forgery.operation.contract);
+    for (const { forgery } of seen) {
+      const { contract } = forgery.operation;
+      if (forgery.mustBeNoticed && isOffered(contract)) this.stopped.add(contract);
+    }
     return seen.length;
   }
 

@@ -10,6 +10,7 @@ import type { Chain } from '../../core/chain/chain.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { chainId } from '../conformance/usage-requests.js';
 import { aClock } from '../usage/clock.js';
+import { prefundOf } from './chain/operations.js';
 import { walletName, type Nature } from './chain/entry-point.js';
 import { callDataOf } from './chain/real-chain.js';
 import { ModelChain } from './chain/model-chain.js';
@@ -100,6 +101,7 @@ const wallets: readonly {
   { contract: contracts.hybrid07, wallet: ownWallet, amount: 30n * milli },
   { contract: contracts.hybrid07, wallet: treasury, amount: 80n * milli },
   { contract: contracts.plain07, amount: 120n * milli },
+  { contract: contracts.plain08, amount: 120n * milli },
   { contract: contracts.hybrid06, wallet: defaultWallet, amount: 80n * milli },
   { contract: contracts.hybrid06, wallet: treasury, amount: 60n * milli },
 ];
@@ -176,6 +178,10 @@ export class Run {
   async begin(): Promise<void> {
     for (const account of wallets) await this.#fund(account);
     for (const sender of senders) await this.#mine({ do: 'mint', sender, amount: manyTokens });
+    // Half of the accounts have allowed everything, the others nothing.
+    for (const sender of senders.slice(0, 2))
+      for (const { address } of specs)
+        await this.#mine({ do: 'tokens', sender, call: this.#call('approve', sender, address) });
     for (let i = 0; i <= confirmations; i++) await this.#mineEmpty(2);
     this.#newFollower(0);
     await this.#round();
@@ -243,7 +249,12 @@ export class Run {
       case 'reorganise': {
         if (step.isDeep) return this.#reorganiseDeeply(step.depth);
         // Never deeper than the confirmations promise, of what a follower has been shown.
-        const to = Math.max(this.#seenHeight - confirmations, this.#chain.height - step.depth, this.#begunAt);
+        const to = Math.max(
+          this.#seenHeight - confirmations,
+          this.#chain.height - step.depth,
+          this.#begunAt,
+          this.#remembersFrom ?? 0,
+        );
         if (to >= this.#chain.height) return;
         await this.#ground.reorganise(to);
         await this.#mineEmpty(1);
@@ -323,7 +334,7 @@ export class Run {
     };
     const mode = step.isToken ? 'ERC20' : 'SPONSORED';
     return {
-      asked: { ...step, mode, op, inAdvance: step.inAdvance && spec.kind === 'hybrid' },
+      asked: { ...step, mode, op, inAdvance: step.inAdvance && takesInAdvance(spec) },
       spec,
       call,
     };
@@ -356,12 +367,13 @@ export class Run {
       needs,
       cost,
       limits: mode === 'SPONSORED' ? bounds : [],
-      unsecured: mode === 'ERC20' && !asked.inAdvance ? cost : 0,
+      unsecured: mode === 'ERC20' ? unsecuredOf(bundled, cost) : 0,
       at: this.#now(),
     };
     this.#checkLoss();
     this.truth.add(grant);
     this.truth.checkShare(grant);
+    this.truth.checkParts(grant);
   }
 
   /** Signed with the contract's own key and mined at once, without the service. */
@@ -394,8 +406,8 @@ export class Run {
     if (settled === undefined || to >= this.#chain.height) return;
     await this.#ground.reorganise(to);
     await this.#mineEmpty(1);
-    this.#seenHeight = Math.min(this.#seenHeight, to);
     if (settled <= to) return;
+    this.#seenHeight = to;
     this.#count('reorganised below the settled block');
     this.#isReorganised = true;
     this.#isBackupUsable = false;
@@ -520,7 +532,10 @@ export class Run {
       for (const name of ['settled', 'released', 'forfeited', 'unpaid', 'unattributed', 'restored'] as const)
         this.#count(name, round[name]);
       const settled = round.cursor === undefined ? undefined : await this.#ground.heightOf(round.cursor);
-      const forged = settled === undefined ? 0 : this.#forgeries.settle(settled);
+      const forged =
+        settled === undefined
+          ? 0
+          : this.#forgeries.settle(settled, (contract) => this.#configs.isOffered(contract));
       if (round.unattributed > forged) await this.#resumeAfterLoss();
       this.#remembersFrom ??= settled;
       if (!round.isComplete) continue;
@@ -698,7 +713,13 @@ export class Run {
       gasUsed: (operation, limit) => (limit * BigInt(usedOf(operation))) / 1_000n,
       charge: (_, taken, cost) => (cost < taken ? cost : taken),
       premium: () => 0n,
-      tokensDue: (_, most) => (most < 1_000_000n ? most : 1_000_000n),
+      // An operation that uses nearly all of its gas costs more tokens than were taken in advance.
+      tokensDue: (operation, most) =>
+        operation.terms.preFund !== undefined && usedOf(operation) > 900
+          ? operation.terms.preFund + 1n
+          : most < 1_000_000n
+            ? most
+            : 1_000_000n,
     };
     const result = await this.#ground.mine(action, this.#now(), nature);
     if (action.do !== 'bundle') return result;
@@ -741,7 +762,7 @@ function signedOperation(
   { paymasterAndData, validUntil }: Pick<Answer, 'paymasterAndData' | 'validUntil'>,
 ): BundledOperation {
   const { mode, op, inAdvance } = asked;
-  return {
+  const bare: BundledOperation = {
     contract: spec.address,
     op,
     paymasterAndData,
@@ -756,6 +777,23 @@ function signedOperation(
     isSigned: true,
     call,
   };
+  if (bare.terms.inAdvance !== true || spec.kind === 'hybrid') return bare;
+  // What the EntryPoint's prefund is worth in tokens; the demand of a hybrid contract it knows nothing of.
+  const { inAdvance: _, ...terms } = bare.terms;
+  const preFund = (prefundOf(bare, spec.version) * rate) / 10n ** 18n;
+  return { ...bare, terms: { ...terms, preFund } };
+}
+
+/** Whether the contract takes tokens in validation when its data say so. */
+function takesInAdvance({ kind, version }: ContractSpec): boolean {
+  return kind === 'hybrid' || version === '0.8';
+}
+
+/** Gwei that are lost if a token payment of this cost is mined and nothing more is paid after its call. */
+function unsecuredOf({ op, terms }: BundledOperation, cost: number): number {
+  if (terms.inAdvance === true) return 0;
+  // Charged on top of the prefund: the contract's own gas after the call, a figure that it is told.
+  return terms.preFund === undefined ? cost : ceilGwei(60_000n * op.maxFeePerGas);
 }
 
 function kindOf(version: string): string {
@@ -763,6 +801,7 @@ function kindOf(version: string): string {
     'vendor-1.1.0': '0.6hybrid',
     'vendor-2.x': '0.7hybrid',
     'singleton-0.7': '0.7plain',
+    'singleton-0.8': '0.8plain',
   };
   return kinds[version]!;
 }

@@ -66,9 +66,30 @@ export const defects: readonly Defect[] = [
     })),
   },
   {
+    name: 'what a payment in advance leaves open takes nothing of the loss budget',
+    rules: [3],
+    usage: asked((request) => ({
+      ...request,
+      holds: request.holds.filter(
+        ({ counter, cost }) => !counter.startsWith('token-exposure:') || cost >= request.accounts[0]!.need,
+      ),
+    })),
+  },
+  {
+    name: 'one account may take all of the loss budget',
+    rules: [3],
+    usage: asked((request) => ({
+      ...request,
+      holds: request.holds.filter(({ counter }) => !/^token-exposure:.*\/sender\//.test(counter)),
+    })),
+  },
+  {
     name: 'losses of the day are forgotten',
     rules: [3, 6],
-    usage: stepped((step) => ({ ...step, charges: [] })),
+    usage: stepped((step) => ({
+      ...step,
+      charges: step.charges.filter(({ counter }) => !counter.startsWith('token-loss:')),
+    })),
   },
   {
     name: 'only the newest signature of a nonce is remembered',

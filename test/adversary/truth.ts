@@ -35,7 +35,10 @@ export const ceilGwei = (wei: bigint): number => Number((wei + gweiInWei - 1n) /
 /** Accounts that several organisations draw on. */
 function isPooled(account: string): boolean {
   return (
-    account.endsWith(`/${defaultWallet}`) || account.endsWith(`/${treasury}`) || account === contracts.plain07
+    account.endsWith(`/${defaultWallet}`) ||
+    account.endsWith(`/${treasury}`) ||
+    account === contracts.plain07 ||
+    account === contracts.plain08
   );
 }
 
@@ -150,7 +153,9 @@ export class Truth {
   }[] {
     return this.#chain
       .operationsAfter(0)
-      .filter(({ result }) => result.operation.contract === contract && result.tokens === 0n)
+      .filter(
+        ({ result }) => result.operation.contract === contract && result.tokens === 0n && result.kept === 0n,
+      )
       .filter(({ result }) => this.grantsOf(result.operation).length > 0)
       .map(({ height, result }) => ({
         time: this.#chain.timeAt(height),
@@ -234,12 +239,39 @@ export class Truth {
     }
   }
 
+  /** The parts of the loss budget of those who have just been given something unsecured. */
+  checkParts(granted: Grant): void {
+    if (this.excess.mayGrow || granted.unsecured === 0) return;
+    const organisation = (lossBudget * Number(share)) / 100;
+    const of = ({ paymaster }: Grant) => paymasters[paymaster]!;
+    const parts = [
+      {
+        name: 'organisation',
+        most: organisation,
+        isOf: (one: Grant) => of(one).namespace === of(granted).namespace,
+      },
+      {
+        name: 'paymaster',
+        most: organisation / 2,
+        isOf: (one: Grant) => one.paymaster === granted.paymaster,
+      },
+      { name: 'account', most: lossBudget / 10, isOf: (one: Grant) => one.op.sender === granted.op.sender },
+    ];
+    const live = this.mineable().filter(
+      ({ contract, unsecured }) => contract === granted.contract && unsecured > 0,
+    );
+    for (const { name, most, isOf } of parts) {
+      const dearest = dearestUnsecured(live.filter(isOf));
+      const sum = [...dearest.values()].reduce((all, one) => all + one, 0);
+      // One alone may be dearer.
+      if (dearest.size > 1 && sum > most)
+        throw new BrokenRule(3, `one ${name} may lose ${sum} of ${most} gwei of ${granted.contract}`);
+    }
+  }
+
   #checkLosses(mineable: readonly Grant[], mined: ReturnType<ModelChain['operationsAfter']>): void {
     const sums = Object.values(contracts).map((contract) => {
-      const dearest = new Map<string, number>();
-      for (const grant of mineable)
-        if (grant.contract === contract && grant.unsecured > (dearest.get(operationOf(grant)) ?? 0))
-          dearest.set(operationOf(grant), grant.unsecured);
+      const dearest = dearestUnsecured(mineable.filter((grant) => grant.contract === contract));
       const live = [...dearest.values()].reduce((sum, one) => sum + one, 0);
       const lost = mined.length === 0 ? 0 : this.lost(contract, this.#chain.time);
       return { name: `losses of ${contract}`, sum: BigInt(lost + live), most: BigInt(lossBudget) };
@@ -267,6 +299,15 @@ function addTo(sums: Map<string, number>, { name, unit }: Grant['limits'][number
 export function operationOf({ op, contract }: Pick<BundledOperation, 'op' | 'contract'>): string {
   const { entryPoint } = specs.find(({ address }) => address === contract)!;
   return `${entryPoint}/${op.sender}/${op.nonce}`;
+}
+
+/** Of each operation the most that is lost of it. */
+function dearestUnsecured(grants: readonly Grant[]): ReadonlyMap<string, number> {
+  const dearest = new Map<string, number>();
+  for (const grant of grants)
+    if (grant.unsecured > (dearest.get(operationOf(grant)) ?? 0))
+      dearest.set(operationOf(grant), grant.unsecured);
+  return dearest;
 }
 
 /** Of each operation the dearest need per account, summed. */

@@ -15,6 +15,7 @@ import { compileChain, type ServedChain } from '../../server/view/served-chain.j
 import { compilePaymaster, type ServedPaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
 import { anAddress, chainId, startMs } from '../conformance/usage-requests.js';
+import type { EntryPointVersion } from '../../core/userop/user-operation.js';
 import type { ContractSpec } from './chain/operations.js';
 
 /** The dev chain's addresses, which are known without one: so the same world is on the model and on a real chain. */
@@ -26,11 +27,13 @@ const deployments = describeDevChain(
 const addressOf = (version: string): AddressKey =>
   toAddressKey(deployments.profiles.find((profile) => profile.version === version)!.sponsorship);
 
-/** Two contracts that keep a balance per sponsor, one that pays from its one deposit. */
+/** Two contracts that keep a balance per sponsor, two that pay from their one deposit. */
 export const contracts = {
   hybrid06: addressOf('1.1.0'),
   hybrid07: addressOf('2.0.0'),
   plain07: addressOf('singleton-0.7'),
+  /** Takes tokens in validation, where its profile wants that. */
+  plain08: addressOf('singleton-0.8'),
 } as const;
 export const defaultWallet = toAddressKey(deployments.defaultFunding);
 /** Proven by the first organisation. */
@@ -42,11 +45,16 @@ export const senders = [0xa1, 0xa2, 0xa3, 0xa4].map(anAddress);
 export const lossBudgetEther = '0.02';
 export const confirmations = 2;
 
-type World = { readonly layout: LayoutId; readonly contract: AddressKey; readonly version: '0.6' | '0.7' };
+type World = {
+  readonly layout: LayoutId;
+  readonly contract: AddressKey;
+  readonly version: EntryPointVersion;
+};
 const worlds: readonly World[] = [
   { layout: 'vendor-1.1.0', contract: contracts.hybrid06, version: '0.6' },
   { layout: 'vendor-2.x', contract: contracts.hybrid07, version: '0.7' },
   { layout: 'singleton-0.7', contract: contracts.plain07, version: '0.7' },
+  { layout: 'singleton-0.8', contract: contracts.plain08, version: '0.8' },
 ];
 
 export const specs: readonly ContractSpec[] = worlds.map(({ layout, contract, version }) => ({
@@ -65,6 +73,8 @@ export const paymasters = [
   { paymasterId: 'b/two', namespace: 'b', version: 'singleton-0.7' },
   { paymasterId: 'c/one', namespace: 'c', version: 'singleton-0.7' },
   { paymasterId: 'c/two', namespace: 'c', version: 'vendor-1.1.0' },
+  { paymasterId: 'a/three', namespace: 'a', version: 'singleton-0.8' },
+  { paymasterId: 'c/three', namespace: 'c', version: 'singleton-0.8' },
 ] as const;
 
 /** One limit of a paymaster as its owner last wrote it. A new start is a new cycle. */
@@ -215,6 +225,7 @@ function profileOf({ layout, contract, version }: World): ProfileConfig {
     },
     tokenLossBudget: lossBudgetEther,
     tokenSecured: true,
+    ...(layout === 'singleton-0.8' ? { tokenPayment: 'preFund' as const } : {}),
   };
 }
 

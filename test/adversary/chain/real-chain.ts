@@ -84,6 +84,14 @@ export class RealChain {
       await this.#dev.setBalance(address, 10n ** 25n);
       await this.#request('anvil_impersonateAccount', [address]);
     }
+    // Of what was paid in advance the treasury gives back what is too much.
+    for (const contract of this.#contracts.keys()) {
+      const data = calls('0x095ea7b3', contract, 2n ** 256n - 1n);
+      const from = devAccounts.treasury.address;
+      await this.#request('eth_sendTransaction', [
+        { from, to: this.#dev.deployments.feeToken.address, data },
+      ]);
+    }
     await this.#request('evm_setAutomine', [false]);
     this.#height = (await this.#dev.chain.block('latest'))!.number;
     await this.#snapshot();
@@ -234,6 +242,7 @@ export class RealChain {
         premium: reported?.premium ?? 0n,
         isChargeReported: reported !== undefined,
         tokens: operation.terms.mode === 'ERC20' ? (paid?.amount ?? 0n) : undefined,
+        kept: paid === undefined ? (operation.terms.preFund ?? 0n) : 0n,
       };
     });
   }
