@@ -15,7 +15,7 @@ import { compileChain, type ServedChain } from '../../server/view/served-chain.j
 import { compilePaymaster, type ServedPaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
 import { anAddress, chainId, startMs } from '../conformance/usage-requests.js';
-import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { ContractSpec } from './chain/operations.js';
 
 /** The dev chain's addresses, which are known without one: so the same world is on the model and on a real chain. */
