@@ -75,7 +75,6 @@ describe('settling', () => {
   });
 
   test.each([
-    { name: 'of another contract', other: { contract: anAddress(0xc1) } },
     { name: 'of another sender', other: { sender: anAddress(0xa1) } },
     { name: 'of another nonce', other: { nonce: 1n << 64n } },
     { name: 'in another EntryPoint', other: { entryPoint: anAddress(0xe1) } },
