@@ -34,7 +34,8 @@ const introduction = `<!-- Generated from core/meta/conditions.ts and operator/c
 
 \`Ready\` of a Paymaster is True when its spec is accepted, resolved and programmed, and nothing of the platform blocks it: chain not
 reachable, usage store lost, contract or signer not usable, connection Secret not written. The Chain shows such a trouble at once. Paymasters follow
-when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds (a Secret: at once).
+when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds. So do they when deposits and contracts become
+known by the thousand. An Organisation follows its namespace in the same way.
 
 \`Serving\` says whether operations are signed now, as far as the operator can tell. Limits that are full and webhooks that fail are known to the
 servers only: metrics \`paymaster_refusals_total\` and the answer of \`pm_explainSponsorship\` show them.

@@ -135,7 +135,9 @@ export function createOperator(deps: OperatorDeps): Operator {
     log,
     onChange({ chainId, isChainChanged, paymasters }) {
       platform.look(chainId);
-      roots.add({ paymasters, chains: isChainChanged ? [String(chainId)] : [], organisations: [] });
+      // By the thousand when a fleet is asked about for the first time: the statuses follow at a bounded rate.
+      followers.add(paymasters);
+      if (isChainChanged) addChain(chainId);
     },
   });
   const prices = createPriceFacts({

@@ -74,7 +74,10 @@ export const conditionReasons = {
     },
     SignerNotAuthorized: { status: 'False', text: 'The contract does not accept the signer.' },
     ChainNotReady: { status: 'False', text: 'The profile of the chain is not usable; see the Chain.' },
-    PriceNotUsable: { status: 'False', text: 'The fee token has no price; see PriceUsable.' },
+    PriceNotUsable: {
+      status: 'False',
+      text: 'The token on chain is not as the fee token describes it; see PriceUsable.',
+    },
     ClockSkew: { status: 'False', text: 'The chain is too far ahead of our clock; see ClockSkew.' },
     UsageStoreLost: { status: 'False', text: 'The usage store has lost its data; see UsageStoreLost.' },
     Suspended: { status: 'False', text: 'Suspended by spec.suspended of the Paymaster or its Chain.' },

@@ -32,7 +32,7 @@ import { contractFindings, fundedFinding, noFundingWallet, signerFinding } from 
 import { recallProfile } from './chain.js';
 import type { OfferedChains } from './offered-chains.js';
 import { organisationOf } from './organisation.js';
-import { hasLasted } from './lasting.js';
+import { lastingOf, type Lasting } from './lasting.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
@@ -75,7 +75,8 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
     askChain(deps, key, stored);
     const secret = await writeStatuses(deps, paymaster, stored);
     if (secret === undefined) return done;
-    if (secret.status !== 'False') return { requeueAfterMs: secretCheckMs(stored) };
+    const { lookAgainMs = Infinity } = secretBlock(deps, paymaster, secret);
+    if (secret.status !== 'False') return { requeueAfterMs: Math.min(secretCheckMs(stored), lookAgainMs) };
     const hasFailed = findCondition(paymaster.status?.conditions, 'ConnectionSecret')?.status === 'False';
     return { requeueAfterMs: hasFailed ? secretRetryMs : firstSecretRetryMs };
   };
@@ -184,18 +185,23 @@ async function store(
   }
 }
 
-/** A Secret that is not written for a minute keeps the paymaster from being ready: whoever waits for it would read another's. */
+function secretBlock({ clock }: PaymasterReconcilerDeps, { status }: Paymaster, secret: Finding): Lasting {
+  return lastingOf(status?.conditions, secret, 'SecretNotWritten', clock.now());
+}
+
+/** A Secret that is not written for a minute keeps the paymaster from being ready: a reader would find another's. */
 function withSecret(
-  { clock }: PaymasterReconcilerDeps,
-  { status }: Paymaster,
+  deps: PaymasterReconcilerDeps,
+  paymaster: Paymaster,
   findings: readonly Finding[],
   secret: Finding,
 ): readonly Finding[] {
-  if (!hasLasted(status?.conditions, secret, clock.now())) return findings;
+  if (!secretBlock(deps, paymaster, secret).isBlocked) return findings;
+  // While it recovers, what it said before stands.
+  const before = findCondition(paymaster.status?.conditions, 'Ready');
+  const message = secret.status === 'False' ? secret.message : before?.message;
   return findings.map((each) =>
-    each.type === 'Ready' && each.status !== 'False'
-      ? finding('Ready', 'SecretNotWritten', secret.message)
-      : each,
+    each.type === 'Ready' && each.status !== 'False' ? finding('Ready', 'SecretNotWritten', message) : each,
   );
 }
 
