@@ -9,6 +9,8 @@ export type Refusal = {
   readonly detail: string;
   /** Set where the usual remedy of the reason would mislead. */
   readonly cause?: RefusalCause;
+  /** What would make it pass, where the policy that refuses knows better than the table. */
+  readonly remedy?: string;
   /** What a webhook host wants the caller to be told: bounded, one line. */
   readonly hostReason?: string;
 };
@@ -17,6 +19,11 @@ export const pass: Verdict = { pass: true };
 
 export function refuse(reason: RefusalReason, detail: string, cause?: RefusalCause): Refusal {
   return cause === undefined ? { pass: false, reason, detail } : { pass: false, reason, detail, cause };
+}
+
+/** The refusal of a policy whose kind has no reason of its own. `why` says what exactly, `remedy` what would make it pass. */
+export function refuseByPolicy(name: string, why: string, remedy: string): Refusal {
+  return { pass: false, reason: 'POLICY_REFUSED', detail: `policy "${name}": ${why}`, remedy };
 }
 
 type Row = {
@@ -52,6 +59,11 @@ export const refusals = {
   POLICY_INVALID: {
     text: 'An active policy has never been valid: correct or pause it.',
     remedy: 'Correct the policies named, or pause them.',
+    details: 'owner',
+  },
+  POLICY_REFUSED: {
+    text: 'A policy of the paymaster refuses the operation.',
+    remedy: 'Change what the policy named refuses, or pause or change the policy.',
     details: 'owner',
   },
   OPEN_SPONSORSHIP_DENIED: {
@@ -226,7 +238,8 @@ const remedies = {
 } as const;
 export type RefusalCause = keyof typeof remedies;
 
-export function remedyOf({ reason, cause }: Refusal): string {
+export function remedyOf({ reason, cause, remedy }: Refusal): string {
+  if (remedy !== undefined) return remedy;
   return cause === undefined ? refusals[reason].remedy : remedies[cause];
 }
 

@@ -3,12 +3,12 @@ import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
 import type { ContractAction, RateLimits } from '../resources/paymaster.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
-import type { LimitConfig } from '../policy/spending-limit/spec.js';
-import type { WebhookConfig } from '../policy/webhook/spec.js';
+import type { PolicyParts } from '../policy/derived.js';
 
 /**
  * What is served for one paymaster: the compiled, validated snapshot of its resources, plain JSON. Holds no secret
- * (keys only as SHA-256), no ABI, and nothing that moves without a change of its sources.
+ * (keys only as SHA-256), no ABI, and nothing that moves without a change of its sources. Each kind of policies has members of
+ * its own, see `core/policy/kinds.ts`.
  */
 export type PaymasterConfig = {
   readonly paymasterId: string;
@@ -42,10 +42,6 @@ export type PaymasterConfig = {
     readonly address: Address;
     readonly selectors: readonly string[];
   }[];
-  readonly limits: readonly LimitConfig[];
-  readonly webhooks: readonly WebhookConfig[];
-  /** True when an active WALLET_DEPLOYMENT policy permits deploy-only operations. */
-  readonly walletDeployment: boolean;
   /** Names of active policies that were never accepted: while there are any, every request is POLICY_INVALID. */
   readonly invalidPolicies: readonly string[];
   readonly gas: GasCaps;
@@ -54,7 +50,7 @@ export type PaymasterConfig = {
   readonly rateLimit?: RateLimits;
   /** Absent: what the chain allows. */
   readonly accountFactories?: readonly Address[];
-};
+} & PolicyParts;
 
 export const maxConfigBytes = 512 * 1024;
 export const maxContracts = 1000;

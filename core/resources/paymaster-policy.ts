@@ -1,18 +1,15 @@
-import type { CycleStatus, SpendingLimitSpec } from '../policy/spending-limit/spec.js';
-import type { WebhookSpec } from '../policy/webhook/spec.js';
 import type { Condition, Resource } from '../meta/meta.js';
+import type { PolicyMembers } from '../policy/derived.js';
+import type { PolicyType } from '../policy/kinds.js';
+import type { CycleStatus } from '../policy/spending-limit/spec.js';
 
-export type PolicyType = 'PAYMASTER_SA_LIMIT' | 'WEBHOOK' | 'WALLET_DEPLOYMENT';
 export type PaymasterPolicySpec = {
   readonly paymasterRef: { readonly name: string };
   readonly name: string;
   /** Absent means active; there is no schema default, so a Git-managed policy can be paused without drift. */
   readonly active?: boolean;
   readonly policyType: PolicyType;
-  readonly spendingLimit?: SpendingLimitSpec;
-  readonly webhook?: WebhookSpec;
-  readonly walletDeployment?: Readonly<Record<string, never>>;
-};
+} & PolicyMembers;
 
 export type PaymasterPolicyStatus = {
   readonly observedGeneration?: number;

@@ -1,4 +1,5 @@
-import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
+import { deriveApiKey } from '../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { tenantOf } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';

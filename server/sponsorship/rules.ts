@@ -4,7 +4,7 @@ import { decideFees, decideGasLimits } from '../../core/policy/rules/price-guard
 import { decideAuthorization } from '../../core/policy/rules/authorization.js';
 import { decideFactory } from '../../core/policy/rules/factory.js';
 import { pass, refuse, type Verdict } from '../../core/refusal.js';
-import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
+import { policyDecisions } from '../../core/policy/derived.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
@@ -30,11 +30,11 @@ export const rulesAtOnce: readonly Rule<SponsorCase>[] = [
     name: 'calls',
     decide: ({ paymaster, calls, request }) => decideCalls(paymaster.allowList, calls, request.op),
   },
-  {
-    name: 'deployment',
-    decide: ({ paymaster, calls, request }) =>
-      decideDeployment(paymaster.walletDeployment, paymaster.allowList, calls, request.op),
-  },
+  ...policyDecisions.map(({ step, decide }) => ({
+    name: step,
+    decide: ({ paymaster, calls, request, now }: SponsorCase) =>
+      decide(paymaster, { op: request.op, calls, allowList: paymaster.allowList, now }),
+  })),
   { name: 'factory', decide: decideFactories },
   { name: 'delegate', decide: decideDelegation },
   authorization,

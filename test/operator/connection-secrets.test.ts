@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
+import { deriveApiKey } from '../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import { policyIdOf } from '../../core/config/ids.js';
 import { DomainError } from '../../core/errors.js';
 import { aPaymaster, aPolicy } from '../build/resources.js';

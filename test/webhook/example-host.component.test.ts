@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
-import { deriveWebhookKey } from '../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { silentLogger } from '../../core/log.js';
 import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';

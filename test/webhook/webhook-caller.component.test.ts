@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createGuardedConnector } from '../../core/adapters/webhook/ssrf-guard.js';
 import { createWebhookCaller, type WebhookCallerDeps } from '../../core/adapters/webhook/webhook-caller.js';
-import { deriveWebhookKey } from '../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';

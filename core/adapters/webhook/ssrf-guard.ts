@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { types } from 'node:util';
 import { buildConnector } from 'undici';
-import type { PrivateHost } from '../../policy/webhook/private-hosts.js';
+import type { PrivateHost } from '../../policy/webhook/webhook-url.js';
 import { createNetworkGuard, type AddressGuard } from '../../policy/webhook/public-address.js';
 import { isLoopbackName } from '../../policy/webhook/webhook-url.js';
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { deriveWebhookKey } from '../../config/api-key.js';
+import { deriveWebhookKey } from '../../policy/webhook/signing-key.js';
 import type { WebhookConfig } from '../../policy/webhook/spec.js';
 import { DomainError, formatProblem } from '../../errors.js';
 import type { Logger } from '../../log.js';

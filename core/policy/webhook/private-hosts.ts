@@ -1,17 +1,6 @@
 import type { Settings } from '../../settings.js';
 import { isInNetwork, parseIp, parseNetwork, type IpNetwork } from './ip-address.js';
-import { isLoopbackName, type WebhookUrlRules } from './webhook-url.js';
-
-/**
- * A host inside the platform's own network that webhooks may name, by exactly this scheme, name and port. Every address that
- * the name resolves to must be in `networks`, at each connection.
- */
-export type PrivateHost = {
-  /** As `URL.origin` writes it, e.g. `http://hooks.shop.svc.cluster.local:8080`. */
-  readonly origin: string;
-  /** CIDR ranges. */
-  readonly networks: readonly string[];
-};
+import { isLoopbackName, type PrivateHost, type WebhookUrlRules } from './webhook-url.js';
 
 /** `PAYMASTER_WEBHOOK_ALLOW_…` and `PAYMASTER_WEBHOOK_PRIVATE_HOSTS`, of every process that judges or calls webhooks. */
 export function readWebhookRules(settings: Settings): WebhookUrlRules {

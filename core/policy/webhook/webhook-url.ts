@@ -1,7 +1,17 @@
 import { quote, type Problem } from '../../errors.js';
 import { parseIp } from './ip-address.js';
-import type { PrivateHost } from './private-hosts.js';
 import { createAddressGuard } from './public-address.js';
+
+/**
+ * A host inside the platform's own network that webhooks may name, by exactly this scheme, name and port. Every address that
+ * the name resolves to must be in `networks`, at each connection.
+ */
+export type PrivateHost = {
+  /** As `URL.origin` writes it, e.g. `http://hooks.shop.svc.cluster.local:8080`. */
+  readonly origin: string;
+  /** CIDR ranges. */
+  readonly networks: readonly string[];
+};
 
 /** What the platform permits beyond public https hosts; everything is off by default. */
 export type WebhookUrlRules = {

@@ -1,5 +1,5 @@
-import type { Problem } from '../../core/errors.js';
-import type { ThresholdType } from '../../core/policy/spending-limit/spec.js';
+import type { Problem } from '../../errors.js';
+import type { ThresholdType } from './spec.js';
 
 const maxWholeDigits = 15;
 const maxDecimals = 18;

@@ -1,7 +1,7 @@
-import type { CycleStatus, SpendingLimitSpec } from '../policy/spending-limit/spec.js';
-import { cycleUnits, formatInstant, parseInstant } from '../units/time.js';
-import type { EpochMs } from '../units/time.js';
-import type { LimitConfig } from '../policy/spending-limit/spec.js';
+import type { CycleStatus, SpendingLimitSpec } from './spec.js';
+import { cycleUnits, formatInstant, parseInstant } from '../../units/time.js';
+import type { EpochMs } from '../../units/time.js';
+import type { LimitConfig } from './spec.js';
 
 /**
  * The cycle in force for a limit as it stands now.
