@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { deriveApiKey, deriveWebhookKey, hashApiKey } from '../../core/config/api-key.js';
+import { deriveApiKey, hashApiKey } from '../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import { policyIdOf } from '../../core/config/ids.js';
 import { invalidInput } from '../../core/errors.js';
 import { announcementOf, type MountedKeys } from '../../core/master-keys.js';
