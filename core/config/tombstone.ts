@@ -1,4 +1,3 @@
-import { noPolicies } from '../policy/derived.js';
 import type { EpochMs } from '../units/time.js';
 import type { ChainConfig } from './chain-config.js';
 import { remember } from './memory.js';
@@ -37,7 +36,9 @@ export function buryPaymaster(config: PaymasterConfig, deletedAt: EpochMs): Paym
     defaultContractAction: 'Deny',
     contractsRegistered: true,
     contracts: [],
-    ...noPolicies,
+    limits: [],
+    webhooks: [],
+    walletDeployment: false,
     invalidPolicies: [],
     gas: {},
     maxExpirySeconds: 1,

@@ -9,13 +9,15 @@ import {
   categories,
   chainId,
   conditions,
+  expirySeconds,
+  gasCaps,
   httpUrl,
   mountedFile,
   observedGeneration,
+  rateLimits,
   readyColumn,
   reasonColumn,
-} from '../meta/schema-parts.js';
-import { expirySeconds, gasCaps, rateLimits } from './schema-parts.js';
+} from './schema-parts.js';
 
 const version = (description: string) =>
   text(description, {

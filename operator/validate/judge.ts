@@ -110,7 +110,6 @@ async function startReconcilers(
       log: silentLogger,
     }),
     masterKeys: throwawayKeys,
-    areKeysKnown: () => true,
     readMethods: createMethodReader(),
     webhookRules,
     platform,
@@ -121,7 +120,6 @@ async function startReconcilers(
     losses: undefined,
     usage: undefined,
     urlPlace: undefined,
-    masterKeys: undefined,
     log: silentLogger,
     stopped: noMetrics.gauge({ name: 'stopped', help: '', labels: ['chain'] }),
   });

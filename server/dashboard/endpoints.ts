@@ -7,8 +7,10 @@ import { createPolicy, listPolicies } from './policies.js';
 import { setActive } from './policy-state.js';
 import {
   createContractSchema,
+  createLimitSchema,
   createPaymasterSchema,
-  createPolicySchemas,
+  createPolicySchema,
+  createWebhookSchema,
   deleteContractSchema,
   updateContractSchema,
   updateLimitSchema,
@@ -118,7 +120,7 @@ export function createEndpoints(tools: Tools): readonly Endpoint[] {
       path: '/paymaster-policy',
       scope: 'paymaster',
       message: 'Paymaster Policy created successfully',
-      bodies: [...createPolicySchemas.values()],
+      bodies: [createLimitSchema, createWebhookSchema, createPolicySchema],
       handle: (call) => createPolicy(tools, call),
     },
     {

@@ -1,4 +1,3 @@
-import { accountFunctions } from '../../core/userop/account-functions.js';
 import { maxReasonLength } from '../../core/policy/webhook/host-reason.js';
 import { maxExpiryAsked, maxTokens } from './params.js';
 
@@ -31,10 +30,7 @@ export const openRpcSchemas = {
       initCode: ref('Bytes'),
       factory: ref('Address'),
       factoryData: ref('Bytes'),
-      callData: {
-        ...ref('Bytes'),
-        description: `A call of one of the functions by which known accounts make calls: ${[...accountFunctions.values()].map(({ signature }) => signature).join(', ')}.`,
-      },
+      callData: ref('Bytes'),
       callGasLimit: ref('Quantity'),
       verificationGasLimit: ref('Quantity'),
       preVerificationGas: ref('Quantity'),

@@ -1,5 +1,4 @@
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { noPolicies } from '../../core/policy/derived.js';
 import { DomainError } from '../../core/errors.js';
 import type { Address } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
@@ -95,7 +94,9 @@ function dummyPaymaster(profile: ServedProfile): ServedPaymaster {
     defaultContractAction: 'Deny',
     contractsRegistered: true,
     contracts: [{ name: 'warm-up', address: contract, selectors: [selector] }],
-    ...noPolicies,
+    limits: [],
+    webhooks: [],
+    walletDeployment: false,
     invalidPolicies: [],
     gas: {},
     maxExpirySeconds: 7200,

@@ -1,5 +1,4 @@
 import { Interface, id } from 'ethers';
-import { entryPointRules } from '../../core/entry-point/table.js';
 import type { Connection } from './connection.js';
 import type { StandaloneConfig } from './config.js';
 import { table, type Console } from './console.js';
@@ -78,7 +77,7 @@ export function sponsorExample(connection: Connection): string | undefined {
   const userOp = {
     sender: exampleSender,
     nonce: '0x0',
-    ...entryPointRules[entryPointVersion].form.renderInitCode('0x'),
+    ...(entryPointVersion === '0.6' ? { initCode: '0x' } : {}),
     callData: executeCall(sponsoredContract),
     callGasLimit: '100000',
     verificationGasLimit: '150000',

@@ -93,7 +93,7 @@ async function roundTrips(counts: RedisCounts, load: Load, subject: Subject): Pr
 /** Words of a reserve call that each of its requests adds to what every call begins with. */
 function wordsPerRequest({ words }: SentCommand): number {
   const [name, script, keys, ...rest] = words;
-  // Keys: head and expiries. Arguments: head and the number of requests.
-  const requests = Number(rest[Number(keys) + 5]);
+  // Keys: head and expiries. Arguments: head and the terms, which begin with the number of requests.
+  const [requests] = JSON.parse(rest[Number(keys) + 5] ?? '') as readonly [number];
   return (words.length - [name, script, keys].length - 5 - 6) / requests;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { RedisUsageOptions, RedisUsageStore } from '../../core/adapters/store/redis/usage-options.js';
+import { operationName } from '../../core/adapters/store/redis/keys.js';
 import { createRedisUsageStore } from '../../core/adapters/store/redis/usage.js';
 import type { LogFields, Logger } from '../../core/log.js';
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
@@ -177,6 +178,24 @@ test('each request is one command, the scripts aside when they are new', async (
   expect(seen.commands()).toHaveLength(100);
 });
 
+test('a request that cannot be decided fails alone, and has taken nothing', async () => {
+  const store = await open({ clock: aClock() });
+  const hold = aHold(1);
+  const asked = [1n, 2n, 3n].map((nonce) => aRequest({ key: { nonce }, limits: [aLimit()], holds: [hold] }));
+  const operation = `paymaster:{${chainId}}:o:${operationName(asked[1]!.key)}`;
+  await server.command(['HSET', operation, asked[1]!.key.paymasterId, 'no record']);
+
+  const peeked = await Promise.allSettled(asked.map((one) => store.peek(one)));
+  expect(peeked).toMatchObject([
+    { value: { result: reserved } },
+    { reason: down },
+    { value: { result: reserved } },
+  ]);
+  const decided = await Promise.allSettled(asked.map((one) => store.reserve(one)));
+  expect(decided).toMatchObject([{ value: reserved }, { reason: down }, { value: reserved }]);
+  expect(await store.counters(chainId, [aLimit(), hold])).toMatchObject([{ reserved: 2 }, { reserved: 2 }]);
+});
+
 test('a step of the follower may end thousands of promises at once', async () => {
   const store = await open({ clock: aClock(), timeoutMs: 20_000 });
   await store.addBalance(chainId, { contract, balance: gwei(2 ** 50), reserved: gwei(0), readAt: startMs });
@@ -202,7 +221,7 @@ test('a step of the follower may end thousands of promises at once', async () =>
     settled: mined.map(({ key }) => ({ key, actualCost: gwei(3) })),
     released: released.map(({ key, validUntil }) => ({ key, validUntil })),
   });
-  expect(await store.advance(step)).toMatchObject({ isTaken: true });
+  expect(await store.advance(step)).toBe(true);
   expect(await store.liveCount(chainId)).toBe(0);
   expect(await store.accounts(chainId)).toMatchObject([{ reserved: 0 }]);
   const seen = await store.peek({ ...request(mined[0]!.key.nonce), key: aRequest().key });
@@ -288,7 +307,7 @@ test('a user with no more rights than it needs is enough, and its password is re
   expect(await store.liveCount(chainId)).toBe(1);
   expect(await store.accounts(chainId)).toMatchObject([{ reserved: 1 }]);
   const step = aStep({ settled: [{ key: request.key, actualCost: gwei(1) }] });
-  expect(await store.advance(step)).toMatchObject({ isTaken: true });
+  expect(await store.advance(step)).toBe(true);
   await store.setSuspended(chainId, 'pm-1', true);
   expect(await store.suspended(chainId)).toEqual(['pm-1']);
   await store.noteGenerations(chainId, [{ id: 'pm-1', generation: 5 }]);

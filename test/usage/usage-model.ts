@@ -19,7 +19,6 @@ import type {
   ReserveResult,
   SignedPromise,
   UsageStore,
-  StepResult,
 } from '../../core/usage/usage-store.js';
 import type { Clock, EpochMs, EpochSeconds } from '../../core/units/time.js';
 import type { Gwei } from '../../core/units/wei.js';
@@ -137,14 +136,9 @@ export class UsageModel implements UsageStore {
     return this.#chain(chainId).cursor;
   }
 
-  async advance(step: FollowerStep): Promise<StepResult> {
+  async advance(step: FollowerStep): Promise<boolean> {
     const chain = this.#chain(step.chainId);
-    if (JSON.stringify(chain.cursor) !== JSON.stringify(step.expected)) return { isTaken: false };
-    const ended: Live[] = [];
-    const end = (own: Live): void => {
-      remove(chain, own);
-      ended.push(own);
-    };
+    if (JSON.stringify(chain.cursor) !== JSON.stringify(step.expected)) return false;
     chain.cursor = step.next;
     for (const reservation of step.restored) {
       const own = find(chain, reservation.key);
@@ -160,21 +154,21 @@ export class UsageModel implements UsageStore {
       const own = first(key);
       if (own === undefined) continue;
       if (actualCost !== undefined) this.#spend(chain, own, actualCost);
-      end(own);
+      remove(chain, own);
     }
     for (const { key, validUntil } of step.released) {
       const own = first(key);
-      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil)) end(own);
+      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil)) remove(chain, own);
     }
     for (const { key } of step.forfeited) {
       const own = first(key);
       if (own === undefined) continue;
       this.#spend(chain, own, Number.POSITIVE_INFINITY);
-      end(own);
+      remove(chain, own);
     }
     for (const charge of step.charges) chain.booked.push(charge satisfies Charge);
     for (const read of step.balances) setBalance(chain, read);
-    return { isTaken: true, ended };
+    return true;
   }
 
   async addBalance(chainId: number, { balance, readAt, ...id }: AccountBalance): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Block, BlockTag, CallRequest, Log, LogFilter } from '../../chain/chain.js';
 import { quote } from '../../errors.js';
-import { hexQuantity, isHexBytes, type Hex } from '../../units/hex.js';
+import { isHexBytes, type Hex } from '../../units/hex.js';
 
 const quantityPattern = /^0x[0-9a-fA-F]{1,64}$/;
 
@@ -12,9 +12,13 @@ export class MalformedAnswer extends Error {
   }
 }
 
+function toQuantity(value: bigint | number): Hex {
+  return `0x${value.toString(16)}`;
+}
+
 /** Block parameter; a hash becomes the EIP-1898 object. */
 export function toBlockParameter(tag: BlockTag = 'latest'): unknown {
-  if (typeof tag === 'number') return hexQuantity(tag);
+  if (typeof tag === 'number') return toQuantity(tag);
   return typeof tag === 'string' ? tag : { blockHash: tag.hash };
 }
 
@@ -32,8 +36,8 @@ export function toCallParams({
     to,
     data,
     ...(from === undefined ? {} : { from }),
-    ...(value === undefined ? {} : { value: hexQuantity(value) }),
-    ...(gas === undefined ? {} : { gas: hexQuantity(gas) }),
+    ...(value === undefined ? {} : { value: toQuantity(value) }),
+    ...(gas === undefined ? {} : { gas: toQuantity(gas) }),
   };
   const params: unknown[] = [call, toBlockParameter(block)];
   if (overrides !== undefined)
@@ -43,7 +47,7 @@ export function toCallParams({
           address,
           {
             ...(code === undefined ? {} : { code }),
-            ...(balance === undefined ? {} : { balance: hexQuantity(balance) }),
+            ...(balance === undefined ? {} : { balance: toQuantity(balance) }),
             ...(stateDiff === undefined ? {} : { stateDiff }),
           },
         ]),
@@ -54,8 +58,8 @@ export function toCallParams({
 
 export function toLogFilter({ fromBlock, toBlock, address, topics }: LogFilter): unknown {
   return {
-    fromBlock: hexQuantity(fromBlock),
-    toBlock: hexQuantity(toBlock),
+    fromBlock: toQuantity(fromBlock),
+    toBlock: toQuantity(toBlock),
     ...(address === undefined ? {} : { address }),
     ...(topics === undefined ? {} : { topics }),
   };

@@ -1,4 +1,3 @@
-import { entryPoint07 } from '../../entry-point/v07.js';
 import { toAddressKey } from '../../units/address.js';
 import type { Layout } from '../layout.js';
 import { sponsorship } from './sponsorship.js';
@@ -7,7 +6,7 @@ import { token } from './token.js';
 /** The original vendor's EntryPoint 0.7 contracts: a deposit per funding wallet, tokens at another address. */
 export const vendor2x: Layout = {
   id: 'vendor-2.x',
-  entryPointVersion: entryPoint07.version,
+  entryPointVersion: '0.7',
   title: 'Vendor sponsorship and token paymasters 2.x',
   sponsorship,
   token,

@@ -8,11 +8,9 @@ import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/con
 import { openDatabase } from '../../../core/adapters/store/sqlite/database.js';
 import { createSqliteResourceStore } from '../../../core/adapters/store/sqlite/resources.js';
 import { createWebhookCaller } from '../../../core/adapters/webhook/webhook-caller.js';
-import type { ConfigStore } from '../../../core/config/config-store.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import { systemClock, type Clock } from '../../../core/units/time.js';
-import type { Signers } from '../../../core/paymaster/signer.js';
+import { systemClock } from '../../../core/units/time.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { createOperator } from '../../../operator/operator.js';
 import { systemTimers } from '../../../operator/runtime/timers.js';
@@ -27,30 +25,11 @@ import { forward } from './forward.js';
 import { openReplicas } from './stores.js';
 import type { Platform } from './world.js';
 
-export type ReplicatedPlatform = Platform & {
-  /** What the operator has compiled. */
-  readonly configs: ConfigStore;
-  readonly redisUrl: string;
-  /** Addresses of the replicas, where `secrets` name one for all. */
-  readonly origins: readonly string[];
-};
-
-export type ReplicatedOptions = {
-  readonly clock?: Clock;
-  /** Keys as the operator has them mounted, or the replica with that index. Default: the dev chain's. */
-  readonly signersOf?: (process: 'operator' | number) => Promise<Signers>;
-};
-
 /**
  * An operator, and three replicas of the rpc role on Redis behind one address, as the chart runs them; manifests and SQLite stand in
  * for the API server.
  */
-export async function startReplicatedPlatform(
-  manifests: string,
-  rpcUrl?: string,
-  options: ReplicatedOptions = {},
-): Promise<ReplicatedPlatform> {
-  const { clock = systemClock } = options;
+export async function startReplicatedPlatform(manifests: string, rpcUrl?: string): Promise<Platform> {
   const stops = createStops();
   try {
     const path = newDataDirectory();
@@ -60,24 +39,23 @@ export async function startReplicatedPlatform(
     stops.add(() => devChain.stop());
     writePrivateFile(`${directory.urlDirectory}/dev`, `${devChain.url}\n`);
 
-    const shared = { clock, log: silentLogger, metrics: noMetrics };
+    const shared = { clock: systemClock, log: silentLogger, metrics: noMetrics };
     const db = openDatabase(directory.resourcesFile, { durability: 'process', exclusive: true });
     stops.add(() => db.close());
-    const resources = createSqliteResourceStore({ db, clock });
-    const configs = createSqliteConfigStore({ db, clock });
+    const resources = createSqliteResourceStore({ db, clock: systemClock });
+    const configs = createSqliteConfigStore({ db, clock: systemClock });
     const chains = createChains({ ...shared, urlDirectory: directory.urlDirectory, timeoutMs: 20_000 });
     stops.add(() => chains.stop());
-    const devSigners = loadSigners({
+    const signers = await loadSigners({
       environment: { PAYMASTER_SIGNER_KEY_DEV: sponsorSignerKey },
       log: silentLogger,
     });
-    const signersOf = options.signersOf ?? (() => devSigners);
     const masterKeys = { current: new Uint8Array(32).fill(1), webhook: new Uint8Array(32).fill(2) };
     const webhookRules = { allowLoopback: true, allowHttp: true };
     const webhooks = createWebhookCaller({
       ...shared,
       ...webhookRules,
-      masterKeys,
+      webhookMasterKey: masterKeys.webhook,
     });
     stops.add(() => webhooks.stop());
 
@@ -97,7 +75,7 @@ export async function startReplicatedPlatform(
       resources,
       configs,
       chains,
-      signers: await signersOf('operator'),
+      signers,
       masterKeys,
       connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
       webhookRules,
@@ -111,26 +89,17 @@ export async function startReplicatedPlatform(
     stops.add(() => redis.stop());
     const opened = await openReplicas(redis.url, {
       epochMirror: createMemoryEpochMirror(),
-      clock,
+      clock: systemClock,
     });
     for (const store of opened) stops.add(() => store.stop());
-    for (const [index, store] of opened.entries()) {
+    for (const store of opened) {
       const metrics = createMetrics({ process: false });
-      const signers = await signersOf(index);
       const parts = { configs, chains, signers, webhooks, metrics };
       const server = createServer({ ...shared, ...store, ...parts, roles: ['rpc'] });
       stops.add(() => server.stop());
       ports.push((await server.listen(0, '127.0.0.1')).port);
     }
-    return {
-      devChain,
-      authToken,
-      secrets: directory.secretDirectory,
-      configs,
-      redisUrl: redis.url,
-      origins: ports.map((port) => `http://127.0.0.1:${port}`),
-      stop: () => stops.run(),
-    };
+    return { devChain, authToken, secrets: directory.secretDirectory, stop: () => stops.run() };
   } catch (error) {
     await stops.run();
     throw error;

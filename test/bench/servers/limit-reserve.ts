@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { chainKeys } from '../../../core/adapters/store/redis/keys.js';
-import { requestPart } from '../../../core/adapters/store/redis/reserve-call.js';
+import { requestPart, reserveCall } from '../../../core/adapters/store/redis/reserve-call.js';
 import { reserveScript } from '../../../core/adapters/store/redis/reserve-script.js';
 import { replies } from '../../../core/adapters/store/redis/script.js';
 import { silentLogger } from '../../../core/log.js';
@@ -27,8 +27,13 @@ const marks = { sender: 'bbbbbbbbbbb2', nonce: 'ccccccccccc3' } as const;
 /** An argument that is sent as it is, or one that marks are filled in. */
 type Part = string | { readonly pieces: readonly string[]; readonly fills: readonly (keyof typeof marks)[] };
 
-type CallParts = { readonly keys: readonly Part[]; readonly args: readonly Part[] };
-const none: CallParts = { keys: [], args: [] };
+type CallParts = {
+  readonly operation: Part;
+  readonly keys: readonly Part[];
+  readonly terms: string;
+  readonly record: Part;
+};
+const none: CallParts = { operation: '', keys: [], terms: '', record: '' };
 
 /** Digits of the sender and the nonce of a request, and the paymaster's call. */
 type Asked = { readonly parts: CallParts; readonly digits: Readonly<Record<keyof typeof marks, string>> };
@@ -52,14 +57,16 @@ export async function openLimitReserve(
 
   const chain = chainKeys(redis.keyPrefix, chainId, 'limit');
   const batch = new TurnBatch(async (asked: readonly Asked[]) => {
-    const keys = [...chain.head, chain.expiries];
     // It has seen nothing, so no data are too old for it; no usage is lost.
-    const args: (string | number)[] = [0, epoch, 0, 0, 0, asked.length];
-    for (const { parts, digits } of asked) {
-      for (const part of parts.keys) keys.push(fill(part, digits));
-      args.push(0);
-      for (const part of parts.args) args.push(fill(part, digits));
-    }
+    const { keys, args } = reserveCall(
+      asked.map(({ parts, digits }) => ({
+        operation: fill(parts.operation, digits),
+        keys: parts.keys.map((part) => fill(part, digits)),
+        terms: parts.terms,
+        record: fill(parts.record, digits),
+      })),
+      { chain, head: [0, epoch, 0, 0, 0], lost: asked.map(() => 0) },
+    );
     const reply = await client.sendCommand(scriptCommand('evalsha', reserveScript.sha, keys, args));
     return Array.isArray(reply) ? reply.slice(4) : [];
   });
@@ -90,8 +97,9 @@ async function prepare(redis: BenchRedis, paymasters: number): Promise<string> {
 
 function partsOf(keyPrefix: string, index: number, limits: number): CallParts {
   const request = requestOf(index, limits, systemClock.now());
-  const { keys, args } = requestPart(request, chainKeys(keyPrefix, chainId, 'limit').prefix, true);
-  return { keys: keys.map(partOf), args: args.map((value) => partOf(String(value))) };
+  const { prefix } = chainKeys(keyPrefix, chainId, 'limit');
+  const { operation, keys, terms, record } = requestPart(request, prefix, true);
+  return { operation: partOf(operation), keys: keys.map(partOf), terms, record: partOf(record) };
 }
 
 /** What our server reserves for a request of the bench, of a sender and a nonce that are marks. */

@@ -23,25 +23,51 @@ export type ScriptCall = {
 /** First arguments of a script on a chain; see script.ts. */
 export type HeadArgs = readonly [imposedNow: number, epoch: string, seen: number, own: number, isKept: 0 | 1];
 
-/** Keys and arguments of one request, for the script that decides it with others. */
-export type RequestPart = ScriptCall & { readonly request: ReserveRequest };
+/** Keys and terms of one request, for the script that decides it with others. */
+export type RequestPart = {
+  readonly request: ReserveRequest;
+  /** Key of the operation, and the other keys. */
+  readonly operation: string;
+  readonly keys: readonly string[];
+  /** JSON, without the brackets; the limit whose usage is lost comes before them. */
+  readonly terms: string;
+  readonly record: string;
+};
 
 /** One call for requests that come together; see reserve-script.ts. Windows that began before `since` have lost their usage. */
 export function reserveCall(
-  parts: readonly RequestPart[],
-  { chain, head, since }: { readonly chain: ChainKeys; readonly head: HeadArgs; readonly since: EpochMs },
+  parts: readonly Omit<RequestPart, 'request'>[],
+  {
+    chain,
+    head,
+    lost,
+  }: { readonly chain: ChainKeys; readonly head: HeadArgs; readonly lost: readonly number[] },
 ): ScriptCall {
   const keys: string[] = [...chain.head, chain.expiries];
-  const args: (string | number)[] = [...head, parts.length];
-  for (const part of parts) {
-    keys.push(...part.keys);
-    args.push(firstLost(part.request, since), ...part.args);
+  for (const { operation } of parts) keys.push(operation);
+  const places = new Map<string, number>();
+  const args: (string | number)[] = [...head, ''];
+  let terms = `[${parts.length}`;
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]!;
+    args.push(part.record);
+    terms += `,${lost[i]},${part.terms}`;
+    for (const key of part.keys) {
+      let place = places.get(key);
+      if (place === undefined) {
+        place = places.size + 1;
+        places.set(key, place);
+        keys.push(key);
+      }
+      terms += `,${place}`;
+    }
   }
+  args[head.length] = `${terms}]`;
   return { keys, args };
 }
 
-/** From 1; 0: none. */
-function firstLost({ limits }: ReserveRequest, since: EpochMs): number {
+/** The first limit whose usage is lost, where windows that began before `since` have lost theirs. From 1; 0: none. */
+export function firstLost({ limits }: ReserveRequest, since: EpochMs): number {
   return limits.findIndex(({ enforce, window }) => enforce && window.from < since) + 1;
 }
 
@@ -50,22 +76,21 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
   const { key, promise, fences, bars, limits, holds, accounts } = request;
   let uses = isReal ? 0 : limits.length;
   for (const { plusUsed } of holds) if (plusUsed !== undefined) uses += plusUsed.length;
-  // One list each, filled in order: this is done for every sponsorship.
+  // One list, and one text, filled in order: this is done for every sponsorship.
   const keys: string[] = [];
-  const args: (string | number)[] = [0, 0, request.depositMaxAgeMs, key.paymasterId];
-  args.push(fences.length, bars.length, limits.length, holds.length, uses, accounts.length);
+  let terms = '';
 
   let from = 0;
   let until = Number.MAX_SAFE_INTEGER;
   for (const { id, generation } of fences) {
     keys.push(`${prefix}${kinds.generation}${id}`);
-    args.push(generation);
+    terms += `,${generation}`;
   }
   for (const bar of bars) {
     if (bar.window.from > from) from = bar.window.from;
     if (bar.window.until < until) until = bar.window.until;
     keys.push(`${prefix}${kinds.used}${counterName(bar)}`);
-    args.push(bar.most);
+    terms += `,${bar.most}`;
   }
   const counters: string[] = [];
   for (let i = 0; i < limits.length; i++) {
@@ -76,7 +101,7 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
     if (counters.includes(name)) throw listedTwice(name);
     counters.push(name);
     keys.push(`${prefix}${kinds.counter}${name}`);
-    args.push(enforce ? threshold : -1, cost, window.until);
+    terms += `,${enforce ? threshold : -1},${cost},${window.until}`;
   }
   const held: string[] = [];
   for (const hold of holds) {
@@ -84,8 +109,7 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
     if (counters.includes(name) || held.includes(name)) throw listedTwice(name);
     held.push(name);
     keys.push(`${prefix}${kinds.counter}${name}`);
-    args.push(hold.cost, thresholdTerm(hold, accounts.length), hold.plusUsed?.length ?? 0);
-    args.push(hold.admitsOneAlone === true ? 1 : 0);
+    terms += `,${hold.cost},${thresholdTerm(hold, accounts.length)},${hold.plusUsed?.length ?? 0},${hold.admitsOneAlone === true ? 1 : 0}`;
   }
   for (const { plusUsed, unit } of holds)
     if (plusUsed !== undefined)
@@ -97,25 +121,38 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
     if (named.includes(name)) throw listedTwice(name);
     named.push(name);
     keys.push(`${prefix}${kinds.balance}${name}`, `${prefix}${kinds.promised}${name}`);
-    args.push(account.need);
+    terms += `,${account.need}`;
   }
-  keys.push(`${prefix}${kinds.operation}${operationName(key)}`);
-  args[0] = from;
-  args[1] = until;
-  if (isReal) args.push(promise.validUntil, encodeRecord(request, { counters, held, named }));
-  return { request, keys, args };
+  const counts = `${fences.length},${bars.length},${limits.length},${holds.length},${uses},${accounts.length}`;
+  return {
+    request,
+    operation: `${prefix}${kinds.operation}${operationName(key)}`,
+    keys,
+    terms: `${from},${until},${request.depositMaxAgeMs},${JSON.stringify(key.paymasterId)},${counts},"${promise.validUntil}"${terms}`,
+    record: isReal ? encodeRecord(request, { counters, held, named }) : '',
+  };
 }
 
 function thresholdTerm({ threshold }: HoldShare, accounts: number): string | number {
   if (typeof threshold === 'number') return threshold;
   if (threshold.account >= accounts)
     throw new DomainError('INTERNAL', `a hold is a share of account ${threshold.account} of ${accounts}`);
-  return `${threshold.account + 1}@${threshold.percent}`;
+  return `[${threshold.account + 1},${threshold.percent}]`;
 }
 
 /** Two shares of one counter would each be judged without the other. */
 function listedTwice(name: string): DomainError {
   return new DomainError('INTERNAL', `a reservation names ${name} twice`);
+}
+
+/** Throws UNAVAILABLE where a request could not be decided; then nothing was reserved. */
+export function requireDecided(reply: readonly unknown[]): void {
+  if (reply[0] !== replies.failed) return;
+  throw new DomainError('UNAVAILABLE', 'the usage store cannot decide this request', {
+    reason: 'USAGE_STORE_DOWN',
+    retryAfterSeconds: 1,
+    cause: new Error(String(reply[1])),
+  });
 }
 
 /**

@@ -13,14 +13,17 @@ export const generationMs = 30 * 86_400_000;
 /**
  * The decision over everything in a request, for the requests of a turn one after the other.
  *
- *     KEYS  1 to 4 head, 5 expiries, then per request F fences, B bars, L limits, H holds, P settled uses that count for a
- *           hold as well, per account balance and promised, last its operation
- *     ARGV  1 to 5 head, 6 number of requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in
- *           which the windows of the plan are the current ones, 4 depositMaxAgeMs, 5 paymasterId, 6 to 10 F, B, L, H, P,
- *           11 number of accounts, then per fence generation, per bar most, per limit threshold (-1: not enforced), cost and
- *           end of the window, per hold cost, threshold ("1000", or "2@25": 25 % of the balance of the second account),
- *           number of settled uses and 1 where it admits one alone; per account need; last validUntil and the record of a
- *           first reservation
+ *     KEYS  1 to 4 head, 5 expiries, then per request its operation, then all other keys of the requests, each once: fences,
+ *           counters, settled uses, balances, promised sums
+ *     ARGV  1 to 5 head, 6 terms, then per request the record of a first reservation
+ *
+ * The terms are one JSON list, since an argument of its own costs several times as much for each of them: the number of
+ * requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in which the windows of the
+ * plan are the current ones, 4 depositMaxAgeMs, 5 paymasterId, 6 to 11 numbers of fences, bars, limits, holds, settled uses,
+ * and accounts, 12 validUntil as a text; then per fence generation, per bar most, per limit threshold (-1: not enforced), cost
+ * and end of the window, per hold cost, threshold (1000, or [2, 25]: 25 % of the balance of the second account), number of
+ * settled uses and 1 where it admits one alone, per account need; last the places of its keys among the others: of its fences,
+ * bars, limits and holds, of the uses that count for its holds as well, in turn, and per account of balance and promised sum.
  *
  * Every key is declared, although that means that the caller plans the windows: while a Cluster moves a slot only
  * declared keys are sure to be found, and a counter that is not found would count as empty.
@@ -28,273 +31,299 @@ export const generationMs = 30 * 86_400_000;
  * Replies [code, now, sequence, own writes or 0, verdict of each request in turn]; a code that is not `done` is about the
  * store, stands alone with `now`, and then nothing was decided.
  *
- * `read` finds what the next request is about, `judged` answers the refusal, or leaves what is taken of each limit in
- * `reserved`. Places are those of the request: in KEYS after `key`, in ARGV after `arg`.
+ * Each key is read once. What a request takes is added to `amounts`, where later requests of the turn find it, and written
+ * at the end. So an error in the midst of a request has taken nothing, and fails that request alone.
+ *
+ * `judged` answers the refusal of a request, or nothing, and leaves what it takes in `takePlaces` and `takeAmounts`, and what
+ * is taken of each limit then in `reserved`. It is one function, and few share its variables: a script makes its functions
+ * anew for every call.
  */
 const judge = `
 ${openChain}
+local keys, args, call = KEYS, ARGV, redis.call
 if head[2] and now < tonumber(head[2]) - ${clockSlackMs} then return {${replies.clockBack}, now} end
 local reply = {${replies.done}, now, tonumber(head[3] or 0), 0}
+local terms = cjson.decode(args[6])
+local requests = terms[1]
 
-local key, arg = 5, 6
--- Of each kind how many there are, and the place of the first less one.
-local fences, bars, limits, holds, uses, accounts
-local barKey, limitKey, holdKey, useKey, accountKey, lastKey
-local barArg, limitArg, holdArg, needArg, lastArg
-local paymasterId, found, former, record, held, oldest, reserved
-local suspended, stale, raised
+-- By place: texts as they were read, numbers with what this turn has taken, what it has added to them, and of limits the
+-- ends of their windows.
+local firstPlace = 5 + requests
+local values, amounts, added, ends = {}, {}, {}, {}
+if #keys > firstPlace then values = call('MGET', unpack(keys, firstPlace + 1)) end
+for place = 1, #values do
+  amounts[place], added[place], ends[place] = false, 0, false
+end
+-- When a balance was read; which fence is suspended, and which generations have risen; records of this turn, by member.
+local readAts, suspensions, generations, records = {}, {}, {}, {}
 
--- What the operation holds already of the counters and accounts that are asked for, by their place.
-local function readHeld()
-  record = cjson.decode(former)
-  held = {}
-  local places = {}
-  local prefix = #KEYS[1] - 4
-  for i = limitKey + 1, useKey do places[string.sub(KEYS[key + i], prefix)] = i end
-  for i = accountKey + 2, lastKey - 1, 2 do places[string.sub(KEYS[key + i], prefix)] = i end
-  local function hold(kind, list)
-    for i = 1, #list, 2 do
-      local place = places[kind .. list[i]]
-      if place then held[place] = list[i + 1] end
-    end
+-- Of the last request: terms and places less one of some kinds, what it holds already, by key, and how often it takes.
+local holdTerm, limitPlace, holdPlace, usePlace, accountPlace, nextTerm
+local former, record, held, oldest, member, reserved
+local takes, takePlaces, takeAmounts = 0, {}, {}
+
+-- Adding 0 reads a text once, where tonumber does so twice.
+local function amountOf(place)
+  local amount = amounts[place]
+  if not amount then
+    amount = (values[place] or 0) + 0
+    amounts[place] = amount
   end
-  hold('c:', record[5])
-  hold('p:', record[6])
-  hold('c:', record[8])
+  return amount
 end
 
-local function readFences()
-  suspended, stale, raised = nil, nil, nil
-  for i = 1, fences do
-    local generation = tonumber(ARGV[arg + 11 + i])
-    local kept = found[i]
-    local newest = tonumber(kept or 0)
-    if not newest then
-      suspended = suspended or i
-      newest = tonumber(string.sub(kept, 11))
-    end
-    if generation < newest then stale = stale or i end
-    if generation > newest then
-      raised = raised or {}
-      raised[#raised + 1] = i
-    end
+-- And when it was read; nil where it never was.
+local function balanceOf(place)
+  local kept = values[place]
+  if not kept then return end
+  local readAt = readAts[place]
+  if not readAt then
+    local colon = string.find(kept, ':', 1, true)
+    readAt = string.sub(kept, colon + 1) + 0
+    amounts[place] = string.sub(kept, 1, colon - 1) + 0
+    readAts[place] = readAt
   end
-end
-
--- False where the plan was made for other windows.
-local function read()
-  fences, bars, limits, holds, uses, accounts = tonumber(ARGV[arg + 6]), tonumber(ARGV[arg + 7]),
-    tonumber(ARGV[arg + 8]), tonumber(ARGV[arg + 9]), tonumber(ARGV[arg + 10]), tonumber(ARGV[arg + 11])
-  barKey = fences
-  limitKey = barKey + bars
-  holdKey = limitKey + limits
-  useKey = holdKey + holds
-  accountKey = useKey + uses
-  lastKey = accountKey + 2 * accounts + 1
-  barArg = 11 + fences
-  limitArg = barArg + bars
-  holdArg = limitArg + 3 * limits
-  needArg = holdArg + 4 * holds
-  lastArg = needArg + accounts + 2
-  if now < tonumber(ARGV[arg + 2]) or now >= tonumber(ARGV[arg + 3]) then return false end
-  paymasterId = ARGV[arg + 5]
-  oldest = now - tonumber(ARGV[arg + 4])
-  found = redis.call('MGET', unpack(KEYS, key + 1, key + lastKey - 1))
-  former = redis.call('HGET', KEYS[key + lastKey], paymasterId)
-  record, held = nil, nil
-  if former then readHeld() end
-  readFences()
-  return true
+  return amounts[place], readAt
 end
 
 -- What others hold of the hold at this index, what the operation holds, what counts as taken, and the threshold: nil where
 -- the balance that it is a share of is not known well enough, with the index of that account and why.
 local function holdAt(i, use)
-  local at = arg + holdArg + 4 * i
-  local own = held and held[holdKey + i] or 0
-  local others = tonumber(found[holdKey + i] or 0) - own
+  local term, place = holdTerm + 4 * i, terms[holdPlace + i]
+  local own = held and held[keys[firstPlace + place]] or 0
+  local others = amountOf(place) - own
   local taken = others
-  for place = use + 1, use + tonumber(ARGV[at - 1]) do taken = taken + tonumber(found[place] or 0) end
-  local most = tonumber(ARGV[at - 2])
-  if most then return others, own, taken, most end
-  local account, percent = string.match(ARGV[at - 2], '^(%d+)@(%d+)$')
-  local kept = found[accountKey + 2 * account - 1]
-  if not kept then return others, own, taken, nil, account - 1, 0 end
-  local balance, readAt = string.match(kept, '^(%d+):(%d+)$')
-  if tonumber(readAt) < oldest then return others, own, taken, nil, account - 1, 1 end
+  for j = use + 1, use + terms[term - 1] do taken = taken + amountOf(terms[j]) end
+  local most = terms[term - 2]
+  if type(most) == 'number' then return others, own, taken, most end
+  local account, percent = most[1], most[2]
+  local balance, readAt = balanceOf(terms[accountPlace + 2 * account - 1])
+  if not balance then return others, own, taken, nil, account - 1, 0 end
+  if readAt < oldest then return others, own, taken, nil, account - 1, 1 end
   -- Exact, where balance * percent may not be.
   local rest = balance % 100
   return others, own, taken, (balance - rest) / 100 * percent + math.floor(rest * percent / 100)
 end
 
 -- The first reason decides.
-local function judged()
+local function judged(request, at)
+  local terms, amountOf = terms, amountOf
+  local fences, bars, limits, holds, accounts =
+    terms[at + 6], terms[at + 7], terms[at + 8], terms[at + 9], terms[at + 11]
+  local barTerm = at + 12 + fences
+  local limitTerm = barTerm + bars
+  holdTerm = limitTerm + 3 * limits
+  local needTerm = holdTerm + 4 * holds
+  local fencePlace = needTerm + accounts
+  local barPlace = fencePlace + fences
+  limitPlace = barPlace + bars
+  holdPlace = limitPlace + limits
+  usePlace = holdPlace + holds
+  accountPlace = usePlace + terms[at + 10]
+  nextTerm = accountPlace + 2 * accounts
+  takes = 0
+  if now < terms[at + 2] or now >= terms[at + 3] then return {${replies.turned}} end
+
+  local operation, paymasterId = keys[5 + request], terms[at + 5]
+  oldest = now - terms[at + 4]
+  member = string.sub(operation, #keys[1] - 2) .. '/' .. paymasterId
+  former, record, held = records[member] or call('HGET', operation, paymasterId), nil, nil
+  if former then
+    record, held = cjson.decode(former), {}
+    local prefix = string.sub(keys[1], 1, -6)
+    for kind, list in pairs({[prefix .. 'p:'] = record[6], [prefix .. 'c:'] = record[5]}) do
+      for i = 1, #list, 2 do held[kind .. list[i]] = list[i + 1] end
+    end
+    for i = 1, #record[8], 2 do held[prefix .. 'c:' .. record[8][i]] = record[8][i + 1] end
+  end
+
+  local suspended, stale
+  for i = 1, fences do
+    local generation, place = terms[at + 12 + i], terms[fencePlace + i]
+    local newest = amounts[place]
+    if not newest then
+      newest = tonumber(values[place] or 0)
+      if not newest then
+        newest = tonumber(string.sub(values[place], 11))
+        suspensions[place] = true
+      end
+      amounts[place] = newest
+    end
+    if suspensions[place] then suspended = suspended or i end
+    if generation < newest then stale = stale or i end
+    if generation > newest then amounts[place], generations[place] = generation, generation end
+  end
   if suspended then return {${replies.suspended}, suspended - 1} end
   if stale then return {${replies.stale}, stale - 1} end
+
   for i = 1, bars do
-    local used = tonumber(found[barKey + i] or 0)
-    if used > tonumber(ARGV[arg + barArg + i]) then return {${replies.barred}, i - 1, used} end
+    local used = amountOf(terms[barPlace + i])
+    if used > terms[barTerm + i] then return {${replies.barred}, i - 1, used} end
   end
+
   reserved = {${replies.done}}
-  local lost = tonumber(ARGV[arg + 1])
+  local lost = terms[at + 1]
   for i = 1, limits do
     if i == lost then return {${replies.usageLost}, i - 1} end
-    local at = arg + limitArg + 3 * i
-    local cost = tonumber(ARGV[at - 1])
-    local taken = tonumber(found[limitKey + i] or 0)
-    local own = held and held[limitKey + i]
-    if own then
-      taken = taken - own
-      if own > cost then cost = own end
-    end
-    local threshold = tonumber(ARGV[at - 2])
+    local term, place = limitTerm + 3 * i, terms[limitPlace + i]
+    local own = held and held[keys[firstPlace + place]] or 0
+    local cost, taken, threshold = terms[term - 1], amountOf(place) - own, terms[term - 2]
+    if own > cost then cost = own end
     if threshold >= 0 and taken + cost > threshold then return {${replies.limit}, i - 1, taken} end
+    ends[place] = terms[term]
     reserved[1 + i] = taken + cost
+    takePlaces[i], takeAmounts[i] = place, cost - own
   end
-  local use = useKey
+  takes = limits
+
+  local use = usePlace
   for i = 1, holds do
     local others, own, taken, most, account, why = holdAt(i, use)
-    local at = arg + holdArg + 4 * i
-    use = use + tonumber(ARGV[at - 1])
+    local term = holdTerm + 4 * i
+    use = use + terms[term - 1]
     if not most then return {${replies.depositUnknown}, account, why} end
-    local cost = math.max(own, tonumber(ARGV[at - 3]))
-    if taken + cost > most and not (others == 0 and ARGV[at] == '1') then
+    local cost = terms[term - 3]
+    if own > cost then cost = own end
+    if taken + cost > most and not (others == 0 and terms[term] == 1) then
       return {${replies.held}, i - 1, taken, most}
     end
+    takes = takes + 1
+    takePlaces[takes], takeAmounts[takes] = terms[holdPlace + i], cost - own
   end
+
   for i = 1, accounts do
-    local at = accountKey + 2 * i
-    if not found[at - 1] then return {${replies.depositUnknown}, i - 1, 0} end
-    local colon = string.find(found[at - 1], ':', 1, true)
-    if tonumber(string.sub(found[at - 1], colon + 1)) < oldest then return {${replies.depositUnknown}, i - 1, 1} end
-    local balance = tonumber(string.sub(found[at - 1], 1, colon - 1))
-    local need = tonumber(ARGV[arg + needArg + i])
-    local promised = tonumber(found[at] or 0)
-    local own = held and held[at]
-    if own then
-      promised = promised - own
-      if own > need then need = own end
-    end
+    local place = terms[accountPlace + 2 * i]
+    local balance, readAt = balanceOf(terms[accountPlace + 2 * i - 1])
+    if not balance then return {${replies.depositUnknown}, i - 1, 0} end
+    if readAt < oldest then return {${replies.depositUnknown}, i - 1, 1} end
+    local own, need = held and held[keys[firstPlace + place]] or 0, terms[needTerm + i]
+    if own > need then need = own end
+    local promised = amountOf(place) - own
     if promised + need > balance then return {${replies.deposit}, i - 1, balance, promised} end
+    takes = takes + 1
+    takePlaces[takes], takeAmounts[takes] = place, need - own
   end
+end
+`;
+
+/** The verdict of each request in turn, in reply. `decide(request, term)` is of the script; it must call `judged`. */
+const decideAll = `
+local term = 1
+for request = 1, requests do
+  local isDecided, verdict = pcall(decide, request, term)
+  if not isDecided then
+    verdict = {${replies.failed}, type(verdict) == 'table' and verdict.err or tostring(verdict)}
+  end
+  reply[4 + request] = verdict
+  term = nextTerm
 end
 `;
 
 /**
  * Decides and carries it out: each request all or nothing. A verdict is [code, …]. done: what is taken of each limit;
  * suspended, stale, usageLost: index; barred: index, used; limit: index, used by others; held: index, taken by others, most;
- * deposit: index, balance, promised to others; depositUnknown: index of the account, 1 when it was read too long ago; turned.
+ * deposit: index, balance, promised to others; depositUnknown: index of the account, 1 when it was read too long ago; turned;
+ * failed: why it could not be decided.
  */
 export const reserveScript = script(`
 ${judge}
 ${mergeRecords}
 
--- Amounts go on as the texts that came: formatting a number is slower than a command.
-local function toAdd(place, amount)
-  local own = held and held[place]
-  if own then return string.format('%d', math.max(0, tonumber(amount) - own)) end
-  return amount
-end
-local function add(place, amount)
-  amount = toAdd(place, amount)
-  if amount ~= '0' then redis.call('INCRBY', KEYS[key + place], amount) end
-end
-local function addToLimit(i)
-  local at = arg + limitArg + 3 * i
-  local place = limitKey + i
-  if found[place] then return add(place, ARGV[at - 1]) end
-  local amount = toAdd(place, ARGV[at - 1])
-  if amount == '0' then return end
-  local ttl = tonumber(ARGV[at]) - now + ${graceMs}
-  if ttl > ${endlessMs} then
-    redis.call('SET', KEYS[key + place], amount)
-  else
-    redis.call('SET', KEYS[key + place], amount, 'PX', string.format('%d', ttl))
+-- An operation, a paymaster and a record in turn; an expiry and a member in turn.
+local writes, expiries = {}, {}
+
+local function decide(request, at)
+  local refusal = judged(request, at)
+  if refusal then return refusal end
+  local text, paymasterId = args[6 + request], terms[at + 5]
+  -- It keeps what it holds, raised to the larger amounts: the earlier signature stays valid.
+  if former then text = merged(record, cjson.decode(text), true) end
+  for i = 1, takes do
+    local place, amount = takePlaces[i], takeAmounts[i]
+    amounts[place] = amounts[place] + amount
+    added[place] = added[place] + amount
   end
+  records[member] = text
+  local last = #writes
+  writes[last + 1], writes[last + 2], writes[last + 3] = keys[5 + request], paymasterId, text
+  last = #expiries
+  expiries[last + 1], expiries[last + 2] = terms[at + 12], member
+  return reserved
+end
+${decideAll}
+if not writes[1] and not next(generations) then return reply end
+
+-- Formatting a number is slow, and most are the same.
+local texts = {}
+local function textOf(number)
+  local text = texts[number]
+  if not text then
+    text = string.format('%d', number)
+    texts[number] = text
+  end
+  return text
 end
 
-local function noteRaised()
-  for _, i in ipairs(raised) do
-    local generation = ARGV[arg + 11 + i]
-    if found[i] and not tonumber(found[i]) then
-      redis.call('SET', KEYS[key + i], 'suspended:' .. generation)
+for place, generation in pairs(generations) do
+  if suspensions[place] then
+    call('SET', keys[firstPlace + place], 'suspended:' .. textOf(generation))
+  else
+    call('SET', keys[firstPlace + place], textOf(generation), 'PX', ${generationMs})
+  end
+end
+for place = 1, #values do
+  if added[place] > 0 then
+    local name, amount, ttl = keys[firstPlace + place], textOf(added[place])
+    if ends[place] and not values[place] then ttl = ends[place] - now + ${graceMs} end
+    if not ttl then
+      call('INCRBY', name, amount)
+    elseif ttl > ${endlessMs} then
+      call('SET', name, amount)
     else
-      redis.call('SET', KEYS[key + i], generation, 'PX', ${generationMs})
+      call('SET', name, amount, 'PX', textOf(ttl))
     end
   end
 end
-
-local function carryOut()
-  for i = 1, limits do addToLimit(i) end
-  for i = 1, holds do add(holdKey + i, ARGV[arg + holdArg + 4 * i - 3]) end
-  for i = 1, accounts do add(accountKey + 2 * i, ARGV[arg + needArg + i]) end
-  local operation, validUntil, asked = KEYS[key + lastKey], ARGV[arg + lastArg - 1], ARGV[arg + lastArg]
-  local member = string.sub(operation, #KEYS[1] - 2) .. '/' .. paymasterId
-  if not former then
-    redis.call('HSET', operation, paymasterId, asked)
-    redis.call('ZADD', KEYS[5], validUntil, member)
-    return
-  end
-  -- It keeps what it holds, raised to the larger amounts: the earlier signature stays valid.
-  redis.call('HSET', operation, paymasterId, merged(record, cjson.decode(asked), true))
-  redis.call('ZADD', KEYS[5], 'GT', validUntil, member)
-end
-
-local hasWritten = false
-for request = 1, tonumber(ARGV[6]) do
-  local verdict
-  if read() then
-    local refusal = judged()
-    if raised then noteRaised() end
-    if not refusal then carryOut() end
-    hasWritten = hasWritten or raised or not refusal
-    verdict = refusal or reserved
-  else
-    verdict = {${replies.turned}}
-  end
-  reply[4 + request] = verdict
-  key, arg = key + lastKey, arg + lastArg
-end
-if hasWritten then
-  ${closeChain}
-  reply[3], reply[4] = sequence, own
-end
+for i = 1, #writes, 3 do call('HSET', writes[i], writes[i + 1], writes[i + 2]) end
+if expiries[1] then call('ZADD', keys[5], 'GT', unpack(expiries)) end
+${closeChain}
+reply[3], reply[4] = sequence, own
 return reply
 `);
 
 /**
- * As above, and changes nothing. A request has no validUntil and no record; the settled uses of its limits stand behind those
- * that count for holds. Replies, instead of a verdict, [verdict as above, used and reserved by others of each limit in turn,
- * taken and threshold of each hold in turn, "balance:readAt" or "" and promised of each account in turn], or [[turned]].
+ * As above, and changes nothing. Records are empty; the settled uses of its limits stand behind those that count for
+ * holds. Replies, instead of a verdict, [verdict as above, used and reserved by others of each limit in turn,
+ * taken and threshold of each hold in turn, "balance:readAt" or "" and promised of each account in turn], or [[turned]],
+ * [[failed, why]].
  */
 export const peekScript = script(
   `
 ${judge}
-local function shown()
-  local verdict = judged() or reserved
+local function decide(request, at)
+  local verdict = judged(request, at) or reserved
+  if verdict[1] == ${replies.turned} then return {verdict} end
   local ofLimits, ofHolds, ofAccounts = {}, {}, {}
+  local limits = terms[at + 8]
   for i = 1, limits do
-    local used = tonumber(found[accountKey - limits + i] or 0)
+    local used, place = amountOf(terms[accountPlace - limits + i]), terms[limitPlace + i]
     ofLimits[2 * i - 1] = used
-    ofLimits[2 * i] = tonumber(found[limitKey + i] or 0) - used - (held and held[limitKey + i] or 0)
+    ofLimits[2 * i] = amountOf(place) - used - (held and held[keys[firstPlace + place]] or 0)
   end
-  local use = useKey
-  for i = 1, holds do
+  local use = usePlace
+  for i = 1, terms[at + 9] do
     local _, _, taken, most = holdAt(i, use)
-    use = use + tonumber(ARGV[arg + holdArg + 4 * i - 1])
+    use = use + terms[holdTerm + 4 * i - 1]
     ofHolds[2 * i - 1] = taken
     ofHolds[2 * i] = most or 0
   end
-  for i = 1, accounts do
-    ofAccounts[2 * i - 1] = found[accountKey + 2 * i - 1] or ''
-    ofAccounts[2 * i] = tonumber(found[accountKey + 2 * i] or 0)
+  for i = 1, terms[at + 11] do
+    ofAccounts[2 * i - 1] = values[terms[accountPlace + 2 * i - 1]] or ''
+    ofAccounts[2 * i] = amountOf(terms[accountPlace + 2 * i])
   end
   return {verdict, ofLimits, ofHolds, ofAccounts}
 end
-for request = 1, tonumber(ARGV[6]) do
-  reply[4 + request] = read() and shown() or {{${replies.turned}}}
-  key, arg = key + lastKey, arg + lastArg - 2
-end
+${decideAll}
 return reply
 `,
   'no-writes',

@@ -41,6 +41,8 @@ export const replies = {
   contested: 14,
   /** Of the follower's step: an earlier one was not carried out to its end. */
   unfinished: 15,
+  /** Of one request among several: an error, for example of a record that is not one of ours. */
+  failed: 16,
 } as const;
 
 /**

@@ -17,7 +17,6 @@ import type {
   ReservationQuery,
   ReserveRequest,
   ReserveResult,
-  StepResult,
 } from '../../../usage/usage-store.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
@@ -33,9 +32,11 @@ import { RedisLink } from './link.js';
 import { listReservations, pages } from './listing.js';
 import {
   balanceOf,
+  firstLost,
   readPeek,
   readVerdict,
   requestPart,
+  requireDecided,
   reserveCall,
   takenOf,
   type RequestPart,
@@ -154,6 +155,7 @@ class RedisStore implements RedisUsageStore {
       if (!this.#epochs.isNoted(chainId, expiryMs)) await this.#epochs.note(chainId, expiryMs);
       const { keys, reserving } = this.#chain(chainId);
       const { now, reply } = await reserving.add(requestPart(request, keys.prefix, true));
+      requireDecided(reply);
       const result = readVerdict(request, { verdict: reply, now });
       if (result === undefined) throw unknownReply();
       this.#noteFullness(request, result, reply);
@@ -166,6 +168,7 @@ class RedisStore implements RedisUsageStore {
   async peek(request: ReserveRequest): Promise<PeekResult> {
     const { keys, peeking } = this.#chain(request.key.chainId);
     const { now, reply } = await peeking.add(requestPart(request, keys.prefix, false));
+    requireDecided(reply);
     const result = readVerdict(request, { verdict: listOf(reply[0]), now });
     if (result === undefined) throw unknownReply();
     return readPeek(request, result, reply);
@@ -238,7 +241,7 @@ class RedisStore implements RedisUsageStore {
     return this.#counted(() => readCursor(this.#stepDeps(chainId)));
   }
 
-  advance(step: FollowerStep): Promise<StepResult> {
+  advance(step: FollowerStep): Promise<boolean> {
     return this.#counted(() => advance(this.#stepDeps(step.chainId), step));
   }
 
@@ -311,7 +314,8 @@ class RedisStore implements RedisUsageStore {
   ): Promise<readonly Decided[]> {
     const reply = await scripts.call(
       script,
-      ({ since }, head) => reserveCall(parts, { chain, head, since }),
+      ({ since }, head) =>
+        reserveCall(parts, { chain, head, lost: parts.map(({ request }) => firstLost(request, since)) }),
       isWrite,
     );
     const [code, now, , , ...decided] = reply;
@@ -344,7 +348,7 @@ class RedisStore implements RedisUsageStore {
 
   #stepDeps(chainId: number) {
     const { keys, scripts } = this.#chain(chainId);
-    return { link: this.#link, chain: keys, scripts, chainId };
+    return { link: this.#link, chain: keys, scripts };
   }
 
   #chain(chainId: number): OfChain {
