@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image kind-up kind-down e2e soak auth-token usage-suspend usage-resume usage-list usage-live
+.PHONY: help install build run run-kube status validate test test-fast test-clients bench check format lint generate verify contracts clean image dev-chain-image kind-up kind-down e2e e2e-disturb e2e-first-steps soak auth-token usage-suspend usage-resume usage-list usage-live
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
@@ -70,6 +70,7 @@ clean: ## Remove build output (keeps .paymaster/, the standalone data)
 	@rm -rf dist test-results bench-results
 
 IMAGE ?= paymaster-operator:dev
+DEV_CHAIN_IMAGE ?= paymaster-dev-chain:dev
 KIND ?= kind
 KIND_CLUSTER ?= paymaster
 
@@ -91,8 +92,11 @@ usage-live: build ## Show how many signed operations of each contract of chain C
 image: ## Build the container image $(IMAGE) with Docker
 	@docker build --tag $(IMAGE) .
 
-kind-up: image ## Create a local cluster with kind (needs Docker and kind) and load the image
-	@sh hack/kind/up.sh $(KIND) $(KIND_CLUSTER) $(IMAGE)
+dev-chain-image: ## Build the image of the dev chain alone, for a trial in a cluster
+	@docker build --target dev-chain --tag $(DEV_CHAIN_IMAGE) .
+
+kind-up: image dev-chain-image ## Create a local cluster with kind (needs Docker and kind) and load the images
+	@sh hack/kind/up.sh $(KIND) $(KIND_CLUSTER) $(IMAGE) $(DEV_CHAIN_IMAGE)
 
 kind-down: ## Delete that cluster
 	@$(KIND) delete cluster --name $(KIND_CLUSTER)
@@ -100,8 +104,17 @@ kind-down: ## Delete that cluster
 e2e: build ## Install the charts on the current cluster and drive them (IMAGE, LOAD_IMAGE, CHAIN_HOST; see hack/e2e.sh)
 	@IMAGE=$(IMAGE) sh hack/e2e.sh
 
-soak: build ## The fault tests at full length, how soon a lost leader is replaced, then the end-to-end scenario with a minute of load around each fault
-	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --experimental-vm-modules --no-warnings \
+e2e-disturb: build ## The same cluster: keys changed on chain, Redis away and full, Secrets deleted, each under load (twenty minutes)
+	@IMAGE=$(IMAGE) sh hack/e2e.sh disturb
+
+e2e-first-steps: build ## The commands of docs/first-steps-kubernetes.md on an empty cluster, timed (both images on its nodes)
+	@sh hack/first-steps.sh
+
+STEPS ?= 1000000
+CHAIN_STEPS ?= 50000
+
+soak: build ## The fault tests at full length, STEPS random steps of an attacker (CHAIN_STEPS on a real chain), how soon a lost leader is replaced, then the end-to-end scenario with a minute of load around each fault
+	@PAYMASTER_TEST_OUTAGE_SECONDS=60 PAYMASTER_TEST_STEPS=$(STEPS) PAYMASTER_TEST_CHAIN_STEPS=$(CHAIN_STEPS) PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --experimental-vm-modules --no-warnings \
 	  node_modules/jest/bin/jest.js --runInBand --testPathPatterns='dist/test/((kube|usage|adversary)/.*component|adversary/adversary|usage/usage-property)'
 	@$(NODE) --no-warnings dist/test/bench/main.js --only failover
 	@IMAGE=$(IMAGE) LOAD_SECONDS=$${LOAD_SECONDS:-60} sh hack/e2e.sh

@@ -1,7 +1,7 @@
 /**
  * Closed catalogue of everything that can go wrong. Each edge (HTTP, JSON-RPC, operator) maps every code once, in a
  * table that `satisfies Record<ErrorCode, …>`, so a new code does not compile until all edges have decided.
- * A refusal to sponsor is not an error: see `policy/verdict.ts`.
+ * A refusal to sponsor is not an error: see `refusal.ts`.
  */
 const errorCodes = [
   // Any edge.
@@ -53,6 +53,8 @@ export type ErrorDetails = {
   readonly detail?: string;
   /** What a webhook host says of a refusal; published with the code. */
   readonly webhookReason?: string;
+  /** What would end it, shown by `pm_explainSponsorship`. */
+  readonly remedy?: string;
   /** Seconds after which the same request may succeed; absent where a retry is pointless. */
   readonly retryAfterSeconds?: number;
   /** Who owns the field that could not be written (FIELD_OWNED). */

@@ -1,11 +1,19 @@
-/** Keys that other secrets are derived from. Mounted files; never logged, never stored. */
+/**
+ * Keys that other secrets are derived from. Mounted files; never logged, never stored. They may change while a process runs, so
+ * they are read each time; reading throws UNAVAILABLE while the keys in force are not mounted here.
+ */
 export type MasterKeys = {
   /** Derives apiKeys. */
   readonly current: Uint8Array;
   /** Accepted while the master key is rotated. */
-  readonly previous?: Uint8Array;
+  readonly previous?: Uint8Array | undefined;
+} & WebhookMasterKeys;
+
+export type WebhookMasterKeys = {
   /** Derives the HMAC key of each webhook policy. */
   readonly webhook: Uint8Array;
+  /** While it is rotated: calls are signed with both. */
+  readonly webhookPrevious?: Uint8Array | undefined;
 };
 
 /**

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Drives the charts on the cluster of the current context. It removes what an earlier run left, and all of its own at
+# e2e.sh [disturb]: drives the charts on the cluster of the current context. It removes what an earlier run left, and all of its own at
 # the end; it needs nothing of the cluster but room for eight pods.
 #
 #   KUBECONFIG  the cluster (default: kubectl's own)
@@ -21,4 +21,4 @@ if [ -z "${CHAIN_HOST:-}" ] && command -v docker >/dev/null 2>&1; then
   CHAIN_HOST=$(docker network inspect kind --format '{{range .IPAM.Config}}{{println .Gateway}}{{end}}' 2>/dev/null | grep -m1 '\.' || true)
 fi
 export KUBECTL HELM CHAIN_HOST
-exec node_modules/.bin/node --no-warnings dist/test/e2e/main.js
+exec node_modules/.bin/node --no-warnings dist/test/e2e/main.js "$@"

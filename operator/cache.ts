@@ -1,6 +1,6 @@
 import type { Logger } from '../core/log.js';
-import { formatKey, keyOf } from '../core/resources/meta.js';
-import type { ObjectKey } from '../core/resources/meta.js';
+import { formatKey, keyOf } from '../core/meta/meta.js';
+import type { ObjectKey } from '../core/meta/meta.js';
 import { kinds } from '../core/resources/kinds.js';
 import type { AnyResource, Kind, Resources } from '../core/resources/kinds.js';
 import type { ResourceStore, Watch } from '../core/resources/resource-store.js';

@@ -1,4 +1,4 @@
-import { conditionReasons, type ConditionType, type ReasonText } from '../core/resources/conditions.js';
+import { conditionReasons, type ConditionType, type ReasonText } from '../core/meta/conditions.js';
 import { warnsWhenTrue } from './reconcilers/transitions.js';
 
 /** `docs/conditions.md`: every condition with each reason, its meaning, and what to do about it. */
@@ -26,7 +26,7 @@ function remedyOf(type: string, reason: string): string {
   return remedies[`${type}/${reason}`] ?? '–';
 }
 
-const introduction = `<!-- Generated from core/resources/conditions.ts and operator/conditions-page.ts. Do not edit: run \`make generate\`. -->
+const introduction = `<!-- Generated from core/meta/conditions.ts and operator/conditions-page.ts. Do not edit: run \`make generate\`. -->
 
 # Conditions
 
@@ -34,7 +34,8 @@ const introduction = `<!-- Generated from core/resources/conditions.ts and opera
 
 \`Ready\` of a Paymaster is True when its spec is accepted, resolved and programmed, and nothing of the platform blocks it: chain not
 reachable, usage store lost, contract or signer not usable, connection Secret not written. The Chain shows such a trouble at once. Paymasters follow
-when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds (a Secret: at once).
+when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds. So do they when deposits and contracts become
+known by the thousand. An Organisation follows its namespace in the same way.
 
 \`Serving\` says whether operations are signed now, as far as the operator can tell. Limits that are full and webhooks that fail are known to the
 servers only: metrics \`paymaster_refusals_total\` and the answer of \`pm_explainSponsorship\` show them.
@@ -46,6 +47,7 @@ const about: Partial<Readonly<Record<string, string>>> = {
   Reachable: 'Of a Chain.',
   ClockSkew: 'Of a Chain. True is the trouble.',
   UsageStoreLost: 'Of a Chain. True is the trouble.',
+  MasterKeys: 'Of every Chain, on Kubernetes.',
   TokenLoss: 'Of a Chain with a token mode. True is the trouble.',
   OpenFunding: 'Of a Chain. True is a warning.',
   OpenSponsorship: 'Of a Paymaster. True is the trouble, unless it is meant so.',
@@ -119,6 +121,10 @@ const remedies: Readonly<Record<string, string>> = {
   'HashMatches/OtherHash': 'Correct `layout` or `options` of the profile.',
   'UsageStoreLost/Lost':
     'Wait until every earlier promise has expired, and find out what emptied the store. Do not restore a backup.',
+  'UsageStoreLost/LossAccepted':
+    'Nothing; watch the deposits, and resume contracts that stop for an operation from before the loss (docs/runbooks.md).',
+  'MasterKeys/Refused':
+    'Add the key that the message names to the Secret, or undo the change (docs/key-rotation.md).',
   'TokenSecured/AfterCall': 'Nothing, or set `tokenPayment: preFund` where the layout has it.',
   'TokenSecured/NoRefunds': 'Let the treasury allow the contract to spend each fee token.',
   'TokenLoss/BudgetLow': 'Find out why operations did not pay; raise `tokenLossBudget` to go on today.',

@@ -1,6 +1,7 @@
 import { readKubeAccess } from '../core/adapters/kube/access.js';
 import type { KubeAccess } from '../core/adapters/kube/credentials.js';
 import { logLevels, type LogLevel } from '../core/adapters/log/pino-logger.js';
+import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { PlatformDefaults } from '../core/config/platform.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
@@ -17,8 +18,12 @@ export type OperatorConfig = {
   readonly namespace: string;
   readonly podName: string;
   readonly leaseName: string;
-  /** Directory of `master.key`, `webhook-master.key` and `master-previous.key`. */
+  /** Directory of `master.key`, `webhook-master.key`, `master-previous.key` and `webhook-master-previous.key`. */
   readonly keyDirectory: string;
+  /** The Secret of the system namespace that is mounted there, for messages. */
+  readonly keySecret?: string;
+  /** How long every pod gets to load a Secret that has changed. */
+  readonly keySettleSeconds: number;
   readonly signerDirectory: string;
   /** The Secret of the system namespace that is mounted there, for messages. */
   readonly signerSecret?: string;
@@ -51,6 +56,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     'PAYMASTER_OPERATOR_SERVICE_ACCOUNT',
   );
   const signerSecret = settings.optional('PAYMASTER_SIGNER_SECRET');
+  const keySecret = settings.optional('PAYMASTER_KEY_SECRET');
   const chainUrlSecret = settings.optional('PAYMASTER_CHAIN_URL_SECRET');
   const priceHeadersDirectory = settings.optional('PAYMASTER_PRICE_HEADERS_DIR');
   return settings.finish({
@@ -62,6 +68,8 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     podName: settings.text('POD_NAME', 'the name of this process', `operator-${process.pid}`),
     leaseName: settings.text('PAYMASTER_LEASE_NAME', 'the Lease of the leader', 'paymaster-operator'),
     keyDirectory: settings.text('PAYMASTER_KEY_DIR', 'the directory of the master keys'),
+    ...(keySecret === undefined ? {} : { keySecret }),
+    keySettleSeconds: settings.integer('PAYMASTER_KEY_SETTLE_SECONDS', { min: 1, max: 3_600 }, 120),
     signerDirectory: settings.text('PAYMASTER_SIGNER_DIR', 'the directory of the signing keys'),
     ...(signerSecret === undefined ? {} : { signerSecret }),
     chainUrlDirectory: settings.text('PAYMASTER_CHAIN_URL_DIR', 'the directory of files with chain URLs'),
@@ -71,10 +79,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
     ...(tenantAccess === undefined ? {} : { tenantAccess }),
     ...(secretAccess === undefined ? {} : { secretAccess }),
     platform: readPlatformDefaults(settings),
-    webhookRules: {
-      allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
-      allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
-    },
+    webhookRules: readWebhookRules(settings),
   });
 }
 

@@ -2,8 +2,9 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { group, version } from '../core/resources/meta.js';
-import { compiledDefinitions, definitions } from '../core/resources/schemas.js';
+import { group, version } from '../core/meta/meta.js';
+import { compiledDefinitions } from '../core/config/compiled.schema.js';
+import { definitions } from '../core/resources/schemas.js';
 import { type KindDefinition, toCrd } from '../core/schema/crd.js';
 import { renderConditions } from './conditions-page.js';
 

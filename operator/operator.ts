@@ -4,7 +4,7 @@ import { openPlatform } from '../core/config/platform.js';
 import type { PlatformDefaults } from '../core/config/platform.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 import { DomainError } from '../core/errors.js';
-import { noEvents, type EventRecorder } from '../core/kubernetes-events.js';
+import { noEvents, type EventRecorder } from '../core/resources/kubernetes-events.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import { layouts } from '../core/paymaster/layouts.js';
@@ -12,7 +12,7 @@ import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
-import { formatKey, keyOf } from '../core/resources/meta.js';
+import { formatKey, keyOf } from '../core/meta/meta.js';
 import type { ResourceStore } from '../core/resources/resource-store.js';
 import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
@@ -25,6 +25,7 @@ import { createUsageFacts } from './facts/usage-facts.js';
 import { createPlatformView } from './facts/platform-view.js';
 import { createPriceFacts } from './facts/price-facts.js';
 import { createFollowers } from './followers.js';
+import { createKeyRotation, type KeySource } from './key-rotation.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
 import { createChainReconciler } from './reconcilers/chain.js';
 import { createOfferedChains } from './reconcilers/offered-chains.js';
@@ -45,7 +46,8 @@ export type OperatorDeps = {
   readonly configs: ConfigStore;
   readonly chains: Pick<Chains, 'get'>;
   readonly signers: Pick<Signers, 'get' | 'place'>;
-  readonly masterKeys: MasterKeys;
+  /** Or where they come from, where they may change while the operator runs. */
+  readonly masterKeys: MasterKeys | KeySource;
   readonly connectionSecrets: ConnectionSecrets;
   /** The JSON-RPC URL that is written into connection secrets. */
   readonly rpcUrlOf: (config: PaymasterConfig, apiKey: string) => string;
@@ -94,7 +96,7 @@ const sweepAgainMs = 10_000;
  * compiled objects and the statuses and never writes anything else.
  */
 export function createOperator(deps: OperatorDeps): Operator {
-  const { clock, log, metrics, signers, masterKeys } = deps;
+  const { clock, log, metrics, signers } = deps;
   const timers = deps.timers ?? systemTimers;
   const leader = deps.leader ?? alwaysLeader();
   const webhookRules = deps.webhookRules ?? {};
@@ -108,7 +110,20 @@ export function createOperator(deps: OperatorDeps): Operator {
   const statuses = createStatusWriter({ resources, cache, announcer, clock });
   const readMethods = createMethodReader();
   const offeredChains = createOfferedChains({ cache, layouts });
-  const connectionSecrets = createConnectionSecretWriter({ ...deps, secrets });
+  const rotation =
+    'read' in deps.masterKeys
+      ? createKeyRotation({
+          source: { ...deps.masterKeys, announcements: whileLeading(leader, deps.masterKeys.announcements) },
+          clock,
+          timers,
+          log,
+          metrics,
+          compileAll: () => roots.pass(allKeys(cache).paymasters),
+          onChange: () => roots.add({ paymasters: [], chains: allKeys(cache).chains, organisations: [] }),
+        })
+      : undefined;
+  const masterKeys = 'read' in deps.masterKeys ? rotation!.keys : deps.masterKeys;
+  const connectionSecrets = createConnectionSecretWriter({ ...deps, masterKeys, secrets });
   const addChain = (chainId: number): void =>
     roots.add({ paymasters: [], chains: [String(chainId)], organisations: [] });
   const facts = createChainFacts({
@@ -120,7 +135,9 @@ export function createOperator(deps: OperatorDeps): Operator {
     log,
     onChange({ chainId, isChainChanged, paymasters }) {
       platform.look(chainId);
-      roots.add({ paymasters, chains: isChainChanged ? [String(chainId)] : [], organisations: [] });
+      // By the thousand when a fleet is asked about for the first time: the statuses follow at a bounded rate.
+      followers.add(paymasters);
+      if (isChainChanged) addChain(chainId);
     },
   });
   const prices = createPriceFacts({
@@ -175,6 +192,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         signers,
         layouts,
         masterKeys,
+        areKeysKnown: rotation?.isUsable ?? (() => true),
         readMethods,
         webhookRules,
         platform: deps.platform ?? openPlatform,
@@ -190,6 +208,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         usage,
         signers,
         urlPlace: deps.urlPlace,
+        masterKeys: rotation?.finding,
         layouts,
         clock,
         log,
@@ -238,6 +257,12 @@ export function createOperator(deps: OperatorDeps): Operator {
     if (stopped !== undefined) return;
     isLeading = true;
     log.info('leading');
+    if (rotation === undefined) begin();
+    else void rotation.start().then(begin);
+  }
+
+  function begin(): void {
+    if (stopped !== undefined) return;
     roots.start(allKeys(cache));
     losses?.start();
     usage?.start();
@@ -285,7 +310,15 @@ export function createOperator(deps: OperatorDeps): Operator {
       platform.stop();
       followers.stop();
       cache.stop();
-      await Promise.all([facts.stop(), prices.stop(), losses?.stop(), usage?.stop(), roots.stop(), sweeping]);
+      await Promise.all([
+        facts.stop(),
+        prices.stop(),
+        losses?.stop(),
+        usage?.stop(),
+        roots.stop(),
+        rotation?.stop(),
+        sweeping,
+      ]);
       announcer.stop();
       await leader.stop();
     })();

@@ -4,6 +4,7 @@ import { createCredentialSource } from '../core/adapters/kube/credentials.js';
 import { createKubeEpochMirror } from '../core/adapters/kube/epoch-mirror.js';
 import { createKubeEventRecorder } from '../core/adapters/kube/event-recorder.js';
 import { guardWrites } from '../core/adapters/kube/guarded-transport.js';
+import { createKubeKeyAnnouncements } from '../core/adapters/kube/key-announcements.js';
 import { createLeaderElection } from '../core/adapters/kube/leader-election.js';
 import { createKubeTenantAccess, type TenantBinding } from '../core/adapters/kube/tenant-access.js';
 import { createKubeTokenLossReports } from '../core/adapters/kube/token-loss-reports.js';
@@ -12,7 +13,7 @@ import { createMetrics } from '../core/adapters/metrics/prometheus.js';
 import type { Running } from '../core/adapters/process/run-process.js';
 import { createStops } from '../core/adapters/process/stops.js';
 import { createKubeConnectionSecrets } from '../core/adapters/secrets/kube-secrets.js';
-import { readMasterKeys } from '../core/adapters/secrets/master-keys.js';
+import { readMountedKeys } from '../core/adapters/secrets/master-keys.js';
 import { keepFresh } from '../core/adapters/signer/keep-fresh.js';
 import { loadSigners } from '../core/adapters/signer/signers.js';
 import { createKubeConfigStore } from '../core/adapters/store/kubernetes/configs.js';
@@ -47,7 +48,8 @@ async function startParts(
   const { namespace, podName } = config;
   const clock = systemClock;
   const metrics = createMetrics();
-  const masterKeys = await readMasterKeys(config.keyDirectory);
+  // Files that hold no keys end the start with a message; afterwards what was in force stays.
+  await readMountedKeys(config.keyDirectory);
   const signers = await loadSigners({
     directory: config.signerDirectory,
     ...(config.signerSecret === undefined ? {} : { place: `Secret ${namespace}/${config.signerSecret}` }),
@@ -99,7 +101,15 @@ async function startParts(
     configs,
     chains,
     signers,
-    masterKeys,
+    masterKeys: {
+      read: () => readMountedKeys(config.keyDirectory),
+      announcements: createKubeKeyAnnouncements({ transport: guarded.transport, namespace }),
+      place:
+        config.keySecret === undefined
+          ? `Directory ${config.keyDirectory}`
+          : `Secret ${namespace}/${config.keySecret}`,
+      settleMs: config.keySettleSeconds * 1000,
+    },
     connectionSecrets: createKubeConnectionSecrets(guarded),
     rpcUrlOf: ({ chainId }, apiKey) => `${config.publicRpcUrl}/api/v1/${chainId}/${apiKey}`,
     clock,

@@ -16,10 +16,14 @@ export type Roots = {
   add(keys: Keys): void;
   /** Begins with the keys of everything present. */
   start(keys: Keys): void;
+  /** Works on these paymasters; resolves when each was worked on without an error, from now on. */
+  pass(paymasters: readonly string[]): Promise<void>;
   /** True when each key of the start was worked on once, well or not: a poison one must not hold readiness. */
   isFirstPassDone(): boolean;
   stop(): Promise<void>;
 };
+
+type Pass = { readonly left: Set<string>; readonly done: () => void };
 
 const names = ['paymasters', 'chains', 'organisations'] as const;
 type Name = (typeof names)[number];
@@ -40,6 +44,7 @@ export function createRoots(deps: {
   const queueInstruments = createQueueInstruments(deps.metrics, deps.clock);
   const controllerInstruments = createControllerInstruments(deps.metrics);
   const pending = new Set<string>();
+  const passes = new Set<Pass>();
   let isStarted = false;
 
   const roots = names.map((name) => {
@@ -51,8 +56,12 @@ export function createRoots(deps: {
       metrics: queueInstruments.forQueue(controllerName),
     });
     const reconcile: Reconcile = async (key) => {
+      // Work that has begun before a pass may have read what was before.
+      const open = name === 'paymasters' ? [...passes] : [];
       try {
-        return await deps.reconcilers[name](key);
+        const result = await deps.reconcilers[name](key);
+        for (const pass of open) advance(pass, key);
+        return result;
       } finally {
         pending.delete(`${name} ${key}`);
       }
@@ -67,6 +76,13 @@ export function createRoots(deps: {
     });
     return { name, queue, controller };
   });
+
+  function advance(pass: Pass, key: string): void {
+    pass.left.delete(key);
+    if (pass.left.size > 0) return;
+    passes.delete(pass);
+    pass.done();
+  }
 
   function add(keys: Keys): void {
     for (const { name, queue } of roots)
@@ -83,6 +99,13 @@ export function createRoots(deps: {
       isStarted = true;
       add(keys);
       for (const { controller } of roots) controller.start();
+    },
+    async pass(paymasters) {
+      if (paymasters.length === 0) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      passes.add({ left: new Set(paymasters), done: resolve });
+      add({ paymasters, chains: [], organisations: [] });
+      await promise;
     },
     isFirstPassDone: () => isStarted && pending.size === 0,
     async stop() {

@@ -2,7 +2,7 @@ import { tenantGenerationOf, tenantOf } from '../core/config/tenant.js';
 import { tombstoneMs } from '../core/config/tombstone.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import { paymasterIdOf } from '../core/config/ids.js';
-import { formatKey, keyOf } from '../core/resources/meta.js';
+import { formatKey, keyOf } from '../core/meta/meta.js';
 import { plusMs } from '../core/units/time.js';
 import type { EpochMs } from '../core/units/time.js';
 import type { Paymaster } from '../core/resources/paymaster.js';

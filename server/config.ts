@@ -1,6 +1,7 @@
 import { readKubeAccess } from '../core/adapters/kube/access.js';
 import type { KubeAccess } from '../core/adapters/kube/credentials.js';
 import { logLevels, type LogLevel } from '../core/adapters/log/pino-logger.js';
+import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { Quotas } from '../core/config/platform.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
@@ -70,10 +71,7 @@ export function parseServerConfig(env: Readonly<Record<string, string | undefine
       settings.integer('PAYMASTER_MAX_STALENESS_SECONDS', { min: 60, max: 604_800 }, 21_600) * 1000,
     trustedProxies: settings.integer('PAYMASTER_TRUSTED_PROXIES', { min: 0, max: 10 }, 0),
     quotas: readPlatformDefaults(settings).quotas,
-    webhookRules: {
-      allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
-      allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
-    },
+    webhookRules: readWebhookRules(settings),
   });
 }
 

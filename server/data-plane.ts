@@ -16,7 +16,7 @@ import type { UsageStore } from '../core/usage/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { Clock } from '../core/units/time.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
-import type { TokenPaymentChecker } from '../core/userop/token-payment-checker.js';
+import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
 import { always, sharedDependency, type ReadinessCheck } from './ops/readiness.js';

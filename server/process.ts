@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { createChains } from '../core/adapters/chain/chains.js';
 import { createCredentialSource } from '../core/adapters/kube/credentials.js';
 import { createKubeEpochMirror, rememberEpochs } from '../core/adapters/kube/epoch-mirror.js';
+import { createKubeKeyAnnouncements } from '../core/adapters/kube/key-announcements.js';
 import { createKubeTokenLossReports } from '../core/adapters/kube/token-loss-reports.js';
 import { createKubeTransport, type KubeTransport } from '../core/adapters/kube/transport.js';
 import { createMetrics } from '../core/adapters/metrics/prometheus.js';
 import type { Running } from '../core/adapters/process/run-process.js';
 import { createStops } from '../core/adapters/process/stops.js';
-import { readMasterKeys, readWebhookMasterKey } from '../core/adapters/secrets/master-keys.js';
+import { createAnnouncedKeys } from '../core/adapters/secrets/announced-keys.js';
+import { readMountedKeys, readMountedWebhookKeys } from '../core/adapters/secrets/master-keys.js';
 import { keepFresh } from '../core/adapters/signer/keep-fresh.js';
 import { loadSigners } from '../core/adapters/signer/signers.js';
 import { createKubeConfigStore } from '../core/adapters/store/kubernetes/configs.js';
@@ -91,9 +93,20 @@ async function startParts(
     ...(config.signerDirectory === undefined ? {} : { directory: config.signerDirectory }),
   });
   if (isRpc) onStop(keepFresh(signers, log));
+  const read = isDashboard ? readMountedKeys : readMountedWebhookKeys;
+  // Files that hold no keys end the start with a message; afterwards what was in force stays.
+  await read(config.keyDirectory);
+  const announced = createAnnouncedKeys({
+    read: () => read(config.keyDirectory),
+    announcements: createKubeKeyAnnouncements({ transport, namespace: config.namespace }),
+    log,
+    metrics,
+  });
+  onStop(() => announced.stop());
+  await announced.look();
   const webhooks = createWebhookCaller({
     ...config.webhookRules,
-    webhookMasterKey: await readWebhookMasterKey(config.keyDirectory),
+    masterKeys: announced.keys,
     clock,
     log: log.child({ part: 'webhook' }),
     metrics,
@@ -133,7 +146,7 @@ async function startParts(
     onStop(() => resources.stop());
     return {
       resources,
-      masterKeys: await readMasterKeys(config.keyDirectory),
+      masterKeys: announced.keys,
       webhookUrls: config.webhookRules,
       quotas: config.quotas,
     };

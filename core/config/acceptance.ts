@@ -1,5 +1,5 @@
-import { finding } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
+import { finding } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
 import { parseInstant } from '../units/time.js';
 import type { ProfileConfig } from './chain-config.js';
 import { judgeChecksum } from './checksum.js';

@@ -31,13 +31,3 @@ export function hashApiKey(apiKey: string): string {
 export function hashToken(authToken: string): string {
   return hash('sha256', authToken, 'hex');
 }
-
-/**
- * The signing key of a webhook policy and generation, 64 lowercase hex digits. The text itself is the HMAC key (its UTF-8 bytes), so
- * that customers paste it into any HMAC function without decoding it.
- */
-export function deriveWebhookKey(webhookMaster: Uint8Array, policyId: string, keyGeneration = 1): string {
-  // Generation 1 is left out, as it was before keys could be rotated.
-  const context = ['webhook', policyId, ...(keyGeneration === 1 ? [] : [keyGeneration])];
-  return createHmac('sha256', webhookMaster).update(JSON.stringify(context)).digest('hex');
-}

@@ -1,6 +1,7 @@
 import type { LayoutId } from '../paymaster/layout.js';
-import type { FeeTokenSpec } from '../resources/fee-token.js';
-import type { GasCaps, RateLimits } from '../resources/paymaster.js';
+import type { FeeTokenSpec } from '../pricing/fee-token-spec.js';
+import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
+import type { RateLimits } from '../resources/paymaster.js';
 import type { Address } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 
@@ -23,6 +24,8 @@ export type ChainConfig = {
   /** Absent: the default. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;
+  /** The loss of usage data that the platform does not want to wait for, see `lossIdOf`. */
+  readonly acceptedLoss?: string;
   readonly profiles: readonly ProfileConfig[];
   readonly feeTokens: readonly FeeTokenSpec[];
 };

@@ -1,6 +1,6 @@
 import { quote } from '../errors.js';
-import { finding } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
+import { finding } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
 import { checksumExpectation, hasWrongChecksum } from '../units/address.js';
 
 /**

@@ -1,11 +1,13 @@
 import { quote } from '../errors.js';
-import { entryPointVersion } from '../paymaster/entry-point.js';
+import { entryPointVersion } from '../entry-point/address.js';
 import type { TokenCodec } from '../paymaster/layout.js';
-import type { EntryPointVersion } from '../userop/user-operation.js';
+import type { EntryPointVersion } from '../entry-point/version.js';
 import type { Chain, ProfileSpec } from '../resources/chain.js';
-import { finding } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
-import type { FeeToken, FeeTokenSpec } from '../resources/fee-token.js';
+import { finding } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
+import type { FeeToken } from '../resources/fee-token.js';
+import type { FeeTokenSpec } from '../pricing/fee-token-spec.js';
+import { acceptedLossAnnotation } from '../meta/meta.js';
 import { isAddressText, parseAddress, zeroAddress } from '../units/address.js';
 import type { Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
@@ -98,6 +100,7 @@ export function compileChain({
     gas: spec.gas ?? {},
     ...(spec.maxExpirySeconds === undefined ? {} : { maxExpirySeconds: spec.maxExpirySeconds }),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
+    ...acceptedLossOf(chain),
     profiles: profiles.flatMap(({ served }) => (served === undefined ? [] : [served])),
     feeTokens: tokens.flatMap(({ accepted, object }) =>
       accepted.status === 'True' ? [servedToken(object)] : [],
@@ -112,6 +115,14 @@ export function compileChain({
           wrong.map((each) => `${each.version}: ${each.accepted.message}`).join(' '),
         );
   return { config, accepted, profiles, feeTokens: tokens };
+}
+
+/** An id and a time; anything else names no loss. */
+const lossPattern = /^[\w-]{1,64}\.\d{1,16}$/;
+
+function acceptedLossOf({ metadata }: Chain): Pick<ChainConfig, 'acceptedLoss'> {
+  const acceptedLoss = metadata.annotations?.[acceptedLossAnnotation];
+  return acceptedLoss !== undefined && lossPattern.test(acceptedLoss) ? { acceptedLoss } : {};
 }
 
 function compileProfile(profile: ProfileSpec): ProfileConfig {

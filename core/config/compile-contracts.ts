@@ -1,6 +1,6 @@
 import type { ContractMethods, Selector } from '../resources/abi.js';
-import { finding, isConditionTrue } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
+import { finding, isConditionTrue } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
 import type { SmartContract } from '../resources/smart-contract.js';
 import { formatProblem } from '../errors.js';
 import { isAddressText, parseAddress } from '../units/address.js';

@@ -1,6 +1,7 @@
 import { isAddressText, parseAddress } from '../units/address.js';
-import { finding } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
+import { writeParts } from '../policy/derived.js';
+import { finding } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
 import { parseInstant } from '../units/time.js';
@@ -127,7 +128,9 @@ function assemble(
   const { metadata, spec } = sources.paymaster;
   const memory = memoryOf(sources, policies);
   const namespace = metadata.namespace ?? '';
-  const served = policies.flatMap((policy) => (policy.served === undefined ? [] : [policy.served]));
+  const served = policies.flatMap((policy) =>
+    policy.served === undefined || policy.served === 'invalid' ? [] : [policy.served],
+  );
   return {
     paymasterId: paymasterIdOf(tenantOfSources(sources), metadata.name),
     namespace,
@@ -148,11 +151,9 @@ function assemble(
     // Paused and broken ones count: neither may ever turn a closed paymaster into an open one.
     contractsRegistered: sources.contracts.length > 0,
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
-    limits: served.flatMap((policy) => (policy.kind === 'limit' ? [policy.limit] : [])),
-    webhooks: served.flatMap((policy) => (policy.kind === 'webhook' ? [policy.webhook] : [])),
-    walletDeployment: served.some((policy) => policy.kind === 'wallet-deployment'),
+    ...writeParts(served),
     invalidPolicies: policies
-      .filter((policy) => policy.served?.kind === 'invalid')
+      .filter(({ served }) => served === 'invalid')
       .map(({ object }) => object.spec.name),
     gas: spec.gas ?? {},
     ...(spec.accountFactories === undefined
@@ -172,7 +173,7 @@ function memoryOf(
   { paymaster, previous, now }: PaymasterSources,
   policies: readonly CompiledPolicy[],
 ): PaymasterMemory | undefined {
-  const isServed = ({ served }: CompiledPolicy): boolean => served?.kind === 'limit';
+  const isServed = ({ served }: CompiledPolicy): boolean => served !== undefined && served !== 'invalid';
   return remember({
     keyGeneration: keyGenerationOf(paymaster.spec, previous?.memory),
     unserved: policies.flatMap((policy) =>

@@ -1,5 +1,5 @@
-import { finding } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
+import { finding } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
 import { maxConfigBytes } from './paymaster-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 

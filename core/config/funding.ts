@@ -1,5 +1,5 @@
-import { finding } from '../resources/conditions.js';
-import type { Finding } from '../resources/conditions.js';
+import { finding } from '../meta/conditions.js';
+import type { Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { Paymaster } from '../resources/paymaster.js';
 import { isAddressText, parseAddress } from '../units/address.js';

@@ -1,7 +1,7 @@
-import type { CycleStatus } from '../resources/paymaster-policy.js';
+import type { CycleStatus } from '../policy/spending-limit/spec.js';
 import type { EpochMs } from '../units/time.js';
 import { formatInstant, parseInstant, plusMs } from '../units/time.js';
-import type { LimitConfig, PaymasterConfig } from './paymaster-config.js';
+import type { LimitConfig } from '../policy/spending-limit/spec.js';
 
 /**
  * What a name keeps within one tenant, whatever objects come and go under it: a Paymaster or a limit that is deleted and
@@ -15,6 +15,9 @@ export type PaymasterMemory = {
   /** Key generations of webhook policies above 1, also of policies that are gone, the latest first. */
   readonly webhookKeys?: readonly WebhookKey[];
 };
+
+/** The parts of a config that remember. */
+type Remembering = { readonly limits: readonly LimitConfig[]; readonly memory?: PaymasterMemory };
 
 export type RememberedCycle = CycleStatus & {
   readonly policyId: string;
@@ -36,17 +39,13 @@ export function keyGenerationOf(
 }
 
 /** Every cycle that the last config knows, of limits served and not. */
-export function knownCycles(
-  previous: Pick<PaymasterConfig, 'limits' | 'memory'> | undefined,
-): ReadonlyMap<string, RememberedCycle> {
+export function knownCycles(previous: Remembering | undefined): ReadonlyMap<string, RememberedCycle> {
   const known = [...(previous?.memory?.cycles ?? []), ...(previous?.limits ?? []).map(cycleOf)];
   return new Map(known.map((cycle) => [cycle.policyId, cycle]));
 }
 
 /** Key generations of webhooks by policyId, those above 1. */
-export function knownKeys(
-  previous: Pick<PaymasterConfig, 'memory'> | undefined,
-): ReadonlyMap<string, number> {
+export function knownKeys(previous: Pick<Remembering, 'memory'> | undefined): ReadonlyMap<string, number> {
   const keys = previous?.memory?.webhookKeys ?? [];
   return new Map(keys.map(({ policyId, keyGeneration }) => [policyId, keyGeneration]));
 }
@@ -73,7 +72,7 @@ export function remember(context: {
   readonly servedIds: ReadonlySet<string>;
   /** Of webhook policies that exist. */
   readonly webhookKeys: readonly WebhookKey[];
-  readonly previous: Pick<PaymasterConfig, 'limits' | 'memory'> | undefined;
+  readonly previous: Remembering | undefined;
   readonly now: EpochMs;
 }): PaymasterMemory | undefined {
   const { keyGeneration, unserved, servedIds, previous, now } = context;

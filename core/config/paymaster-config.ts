@@ -1,12 +1,14 @@
 import type { Address } from '../units/address.js';
 import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
-import type { ContractAction, GasCaps, RateLimits } from '../resources/paymaster.js';
-import type { LimitScope, ThresholdType } from '../resources/paymaster-policy.js';
+import type { ContractAction, RateLimits } from '../resources/paymaster.js';
+import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
+import type { PolicyParts } from '../policy/derived.js';
 
 /**
  * What is served for one paymaster: the compiled, validated snapshot of its resources, plain JSON. Holds no secret
- * (keys only as SHA-256), no ABI, and nothing that moves without a change of its sources.
+ * (keys only as SHA-256), no ABI, and nothing that moves without a change of its sources. Each kind of policies has members of
+ * its own, see `core/policy/kinds.ts`.
  */
 export type PaymasterConfig = {
   readonly paymasterId: string;
@@ -40,10 +42,6 @@ export type PaymasterConfig = {
     readonly address: Address;
     readonly selectors: readonly string[];
   }[];
-  readonly limits: readonly LimitConfig[];
-  readonly webhooks: readonly WebhookConfig[];
-  /** True when an active WALLET_DEPLOYMENT policy permits deploy-only operations. */
-  readonly walletDeployment: boolean;
   /** Names of active policies that were never accepted: while there are any, every request is POLICY_INVALID. */
   readonly invalidPolicies: readonly string[];
   readonly gas: GasCaps;
@@ -52,32 +50,7 @@ export type PaymasterConfig = {
   readonly rateLimit?: RateLimits;
   /** Absent: what the chain allows. */
   readonly accountFactories?: readonly Address[];
-};
-
-export type LimitConfig = {
-  readonly policyId: string;
-  readonly name: string;
-  readonly scope: LimitScope;
-  readonly thresholdType: ThresholdType;
-  /** Exact decimal text as in the resource: a count, or ether. */
-  readonly threshold: string;
-  readonly startMs: EpochMs;
-  readonly durationMs: number;
-};
-
-export type WebhookConfig = {
-  readonly policyId: string;
-  readonly name: string;
-  readonly url: string;
-  readonly method: 'POST' | 'GET';
-  readonly onError: 'Deny' | 'Allow';
-  /** Absent: 3000. */
-  readonly timeoutMs?: number;
-  /** Of the signing key; absent: 1. */
-  readonly keyGeneration?: number;
-  /** Until then X-Signature is by the key of the generation before. */
-  readonly previousKeyUntil?: EpochMs;
-};
+} & PolicyParts;
 
 export const maxConfigBytes = 512 * 1024;
 export const maxContracts = 1000;

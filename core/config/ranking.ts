@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../resources/meta.js';
+import type { ObjectMeta } from '../meta/meta.js';
 
 type Object = { readonly metadata: ObjectMeta };
 

@@ -1,5 +1,5 @@
-import { finding } from '../resources/conditions.js';
-import type { ConditionReason, Finding } from '../resources/conditions.js';
+import { finding } from '../meta/conditions.js';
+import type { ConditionReason, Finding } from '../meta/conditions.js';
 
 type ReadyReason = ConditionReason<'Ready'>;
 

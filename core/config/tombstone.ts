@@ -1,3 +1,4 @@
+import { noPolicies } from '../policy/derived.js';
 import type { EpochMs } from '../units/time.js';
 import type { ChainConfig } from './chain-config.js';
 import { remember } from './memory.js';
@@ -36,9 +37,7 @@ export function buryPaymaster(config: PaymasterConfig, deletedAt: EpochMs): Paym
     defaultContractAction: 'Deny',
     contractsRegistered: true,
     contracts: [],
-    limits: [],
-    webhooks: [],
-    walletDeployment: false,
+    ...noPolicies,
     invalidPolicies: [],
     gas: {},
     maxExpirySeconds: 1,

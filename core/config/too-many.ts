@@ -1,21 +1,11 @@
-import type { ObjectMeta } from '../resources/meta.js';
-import type { PolicyType } from '../resources/paymaster-policy.js';
+import type { ObjectMeta } from '../meta/meta.js';
+import { policyKinds, type PolicyType } from '../policy/kinds.js';
 import { maxContracts } from './paymaster-config.js';
 import { compareAge } from './ranking.js';
 
-/**
- * How many policies of a type count for one paymaster, paused ones included: every request pays for each. Only the
- * oldest do, so that one which is added later can neither slow nor open what is served.
- */
-export const maxPolicies = {
-  PAYMASTER_SA_LIMIT: { count: 20, name: 'spending limits' },
-  WEBHOOK: { count: 5, name: 'webhooks' },
-  WALLET_DEPLOYMENT: { count: 5, name: 'wallet deployment policies' },
-} as const satisfies Record<PolicyType, { readonly count: number; readonly name: string }>;
-
 /** "A paymaster has at most 20 spending limits": what to say of one more. */
 export function tooManyPolicies(type: PolicyType): string {
-  const { count, name } = maxPolicies[type];
+  const { count, name } = policyKinds[type].most;
   return `A paymaster has at most ${count} ${name}, and the oldest count: delete one.`;
 }
 
@@ -23,7 +13,9 @@ export const tooManyContracts = `A paymaster has at most ${maxContracts} contrac
 
 type Aged = { readonly metadata: ObjectMeta };
 
-/** All but the oldest `count`. */
+/**
+ * All but the oldest `count`. Only those count, so that one which is added later can neither slow nor open what is served.
+ */
 export function youngerThan<T extends Aged>(objects: readonly T[], count: number): ReadonlySet<T> {
   if (objects.length <= count) return new Set();
   return new Set([...objects].sort(compareAge).slice(count));

@@ -3,16 +3,11 @@ import type { Address, AddressKey } from '../units/address.js';
 import { isHexBytes } from '../units/hex.js';
 import type { Hex } from '../units/hex.js';
 import { bytesToHex } from '../units/hex.js';
-import type { FinalUserOperation } from '../userop/user-operation.js';
+import type { FinalUserOperation, PaymasterGas } from '../entry-point/user-operation.js';
 import { wordOf } from './reader.js';
-import type { PaymasterGas } from './layout.js';
-import {
-  paymasterHeadSize,
-  writeAccountGasLimits,
-  writeGasFees,
-  writePaymasterHead,
-  zeroed,
-} from './words.js';
+import { userOperation07Values } from '../entry-point/packed.js';
+import { paymasterHeadSize, writePaymasterHead } from '../entry-point/words.js';
+import { zeroed } from '../units/words.js';
 
 // Calls for activation checks, made with ethers: seldom, and so independent of the encoders that they check.
 
@@ -23,48 +18,7 @@ export function encodeCall(fragment: string, values: readonly unknown[]): Hex {
   return data;
 }
 
-/** EntryPoint 0.6 `UserOperation` as a tuple type. */
-export const userOperation06 =
-  'tuple(address sender, uint256 nonce, bytes initCode, bytes callData, uint256 callGasLimit, uint256 verificationGasLimit, uint256 preVerificationGas, uint256 maxFeePerGas, uint256 maxPriorityFeePerGas, bytes paymasterAndData, bytes signature)';
-
-export function userOperation06Values(op: FinalUserOperation, paymasterAndData: Hex): readonly unknown[] {
-  return [
-    op.sender,
-    op.nonce,
-    op.initCode,
-    op.callData,
-    op.callGasLimit,
-    op.verificationGasLimit,
-    op.preVerificationGas,
-    op.maxFeePerGas,
-    op.maxPriorityFeePerGas,
-    paymasterAndData,
-    op.signature,
-  ];
-}
-
-/** EntryPoint 0.7+ `PackedUserOperation` as a tuple type. */
-export const userOperation07 =
-  'tuple(address sender, uint256 nonce, bytes initCode, bytes callData, bytes32 accountGasLimits, uint256 preVerificationGas, bytes32 gasFees, bytes paymasterAndData, bytes signature)';
-
-export function userOperation07Values(op: FinalUserOperation, paymasterAndData: Hex): readonly unknown[] {
-  const packed = zeroed(64);
-  writeAccountGasLimits(packed, op, 0);
-  writeGasFees(packed, op, 32);
-  return [
-    op.sender,
-    op.nonce,
-    op.initCode,
-    op.callData,
-    bytesToHex(packed.subarray(0, 32)),
-    op.preVerificationGas,
-    bytesToHex(packed.subarray(32)),
-    paymasterAndData,
-    op.signature,
-  ];
-}
-
-/** The same with a `paymasterAndData` that ends after its head: what views hash before there is a signature. */
+/** Values of a packed operation whose `paymasterAndData` ends after its head: what views hash before there is a signature. */
 export function unsignedOperation07Values(
   op: FinalUserOperation,
   paymaster: Hex,
@@ -75,9 +29,12 @@ export function unsignedOperation07Values(
   return userOperation07Values(op, bytesToHex(head));
 }
 
-/** `getBalance(id)`: what a funding wallet holds inside a contract with a deposit per sponsor. */
+/**
+ * `getBalance(id)`: what a funding wallet holds inside a contract with a deposit per sponsor. The follower asks for every wallet
+ * at every block, so it is written without ethers.
+ */
 export function getBalanceCall(fundingAddress: AddressKey): Hex {
-  return encodeCall('function getBalance(address id)', [fundingAddress]);
+  return `0xf8b2cb4f${fundingAddress.slice(2).padStart(64, '0')}`;
 }
 
 /** `tokenAccount()` of the contracts in `contracts/`: whose balance there pays for operations in token mode. */

@@ -1,6 +1,7 @@
 import type { Address, AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
-import type { EntryPointVersion, FinalUserOperation } from '../userop/user-operation.js';
+import type { EntryPointVersion } from '../entry-point/version.js';
+import type { FinalUserOperation, PaymasterGas } from '../entry-point/user-operation.js';
 
 export const layoutIds = [
   'vendor-1.1.0',
@@ -11,12 +12,6 @@ export const layoutIds = [
   'verifying-0.7',
 ] as const;
 export type LayoutId = (typeof layoutIds)[number];
-
-/** Paymaster gas limits of EntryPoint 0.7+, constants of the layout and mode; 0 on 0.6. */
-export type PaymasterGas = {
-  readonly paymasterVerificationGasLimit: bigint;
-  readonly paymasterPostOpGasLimit: bigint;
-};
 
 /** What is signed besides the operation itself. */
 export type SponsorshipTerms = {

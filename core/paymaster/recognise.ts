@@ -1,6 +1,6 @@
 import type { AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
-import type { MinedUserOperation } from '../userop/handle-ops.js';
+import type { MinedUserOperation } from '../entry-point/handle-ops.js';
 import { digestOf } from './digest.js';
 import type { Layout, Recognise } from './layout.js';
 

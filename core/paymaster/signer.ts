@@ -1,4 +1,3 @@
-import type { RecoverAddress } from '../policy/authorization/decide.js';
 import type { Address } from '../units/address.js';
 
 /**
@@ -13,6 +12,13 @@ export type Signer = {
   /** 65 bytes r‖s‖v each, v 27 or 28, in the order of the digests. Synchronous where the key is local. */
   sign(digests: readonly Uint8Array[]): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
 };
+
+/** The account that signed a 32-byte digest by r‖s (64 bytes); undefined when nobody can have. */
+export type RecoverAddress = (
+  digest: Uint8Array,
+  signature: Uint8Array,
+  yParity: 0 | 1,
+) => Address | undefined;
 
 /** `get` finds the signer of a profile by the file name that it gives; undefined when there is no such key. */
 export type Signers = {

@@ -1,6 +1,6 @@
-import { pass, refuse, type Verdict } from '../policy/verdict.js';
+import { pass, refuse, type Verdict } from '../refusal.js';
 import { preVerificationGas } from '../userop/pre-verification-gas.js';
-import type { FinalUserOperation, GasLimits, UserOperation } from '../userop/user-operation.js';
+import type { FinalUserOperation, GasLimits, UserOperation } from '../entry-point/user-operation.js';
 import type { Hex } from '../units/hex.js';
 import type { TokenCodec, TokenOptions, TokenTerms } from './layout.js';
 import { markupUnit, tokensFor } from './token-price.js';

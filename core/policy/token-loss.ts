@@ -1,8 +1,7 @@
-import { DomainError } from '../errors.js';
 import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 import { formatDecimal, gweiFloor, parseEther, type Gwei } from '../units/wei.js';
-import { refuse, type Refusal } from './verdict.js';
+import { refuse, type Refusal } from '../refusal.js';
 
 // How much operations in mode ERC20 may lose that are mined and pay no token, and what an account is told.
 
@@ -22,35 +21,28 @@ export function senderBarred(sender: AddressKey, until: EpochMs): Refusal {
   );
 }
 
-/** Token mode of a contract has stopped for the day: PAYMASTER_NOT_READY. */
-export function tokenModeStopped(contract: AddressKey, budget: number, until: EpochMs): DomainError {
-  return new DomainError(
-    'PAYMASTER_NOT_READY',
-    `Token payments of ${contract} have stopped until ${timeText(until)}: operations that paid no token cost more than ${coins(budget)} coins today.`,
-    { reason: 'TOKEN_LOSS' },
+/** TOKEN_LOSS for people: token mode of a contract has stopped for the day. */
+export function tokenModeStopped(contract: AddressKey, budget: number, until: EpochMs): Refusal {
+  return refuse(
+    'TOKEN_LOSS',
+    `${contract} has lost more than ${coins(budget)} coins; resets at ${timeText(until)}`,
   );
 }
 
 /** Whose part of the loss budget is taken. */
 export type ExposedParty = 'contract' | 'organisation' | 'paymaster' | 'account';
 
-/**
- * What is promised in unsecured token payments and what was lost today leave no room for this one. RATE_LIMITED: it passes
- * when operations are mined or expire.
- */
+/** TOKEN_EXPOSURE_FULL for people: unsecured token payments that are promised, and the losses of today, leave no room. */
 export function exposureFull(
   party: ExposedParty,
   { taken, most, cost }: { readonly taken: number; readonly most: number; readonly cost: number },
-): DomainError {
-  return new DomainError(
-    'RATE_LIMITED',
-    `Unsecured token payments are full for now: those of this ${party} that are not mined yet${party === 'contract' ? ', and the losses of the day,' : ''} take ${coins(taken)} of ${coins(most)} coins, this one needs ${coins(cost)}. Try again in a minute, or allow the token paymaster to take the tokens before this operation, where the contract takes them first.`,
-    { reason: 'TOKEN_EXPOSURE_FULL', retryAfterSeconds: exposureRetrySeconds },
+): Refusal {
+  const losses = party === 'contract' ? ', and the losses of the day,' : '';
+  return refuse(
+    'TOKEN_EXPOSURE_FULL',
+    `those of this ${party} that are not mined yet${losses} take ${coins(taken)} of ${coins(most)} coins, this one needs ${coins(cost)}`,
   );
 }
-
-/** Promises in tokens are mined or expire within minutes. */
-const exposureRetrySeconds = 15;
 
 function coins(gwei: number): string {
   return formatDecimal(BigInt(gwei), 9);

@@ -1,4 +1,4 @@
-import type { FeeTokenSpec } from '../resources/fee-token.js';
+import type { FeeTokenSpec } from './fee-token-spec.js';
 import { divideUp } from '../units/divide.js';
 import type { EpochSeconds } from '../units/time.js';
 import { formatDecimal } from '../units/wei.js';

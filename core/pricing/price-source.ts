@@ -1,5 +1,5 @@
 import { DomainError, unreachable } from '../errors.js';
-import type { FeeTokenSpec } from '../resources/fee-token.js';
+import type { FeeTokenSpec } from './fee-token-spec.js';
 import type { EpochMs } from '../units/time.js';
 
 /** What one native coin costs in a token, at one moment. Integers throughout. */

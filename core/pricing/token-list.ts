@@ -1,4 +1,4 @@
-import type { FeeTokenSpec } from '../resources/fee-token.js';
+import type { FeeTokenSpec } from './fee-token-spec.js';
 
 /** `tokenInfo` of a quote request: addresses in any case. Empty text and an empty list are as good as absent. */
 export type TokenChoice = {

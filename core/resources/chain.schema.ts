@@ -9,15 +9,13 @@ import {
   categories,
   chainId,
   conditions,
-  expirySeconds,
-  gasCaps,
   httpUrl,
   mountedFile,
   observedGeneration,
-  rateLimits,
   readyColumn,
   reasonColumn,
-} from './schema-parts.js';
+} from '../meta/schema-parts.js';
+import { expirySeconds, gasCaps, rateLimits } from './schema-parts.js';
 
 const version = (description: string) =>
   text(description, {

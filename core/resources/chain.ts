@@ -1,6 +1,7 @@
 import type { LayoutId } from '../paymaster/layout.js';
-import type { Condition, Resource } from './meta.js';
-import type { GasCaps, RateLimits } from './paymaster.js';
+import type { Condition, Resource } from '../meta/meta.js';
+import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
+import type { RateLimits } from './paymaster.js';
 
 /** A key that signs: a mounted file in the signer directory that holds it (0x and 64 hex digits). */
 export type SignerSpec = { readonly file: string };

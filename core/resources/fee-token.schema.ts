@@ -9,7 +9,8 @@ import {
   type SchemaOf,
   text,
 } from '../schema/structural.js';
-import type { FeeTokenSpec, FeeTokenStatus, PriceSpec } from './fee-token.js';
+import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
+import type { FeeTokenStatus } from './fee-token.js';
 import { kindNames } from './kinds.js';
 import {
   address,
@@ -22,7 +23,7 @@ import {
   observedGeneration,
   readyColumn,
   reasonColumn,
-} from './schema-parts.js';
+} from '../meta/schema-parts.js';
 
 const maxAgeSeconds = (description: string) => integer(description, { minimum: 1, maximum: 604_800 });
 

@@ -1,8 +1,8 @@
-import { getAt, isAtOrBelow, isTree, pathKey, pathOfKey, setAt, type Tree } from './field-tree.js';
+import { getAt, isAtOrBelow, isTree, pathKey, pathOfKey, setAt, type Tree } from '../meta/field-tree.js';
 import type { AnyResource, Kind, Resources } from './kinds.js';
-import type { ManagedFields } from './meta.js';
+import type { ManagedFields } from '../meta/meta.js';
 import type { DeepPartial } from './resource-store.js';
-import { pathsOf } from './server-side-apply.js';
+import { pathsOf } from '../meta/server-side-apply.js';
 
 export type OwnedFields<Spec> = {
   readonly spec: DeepPartial<Spec>;

@@ -8,14 +8,14 @@ import {
   categories,
   chainId,
   conditions,
-  contractAction,
   displayName,
   instant,
   namespaceName,
   observedGeneration,
   readyColumn,
   reasonColumn,
-} from './schema-parts.js';
+} from '../meta/schema-parts.js';
+import { contractAction } from './schema-parts.js';
 
 const token = object<OrganisationToken>('A token of the dashboard API.', {
   required: {

@@ -1,4 +1,4 @@
-import type { Condition, Resource } from './meta.js';
+import type { Condition, Resource } from '../meta/meta.js';
 import type { ContractAction } from './paymaster.js';
 
 export type OrganisationToken = {

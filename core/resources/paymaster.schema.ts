@@ -8,17 +8,14 @@ import {
   categories,
   chainId,
   conditions,
-  contractAction,
   displayName,
-  expirySeconds,
-  gasCaps,
   instant,
   objectName,
   observedGeneration,
-  rateLimits,
   readyColumn,
   reasonColumn,
-} from './schema-parts.js';
+} from '../meta/schema-parts.js';
+import { contractAction, expirySeconds, gasCaps, rateLimits } from './schema-parts.js';
 
 const another = 'delete this Paymaster and create another';
 

@@ -1,24 +1,7 @@
-import type { Condition, Resource } from './meta.js';
+import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
+import type { Condition, Resource } from '../meta/meta.js';
 
 export type ContractAction = 'Allow' | 'Deny';
-
-/**
- * Caps against callers who choose gas fields to drain the deposit. A Chain's replace the defaults; a Paymaster's can only
- * tighten what the Chain, or the default, allows.
- */
-export type GasCaps = {
-  /** Highest maxFeePerGas in wei, decimal text. */
-  readonly maxFeePerGas?: string;
-  /** Highest maxPriorityFeePerGas in wei, decimal text. */
-  readonly maxPriorityFeePerGas?: string;
-  readonly maxCallGasLimit?: number;
-  readonly maxVerificationGasLimit?: number;
-  /** Highest verificationGasLimit of an operation with initCode. */
-  readonly maxDeploymentGas?: number;
-  readonly maxPreVerificationGas?: number;
-  /** Highest fine for unused gas, in wei, decimal text, with limits that were not simulated. EntryPoint 0.7 and later. */
-  readonly maxUnusedGasFee?: string;
-};
 
 /** Token bucket: `requests` per `perSeconds` seconds, burst = `requests`. */
 export type RateLimit = { readonly requests: number; readonly perSeconds: number };

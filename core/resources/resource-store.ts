@@ -1,4 +1,4 @@
-import type { ObjectKey } from './meta.js';
+import type { ObjectKey } from '../meta/meta.js';
 import type { Kind, Resources } from './kinds.js';
 
 /**

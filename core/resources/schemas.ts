@@ -1,7 +1,6 @@
 import type { KindDefinition } from '../schema/crd.js';
 import type { StructuralSchema } from '../schema/structural.js';
 import { chainDefinition } from './chain.schema.js';
-import { chainConfigDefinition, paymasterConfigDefinition } from './compiled.schema.js';
 import { feeTokenDefinition } from './fee-token.schema.js';
 import type { Kind } from './kinds.js';
 import { organisationDefinition } from './organisation.schema.js';
@@ -21,9 +20,3 @@ export const definitions: Readonly<Record<Kind, UserKindDefinition>> = {
   SmartContract: smartContractDefinition,
   PaymasterPolicy: paymasterPolicyDefinition,
 };
-
-/** Kinds that the operator writes for the servers. */
-export const compiledDefinitions = {
-  PaymasterConfig: paymasterConfigDefinition,
-  ChainConfig: chainConfigDefinition,
-} as const satisfies Record<string, KindDefinition>;

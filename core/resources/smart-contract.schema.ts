@@ -16,7 +16,7 @@ import {
   paymasterColumn,
   readyColumn,
   reasonColumn,
-} from './schema-parts.js';
+} from '../meta/schema-parts.js';
 
 /** Longest ABI text. Objects of the API server end at 1.5 MiB, and a list of contracts should stay readable. */
 export const maxAbiLength = 196_608;

@@ -1,4 +1,4 @@
-import type { Condition, Resource } from './meta.js';
+import type { Condition, Resource } from '../meta/meta.js';
 
 export type SmartContractSpec = {
   readonly paymasterRef: { readonly name: string };

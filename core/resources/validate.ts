@@ -1,7 +1,7 @@
 import { formatProblem, type Problem, quote } from '../errors.js';
 import type { StructuralSchema } from '../schema/structural.js';
 import { compileSchema, type Validate } from '../schema/validate.js';
-import { isTree } from './field-tree.js';
+import { isTree } from '../meta/field-tree.js';
 import { type Kind, kindNames } from './kinds.js';
 import { definitions } from './schemas.js';
 

@@ -29,3 +29,8 @@ export function decodedHex(hex: Hex, known?: DecodedHex): DecodedHex {
 export function hexSize(hex: Hex): number {
   return (hex.length - 2) >> 1;
 }
+
+/** A quantity as JSON-RPC writes it: hex without leading zeros. */
+export function hexQuantity(value: bigint | number): Hex {
+  return `0x${value.toString(16)}`;
+}

@@ -1,10 +1,11 @@
 import { DomainError } from '../errors.js';
 import type { EpochMs } from '../units/time.js';
-import type { Account } from './accounts.js';
-import type { Counter } from './counters.js';
-import type { ChainLedger } from './ledger.js';
+import type { Account, Accounts } from './accounts.js';
+import type { Counter, Counters } from './counters.js';
+import type { Fences } from './fences.js';
 import { heldOf, type Entry } from './reservations.js';
 import type {
+  AccountBalance,
   AccountId,
   AccountShare,
   CounterId,
@@ -28,12 +29,22 @@ export type Found = {
   readonly accounts: Account[];
 };
 
+/** The part of a chain's ledger that decisions read. */
+export type LedgerState = {
+  readonly counters: Counters;
+  readonly accounts: Accounts;
+  readonly fences: Fences;
+  readonly since: number;
+  readonly forgottenUntil: number;
+  balance(id: AccountId): AccountBalance;
+};
+
 /**
  * The verdict about a request, over the ledger of its chain; changes nothing. `former` is the reservation that the
  * operation has already. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) where a balance is not known well enough.
  */
 export function decide(
-  chain: ChainLedger,
+  chain: LedgerState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
@@ -44,7 +55,7 @@ export function decide(
 
 /** Whether the request may be judged at all: it is planned for the present windows, by a config that is not fenced off. */
 export function decideFences(
-  { fences }: ChainLedger,
+  { fences }: LedgerState,
   request: ReserveRequest,
   now: EpochMs,
 ): ReserveResult | undefined {
@@ -54,7 +65,7 @@ export function decideFences(
 
 /** What its bars, limits, holds and accounts say. */
 export function decideShares(
-  chain: ChainLedger,
+  chain: LedgerState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
@@ -73,7 +84,7 @@ export function decideShares(
 
 /** Counters behind the verdict, without what the reservation itself holds. */
 export function explained(
-  chain: ChainLedger,
+  chain: LedgerState,
   request: ReserveRequest,
   former: Entry | undefined,
 ): Omit<PeekResult, 'result'> {
@@ -98,7 +109,7 @@ function hasTurned({ bars, limits }: ReserveRequest, now: EpochMs): boolean {
   return false;
 }
 
-function decideBars(chain: ChainLedger, { bars }: ReserveRequest): ReserveRefusal | undefined {
+function decideBars(chain: LedgerState, { bars }: ReserveRequest): ReserveRefusal | undefined {
   for (let index = 0; index < bars.length; index++) {
     const bar = bars[index]!;
     const used = chain.counters.find(bar)?.used ?? 0;
@@ -108,7 +119,7 @@ function decideBars(chain: ChainLedger, { bars }: ReserveRequest): ReserveRefusa
 }
 
 function decideLimits(
-  chain: ChainLedger,
+  chain: LedgerState,
   { limits }: ReserveRequest,
   former: Entry | undefined,
   found: Found,
@@ -132,7 +143,7 @@ function decideLimits(
 }
 
 function decideHolds(
-  chain: ChainLedger,
+  chain: LedgerState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
@@ -154,7 +165,7 @@ function decideHolds(
 }
 
 function decideAccounts(
-  chain: ChainLedger,
+  chain: LedgerState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
@@ -174,7 +185,7 @@ function decideAccounts(
   return undefined;
 }
 
-function plusUsed(chain: ChainLedger, { plusUsed: names, unit }: HoldShare): number {
+function plusUsed(chain: LedgerState, { plusUsed: names, unit }: HoldShare): number {
   let used = 0;
   if (names !== undefined)
     for (const counter of names) used += chain.counters.find({ counter, unit })?.used ?? 0;
@@ -182,7 +193,7 @@ function plusUsed(chain: ChainLedger, { plusUsed: names, unit }: HoldShare): num
 }
 
 /** The threshold in force; 0 where it is a share of a balance that nobody has read. */
-function mostOf(chain: ChainLedger, { accounts }: ReserveRequest, { threshold }: HoldShare): number {
+function mostOf(chain: LedgerState, { accounts }: ReserveRequest, { threshold }: HoldShare): number {
   if (typeof threshold === 'number') return threshold;
   const share = accounts[threshold.account];
   const balance = share === undefined ? undefined : chain.accounts.find(share)?.balance;
@@ -195,7 +206,7 @@ function shareOf(balance: number, percent: number): number {
 }
 
 function knownAccount(
-  chain: ChainLedger,
+  chain: LedgerState,
   { depositMaxAgeMs }: ReserveRequest,
   share: AccountShare,
   now: EpochMs,
@@ -208,7 +219,7 @@ function knownAccount(
 }
 
 /** A share is one of a balance that is known well enough. */
-function knownMost(chain: ChainLedger, request: ReserveRequest, hold: HoldShare, now: EpochMs): number {
+function knownMost(chain: LedgerState, request: ReserveRequest, hold: HoldShare, now: EpochMs): number {
   if (typeof hold.threshold === 'number') return hold.threshold;
   const share = request.accounts[hold.threshold.account];
   if (share === undefined)

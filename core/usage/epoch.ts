@@ -45,10 +45,19 @@ export type EpochCopies = { all(): Promise<ReadonlyMap<number, UsageEpoch>> };
 export type UsageRecovery = {
   /**
    * Begins a new epoch when the data of a chain are lost and every promise made with them has expired: the longest
-   * expiry after the loss was first noticed. Until then, and wherever the data are there, it changes nothing. Throws UNAVAILABLE.
+   * expiry after the loss was first noticed, or at once when `acceptedLoss` is the {@link lossIdOf} this loss. Until then, and
+   * wherever the data are there, it changes nothing. Throws UNAVAILABLE.
    */
-  recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'>;
+  recover(chainId: number, acceptedLoss?: string): Promise<'intact' | 'waiting' | 'recovered'>;
 };
+
+/**
+ * Names one loss: the epoch and when it was first noticed, so that a loss which somebody has accepted says nothing of the next
+ * one, also of the same epoch. Undefined while nobody has noticed a loss.
+ */
+export function lossIdOf({ id, lostAt }: UsageEpoch): string | undefined {
+  return lostAt === undefined ? undefined : `${id}.${lostAt}`;
+}
 
 /** The copy after a mark; the same object where it changes nothing (another epoch, a copy that was restored, nothing higher). */
 export function raised(copy: UsageEpoch, mark: EpochMark): UsageEpoch {

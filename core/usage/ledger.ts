@@ -18,6 +18,7 @@ import type {
   ReservationKey,
   ReserveRequest,
   ReserveResult,
+  StepResult,
 } from './usage-store.js';
 
 const nothingFolded: Entry['folded'] = [];
@@ -92,13 +93,12 @@ export class ChainLedger {
     this.#changedFence(this.fences.suspend(id, isSuspended, now));
   }
 
-  /** False where the cursor is not the expected one; then nothing has changed. */
-  advance(step: FollowerStep): boolean {
-    if (!isSameCursor(this.cursor, step.expected)) return false;
-    settle(this, step);
+  advance(step: FollowerStep): StepResult {
+    if (!isSameCursor(this.cursor, step.expected)) return { isTaken: false };
+    const ended = settle(this, step);
     this.cursor = step.next;
     this.#hasChanged = true;
-    return true;
+    return { isTaken: true, ended };
   }
 
   setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void {

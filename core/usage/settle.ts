@@ -1,9 +1,21 @@
-import type { ChainLedger } from './ledger.js';
-import type { Entry } from './reservations.js';
-import type { FollowerStep, ReservationKey } from './usage-store.js';
+import type { Account } from './accounts.js';
+import type { Counter, Counters } from './counters.js';
+import { reservationOf, type Entry } from './reservations.js';
+import type { AccountId, FollowerStep, Reservation, ReservationKey } from './usage-store.js';
 
-/** Carries out a step of the follower; see {@link FollowerStep} for the order. The cursor is the caller's. */
-export function settle(chain: ChainLedger, step: FollowerStep): void {
+/** What a step changes in the ledger of a chain. */
+export type SettledLedger = {
+  readonly counters: Counters;
+  find(key: ReservationKey): Entry | undefined;
+  restore(reservation: Reservation): void;
+  charge(counter: Counter, amount: number, until: number): void;
+  setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void;
+  end(entry: Entry): void;
+};
+
+/** Carries out a step of the follower and answers what it has ended; see {@link FollowerStep} for the order. The cursor is the caller's. */
+export function settle(chain: SettledLedger, step: FollowerStep): readonly Reservation[] {
+  const ended: Reservation[] = [];
   const decided = new Set<Entry>();
   const undecided = (key: ReservationKey): Entry | undefined => {
     const entry = chain.find(key);
@@ -15,24 +27,31 @@ export function settle(chain: ChainLedger, step: FollowerStep): void {
   for (const reservation of step.restored) chain.restore(reservation);
   for (const { key, actualCost } of step.settled) {
     const entry = undecided(key);
-    if (entry !== undefined) spend(chain, entry, actualCost);
+    if (entry !== undefined) ended.push(spend(chain, entry, actualCost));
   }
   for (const { key, validUntil } of step.released) {
     const entry = undecided(key);
-    if (entry !== undefined && (validUntil === undefined || entry.validUntil <= validUntil)) chain.end(entry);
+    if (entry !== undefined && (validUntil === undefined || entry.validUntil <= validUntil))
+      ended.push(end(chain, entry));
   }
   for (const { key } of step.forfeited) {
     const entry = undecided(key);
-    if (entry !== undefined) spend(chain, entry, Infinity);
+    if (entry !== undefined) ended.push(spend(chain, entry, Infinity));
   }
   for (const charge of step.charges) chain.charge(chain.counters.of(charge), charge.amount, charge.until);
   for (const { balance, readAt, ...id } of step.balances) chain.setBalance(id, balance, readAt);
+  return ended;
 }
 
 /** Ends a reservation of which each limit keeps at most what was reserved; undefined: nothing. */
-function spend(chain: ChainLedger, entry: Entry, actualCost: number | undefined): void {
+function spend(chain: SettledLedger, entry: Entry, actualCost: number | undefined): Reservation {
   if (actualCost !== undefined)
     for (const { of: counter, amount } of entry.limits)
       chain.charge(counter, counter.unit === 'COUNT' ? amount : Math.min(actualCost, amount), counter.until);
+  return end(chain, entry);
+}
+
+function end(chain: SettledLedger, entry: Entry): Reservation {
   chain.end(entry);
+  return reservationOf(entry);
 }

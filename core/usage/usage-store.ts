@@ -23,8 +23,8 @@ import type { Window } from './window.js';
  * - `fences`: a generation older than the newest seen is answered `stale`, a suspended id `suspended`; nothing is reserved.
  *   A newer one is remembered, by `reserve` as by `noteGenerations`.
  * - `advance` (the follower) is one atomic step, fenced by compare-and-set on the cursor: settlements, releases, charges,
- *   restored reservations, balances, cursor. A second call with the same cursor changes nothing and answers false. It
- *   never fails because reservations were promised again meanwhile.
+ *   restored reservations, balances, cursor. A second call with the same cursor changes nothing and is not taken. It
+ *   never fails because reservations were promised again meanwhile, and answers what it has ended, as that was then.
  * - A settled reservation adds at most what it reserved to each of its limits, whatever the operation cost.
  * - The first reason decides, in this order: turned, suspended, stale, bars in their order, limits, holds, accounts.
  * - Every method throws DomainError UNAVAILABLE when the store cannot answer, or when its data are lost (USAGE_STORE_LOST:
@@ -56,7 +56,7 @@ export type UsageStore = {
   /** The most live reservations, of all chains, that the store has room for; Infinity where memory is not bounded. */
   capacity(): number;
   cursor(chainId: number): Promise<Cursor | undefined>;
-  advance(step: FollowerStep): Promise<boolean>;
+  advance(step: FollowerStep): Promise<StepResult>;
   /** First balance of an account that was never read (a new funding wallet); ignored when one is known already. */
   addBalance(chainId: number, balance: AccountBalance): Promise<void>;
   /** Accounts that reservations or balances of this chain name. */
@@ -256,5 +256,14 @@ export type FollowerStep = {
   readonly restored: readonly Reservation[];
   readonly balances: readonly (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
 };
+
+/** Not taken: the cursor was not the expected one, and nothing has changed. */
+export type StepResult =
+  | { readonly isTaken: false }
+  | {
+      readonly isTaken: true;
+      /** Reservations that the step has ended, each once, with every promise that was added since they were read. */
+      readonly ended: readonly Reservation[];
+    };
 
 export type Charge = CounterId & { readonly until: EpochMs; readonly amount: number };

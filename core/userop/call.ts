@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../policy/verdict.js';
+import type { RefusalReason } from '../refusal.js';
 import type { AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 

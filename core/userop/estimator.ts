@@ -1,6 +1,7 @@
 import type { Address } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
-import type { EntryPointVersion, GasLimits, UserOperation } from './user-operation.js';
+import type { EntryPointVersion } from '../entry-point/version.js';
+import type { GasLimits, UserOperation } from '../entry-point/user-operation.js';
 
 /**
  * Port: gas limits of an operation by simulation (reference/onchain.md section 5) or by a bundler.

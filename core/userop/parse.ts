@@ -1,9 +1,11 @@
 import { invalidInput, quote } from '../errors.js';
 import { hexSize } from '../units/hex.js';
 import type { Hex } from '../units/hex.js';
-import { eip7702Factory, is7702InitCode } from './eip-7702.js';
+import { eip7702Factory, is7702InitCode } from '../entry-point/eip-7702.js';
+import { entryPointRules } from '../entry-point/table.js';
 import { Fields, isRecord, uint } from './fields.js';
-import type { Eip7702Auth, EntryPointVersion, UserOperation } from './user-operation.js';
+import type { Eip7702Auth, UserOperation } from '../entry-point/user-operation.js';
+import type { EntryPointVersion } from '../entry-point/version.js';
 
 // Every EntryPoint refuses an operation with a gas field above 2^120 - 1 (AA94), narrower than the fields themselves.
 const gas = uint(120);
@@ -79,7 +81,7 @@ function readInitCode(fields: Fields, version: EntryPointVersion): Hex {
     return `${factory}${factoryData.slice(2)}`;
   }
   if (factoryData !== '0x') fields.problem('factory', 'given when factoryData is');
-  const isMarker = version === '0.8' && is7702InitCode(initCode);
+  const isMarker = entryPointRules[version].readsEip7702Marker && is7702InitCode(initCode);
   if (initCode !== '0x' && hexSize(initCode) < 20 && !isMarker)
     fields.problem('initCode', '0x, or a factory address of 20 bytes and its call data', initCode);
   return initCode;
@@ -89,7 +91,7 @@ function readFactory(fields: Fields, version: EntryPointVersion): Hex {
   const factory = fields.raw('factory');
   const isMarker = factory === '0x7702' || factory === eip7702Factory;
   if (!isMarker) return fields.requiredAddress('factory');
-  if (version !== '0.8')
+  if (!entryPointRules[version].readsEip7702Marker)
     fields.problem('factory', 'an address (0x7702 needs EntryPoint 0.8 or later)', factory);
   return eip7702Factory;
 }

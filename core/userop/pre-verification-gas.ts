@@ -1,5 +1,5 @@
 import { hexToBytes, type Hex } from '../units/hex.js';
-import type { UserOperation } from './user-operation.js';
+import type { UserOperation } from '../entry-point/user-operation.js';
 
 /** Base cost of a transaction: a bundle of one operation is assumed, the worst case for the bundler. */
 const transactionGas = 21_000n;

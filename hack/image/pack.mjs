@@ -2,6 +2,7 @@
 // but from this machine's build, with the pinned Node.js and the system libraries that it needs.
 //
 //   node hack/image/pack.mjs operator NAME:TAG OUT.tar      after `make build`
+//   node hack/image/pack.mjs dev-chain NAME:TAG OUT.tar     the dev chain for a trial in a cluster
 //   node hack/image/pack.mjs redis NAME:TAG OUT.tar         redis-server of this machine
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,10 +23,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const [what, tag, output] = process.argv.slice(2);
-const fillers = { operator: fillOperator, redis: fillRedis };
+const fillers = { operator: fillOperator, 'dev-chain': fillDevChain, redis: fillRedis };
 const fill = Object.hasOwn(fillers, what ?? '') ? fillers[what] : undefined;
 if (fill === undefined || tag === undefined || output === undefined) {
-  console.error('usage: node hack/image/pack.mjs operator|redis NAME:TAG OUT.tar');
+  console.error('usage: node hack/image/pack.mjs operator|dev-chain|redis NAME:TAG OUT.tar');
   process.exit(2);
 }
 
@@ -66,6 +67,22 @@ function fillOperator(rootfs) {
     WorkingDir: '/app',
     User: '1000:1000',
     StopSignal: 'SIGTERM',
+  };
+}
+
+/** The image of the operator, and what the chain needs besides: anvil and the sources of the contracts it deploys. */
+function fillDevChain(rootfs) {
+  const config = fillOperator(rootfs);
+  const anvil = `@foundry-rs/anvil-linux-${process.arch === 'x64' ? 'amd64' : process.arch}`;
+  for (const name of ['aa06', 'aa07', 'aa08', '@pimlico/mock-paymaster', anvil]) {
+    const path = join('node_modules', name);
+    copy(join(root, path), join(rootfs, 'app', path));
+  }
+  addBinary(rootfs, join(root, 'node_modules', anvil, 'bin/anvil'), `/app/node_modules/${anvil}/bin/anvil`);
+  return {
+    ...config,
+    Cmd: ['dist/server/standalone/dev-chain/main.js'],
+    Env: [...config.Env, 'HOST=0.0.0.0'],
   };
 }
 

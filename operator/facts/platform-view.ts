@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
-import { finding, type Finding } from '../../core/resources/conditions.js';
+import { finding, type Finding } from '../../core/meta/conditions.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 import type { ChainFacts } from './chain-facts.js';
@@ -84,7 +84,7 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
   }
 
   function blockerNow(chainId: number): Blocker {
-    if (deps.usage?.of(chainId) === 'Lost') return 'UsageStoreLost';
+    if (deps.usage?.of(chainId)?.level === 'Lost') return 'UsageStoreLost';
     const reachability = deps.facts.reachability(chainId);
     return reachability === 'Unreachable' || reachability === 'WrongChain' ? 'ChainNotReady' : undefined;
   }

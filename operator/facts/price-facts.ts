@@ -4,7 +4,7 @@ import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { Logger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { PriceAnswer } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 

@@ -1,7 +1,7 @@
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 
 /** The operation whose hash is compared with the contract's own. Every field has another value, so that swapping or leaving out any of them gives another hash. */
 export const probeOperation: FinalUserOperation = {

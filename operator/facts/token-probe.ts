@@ -2,18 +2,13 @@ import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { personalDigest } from '../../core/crypto/keccak.js';
 import { isDomainError } from '../../core/errors.js';
-import {
-  encodeCall,
-  userOperation06,
-  userOperation06Values,
-  userOperation07,
-  userOperation07Values,
-} from '../../core/paymaster/abi.js';
+import { encodeCall } from '../../core/paymaster/abi.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
 import type { Layout, TokenTerms } from '../../core/paymaster/layout.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { probeOperation, probeTokenTerms } from './probe-operation.js';
 
 /** Whether a contract takes tokens in validation when its data demand it; `Unknown` when the chain does not answer. */
@@ -92,11 +87,10 @@ async function validationOf(
   const [signature] = await signer.sign([personalDigest(codec.hash(op, terms))]);
   if (signature === undefined) return undefined;
   const data = codec.encode(op, terms, signature);
-  const isFirst = layout.entryPointVersion === '0.6';
-  const values = isFirst ? userOperation06Values(op, data) : userOperation07Values(op, data);
+  const { abiType, abiValues } = entryPointRules[layout.entryPointVersion].form;
   const call = encodeCall(
-    `function validatePaymasterUserOp(${isFirst ? userOperation06 : userOperation07} op, bytes32 userOpHash, uint256 maxCost)`,
-    [values, `0x${'ab'.repeat(32)}`, codec.need(op, terms.options).entryPoint],
+    `function validatePaymasterUserOp(${abiType} op, bytes32 userOpHash, uint256 maxCost)`,
+    [abiValues(op, data), `0x${'ab'.repeat(32)}`, codec.need(op, terms.options).entryPoint],
   );
   return (code) =>
     chain

@@ -1,18 +1,24 @@
-import type { EpochCopies } from '../../core/usage/epoch.js';
-import type { ConditionReason } from '../../core/resources/conditions.js';
+import { lossIdOf, type EpochCopies } from '../../core/usage/epoch.js';
+import type { ConditionReason } from '../../core/meta/conditions.js';
 import { createPolled, type Polled, type PolledDeps } from './polled.js';
 
-/** Whether the usage store still holds the data of each chain, by what the followers write beside it. */
-export type UsageFacts = Polled<Exclude<ConditionReason<'UsageStoreLost'>, 'Unknown'>>;
+/** Whether the usage store still holds the data of a chain, by what the followers write beside it. */
+export type UsageFact = {
+  readonly level: Extract<ConditionReason<'UsageStoreLost'>, 'Kept' | 'Lost'>;
+  /** Which loss it is, as soon as a follower has noted it. */
+  readonly lossId?: string;
+};
+export type UsageFacts = Polled<UsageFact>;
 
 export function createUsageFacts(deps: PolledDeps & { readonly epochs: EpochCopies }): UsageFacts {
   return createPolled(deps, 'epochs of the usage store', async () => {
     const all = await deps.epochs.all();
     return new Map(
-      [...all].map(([chainId, { lostAt, isMoved }]) => [
-        chainId,
-        lostAt === undefined && isMoved !== true ? 'Kept' : 'Lost',
-      ]),
+      [...all].map(([chainId, epoch]): [number, UsageFact] => {
+        const lossId = lossIdOf(epoch);
+        if (lossId === undefined) return [chainId, { level: epoch.isMoved === true ? 'Lost' : 'Kept' }];
+        return [chainId, { level: 'Lost', lossId }];
+      }),
     );
   });
 }

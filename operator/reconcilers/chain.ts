@@ -8,8 +8,8 @@ import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Chain } from '../../core/resources/chain.js';
-import { finding, isConditionTrue, setConditions } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
+import { finding, isConditionTrue, setConditions } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
 import type { ChainStatus } from '../../core/resources/chain.js';
 import type { Logger } from '../../core/log.js';
 import type { Gauge } from '../../core/metrics.js';
@@ -24,7 +24,13 @@ import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
 import { withSeen } from './seen-on-chain.js';
-import { missingKeys, profileFindings, reachabilityFinding, tokenLossFinding } from './findings.js';
+import {
+  missingKeys,
+  profileFindings,
+  reachabilityFinding,
+  tokenLossFinding,
+  usageFinding,
+} from './findings.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
@@ -40,6 +46,8 @@ export type ChainReconcilerDeps = {
   /** Undefined where nobody tells of the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   readonly signers: Pick<Signers, 'get' | 'place'>;
+  /** The condition MasterKeys; undefined where they do not change. */
+  readonly masterKeys: (() => Finding) | undefined;
   /** What the files of chain URLs are mounted from, for messages. */
   readonly urlPlace: string | undefined;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
@@ -68,6 +76,7 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
     const compiled = withSeen(deps.facts, asWritten, previous?.config);
     const programmed = await store(deps, compiled);
     tellStops(deps, compiled.config, previous?.config);
+    tellAcceptedLoss(deps, compiled.config, previous?.config);
     deps.facts.setChain(asWritten.config);
     deps.prices.setChain(compiled.config);
     await runAll([
@@ -92,6 +101,16 @@ function tellStops(
     if (unusable === undefined) log.info('signing resumed', { chainId, version });
     else log.error('signing stopped', { chainId, version, ...unusable });
   }
+}
+
+/** Said once, whether there is such a loss or not: who has set the annotation stands in the audit log of the API server. */
+function tellAcceptedLoss(
+  { log }: ChainReconcilerDeps,
+  { chainId, acceptedLoss }: ChainConfig,
+  previous: ChainConfig | undefined,
+): void {
+  if (acceptedLoss === undefined || acceptedLoss === previous?.acceptedLoss) return;
+  log.warn('an annotation of the Chain accepts a loss of usage data', { chainId, acceptedLoss });
 }
 
 /** One already programmed, else the oldest, holds a chain id. */
@@ -122,7 +141,8 @@ async function writeChain(
     reachabilityFinding(deps.facts.reachability(chainId), compiled.config, deps.urlPlace),
   );
   const clock = told(finding('ClockSkew', deps.facts.clock(chainId)));
-  const usage = deps.usage && told(finding('UsageStoreLost', deps.usage.of(chainId) ?? 'Unknown'));
+  const usage = deps.usage && told(usageFinding(deps.usage.of(chainId), chain));
+  const keys = deps.masterKeys && told(deps.masterKeys());
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
   const profiles = compiled.profiles.map((profile) => ({
     version: profile.version,
@@ -145,6 +165,7 @@ async function writeChain(
     reachable,
     clock,
     ...(usage === undefined ? [] : [usage]),
+    ...(keys === undefined ? [] : [keys]),
     ...losses,
     ...openFunding(compiled.config),
     ready,
@@ -174,7 +195,7 @@ const devChainIds: ReadonlySet<number> = new Set([1337, 31_337]);
 /** Why nothing is signed on a chain that is otherwise as it should be. */
 function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Finding | undefined {
   if (chain.spec.suspended === true) return finding('Ready', 'Suspended', 'Suspended by spec.suspended.');
-  if (usage?.reason === 'Lost') return finding('Ready', 'UsageStoreLost', usage.message);
+  if (usage?.status === 'True') return finding('Ready', 'UsageStoreLost', usage.message);
   return clock.reason === 'FarAhead' ? finding('Ready', 'ClockSkew', clock.message) : undefined;
 }
 

@@ -1,11 +1,12 @@
-import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
+import { deriveApiKey } from '../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { CompiledPaymaster } from '../../core/config/compile.js';
 import { tenantOf } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
-import { finding } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
+import { finding } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 

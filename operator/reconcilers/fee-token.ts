@@ -1,7 +1,7 @@
 import type { CompiledChain } from '../../core/config/compile-chain.js';
 import { summarise } from '../../core/config/summary.js';
-import { finding } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
+import { findCondition, finding } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
 import type { FeeToken } from '../../core/resources/fee-token.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import { priceFinding } from './price-finding.js';
@@ -18,9 +18,24 @@ export async function writeFeeTokens(
   await runAll(
     feeTokens.map((feeToken) => async () => {
       const own = chain === undefined ? withoutChain(feeToken) : onChain(feeToken, chain, prices);
-      await statuses.write('FeeToken', feeToken, [...own, summarise(own)], {});
+      await statuses.write('FeeToken', feeToken, [...own, readyFinding(feeToken, own)], {});
     }),
   );
+}
+
+/** What somebody has written wrong, and what does not pass by itself. */
+const lastingFaults: ReadonlySet<string> = new Set(['DecimalsMismatch', 'SymbolMismatch']);
+
+/**
+ * A price that is stale or a source that is away passes by itself: PriceUsable says so, and Ready stays. A token that is not
+ * as described is not ready, and a source that is away meanwhile does not make it so.
+ */
+function readyFinding({ status, metadata }: FeeToken, findings: readonly Finding[]): Finding {
+  const before = findCondition(status?.conditions, 'Ready');
+  const wasWrong = before?.reason === 'PriceNotUsable' && before.observedGeneration === metadata.generation;
+  const isPassing = ({ type, status: state, reason }: Finding): boolean =>
+    type === 'PriceUsable' && state === 'False' && !wasWrong && !lastingFaults.has(reason);
+  return summarise(findings.filter((each) => !isPassing(each)));
 }
 
 function withoutChain({ spec }: FeeToken): readonly Finding[] {

@@ -1,10 +1,13 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
-import { finding } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
+import type { Chain } from '../../core/resources/chain.js';
+import { conditionReasons, finding } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
 import type { Signers } from '../../core/paymaster/signer.js';
+import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import type { Address } from '../../core/units/address.js';
 import { filesOf } from '../facts/facts.js';
+import type { UsageFact } from '../facts/usage-facts.js';
 import { fewOperations, ordinaryGas } from '../facts/facts.js';
 import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from '../facts/facts.js';
 
@@ -98,6 +101,21 @@ export function noFundingWallet({ version }: ProfileConfig): Finding {
 export function codeFinding(level: CodeLevel, address: Address): Finding {
   const message = `${address} has no code on this chain: check the address, or deploy the contract.`;
   return finding('ContractCode', level, level === 'NoCode' ? message : undefined);
+}
+
+/** Says how the wait is ended early, and whether the Chain's annotation does so. */
+export function usageFinding(fact: UsageFact | undefined, { metadata }: Chain): Finding {
+  if (fact === undefined) return finding('UsageStoreLost', 'Unknown');
+  if (fact.lossId === undefined) return finding('UsageStoreLost', fact.level);
+  const accepted = metadata.annotations?.[acceptedLossAnnotation];
+  if (accepted === fact.lossId) return finding('UsageStoreLost', 'LossAccepted');
+  const other = accepted === undefined ? '' : ` The annotation that is there names another loss.`;
+  const howTo = `To end the wait early, at the risk that docs/runbooks.md#paymasterusagestorelost states: kubectl annotate --overwrite chain ${metadata.name} ${acceptedLossAnnotation}=${fact.lossId}`;
+  return finding(
+    'UsageStoreLost',
+    'Lost',
+    `${conditionReasons.UsageStoreLost.Lost.text} ${howTo}${other && `.${other}`}`,
+  );
 }
 
 /** `profiles`: those with a token mode. */

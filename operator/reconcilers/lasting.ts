@@ -1,16 +1,28 @@
-import type { Finding } from '../../core/resources/conditions.js';
-import type { Condition } from '../../core/resources/meta.js';
+import { findCondition, type ConditionReason, type Finding } from '../../core/meta/conditions.js';
+import type { Condition } from '../../core/meta/meta.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
-import { troubleMs } from '../facts/steady.js';
+import { recoveryMs, troubleMs } from '../facts/steady.js';
 
-/** Whether a trouble has stood in the status for a minute. Reads the time of the status, so that it outlives a restart. */
-export function hasLasted(
+/** Whether a trouble of the object itself blocks `Ready`, and when to look again. */
+export type Lasting = { readonly isBlocked: boolean; readonly lookAgainMs?: number };
+
+/**
+ * A trouble blocks `Ready` (with `reason`) when it has stood for a minute, and until it has been over for half a minute. Reads the
+ * times of the status, so that it outlives a restart.
+ */
+export function lastingOf(
   conditions: readonly Condition[] | undefined,
   { type, status }: Finding,
+  reason: ConditionReason<'Ready'>,
   now: EpochMs,
-): boolean {
-  const known = conditions?.find((condition) => condition.type === type);
-  if (status !== 'False' || known?.status !== 'False') return false;
-  const since = parseInstant(known.lastTransitionTime);
-  return since !== undefined && now - since >= troubleMs;
+): Lasting {
+  const known = findCondition(conditions, type);
+  const wasBlocked = findCondition(conditions, 'Ready')?.reason === reason;
+  const isTrouble = status === 'False';
+  // What was found now stands in the status from now on.
+  const since = known?.status === status ? parseInstant(known.lastTransitionTime) : undefined;
+  const lastedMs = since === undefined ? 0 : now - since;
+  if (isTrouble) return { isBlocked: wasBlocked || lastedMs >= troubleMs };
+  if (!wasBlocked || lastedMs >= recoveryMs) return { isBlocked: false };
+  return { isBlocked: true, lookAgainMs: recoveryMs - lastedMs };
 }

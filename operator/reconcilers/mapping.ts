@@ -1,7 +1,7 @@
 import { unreachable } from '../../core/errors.js';
-import { findCondition } from '../../core/resources/conditions.js';
+import { findCondition } from '../../core/meta/conditions.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
-import { formatKey, keyOf } from '../../core/resources/meta.js';
+import { acceptedLossAnnotation, formatKey, keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { ownerOf } from '../cache.js';
 import type { Cache, Change } from '../cache.js';
@@ -16,9 +16,14 @@ export type Keys = {
   readonly organisations: readonly string[];
 };
 
-/** The roots that a change touches; none when only a status changed, which is what the operator itself writes. */
+/** The roots that a change touches; none when only a status changed, which the operator itself writes, or metadata. */
 export function keysOf(change: Change, cache: Cache): Keys {
-  if (isStatusOnly(change)) return none;
+  if (isStatusOnly(change)) {
+    const { after } = change;
+    return after?.kind === 'Chain' && acceptsLoss(change)
+      ? { ...none, chains: [String(after.spec.chainId)] }
+      : none;
+  }
   const touched = [change.before, change.after].filter((object) => object !== undefined);
   const isGone = change.after === undefined || isReplaced(change);
   const keys = touched.map((object) => keysOfObject(object, cache, isGone));
@@ -55,6 +60,13 @@ function isStatusOnly({ before, after }: Change): boolean {
   return (
     before.metadata.uid === after.metadata.uid && before.metadata.generation === after.metadata.generation
   );
+}
+
+/** An annotation changes no generation; this one is read like a field of the spec. */
+function acceptsLoss({ before, after }: Change): boolean {
+  if (before?.kind !== 'Chain' || after?.kind !== 'Chain') return false;
+  const [was, is] = [before, after].map(({ metadata }) => metadata.annotations?.[acceptedLossAnnotation]);
+  return was !== is;
 }
 
 function keysOfObject(object: AnyResource, cache: Cache, isGone: boolean): Keys {

@@ -1,15 +1,15 @@
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { unreachable } from '../../core/errors.js';
-import { finding, isConditionTrue } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
+import { findCondition, finding, isConditionTrue } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { TenantAccess } from '../../core/tenant-access.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
-import { hasLasted } from './lasting.js';
+import { lastingOf } from './lasting.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
@@ -33,6 +33,7 @@ export function createOrganisationReconciler(deps: {
     const organisations = inOrder(deps.cache.organisationsOf(namespace));
     const losers = conflicts(organisations, ({ spec }) => spec.namespace);
     const access = await grantAccess(namespace, organisations.length > 0);
+    const waits: number[] = [];
     await runAll(
       organisations.map((organisation) => async () => {
         const holder = losers.get(organisation);
@@ -45,15 +46,20 @@ export function createOrganisationReconciler(deps: {
                 `Organisation ${holder.metadata.name} has the namespace "${namespace}": delete one.`,
               );
         const details = holder === undefined && access !== undefined ? [access] : [];
-        const hold =
-          access !== undefined && hasLasted(organisation.status?.conditions, access, deps.clock.now())
-            ? finding('Ready', 'NoAccess', access.message)
-            : undefined;
+        const block =
+          access && lastingOf(organisation.status?.conditions, access, 'NoAccess', deps.clock.now());
+        waits.push(block?.lookAgainMs ?? Infinity);
+        // While it recovers, what it said before stands.
+        const before = findCondition(organisation.status?.conditions, 'Ready');
+        const why = access?.status === 'False' ? access.message : before?.message;
+        const hold = block?.isBlocked === true ? finding('Ready', 'NoAccess', why) : undefined;
         const findings = [accepted, ...details, summarise([accepted], hold)];
         await deps.statuses.write('Organisation', organisation, findings, {});
       }),
     );
-    return access?.status === 'False' ? { requeueAfterMs: accessRetryMs } : done;
+    if (access?.status === 'False') waits.push(accessRetryMs);
+    const requeueAfterMs = Math.min(...waits);
+    return Number.isFinite(requeueAfterMs) ? { requeueAfterMs } : done;
   };
 
   async function grantAccess(namespace: string, isWanted: boolean): Promise<Finding | undefined> {

@@ -13,9 +13,9 @@ import { summarise } from '../../core/config/summary.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import { findCondition, finding, isConditionTrue } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
-import { parseKey } from '../../core/resources/meta.js';
+import { findCondition, finding, isConditionTrue } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
+import { parseKey } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { MasterKeys } from '../../core/secrets.js';
@@ -32,7 +32,7 @@ import { contractFindings, fundedFinding, noFundingWallet, signerFinding } from 
 import { recallProfile } from './chain.js';
 import type { OfferedChains } from './offered-chains.js';
 import { organisationOf } from './organisation.js';
-import { hasLasted } from './lasting.js';
+import { lastingOf, type Lasting } from './lasting.js';
 import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
@@ -48,6 +48,8 @@ export type PaymasterReconcilerDeps = {
   readonly signers: Pick<Signers, 'get' | 'place'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
+  /** False: nothing can be compiled; every paymaster is looked at again when they are. */
+  readonly areKeysKnown: () => boolean;
   readonly readMethods: ReadMethods;
   readonly webhookRules: WebhookUrlRules;
   readonly platform: PlatformDefaults;
@@ -65,13 +67,16 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
       await removePaymaster(deps, key);
       return done;
     }
+    if (!deps.areKeysKnown()) return done;
     await removeFormer(deps, paymaster);
     const { sources, read } = await gather(deps, key, paymaster);
     const compiled = compilePaymaster(sources);
     const stored = await store(deps, compiled, read);
     askChain(deps, key, stored);
     const secret = await writeStatuses(deps, paymaster, stored);
-    if (secret?.status !== 'False') return done;
+    if (secret === undefined) return done;
+    const { lookAgainMs = Infinity } = secretBlock(deps, paymaster, secret);
+    if (secret.status !== 'False') return { requeueAfterMs: Math.min(secretCheckMs(stored), lookAgainMs) };
     const hasFailed = findCondition(paymaster.status?.conditions, 'ConnectionSecret')?.status === 'False';
     return { requeueAfterMs: hasFailed ? secretRetryMs : firstSecretRetryMs };
   };
@@ -81,6 +86,15 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
 const firstSecretRetryMs = 3_000;
 /** After that it waits for somebody who grants access or renames a Secret, and nothing reports that. */
 const secretRetryMs = 60_000;
+
+/**
+ * The operator has no right to watch Secrets, so it looks at each that it wrote every five to ten minutes: one that somebody deleted or
+ * changed is written again. Spread by id, so that thousands do not come at once.
+ */
+function secretCheckMs({ config }: CompiledPaymaster): number {
+  const spread = Number.parseInt(config.paymasterId.slice(-4), 16) / 0xffff;
+  return 300_000 * (1 + spread);
+}
 
 async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Promise<void> {
   const { namespace = '', name } = parseKey(key);
@@ -171,18 +185,23 @@ async function store(
   }
 }
 
-/** A Secret that is not written for a minute keeps the paymaster from being ready: whoever waits for it would read another's. */
+function secretBlock({ clock }: PaymasterReconcilerDeps, { status }: Paymaster, secret: Finding): Lasting {
+  return lastingOf(status?.conditions, secret, 'SecretNotWritten', clock.now());
+}
+
+/** A Secret that is not written for a minute keeps the paymaster from being ready: a reader would find another's. */
 function withSecret(
-  { clock }: PaymasterReconcilerDeps,
-  { status }: Paymaster,
+  deps: PaymasterReconcilerDeps,
+  paymaster: Paymaster,
   findings: readonly Finding[],
   secret: Finding,
 ): readonly Finding[] {
-  if (!hasLasted(status?.conditions, secret, clock.now())) return findings;
+  if (!secretBlock(deps, paymaster, secret).isBlocked) return findings;
+  // While it recovers, what it said before stands.
+  const before = findCondition(paymaster.status?.conditions, 'Ready');
+  const message = secret.status === 'False' ? secret.message : before?.message;
   return findings.map((each) =>
-    each.type === 'Ready' && each.status !== 'False'
-      ? finding('Ready', 'SecretNotWritten', secret.message)
-      : each,
+    each.type === 'Ready' && each.status !== 'False' ? finding('Ready', 'SecretNotWritten', message) : each,
   );
 }
 

@@ -1,5 +1,5 @@
-import type { Finding } from '../../core/resources/conditions.js';
-import type { Condition } from '../../core/resources/meta.js';
+import type { Finding } from '../../core/meta/conditions.js';
+import type { Condition } from '../../core/meta/meta.js';
 
 /**
  * A finding about the chain, or what its condition said before when the chain was not asked yet. Facts are kept in

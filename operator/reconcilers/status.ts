@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isDomainError } from '../../core/errors.js';
-import { setConditions } from '../../core/resources/conditions.js';
-import type { Finding } from '../../core/resources/conditions.js';
-import { keyOf } from '../../core/resources/meta.js';
-import type { Condition } from '../../core/resources/meta.js';
+import { setConditions } from '../../core/meta/conditions.js';
+import type { Finding } from '../../core/meta/conditions.js';
+import { keyOf } from '../../core/meta/meta.js';
+import type { Condition } from '../../core/meta/meta.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { Clock } from '../../core/units/time.js';

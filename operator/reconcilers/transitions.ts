@@ -1,5 +1,5 @@
-import type { ResourceEvent } from '../../core/kubernetes-events.js';
-import type { Condition } from '../../core/resources/meta.js';
+import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
+import type { Condition } from '../../core/meta/meta.js';
 
 /** What is to be told of a condition that moved. */
 export type Transition = {

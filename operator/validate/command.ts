@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readPlatformDefaults } from '../../core/config/platform-settings.js';
+import { readWebhookRules } from '../../core/policy/webhook/private-hosts.js';
 import { Settings } from '../../core/settings.js';
 import { findingsOf } from './findings.js';
 import { judge, type JudgeRules } from './judge.js';
@@ -23,7 +24,7 @@ export class UsageError extends Error {
 
 /**
  * Judges manifests as the operator would. The platform's settings are those of the operator's environment
- * (`PAYMASTER_QUOTA_…`, `PAYMASTER_DEFAULT_CONTRACT_ACTION`, `PAYMASTER_WEBHOOK_ALLOW_…`). Throws UsageError, UnreadablePath
+ * (`PAYMASTER_QUOTA_…`, `PAYMASTER_DEFAULT_CONTRACT_ACTION`, `PAYMASTER_WEBHOOK_…`). Throws UsageError, UnreadablePath
  * and SettingsError.
  */
 export async function validate(
@@ -35,8 +36,8 @@ export async function validate(
   const rules: JudgeRules = settings.finish({
     platform: readPlatformDefaults(settings),
     webhookRules: {
-      allowHttp: isDev || settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
-      allowLoopback: isDev || settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
+      ...readWebhookRules(settings),
+      ...(isDev ? { allowHttp: true, allowLoopback: true } : {}),
     },
   });
   const { files, objects, problems, leftOut } = readFiles(paths);

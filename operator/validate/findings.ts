@@ -2,7 +2,7 @@ import { formatProblem } from '../../core/errors.js';
 import type { ManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
 import type { ManifestObject } from '../../core/adapters/manifests/parse-manifest.js';
 import type { Kind } from '../../core/resources/kinds.js';
-import type { Condition } from '../../core/resources/meta.js';
+import type { Condition } from '../../core/meta/meta.js';
 import { warnsWhenTrue } from '../reconcilers/transitions.js';
 import type { Judgement } from './judge.js';
 

@@ -110,6 +110,7 @@ async function startReconcilers(
       log: silentLogger,
     }),
     masterKeys: throwawayKeys,
+    areKeysKnown: () => true,
     readMethods: createMethodReader(),
     webhookRules,
     platform,
@@ -120,6 +121,7 @@ async function startReconcilers(
     losses: undefined,
     usage: undefined,
     urlPlace: undefined,
+    masterKeys: undefined,
     log: silentLogger,
     stopped: noMetrics.gauge({ name: 'stopped', help: '', labels: ['chain'] }),
   });

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { ManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
 import { isManifestName } from '../../core/adapters/manifests/manifest-files.js';
 import { type ManifestObject, parseManifest } from '../../core/adapters/manifests/parse-manifest.js';
-import type { Tree } from '../../core/resources/field-tree.js';
+import type { Tree } from '../../core/meta/field-tree.js';
 import { isKind } from '../../core/resources/kinds.js';
-import { group } from '../../core/resources/meta.js';
+import { group } from '../../core/meta/meta.js';
 
 export type ReadManifests = {
   readonly files: readonly string[];

@@ -1,4 +1,4 @@
-import { formatKey } from '../../core/resources/meta.js';
+import { formatKey } from '../../core/meta/meta.js';
 import type { ValidationFinding } from './findings.js';
 import type { ReadManifests } from './read-files.js';
 

@@ -7,10 +7,8 @@ import { createPolicy, listPolicies } from './policies.js';
 import { setActive } from './policy-state.js';
 import {
   createContractSchema,
-  createLimitSchema,
   createPaymasterSchema,
-  createPolicySchema,
-  createWebhookSchema,
+  createPolicySchemas,
   deleteContractSchema,
   updateContractSchema,
   updateLimitSchema,
@@ -120,7 +118,7 @@ export function createEndpoints(tools: Tools): readonly Endpoint[] {
       path: '/paymaster-policy',
       scope: 'paymaster',
       message: 'Paymaster Policy created successfully',
-      bodies: [createLimitSchema, createWebhookSchema, createPolicySchema],
+      bodies: [...createPolicySchemas.values()],
       handle: (call) => createPolicy(tools, call),
     },
     {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { fundingMessage, verifyFunding } from '../../core/config/funding-proof.js';
 import type { FundingTerms } from '../../core/config/funding-proof.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
-import { keyOf } from '../../core/resources/meta.js';
+import { keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { parseAddress } from '../../core/units/address.js';
 import { plusMs } from '../../core/units/time.js';

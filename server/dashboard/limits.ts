@@ -1,8 +1,9 @@
 import { DomainError, invalidInput, quote } from '../../core/errors.js';
-import { keyOf } from '../../core/resources/meta.js';
-import type { PaymasterPolicy, SpendingLimitSpec } from '../../core/resources/paymaster-policy.js';
+import { keyOf } from '../../core/meta/meta.js';
+import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
+import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { decimalText } from '../http/json.js';
+import { decimalText } from '../../core/units/decimal-text.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import {
@@ -14,7 +15,7 @@ import {
   withPolicyNotFound,
 } from './policy-lookup.js';
 import type { UpdateLimit } from './schemas.js';
-import { thresholdProblem } from './threshold.js';
+import { thresholdProblem } from '../../core/policy/spending-limit/threshold.js';
 import { policyIdOfCall } from './views.js';
 import type { Spec } from './writes.js';
 

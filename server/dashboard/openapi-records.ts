@@ -1,5 +1,7 @@
-/** JSON Schema 2020-12, as OpenAPI 3.1 embeds it. */
-export type JsonSchema = { readonly [keyword: string]: unknown };
+import type { PolicyRecord } from '../../core/policy/kind.js';
+import { policyTypes } from '../../core/policy/derived.js';
+import { policyKinds } from '../../core/policy/kinds.js';
+import { record, type JsonSchema } from '../../core/schema/json-schema.js';
 
 const text = { type: 'string' } as const;
 const names = { type: 'array', items: text } as const;
@@ -14,30 +16,17 @@ const paymaster = record({ name: text, chainId, apiKey: text });
 const paymasterWithId = record({ name: text, chainId, apiKey: text, paymasterId: uuid });
 const contract = record({ name: text, address, abi: text, whitelistedMethods: names, methods: names });
 
-const limitData = record({
-  type: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
-  cycleDuration: record({ value: { type: 'integer', minimum: 1 }, unit: { enum: ['hour', 'day'] } }),
-  threshold: { type: 'number', minimum: 0 },
-  thresholdType: { enum: ['COUNT', 'NATIVE_ASSET'] },
-  startTimeInEpoch: { type: 'integer', description: 'Epoch milliseconds.' },
-  durationInMs: { type: 'integer', minimum: 3_600_000 },
-});
-const webhookOptions = {
-  timeoutSeconds: { type: 'number', minimum: 0.5, maximum: 10 },
-  method: { enum: ['POST', 'GET'] },
-  onError: {
-    enum: ['Deny', 'Allow'],
-    description:
-      'What a failing webhook means. Allow means that anyone who can overload your host is sponsored: only spending limits bound what that costs.',
-  },
-};
-const webhookData = record({ url: text }, webhookOptions);
-const newWebhookData = record({ url: text, signingKey: text }, webhookOptions);
-const deploymentData = record({ operator: { const: 'walletDeployment' } });
 const contractData = record({ address, whitelistedMethods: names, methods: names });
 
-const limit = policy('PAYMASTER_SA_LIMIT', limitData);
-const deployment = policy('WALLET_DEPLOYMENT', deploymentData);
+const policies = policyTypes.map((type) => {
+  const { answer }: PolicyRecord<object, object> = policyKinds[type].record;
+  return policy(type, record(answer.required, answer.optional));
+});
+/** With what only this answer tells. */
+const newPolicies = policyTypes.map((type) => {
+  const { answer, once }: PolicyRecord<object, object> = policyKinds[type].record;
+  return policy(type, record({ ...answer.required, ...once?.answer }, answer.optional));
+});
 
 /** `data` of each operation; those that answer none are absent. */
 export const dataSchemas: Readonly<Record<string, JsonSchema>> = {
@@ -47,11 +36,11 @@ export const dataSchemas: Readonly<Record<string, JsonSchema>> = {
   updateSmartContract: contract,
   sendFundingMessage: record({ fundingMessage: text }),
   updatePaymaster: paymasterWithId,
-  createPolicy: { oneOf: [limit, policy('WEBHOOK', newWebhookData), deployment] },
+  createPolicy: { oneOf: newPolicies },
   listPolicies: {
     type: 'array',
     items: {
-      oneOf: [limit, policy('WEBHOOK', webhookData), deployment, policy('SMART_CONTRACT', contractData)],
+      oneOf: [...policies, policy('SMART_CONTRACT', contractData)],
     },
   },
 };
@@ -73,16 +62,4 @@ function policy(policyType: string, policyData: JsonSchema): JsonSchema {
     active: { type: 'boolean' },
     policyData,
   });
-}
-
-function record(
-  required: Readonly<Record<string, JsonSchema>>,
-  optional: Readonly<Record<string, JsonSchema>> = {},
-): JsonSchema {
-  return {
-    type: 'object',
-    required: Object.keys(required),
-    properties: { ...required, ...optional },
-    additionalProperties: false,
-  };
 }

@@ -1,5 +1,5 @@
 import { maxReasonLength } from '../../core/policy/webhook/host-reason.js';
-import type { JsonSchema } from './openapi-records.js';
+import type { JsonSchema } from '../../core/schema/json-schema.js';
 
 const text: JsonSchema = { type: 'string' };
 

@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.js';
 import { prefix } from './endpoints.js';
 import { examples } from './openapi-examples.js';
 import { dataSchemas, errorSchema } from './openapi-records.js';
-import type { JsonSchema } from './openapi-records.js';
+import type { JsonSchema } from '../../core/schema/json-schema.js';
 import { deliveryPath, webhookCall } from './openapi-webhook.js';
 import { spellings } from './router.js';
 

@@ -1,35 +1,31 @@
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import type { Problem } from '../../core/errors.js';
-import { judgeWebhookUrl } from '../../core/policy/webhook/webhook-url.js';
+import { isPolicyType, policyTypes } from '../../core/policy/derived.js';
+import type { PolicyKind, PolicyRules } from '../../core/policy/kind.js';
+import { policyKinds } from '../../core/policy/kinds.js';
+import { limitProblems, withCycle } from '../../core/policy/spending-limit/record.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import { fieldOf, isObject } from '../../core/schema/json-value.js';
 import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js';
 import { compileSchema } from '../../core/schema/validate.js';
-import { maxCycleValue } from '../../core/units/time.js';
-import { decimalText } from '../http/json.js';
 import * as schemas from './schemas.js';
-import type { CreatePolicy, LimitData, WebhookData } from './schemas.js';
-import { thresholdProblem } from './threshold.js';
+import type { CreatePolicy } from './schemas.js';
 
 /** Untrusted body → typed input. Throws DomainError INVALID_INPUT that names every wrong field at once. */
 export type Parse<T> = (body: unknown) => T;
-
-/** A policy to create, told apart by its type. */
-export type NewPolicy =
-  | (CreatePolicy<LimitData> & { readonly policyType: 'PAYMASTER_SA_LIMIT' })
-  | (CreatePolicy<WebhookData> & { readonly policyType: 'WEBHOOK' })
-  | (CreatePolicy<object> & { readonly policyType: 'WALLET_DEPLOYMENT' });
 
 export type Parsers = ReturnType<typeof createParsers>;
 
 /** One parser per request body; schemas are compiled here, once. */
 export function createParsers(webhookUrls: WebhookUrlRules = {}) {
-  const limit = parser(schemas.createLimitSchema, (body) =>
-    limitProblems(fieldOf(body, 'policyData'), 'policyData.'),
+  const rules = { webhookUrls };
+  const policies = new Map(
+    policyTypes.map((type) => [
+      type,
+      policyParser(policyKinds[type], schemas.schemaOfPolicy({ policyType: type }), rules),
+    ]),
   );
-  const webhook = parser(schemas.createWebhookSchema, (body) =>
-    webhookProblems(fieldOf(body, 'policyData'), webhookUrls),
-  );
-  const anyPolicy = parser(schemas.createPolicySchema);
+  const unknownPolicy = parser(schemas.unknownPolicySchema);
   const updateLimit = parser(schemas.updateLimitSchema, (body) => limitProblems(body, ''), 'refused');
 
   return {
@@ -38,13 +34,28 @@ export function createParsers(webhookUrls: WebhookUrlRules = {}) {
     createContract: namingMethods(parser(schemas.createContractSchema)),
     updateContract: namingMethods(parser(schemas.updateContractSchema)),
     deleteContract: parser(schemas.deleteContractSchema),
-    createPolicy: (body: unknown): NewPolicy => {
-      const policyType = fieldOf(body, 'policyType');
-      if (policyType === 'PAYMASTER_SA_LIMIT') return { ...limit(withCycleOfData(body)), policyType };
-      if (policyType === 'WEBHOOK') return { ...webhook(body), policyType };
-      return { ...anyPolicy(body), policyType: 'WALLET_DEPLOYMENT' };
+    createPolicy: (body: unknown): CreatePolicy => {
+      const type = fieldOf(body, 'policyType');
+      const parse = isPolicyType(type) ? policies.get(type) : undefined;
+      return (parse ?? unknownPolicy)(body);
     },
     updateLimit: (body: unknown) => updateLimit(withCycle(body)),
+  };
+}
+
+function policyParser(
+  { record }: PolicyKind,
+  schema: SchemaOf<CreatePolicy>,
+  rules: PolicyRules,
+): Parse<CreatePolicy> {
+  const parse = parser(
+    schema,
+    (body) => record.problems?.(fieldOf(body, 'policyData'), 'policyData.', rules) ?? [],
+  );
+  return (body) => {
+    const policyData = fieldOf(body, 'policyData');
+    if (record.normalise === undefined || !isObject(body) || !isObject(policyData)) return parse(body);
+    return parse({ ...body, policyData: record.normalise(policyData) });
   };
 }
 
@@ -92,55 +103,8 @@ function namingMethods<T>(parse: Parse<T>): Parse<T> {
   };
 }
 
-function limitProblems(data: unknown, prefix: string): readonly Problem[] {
-  const threshold = fieldOf(data, 'threshold');
-  const type = fieldOf(data, 'thresholdType');
-  const cycle = fieldOf(data, 'cycleDuration');
-  const value = fieldOf(cycle, 'value');
-  const problems: (Problem | undefined)[] = [];
-  if (typeof threshold === 'number' && (type === 'COUNT' || type === 'NATIVE_ASSET'))
-    problems.push(thresholdProblem(decimalText(threshold), type, `${prefix}threshold`));
-  if (fieldOf(cycle, 'unit') === 'day' && typeof value === 'number' && value > maxCycleValue.day)
-    problems.push({
-      field: `${prefix}cycleDuration.value`,
-      expected: `at most ${maxCycleValue.day} when the unit is day`,
-      value: quote(value),
-    });
-  return problems.filter((problem) => problem !== undefined);
-}
-
-function webhookProblems(data: unknown, rules: WebhookUrlRules): readonly Problem[] {
-  const url = fieldOf(data, 'url');
-  const problem = typeof url === 'string' ? judgeWebhookUrl(url, rules, 'policyData.url') : undefined;
-  return problem ? [problem] : [];
-}
-
-function withCycleOfData(body: unknown): unknown {
-  if (!isObject(body) || !isObject(body['policyData'])) return body;
-  return { ...body, policyData: withCycle(body['policyData']) };
-}
-
-/** The document types the `cycleDuration` of an update as a string: the JSON text of the object is accepted too. */
-function withCycle(data: unknown): unknown {
-  if (!isObject(data) || typeof data['cycleDuration'] !== 'string') return data;
-  try {
-    const cycleDuration: unknown = JSON.parse(data['cycleDuration']);
-    return { ...data, cycleDuration };
-  } catch {
-    return data;
-  }
-}
-
 function pick(value: unknown, schema: StructuralSchema): unknown {
   if (!isObject(value) || !schema.properties) return value;
   const known = Object.entries(schema.properties).filter(([name]) => Object.hasOwn(value, name));
   return Object.fromEntries(known.map(([name, child]) => [name, pick(value[name], child)]));
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,25 +1,23 @@
-import { deriveWebhookKey } from '../../core/config/api-key.js';
 import { knownKeys } from '../../core/config/memory.js';
-import { maxPolicies, tooManyPolicies } from '../../core/config/too-many.js';
-import { DomainError, isDomainError, unreachable } from '../../core/errors.js';
+import { memberOf } from '../../core/policy/derived.js';
+import type { PolicyKind, PolicyRecord } from '../../core/policy/kind.js';
+import { policyKinds } from '../../core/policy/kinds.js';
+import { tooManyPolicies } from '../../core/config/too-many.js';
+import { DomainError, isDomainError } from '../../core/errors.js';
 import { policyObjectName } from '../../core/resources/names.js';
-import type {
-  PaymasterPolicy,
-  PaymasterPolicySpec,
-  PolicyType,
-} from '../../core/resources/paymaster-policy.js';
+import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/paymaster-policy.js';
+import type { PolicyType } from '../../core/policy/kinds.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
-import { decimalText } from '../http/json.js';
 import type { Principal } from '../http/auth.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
-import type { NewPolicy } from './parse.js';
+import type { CreatePolicy } from './schemas.js';
 import { inTurn, nameExists, policiesOf, requireFreeName } from './policy-lookup.js';
 import { contractsOf } from './smart-contracts.js';
 import { byAge, paymasterIdOfCall, renderContractPolicy, renderPolicy } from './views.js';
 
-/** Endpoint 9. A webhook's signing key is derived, shown in this answer and never again. */
+/** Endpoint 9. What the kind shows once is in this answer and never again. */
 export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<Reply> {
   const input = tools.parse.createPolicy(call.body);
   const policy = await inTurn(tools, call.paymaster, async () => {
@@ -31,19 +29,16 @@ export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<R
   });
   const programmed = await tools.programmed.written('PaymasterPolicy', policy);
   const record = renderPolicy(call.principal.tenant, policy, call.paymaster);
-  if (input.policyType !== 'WEBHOOK') return { data: record, programmed, object: policy };
-  const signingKey = await signingKeyOf(tools, call, record._id);
-  return {
-    data: { ...record, policyData: { ...record.policyData, signingKey } },
-    programmed,
-    object: policy,
-  };
-}
-
-/** A policy that is made again under a name keeps the last key that the name had. */
-async function signingKeyOf(tools: Tools, call: PaymasterCall, policyId: string): Promise<string> {
+  const { once }: PolicyRecord<object, object> = policyKinds[input.policyType].record;
+  if (once === undefined) return { data: record, programmed, object: policy };
+  // A policy that is made again under a name keeps the last key that the name had.
   const latest = await tools.configs.getLatest(paymasterIdOfCall(call));
-  return deriveWebhookKey(tools.masterKeys.webhook, policyId, knownKeys(latest?.config).get(policyId));
+  const shown = once.render({
+    webhookMaster: tools.masterKeys.webhook,
+    policyId: record._id,
+    keyGeneration: knownKeys(latest?.config).get(record._id),
+  });
+  return { data: { ...record, policyData: { ...record.policyData, ...shown } }, programmed, object: policy };
 }
 
 /** Endpoint 10: the rules, oldest first, then one record per registered contract. */
@@ -64,7 +59,7 @@ export async function listPolicies(tools: Tools, { principal, paymaster }: Payma
 /** Object names come from the first name of a policy: after renames one may be held by a policy of another name now. */
 const maxOrdinal = 50;
 
-async function create(tools: Tools, call: PaymasterCall, input: NewPolicy): Promise<PaymasterPolicy> {
+async function create(tools: Tools, call: PaymasterCall, input: CreatePolicy): Promise<PaymasterPolicy> {
   const { paymaster, principal } = call;
   const spec = specOf(input, paymaster, tools.clock);
   for (let ordinal = 1; ordinal <= maxOrdinal; ordinal++) {
@@ -81,27 +76,19 @@ async function create(tools: Tools, call: PaymasterCall, input: NewPolicy): Prom
   throw nameExists(input.name);
 }
 
-function specOf(input: NewPolicy, paymaster: Paymaster, clock: Clock): PaymasterPolicySpec {
-  const common = { paymasterRef: { name: paymaster.metadata.name }, name: input.name };
-  switch (input.policyType) {
-    case 'PAYMASTER_SA_LIMIT': {
-      const { type, cycleDuration, threshold, thresholdType } = input.policyData;
-      const startTime = new Date(clock.now()).toISOString();
-      const limit = { cycleDuration, threshold: decimalText(threshold), thresholdType, startTime };
-      return { ...common, policyType: input.policyType, spendingLimit: { scope: type, ...limit } };
-    }
-    case 'WEBHOOK':
-      return { ...common, policyType: input.policyType, webhook: input.policyData };
-    case 'WALLET_DEPLOYMENT':
-      return { ...common, policyType: input.policyType, walletDeployment: {} };
-    default:
-      return unreachable(input);
-  }
+function specOf(input: CreatePolicy, paymaster: Paymaster, clock: Clock): PaymasterPolicySpec {
+  const kind: PolicyKind = policyKinds[input.policyType];
+  return {
+    paymasterRef: { name: paymaster.metadata.name },
+    name: input.name,
+    policyType: input.policyType,
+    ...memberOf(kind, kind.record.specOf(input.policyData, clock.now())),
+  };
 }
 
 /** One more would be stored and never count. */
 function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyType): void {
-  if (policies.filter(({ spec }) => spec.policyType === type).length >= maxPolicies[type].count)
+  if (policies.filter(({ spec }) => spec.policyType === type).length >= policyKinds[type].most.count)
     throw new DomainError('QUOTA_EXCEEDED', tooManyPolicies(type));
 }
 

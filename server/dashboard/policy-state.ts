@@ -1,4 +1,4 @@
-import { keyOf } from '../../core/resources/meta.js';
+import { keyOf } from '../../core/meta/meta.js';
 import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 import type { Tools } from './deps.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
-import { keyOf } from '../../core/resources/meta.js';
+import { keyOf } from '../../core/meta/meta.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 
 /**

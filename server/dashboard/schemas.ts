@@ -1,20 +1,12 @@
-import { address, cycleUnit, displayName } from '../../core/resources/schema-parts.js';
-import { webhookTimeoutSeconds } from '../../core/resources/paymaster-policy.schema.js';
+import { address, displayName } from '../../core/meta/schema-parts.js';
+import { isPolicyType, policyTypes } from '../../core/policy/derived.js';
+import { policyKinds, type PolicyType } from '../../core/policy/kinds.js';
+import { limitFields, type LimitBody } from '../../core/policy/spending-limit/record.js';
 import { maxAbiLength, methodName } from '../../core/resources/smart-contract.schema.js';
-import { choice, list, number, object, text } from '../../core/schema/structural.js';
-import type { SchemaOf, StructuralSchema } from '../../core/schema/structural.js';
-import type {
-  LimitScope,
-  PolicyType,
-  ThresholdType,
-  WebhookSpec,
-} from '../../core/resources/paymaster-policy.js';
-import type { CycleUnit } from '../../core/units/time.js';
+import { fieldOf } from '../../core/schema/json-value.js';
+import { choice, list, object, text, type SchemaOf } from '../../core/schema/structural.js';
 
 /** Request bodies of the service document. The resources' own schemas judge the result once more when it is stored. */
-
-/** Keys are rotated in the resource itself. */
-export type WebhookData = Omit<WebhookSpec, 'keyGeneration' | 'previousKeyUntil'>;
 
 export type CreatePaymaster = {
   readonly name: string;
@@ -36,19 +28,12 @@ export type CreateContract = {
 };
 export type UpdateContract = { readonly address: string; readonly whitelistedMethods: readonly string[] };
 export type DeleteContract = { readonly address: string };
-export type CycleDuration = { readonly value: number; readonly unit: CycleUnit };
-export type LimitData = {
-  readonly type: LimitScope;
-  readonly cycleDuration: CycleDuration;
-  readonly threshold: number;
-  readonly thresholdType: ThresholdType;
-};
-export type CreatePolicy<D extends object> = {
+export type CreatePolicy = {
   readonly name: string;
   readonly policyType: PolicyType;
-  readonly policyData: D;
+  readonly policyData: object;
 };
-export type UpdateLimit = Partial<LimitData> & { readonly name?: string };
+export type UpdateLimit = Partial<LimitBody> & { readonly name?: string };
 
 const whitelistedMethods = list(
   'Methods that are sponsored: a name means all its overloads, a full signature such as mint(address) one.',
@@ -118,71 +103,25 @@ export const deleteContractSchema: SchemaOf<DeleteContract> = object('The contra
   optional: {},
 });
 
-const cycleDuration: SchemaOf<CycleDuration> = object('Length of the cycle.', {
-  required: {
-    value: {
-      type: 'integer',
-      description: 'Number of units: at most 8,760 hours or 365 days.',
-      minimum: 1,
-      maximum: 8760,
-      expected: 'a whole number from 1 to 8760 (hour) or 365 (day)',
-    },
-    unit: cycleUnit('Unit of the cycle.'),
-  },
-  optional: {},
-});
-const threshold: SchemaOf<number> = {
-  type: 'number',
-  description: 'COUNT: user operations per cycle. NATIVE_ASSET: gas spend per cycle in the native token.',
-  minimum: 0,
-  expected: 'a number of 0 or more',
-};
-const thresholdType = choice<ThresholdType>('What is counted.', ['COUNT', 'NATIVE_ASSET']);
-const scope = choice<LimitScope>('PAYMASTER: all users together. SMART_ACCOUNT: each user for itself.', [
-  'PAYMASTER',
-  'SMART_ACCOUNT',
-]);
+/** One path, one body per policyType. */
+export const createPolicySchemas: ReadonlyMap<PolicyType, SchemaOf<CreatePolicy>> = new Map(
+  policyTypes.map((type) => [type, createPolicySchema(policyKinds[type].record.body)]),
+);
 
-const limitDataSchema: SchemaOf<LimitData> = object('Data of a spending limit.', {
-  required: { type: scope, cycleDuration, threshold, thresholdType },
-  optional: {},
-});
-
-const webhookDataSchema: SchemaOf<WebhookData> = object('Data of a webhook rule.', {
-  required: {
-    url: text('Address that is asked for each operation.', { minLength: 1, maxLength: 2048 }),
-  },
-  optional: {
-    method: choice('How it is asked; POST when absent.', ['POST', 'GET']),
-    timeoutSeconds: number(
-      'Time for the host to answer, one retry included; 3 when absent.',
-      webhookTimeoutSeconds,
-    ),
-    onError: choice(
-      'What a failing webhook means; Deny when absent. Allow means that anyone who can overload your host is sponsored: only spending limits bound what that costs.',
-      ['Deny', 'Allow'],
-    ),
-  },
-});
-
-const anyObject: SchemaOf<object> = {
+/** For a policyType that does not exist, which it refuses. */
+export const unknownPolicySchema = createPolicySchema({
   type: 'object',
   description: 'Data by policyType.',
   expected: 'an object',
-};
-
-/** One path, one body per policyType; this one is for what has no data, and for a policyType that is none. */
-export const createPolicySchema = createPolicy(anyObject);
-export const createLimitSchema = createPolicy(limitDataSchema);
-export const createWebhookSchema = createPolicy(webhookDataSchema);
+});
 
 /** The schema that the policyType of a body asks for. */
-export function schemaOfPolicy(body: unknown): StructuralSchema {
-  const isObject = typeof body === 'object' && body !== null && 'policyType' in body;
-  const policyType = isObject ? body.policyType : undefined;
-  if (policyType === 'PAYMASTER_SA_LIMIT') return createLimitSchema;
-  return policyType === 'WEBHOOK' ? createWebhookSchema : createPolicySchema;
+export function schemaOfPolicy(body: unknown): SchemaOf<CreatePolicy> {
+  const type = fieldOf(body, 'policyType');
+  return (isPolicyType(type) ? createPolicySchemas.get(type) : undefined) ?? unknownPolicySchema;
 }
+
+const { type, ...amounts } = limitFields;
 
 export const updateLimitSchema: SchemaOf<UpdateLimit> = object(
   'What changes; any update restarts the cycle, also with equal or without values.',
@@ -190,19 +129,17 @@ export const updateLimitSchema: SchemaOf<UpdateLimit> = object(
     required: {},
     optional: {
       name: displayName('Name of the policy, unique per paymaster.'),
-      cycleDuration,
-      threshold,
-      thresholdType,
-      type: scope,
+      ...amounts,
+      type,
     },
   },
 );
 
-function createPolicy<D extends object>(policyData: SchemaOf<D>): SchemaOf<CreatePolicy<D>> {
-  return object<CreatePolicy<D>>('A new policy.', {
+function createPolicySchema(policyData: SchemaOf<object>): SchemaOf<CreatePolicy> {
+  return object<CreatePolicy>('A new policy.', {
     required: {
       name: displayName('Name of the policy, unique per paymaster.'),
-      policyType: choice('Kind of policy.', ['PAYMASTER_SA_LIMIT', 'WEBHOOK', 'WALLET_DEPLOYMENT']),
+      policyType: choice('Kind of policy.', policyTypes),
       policyData,
     },
     optional: {},

@@ -2,7 +2,7 @@ import { DomainError, invalidInput, isDomainError, quote } from '../../core/erro
 import { maxContracts } from '../../core/config/paymaster-config.js';
 import { tooManyContracts } from '../../core/config/too-many.js';
 import { readMethods } from '../../core/resources/abi.js';
-import { keyOf } from '../../core/resources/meta.js';
+import { keyOf } from '../../core/meta/meta.js';
 import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';

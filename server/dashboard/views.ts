@@ -1,14 +1,14 @@
 import type { PaymasterCall } from './endpoint.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import { contractIdOf, organisationIdOf, paymasterIdOf, policyIdOf } from '../../core/config/ids.js';
-import { unreachable } from '../../core/errors.js';
+import { dataOf, policyKindOf } from '../../core/policy/derived.js';
 import { readMethods } from '../../core/resources/abi.js';
-import { createdByAnnotation } from '../../core/resources/meta.js';
-import type { ObjectMeta } from '../../core/resources/meta.js';
-import type { PaymasterPolicy, PolicyType } from '../../core/resources/paymaster-policy.js';
+import { createdByAnnotation } from '../../core/meta/meta.js';
+import type { ObjectMeta } from '../../core/meta/meta.js';
+import type { PaymasterPolicy } from '../../core/resources/paymaster-policy.js';
+import type { PolicyType } from '../../core/policy/kinds.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
-import { cycleUnits } from '../../core/units/time.js';
 
 /** Resource → record of the service document. Amounts become JSON numbers here and nowhere else. */
 
@@ -79,14 +79,6 @@ export function policyIdOfCall({ principal }: PaymasterCall, { metadata }: Payma
   return policyIdOf(principal.tenant, metadata.name);
 }
 
-/** When the cycle in force began, in milliseconds: what the policy says, unless the operator has since restarted it. */
-function cycleStartMs({ metadata, spec, status }: PaymasterPolicy): number {
-  const stated = spec.spendingLimit?.startTime;
-  const observed = status?.cycle;
-  if (stated !== undefined && observed?.specStartTime !== stated) return Date.parse(stated);
-  return Date.parse(observed?.startTime ?? stated ?? metadata.creationTimestamp);
-}
-
 /** When the dashboard created an object, with milliseconds: API servers round `creationTimestamp` to seconds. */
 export const createdAtAnnotation = 'paymasters.dev/created-at';
 
@@ -102,28 +94,12 @@ function createdMs({ annotations, creationTimestamp }: ObjectMeta): number {
   return Number.isNaN(stated) ? Date.parse(creationTimestamp) : stated;
 }
 
-function policyData(policy: PaymasterPolicy): Readonly<Record<string, unknown>> {
-  const { policyType, spendingLimit, webhook } = policy.spec;
-  switch (policyType) {
-    case 'PAYMASTER_SA_LIMIT': {
-      if (!spendingLimit) return {};
-      const { scope, cycleDuration, threshold, thresholdType } = spendingLimit;
-      return {
-        type: scope,
-        cycleDuration,
-        threshold: Number(threshold),
-        thresholdType,
-        startTimeInEpoch: cycleStartMs(policy),
-        durationInMs: cycleDuration.value * cycleUnits[cycleDuration.unit],
-      };
-    }
-    case 'WEBHOOK':
-      return { ...webhook };
-    case 'WALLET_DEPLOYMENT':
-      return { operator: 'walletDeployment' };
-    default:
-      return unreachable(policyType);
-  }
+function policyData({ metadata, spec, status }: PaymasterPolicy): Readonly<Record<string, unknown>> {
+  const kind = policyKindOf(spec.policyType);
+  const data = kind && dataOf(spec, kind);
+  // A store that checks nothing may hold a policy without its data.
+  if (data === undefined) return {};
+  return kind?.record.render({ metadata, spec: data, ...(status && { status }) }) ?? {};
 }
 
 function commonFields(

@@ -1,7 +1,7 @@
 import { unreachable } from '../../core/errors.js';
 import { limitReached, usageLost } from '../../core/policy/spending-limit/texts.js';
 import { exposureFull, senderBarred, tokenModeStopped } from '../../core/policy/token-loss.js';
-import { refuse, type Refusal } from '../../core/policy/verdict.js';
+import { refuse, type Refusal } from '../../core/refusal.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { chainFence, type ReserveRefusal } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -9,10 +9,7 @@ import { formatDecimal } from '../../core/units/wei.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { PlannedHold, PlannedReservation } from './reservation.js';
 
-/**
- * Says in words why nothing was reserved. In mode ERC20 some reasons are not the operation's: throws PAYMASTER_NOT_READY
- * (TOKEN_LOSS) when token mode of the contract has stopped, RATE_LIMITED (TOKEN_EXPOSURE_FULL) when too much is under way.
- */
+/** Says in words why nothing was reserved. */
 export function describeRefusal(
   paymaster: ServedPaymaster,
   request: PlannedReservation,
@@ -25,7 +22,7 @@ export function describeRefusal(
       const bar = at(request.bars, refusal.index);
       // The last bar is the contract's.
       if (refusal.index === request.bars.length - 1)
-        throw tokenModeStopped(request.promise.contract, bar.most, bar.window.until);
+        return tokenModeStopped(request.promise.contract, bar.most, bar.window.until);
       return senderBarred(request.key.sender, bar.window.until);
     }
     case 'limit':
@@ -47,7 +44,7 @@ export function describeRefusal(
 function describeSuspension({ key, promise }: PlannedReservation, id: string): string {
   if (id === chainFence) return `chain ${key.chainId} is suspended in the usage store`;
   if (id === contractFence(promise.contract))
-    return `${promise.contract} signs nothing: an operation of it was mined that was not promised here`;
+    return `contract ${promise.contract} is suspended in the usage store: by the platform, or because an operation of it was mined that nobody here had promised`;
   return 'the paymaster is suspended in the usage store';
 }
 
@@ -74,7 +71,7 @@ function describeHold(
     case 'organisation':
     case 'paymaster':
     case 'account':
-      throw exposureFull(bounds, { taken, most, cost });
+      return exposureFull(bounds, { taken, most, cost });
     default:
       return unreachable(bounds);
   }

@@ -14,7 +14,7 @@ import {
 } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { organisationPercent } from './shares.js';

@@ -21,8 +21,15 @@ export type Bytes =
   | { readonly outcome: 'unsigned' }
   /** By the contract's own layout: it carries one of these promises and no other. */
   | { readonly outcome: 'read'; readonly readings: readonly Reading[] }
-  /** By every layout that there is, since no profile names the contract any longer. */
-  | { readonly outcome: 'guessed'; readonly readings: readonly Reading[] };
+  /**
+   * By every layout that there is, since no profile names the contract any longer. `remembered`: by the layout that it had when one
+   * did, where this process has seen that.
+   */
+  | {
+      readonly outcome: 'guessed';
+      readonly readings: readonly Reading[];
+      readonly remembered: readonly Reading[];
+    };
 
 export const nothingAsked: Evidence = { bytes: { outcome: 'unreadable' } };
 
@@ -51,7 +58,7 @@ export function candidatesOf(
  *
  * A single candidate is it: its userOpHash proves nothing, since padding changes it. Of several, the digest of the operation's
  * bytes tells, and among the older ones that are no longer told apart, mode, wallet and the EntryPoint's prefund. Where the bytes
- * cannot be read, a promise that the EntryPoint would have charged less for is out, and the contract's own events speak.
+ * cannot be read, or may be of any layout, a promise that the EntryPoint would have charged less for is out, and the contract's own events speak.
  */
 export function attribute(
   operation: MinedOperation,
@@ -66,7 +73,9 @@ export function attribute(
     case 'read':
       return preferred(withDigest(candidates, bytes.readings), () => folded(able, bytes.readings));
     case 'guessed':
-      return preferred(withDigest(candidates, bytes.readings), () => byEvents(able, payer, tokenPaid));
+      return preferred(withDigest(candidates, bytes.readings), () =>
+        preferred(folded(able, bytes.remembered), () => byEvents(able, payer, tokenPaid)),
+      );
     case 'unreadable':
       return byEvents(able, payer, tokenPaid);
   }

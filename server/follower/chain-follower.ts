@@ -9,7 +9,9 @@ import type {
   AccountId,
   Charge,
   Cursor,
+  FollowerStep,
   Reservation,
+  StepResult,
   UsageStore,
 } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -18,16 +20,16 @@ import { gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
 import { charges, isOlderHead, stepBalances } from './balances.js';
-import { commonPoint, Continuity } from './continuity.js';
+import { commonPoint, continuityOf, type ContinuityState } from './continuity.js';
 import { readEvidence, readProofs } from './evidence.js';
-import { History } from './history.js';
-import { nothingLate, settleLate, type LateSettlement } from './late.js';
+import { History, type Ended } from './history.js';
+import { joined, nothingLate, settleLate, type LateSettlement } from './late.js';
 import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
 import { nothingEnded, Releaser, type Ending } from './releaser.js';
 import { idle, type Round } from './round.js';
-import { Scanner } from './scan.js';
+import { merged, Scanner } from './scan.js';
 import { nothingSettled, settle, settledInStep, type Settlement } from './settlement.js';
 import {
   blockAt,
@@ -37,7 +39,8 @@ import {
   type Source,
   type WatchedContract,
 } from './source.js';
-import { endedByForfeit, endedByRelease, endedBySettling, negated } from './undo.js';
+import { minedForSenders } from './spent-elsewhere.js';
+import { endedInStep, negated } from './undo.js';
 
 export type ChainFollowerDeps = {
   readonly usage: Pick<
@@ -86,15 +89,18 @@ export class ChainFollower {
   readonly #scanner = new Scanner();
   readonly #releaser = new Releaser(this.#scanner);
   readonly #history = new History();
-  readonly #continuity = new Continuity();
   readonly #inUse = new AccountsInUse();
   /** Of every profile that this process has seen: also those of profiles that were taken away. */
   readonly #entryPoints = new Set<AddressKey>();
   readonly #seenContracts = new Map<AddressKey, WatchedContract>();
+  /** Blocks up to this one are scanned once more, and what they hold may have been settled before. */
+  #rescannedThrough = -1;
   /** Chain time up to which operations may be mined that were settled before, without this process knowing. */
   #blindUntil = 0;
   #head: Head | undefined;
   #verified: Chain | undefined;
+  /** The node of the last round did not show the settled block. */
+  #isWaiting = false;
   /** Head block and time of the last step that was written, and how many contracts and accounts it has read. */
   #written:
     | { readonly hash: string; readonly at: EpochMs; readonly contracts: number; readonly accounts: number }
@@ -120,8 +126,8 @@ export class ChainFollower {
     const startedAt = clock.now();
     const head = await this.#readHead(source, startedAt);
     const stored = await usage.cursor(chainId);
-    const state = stored === undefined ? 'whole' : await this.#continuityOf(source, stored, head, startedAt);
-    if (state === 'waiting') return idle;
+    const state = stored === undefined ? 'whole' : await this.#continuityOf(source, stored, head);
+    if (state === 'waiting') return { ...idle, waitsAt: stored };
     if (stored !== undefined && state === 'broken') {
       const taken = await this.#takeBack(source, stored, head);
       if (taken !== undefined) return taken;
@@ -150,19 +156,28 @@ export class ChainFollower {
     if (isFresh && isQuiet) return idle;
 
     const wanted = watched(source.contracts, known, this.#entryPoints);
-    const found = await this.#scanner.operations(source.chain, wanted, from, last.number);
+    const found = merged(
+      await this.#scanner.operations(source.chain, wanted, from, last.number),
+      await minedForSenders(source, this.#scanner, usage, { from, to: last }),
+    );
     const cut = endOfStep(found, last.number);
     const target = cut === last.number ? last : await blockAt(source, cut);
     const mined = found.filter(({ blockNumber }) => blockNumber <= cut);
     const isCaughtUp = !isBehindHead && cut === last.number;
     const ours = new Set(wanted.contracts);
-    const settlement = await this.#settle(source, mined, ours);
+    const isAgain = ({ blockNumber }: MinedOperation): boolean => blockNumber <= this.#rescannedThrough;
+    const settlement = await this.#settle(
+      source,
+      mined.filter((operation) => !isAgain(operation)),
+      ours,
+    );
+    const again = await this.#settleLate(source, mined.filter(isAgain), ours);
     const seen = new Set(mined.map(operationId));
     const expired = due.filter(({ key }) => !seen.has(operationId(key)));
     const ending = isCaughtUp
       ? await this.#releaser.end(source, expired, target, releasesPerStep)
       : nothingEnded;
-    const late = await this.#settleLate(source, ending, ours);
+    const late = joined(again, await this.#settleLate(source, ending.mined, ours, ending.spent));
     // Of blocks far below the head most nodes have no balances; nothing is promised until the head is reached.
     const balances = isCaughtUp
       ? await this.#balances(source, followed, { from, target, head, wanted })
@@ -180,7 +195,7 @@ export class ChainFollower {
     const used = [...settlement.released, ...late.released];
     const forfeited = [...ending.forfeited, ...late.forfeited];
     const next = cursorOf(target);
-    const isMine = await usage.advance({
+    const result = await this.#advance({
       chainId,
       expected: stored,
       next,
@@ -194,16 +209,9 @@ export class ChainFollower {
       restored: [],
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
     });
-    if (!isMine) return idle;
-    this.#history.add(stored, {
-      cursor: next,
-      ended: [
-        ...settled.map(endedBySettling),
-        ...[...used, ...ending.released].map(endedByRelease),
-        ...forfeited.map(endedByForfeit),
-      ],
-      undo: negated(lossesCharged),
-    });
+    if (!result.isTaken) return idle;
+    const ended = endedInStep(result.ended, { settled, released: [...used, ...ending.released] });
+    this.#history.add(stored, { cursor: next, ended, undo: negated(lossesCharged) });
     this.#releaser.remember(ending);
     const read = { contracts: source.contracts.size, accounts: followed.length };
     this.#written = isCaughtUp ? { hash: head.hash, at: startedAt, ...read } : undefined;
@@ -211,9 +219,9 @@ export class ChainFollower {
     reportStep(log, { losses, ambiguous: settlement.ambiguous, forfeited });
     return {
       cursor: next,
-      settled: settled.length,
-      released: used.length + ending.released.length,
-      forfeited: forfeited.length,
+      settled: countOf(ended, 'settled'),
+      released: countOf(ended, 'released'),
+      forfeited: countOf(ended, 'forfeited'),
       unpaid: losses.length,
       unattributed: strange.length,
       restored: 0,
@@ -262,10 +270,19 @@ export class ChainFollower {
     return this.#inUse.select(known, this.#deps.platformAccounts(), new Set(contracts.keys()), now);
   }
 
-  async #continuityOf(source: Source, stored: Cursor, head: Block, now: EpochMs) {
+  async #continuityOf({ chain }: Source, stored: Cursor, head: Block): Promise<ContinuityState> {
     // Another follower has taken steps since: the remembered ones no longer lead to the cursor.
     if (this.#history.points()[0]?.blockHash !== stored.blockHash) this.#history.clear();
-    return this.#continuity.of(source.chain, stored, head, this.#history.points(), now);
+    const state = await continuityOf(chain, stored, head, this.#history.points());
+    const isWaiting = state === 'waiting';
+    // Said once; after that the metric tells.
+    if (isWaiting && !this.#isWaiting)
+      this.#deps.log.warn('node lags behind the settled block: waiting for it', {
+        settledBlock: stored.blockNumber,
+        head: head.number,
+      });
+    this.#isWaiting = isWaiting;
+    return state;
   }
 
   /**
@@ -275,14 +292,14 @@ export class ChainFollower {
    * has promised, whichever process scans next.
    */
   async #takeBack(source: Source, stored: Cursor, head: Block): Promise<Round | undefined> {
-    const { usage, chainId, log } = this.#deps;
-    const common = await commonPoint(source.chain, this.#history.points(), head);
+    const { chainId, log } = this.#deps;
+    const common = await commonPoint(source, this.#history.points(), head);
     const { restored, charges: undone, givenBack } = this.#history.after(common);
     if (common === undefined && restored.length === 0 && undone.length === 0) return undefined;
     const next = common ?? stored;
     const nothing = { settled: [], released: [], forfeited: [], balances: [] };
     const step = { chainId, expected: stored, next, restored, charges: undone, ...nothing };
-    if (!(await usage.advance(step))) return idle;
+    if (!(await this.#advance(step)).isTaken) return idle;
     this.#history.rollBack(common);
     this.#releaser.forget();
     this.#written = undefined;
@@ -297,6 +314,17 @@ export class ChainFollower {
     return { ...idle, cursor: next, restored: restored.length, isComplete: false };
   }
 
+  /** Throws UNAVAILABLE. */
+  async #advance(step: FollowerStep): Promise<StepResult> {
+    try {
+      return await this.#deps.usage.advance(step);
+    } catch (error) {
+      // It may have been taken all the same, and what it has ended is not known then. The cursor tells, unless it stayed.
+      if (step.expected?.blockHash === step.next.blockHash) this.#history.clear();
+      throw error;
+    }
+  }
+
   /**
    * The first block that a step scans which does not begin where another ended. The first cursor ever: nothing was promised
    * before it, so nothing needs to be found. Otherwise some blocks back, of which some may have been settled before.
@@ -305,6 +333,7 @@ export class ChainFollower {
     if (stored === undefined) return confirmed + 1;
     const from = Math.max(0, Math.min(stored.blockNumber, head.number) - blindRescanBlocks);
     this.#blindUntil = head.timestamp + longestExpirySeconds;
+    this.#rescannedThrough = Math.min(stored.blockNumber, head.number);
     this.#deps.log.warn('chain is scanned again from before the settled block', {
       settledBlock: stored.blockNumber,
       head: head.number,
@@ -332,15 +361,19 @@ export class ChainFollower {
     return settle(mined, reservations, evidenceOf, isOurs);
   }
 
-  /** Operations that were found by senders of reservations whose time is over. */
+  /** Operations that may have been settled when they were mined. `only`: these reservations end, no others; default: all of the operations. */
   async #settleLate(
     source: Source,
-    { mined, spent }: Ending,
+    mined: readonly MinedOperation[],
     ours: ReadonlySet<AddressKey>,
+    only?: readonly Reservation[],
   ): Promise<LateSettlement> {
     if (mined.length === 0) return nothingLate;
+    const query = { operations: mined, expiredBefore: 0 as EpochSeconds, limit: 0 };
+    const promised = await this.#deps.usage.reservations(source.chainId, query);
+    const spent = only ?? promised;
     const evidenceOf = await readProofs(source, mined, spent, (contract) => ours.has(contract));
-    return settleLate(mined, spent, evidenceOf, (operation) =>
+    return settleLate(mined, spent, promised, evidenceOf, (operation) =>
       this.#history.hasSettled(operationId(operation)),
     );
   }
@@ -366,6 +399,10 @@ export class ChainFollower {
     const { chainId, usage } = this.#deps;
     return lossCharges({ chainId, contract }, sender, { loss: gweiCeil(actualGasCost), at: usage.now() });
   }
+}
+
+function countOf(ended: readonly Ended[], how: Ended['how']): number {
+  return ended.filter((one) => one.how === how).length;
 }
 
 /** The block that a step ends at: `last`, or the one before which there are more operations than a step settles. */

@@ -1,11 +1,12 @@
 import type { Chain, Log } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { entryPointVersion, userOperationEventTopic } from '../../core/paymaster/entry-point.js';
+import { entryPointVersion } from '../../core/entry-point/address.js';
+import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { recognise, recogniseAny, type ContractModes } from '../../core/paymaster/recognise.js';
 import type { Reservation } from '../../core/usage/usage-store.js';
 import { addressKeyAt, toAddressKey, type AddressKey } from '../../core/units/address.js';
-import { findInHandleOps } from '../../core/userop/handle-ops.js';
+import { findInHandleOps } from '../../core/entry-point/handle-ops.js';
 import { candidatesOf, nothingAsked, type Bytes, type Candidate, type Evidence } from './attribution.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import type { Source } from './source.js';
@@ -104,7 +105,9 @@ async function readBytes(source: Source, operation: MinedOperation): Promise<Byt
     : recogniseAny(allModes(entryPoint), op, source.chainId);
   if (readings === 'unsigned') return { outcome: 'unsigned' };
   if (readings.length === 0) return { outcome: 'unreadable' };
-  return { outcome: isKnown ? 'read' : 'guessed', readings };
+  if (isKnown) return { outcome: 'read', readings };
+  const remembered = recognise(source.seenContracts.get(paymaster)?.modes ?? [], op, source.chainId);
+  return { outcome: 'guessed', readings, remembered: remembered === 'unsigned' ? [] : remembered };
 }
 
 /** Of every layout for this EntryPoint: no profile names the contract any longer. */

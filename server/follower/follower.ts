@@ -8,11 +8,10 @@ import { soleFollower, type FollowerLease } from '../../core/policy/follower-lea
 import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Instruments } from '../ops/instruments.js';
 import { accountName } from './balances.js';
 import { ChainFollower } from './chain-follower.js';
 import type { LossReporter } from './loss-reporter.js';
-import { createFollowerMeter } from './meter.js';
+import { createFollowerMeter, type FollowerInstruments } from './meter.js';
 import { ReadAllowance } from './read-allowance.js';
 import type { Round } from './round.js';
 
@@ -42,20 +41,7 @@ export type FollowerDeps = {
   readonly platformAccounts: (chainId: number) => readonly AccountId[];
   readonly clock: Clock;
   readonly log: Logger;
-  readonly instruments: Pick<
-    Instruments,
-    | 'lowestDeposit'
-    | 'totalDeposit'
-    | 'reservedDeposit'
-    | 'reservations'
-    | 'settlements'
-    | 'unpaidOperations'
-    | 'unattributedOperations'
-    | 'restoredReservations'
-    | 'followerBlock'
-    | 'followerLag'
-    | 'followerFailures'
-  >;
+  readonly instruments: FollowerInstruments;
   /** Pause between rounds. Default 500 for a chain that needs no confirmations, 2000 for others. */
   readonly pollMs?: number;
 };
@@ -120,6 +106,10 @@ export function createFollower(deps: FollowerDeps): Follower {
     return { config, chain, elsewhere };
   }
 
+  function acceptedLossOf(chainId: number): string | undefined {
+    return deps.chainConfigs().find((candidate) => candidate.chainId === chainId)?.acceptedLoss;
+  }
+
   function pauseOf(chainId: number): number {
     if (deps.pollMs !== undefined) return deps.pollMs;
     const config = deps.chainConfigs().find((candidate) => candidate.chainId === chainId);
@@ -158,7 +148,7 @@ export function createFollower(deps: FollowerDeps): Follower {
         }
       } catch (error) {
         state.failures += 1;
-        meter.failure(chainId);
+        meter.failure(chainId, state.follower.head);
         // Said once; after that the metric and the age of the balances tell.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
         pause = Math.min(longestPauseMs, pause * 2 ** Math.min(state.failures, 10));
@@ -182,7 +172,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       return await follower.round();
     } catch (error) {
       const isLost = isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'USAGE_STORE_LOST';
-      if (isLost) await recovery.recover(chainId);
+      if (isLost) await recovery.recover(chainId, acceptedLossOf(chainId));
       // Another replica may reach a node that this one cannot.
       if (!isLost) await giveBack(chainId);
       throw error;

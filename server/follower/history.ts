@@ -9,9 +9,9 @@ const maxEnded = 20_000;
 /** A reservation that a step has ended, and what undoes what the step counted for it. */
 export type Ended = {
   readonly reservation: Reservation;
+  /** Settled: its operation was mined, and counted. */
+  readonly how: 'settled' | 'released' | 'forfeited';
   readonly undo: readonly Charge[];
-  /** True where its operation was mined, and counted. */
-  readonly isSettled?: true;
 };
 
 type Step = { readonly cursor: Cursor; readonly ended: readonly Ended[]; readonly undo: readonly Charge[] };
@@ -75,7 +75,7 @@ export class History {
   /** Whether the operation of this name was settled in a remembered step. */
   hasSettled(id: string): boolean {
     return this.#steps.some(({ ended }) =>
-      ended.some(({ isSettled, reservation }) => isSettled === true && operationId(reservation.key) === id),
+      ended.some(({ how, reservation }) => how === 'settled' && operationId(reservation.key) === id),
     );
   }
 

@@ -1,37 +1,59 @@
 import type { Head } from '../../core/chain/heads.js';
 import type { AccountBalance, UsageStore } from '../../core/usage/usage-store.js';
-import type { Clock } from '../../core/units/time.js';
-import type { FollowerDeps } from './follower.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+import type { Instruments } from '../ops/instruments.js';
 import type { Round } from './round.js';
 
 /** Accounts that are in use are read every minute. */
 const inUseMs = 300_000;
 
+export type FollowerInstruments = Pick<
+  Instruments,
+  | 'lowestDeposit'
+  | 'totalDeposit'
+  | 'reservedDeposit'
+  | 'reservations'
+  | 'settlements'
+  | 'unpaidOperations'
+  | 'unattributedOperations'
+  | 'restoredReservations'
+  | 'followerBlock'
+  | 'followerLag'
+  | 'headAge'
+  | 'followerFailures'
+>;
+
 export type FollowerMeter = {
   round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
   /** A chain whose head was read, and that another replica follows. */
   observed(chainId: number, head: Head | undefined): void;
-  failure(chainId: number): void;
+  failure(chainId: number, head: Head | undefined): void;
 };
 
 /** Shows what the follower does; deposits as the lowest and the sum per chain, never by address. */
 export function createFollowerMeter(
-  instruments: FollowerDeps['instruments'],
+  instruments: FollowerInstruments,
   usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
 ): FollowerMeter {
-  const observed: FollowerMeter['observed'] = (chainId, head) => {
+  /** When settlement had last caught up with what the nodes show. */
+  const caughtUp = new Map<number, EpochMs>();
+  const observe = (chainId: number, head: Head | undefined, keepsUp: boolean): void => {
     const chain = String(chainId);
+    const now = clock.now();
+    const since = keepsUp ? now : (caughtUp.get(chainId) ?? now);
+    caughtUp.set(chainId, since);
+    instruments.followerLag.with({ chain }).set((now - since) / 1000);
     instruments.followerFailures.with({ chain });
-    if (head !== undefined)
-      instruments.followerLag.with({ chain }).set(Math.max(0, clock.now() / 1000 - head.timestamp));
+    if (head !== undefined) instruments.headAge.with({ chain }).set(Math.max(0, now / 1000 - head.timestamp));
   };
   return {
-    observed,
+    observed: (chainId, head) => observe(chainId, head, true),
     async round(chainId, round, head) {
-      const { cursor, settled, released, forfeited, unpaid, unattributed, restored } = round;
+      const { cursor, settled, released, forfeited, unpaid, unattributed, restored, waitsAt, isComplete } =
+        round;
       const chain = String(chainId);
-      observed(chainId, head);
+      observe(chainId, head, isComplete && waitsAt === undefined);
       instruments.settlements.with({ chain, outcome: 'settled' }).inc(settled);
       instruments.settlements.with({ chain, outcome: 'released' }).inc(released);
       instruments.settlements.with({ chain, outcome: 'forfeited' }).inc(forfeited);
@@ -58,7 +80,10 @@ export function createFollowerMeter(
         instruments.reservedDeposit.with({ chain, account }).set(sum(group.map(reservedOf)));
       }
     },
-    failure: (chainId) => instruments.followerFailures.with({ chain: String(chainId) }).inc(),
+    failure(chainId, head) {
+      observe(chainId, head, false);
+      instruments.followerFailures.with({ chain: String(chainId) }).inc();
+    },
   };
 }
 

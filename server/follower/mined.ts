@@ -1,5 +1,5 @@
-import type { UserOperationEvent } from '../../core/paymaster/entry-point.js';
-import type { OperationId } from '../../core/usage/usage-store.js';
+import type { UserOperationEvent } from '../../core/entry-point/user-operation-event.js';
+import type { OperationId, ReservationKey } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 
@@ -15,6 +15,11 @@ export type MinedOperation = UserOperationEvent & {
 /** Names an operation of a chain: only one with this EntryPoint, sender and nonce can ever be mined. */
 export function operationId({ entryPoint, sender, nonce }: OperationId): string {
   return `${entryPoint}/${sender}/${nonce}`;
+}
+
+/** Names a reservation of a chain. */
+export function reservationId(key: ReservationKey): string {
+  return `${operationId(key)}/${key.paymasterId}`;
 }
 
 export function byOperation<T extends { readonly key: OperationId }>(

@@ -13,6 +13,8 @@ export type Round = {
   readonly unattributed: number;
   /** Reservations of removed blocks that are live again. */
   readonly restored: number;
+  /** The settled block, while the node does not show whether it still stands: nothing is done until it does. */
+  readonly waitsAt?: Cursor | undefined;
   /** False when there is more to do than one step does: the next round is due at once. */
   readonly isComplete: boolean;
 };

@@ -1,5 +1,8 @@
 import type { Chain, Log, LogFilter } from '../../core/chain/chain.js';
-import { decodeUserOperationEvent, userOperationEventTopic } from '../../core/paymaster/entry-point.js';
+import {
+  decodeUserOperationEvent,
+  userOperationEventTopic,
+} from '../../core/entry-point/user-operation-event.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { OperationId } from '../../core/usage/usage-store.js';
@@ -10,7 +13,7 @@ const widestPage = 5_000;
 /** How far back the events of a sender are read: hours, also on chains with several blocks a second. */
 const lookBackBlocks = 20_000;
 /** Topics of one query that every node takes. */
-const sendersAtOnce = 50;
+export const sendersAtOnce = 50;
 
 /** What to look for: operations that these contracts paid for, in these EntryPoints. */
 export type Watched = {
@@ -48,18 +51,22 @@ export class Scanner {
     wanted: readonly OperationId[],
     to: number,
   ): Promise<readonly MinedOperation[]> {
+    return this.ofSenders(chain, wanted, Math.max(0, to - lookBackBlocks + 1), to);
+  }
+
+  /** The same in `from`…`to`. */
+  async ofSenders(
+    chain: Chain,
+    wanted: readonly OperationId[],
+    from: number,
+    to: number,
+  ): Promise<readonly MinedOperation[]> {
     const found: MinedOperation[] = [];
-    const from = Math.max(0, to - lookBackBlocks + 1);
-    for (const [entryPoint, operations] of Map.groupBy(wanted, (operation) => operation.entryPoint)) {
-      const senders = [...new Set(operations.map(({ sender }) => sender))];
-      for (let at = 0; at < senders.length; at += sendersAtOnce) {
-        const topics = [
-          userOperationEventTopic,
-          null,
-          senders.slice(at, at + sendersAtOnce).map(addressTopic),
-        ];
-        found.push(...(await this.#all(chain, { address: [entryPoint], topics }, from, to)));
-      }
+    const address = [...new Set(wanted.map(({ entryPoint }) => entryPoint))];
+    const senders = [...new Set(wanted.map(({ sender }) => sender))];
+    for (let at = 0; at < senders.length; at += sendersAtOnce) {
+      const topics = [userOperationEventTopic, null, senders.slice(at, at + sendersAtOnce).map(addressTopic)];
+      found.push(...(await this.#all(chain, { address, topics }, from, to)));
     }
     const ids = new Set(wanted.map(operationId));
     return found.filter((operation) => ids.has(operationId(operation)));
@@ -74,7 +81,7 @@ export class Scanner {
       found.push(...logs.flatMap(decode));
       next = last + 1;
     }
-    return found.toSorted((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    return inOrder(found);
   }
 
   /** Undefined when the range was refused and is to be asked again in parts. */
@@ -89,6 +96,19 @@ export class Scanner {
       return undefined;
     }
   }
+}
+
+/** Of two lists, each operation once, in the order of the chain. */
+export function merged(
+  a: readonly MinedOperation[],
+  b: readonly MinedOperation[],
+): readonly MinedOperation[] {
+  const ids = new Set(a.map(operationId));
+  return inOrder([...a, ...b.filter((operation) => !ids.has(operationId(operation)))]);
+}
+
+function inOrder(operations: readonly MinedOperation[]): readonly MinedOperation[] {
+  return operations.toSorted((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 }
 
 function decode(log: Log): readonly MinedOperation[] {

@@ -1,7 +1,7 @@
 import type { Block, Chain, WordCall } from '../../core/chain/chain.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { ContractModes } from '../../core/paymaster/recognise.js';
 import type { AccountId, OperationId } from '../../core/usage/usage-store.js';

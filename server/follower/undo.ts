@@ -1,35 +1,49 @@
 import type { Charge, Reservation } from '../../core/usage/usage-store.js';
+import type { Gwei } from '../../core/units/wei.js';
 import type { Ended } from './history.js';
+import { reservationId } from './mined.js';
 import type { Settled } from './settlement.js';
 
 // What a step counts, the other way round: for the case that a reorganisation removes its blocks.
 
-export function endedBySettling({ reservation, actualCost }: Settled): Ended {
-  if (actualCost === undefined) return { ...endedByRelease(reservation), isSettled: true };
-  const undo = reservation.limits.map(({ counter, unit, until, cost }) => ({
+/**
+ * How each reservation has ended, by what the step has decided, with what undoes it. The reservations are those that the store
+ * answered: promises that were added after the step had read them ended with it, and must live again with it.
+ */
+export function endedInStep(
+  ended: readonly Reservation[],
+  {
+    settled,
+    released,
+  }: {
+    readonly settled: readonly Pick<Settled, 'reservation' | 'actualCost'>[];
+    readonly released: readonly Pick<Reservation, 'key'>[];
+  },
+): readonly Ended[] {
+  const costs = new Map(
+    // The first mention decides, so it is the one that is kept.
+    settled.toReversed().map(({ reservation, actualCost }) => [reservationId(reservation.key), actualCost]),
+  );
+  const unspent = new Set(released.map(({ key }) => reservationId(key)));
+  return ended.map((reservation): Ended => {
+    const id = reservationId(reservation.key);
+    if (costs.has(id)) return { reservation, how: 'settled', undo: undoOf(reservation, costs.get(id)) };
+    if (unspent.has(id)) return { reservation, how: 'released', undo: [] };
+    return { reservation, how: 'forfeited', undo: undoOf(reservation, Infinity) };
+  });
+}
+
+export function negated(charges: readonly Charge[]): readonly Charge[] {
+  return charges.map((charge) => ({ ...charge, amount: -charge.amount }));
+}
+
+/** Undefined cost: nothing was spent. */
+function undoOf({ limits }: Reservation, actualCost: Gwei | number | undefined): readonly Charge[] {
+  if (actualCost === undefined) return [];
+  return limits.map(({ counter, unit, until, cost }) => ({
     counter,
     unit,
     until,
     amount: -(unit === 'COUNT' ? cost : Math.min(actualCost, cost)),
   }));
-  return { reservation, undo, isSettled: true };
-}
-
-export function endedByRelease(reservation: Reservation): Ended {
-  return { reservation, undo: [] };
-}
-
-/** A forfeited reservation stays counted in full. */
-export function endedByForfeit(reservation: Reservation): Ended {
-  const undo = reservation.limits.map(({ counter, unit, until, cost }) => ({
-    counter,
-    unit,
-    until,
-    amount: -cost,
-  }));
-  return { reservation, undo };
-}
-
-export function negated(charges: readonly Charge[]): readonly Charge[] {
-  return charges.map((charge) => ({ ...charge, amount: -charge.amount }));
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.js';
 import type { Metrics } from '../../core/metrics.js';
-import { refusals } from '../../core/policy/verdict.js';
+import { refusals } from '../../core/refusal.js';
 
 /**
  * Every metric of the server, in one table: names, units, label sets (adapters declare their own beside their code). Label values are closed sets or chain ids; a
@@ -104,7 +104,12 @@ export function createInstruments(metrics: Metrics) {
     }),
     followerLag: metrics.gauge<'chain'>({
       name: 'paymaster_follower_lag_seconds',
-      help: 'Age of the newest head that the follower has read.',
+      help: 'Seconds since settlement had last caught up with what the chain shows: 0 also on a chain that makes no blocks.',
+      labels: ['chain'],
+    }),
+    headAge: metrics.gauge<'chain'>({
+      name: 'paymaster_chain_head_age_seconds',
+      help: 'Age of the newest block that was read.',
       labels: ['chain'],
     }),
     followerFailures: metrics.counter<'chain'>({

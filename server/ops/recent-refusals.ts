@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../../core/policy/verdict.js';
+import type { RefusalReason } from '../../core/refusal.js';
 import type { EpochMs } from '../../core/units/time.js';
 
 /** One request that was refused, for the owner of the instance. */

@@ -1,7 +1,7 @@
 import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
 import { createOutageLog } from '../../core/adapters/log/outage-log.js';
 import type { Logger } from '../../core/log.js';
-import { refusals, type RefusalReason } from '../../core/policy/verdict.js';
+import { isRefusalReason, refusals, type RefusalReason } from '../../core/refusal.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
 import type { RecentRefusals } from '../ops/recent-refusals.js';
@@ -137,11 +137,12 @@ export function createCallRunner({
         if (refusal === undefined)
           return answerError(call.id, error, { requestId, meter, method: call.method, withOk });
         noteRefusal(refusal.reason, refusal.detail, { method: call.method, meter, context });
-        const { body, status } = renderError(error, requestId);
+        const { body, status, retryAfterSeconds } = renderError(error, requestId);
         return {
           body: renderFailure(call.id, body),
           status: withOk ? 200 : status,
           refusal: refusal.reason,
+          retryAfterSeconds,
         };
       }
     },
@@ -189,11 +190,7 @@ function bindRefusals({ refusals: counter }: CallRunnerDeps['instruments']) {
 
 /** Mode ERC20 and the forms that name an EntryPoint refuse by an error. */
 function refusalOf(error: unknown): { reason: RefusalReason; detail: string | undefined } | undefined {
-  if (!isDomainError(error, 'SPONSORSHIP_REFUSED')) return undefined;
+  if (!isDomainError(error)) return undefined;
   const { reason = '', detail } = error.details;
-  return isRefusal(reason) ? { reason, detail } : undefined;
-}
-
-function isRefusal(text: string): text is RefusalReason {
-  return Object.hasOwn(refusals, text);
+  return isRefusalReason(reason) ? { reason, detail } : undefined;
 }

@@ -1,7 +1,7 @@
 import { invalidInput, quote } from '../../core/errors.js';
 import { isAddressText } from '../../core/units/address.js';
 import type { Sponsorship, SponsorRequest } from '../sponsorship/request.js';
-import { refused } from '../sponsorship/stub.js';
+import { refusedError } from '../../core/refusal.js';
 import type { TokenPaymentRequest } from '../token-payment/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
@@ -81,5 +81,5 @@ export function renderOrRefuse(
   render: (sponsored: Extract<Sponsorship, { outcome: 'sponsored' }>) => RpcResult = renderSponsorship,
 ): RpcResult {
   if (sponsorship.outcome === 'sponsored') return render(sponsorship);
-  throw refused(sponsorship);
+  throw refusedError(sponsorship.refusal, { isPayer: false });
 }

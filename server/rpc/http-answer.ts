@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import type { RefusalReason } from '../../core/policy/verdict.js';
+import type { RefusalReason } from '../../core/refusal.js';
 
 /** One HTTP answer of the JSON-RPC edge. */
 export type HttpAnswer = {

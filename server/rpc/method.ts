@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../../core/policy/verdict.js';
+import type { RefusalReason } from '../../core/refusal.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /** What a method knows about its caller besides the params. */

@@ -1,4 +1,4 @@
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoint06 } from '../../core/entry-point/v06.js';
 import type { ServedMethods } from './methods.js';
 
 /** Of each method what is sent and what is answered; a test holds both against the schemas. */
@@ -27,7 +27,7 @@ const sponsorship = {
   ...limits,
   validUntil: 1_767_225_900,
 };
-const erc7677 = [userOp, entryPoints['0.6'], '0x7a69', {}];
+const erc7677 = [userOp, entryPoint06.address, '0x7a69', {}];
 
 export const rpcExamples = {
   pm_sponsorUserOperation: {

@@ -1,3 +1,4 @@
+import { accountFunctions } from '../../core/userop/account-functions.js';
 import { maxReasonLength } from '../../core/policy/webhook/host-reason.js';
 import { maxExpiryAsked, maxTokens } from './params.js';
 
@@ -30,7 +31,10 @@ export const openRpcSchemas = {
       initCode: ref('Bytes'),
       factory: ref('Address'),
       factoryData: ref('Bytes'),
-      callData: ref('Bytes'),
+      callData: {
+        ...ref('Bytes'),
+        description: `A call of one of the functions by which known accounts make calls: ${[...accountFunctions.values()].map(({ signature }) => signature).join(', ')}.`,
+      },
       callGasLimit: ref('Quantity'),
       verificationGasLimit: ref('Quantity'),
       preVerificationGas: ref('Quantity'),

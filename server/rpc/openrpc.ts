@@ -1,4 +1,4 @@
-import { refusals } from '../../core/policy/verdict.js';
+import { refusals } from '../../core/refusal.js';
 import { rpcErrors } from './errors.js';
 import type { ServedMethods } from './methods.js';
 import { rpcExamples, type RpcExample } from './openrpc-examples.js';
@@ -114,6 +114,6 @@ function refusalSchema(): object {
   return {
     type: 'string',
     enum: rows.map(([reason]) => reason),
-    description: rows.map(([reason, text]) => `${reason}: ${text}`).join('\n'),
+    description: rows.map(([reason, { text }]) => `${reason}: ${text}`).join('\n'),
   };
 }

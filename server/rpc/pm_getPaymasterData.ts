@@ -1,6 +1,6 @@
 import { requireProfile } from '../sponsorship/case.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
-import { refused } from '../sponsorship/stub.js';
+import { refusedError } from '../../core/refusal.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { parseErc7677Params, type ModeRequest } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
@@ -37,6 +37,6 @@ async function signed(
   const limits: Pick<SponsorRequest, 'calculateGasLimits'> = { calculateGasLimits };
   if (asked.mode === 'ERC20') return payInTokens(paymaster, { ...asked.request, ...limits });
   const sponsorship = await sponsor(paymaster, { ...asked.request, ...limits });
-  if (sponsorship.outcome === 'refused') throw refused(sponsorship);
+  if (sponsorship.outcome === 'refused') throw refusedError(sponsorship.refusal, { isPayer: false });
   return sponsorship;
 }

@@ -1,7 +1,7 @@
-import type { PaymasterGas } from '../../core/paymaster/layout.js';
-import { renderPaymaster } from '../../core/userop/render.js';
-import type { FinalUserOperation, GasLimits } from '../../core/userop/user-operation.js';
-import type { Hex } from '../../core/units/hex.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
+import type { FinalUserOperation, GasLimits } from '../../core/entry-point/user-operation.js';
+import { hexQuantity, type Hex } from '../../core/units/hex.js';
 import type { Sponsorship } from '../sponsorship/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { FeeQuotes, TokenPayment } from '../token-payment/request.js';
@@ -21,7 +21,8 @@ import type { Mode } from './params.js';
  */
 export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
   if (sponsorship.outcome === 'refused') {
-    const { reason, detail, hostReason, limits } = sponsorship;
+    const { refusal, limits } = sponsorship;
+    const { reason, detail, hostReason } = refusal;
     const said = hostReason === undefined ? '' : `,"webhookReason":${JSON.stringify(hostReason)}`;
     return {
       json: `{${head('SPONSORED', '0x', limits)},"reason":"${reason}"${said}}`,
@@ -67,7 +68,7 @@ function signed(
 ): string {
   const asked = expiryAsked === undefined ? '' : `,"expiryAsked":${expiryAsked}`;
   const members = `${head(mode, paymasterAndData, op)},"validUntil":${validUntil}${asked}`;
-  if (profile.entryPointVersion === '0.6') return members;
+  if (!entryPointRules[profile.entryPointVersion].form.hasPaymasterFields) return members;
   return (
     `${members},"paymaster":"${paymasterAndData.slice(0, 42)}","paymasterData":"0x${paymasterAndData.slice(106)}",` +
     `"paymasterVerificationGasLimit":${paymasterVerificationGasLimit},"paymasterPostOpGasLimit":${paymasterPostOpGasLimit}`
@@ -87,7 +88,7 @@ export function renderErc7677(
   profile: ServedProfile,
   paymasterAndData: Hex,
 ): Readonly<Record<string, unknown>> {
-  return profile.entryPointVersion === '0.6' ? { paymasterAndData } : renderPaymaster(paymasterAndData);
+  return entryPointRules[profile.entryPointVersion].form.renderPaymaster(paymasterAndData);
 }
 
 /** Until when signed data are valid, beside the fields of ERC-7677, whose clients pass over what they do not know. */
@@ -105,8 +106,4 @@ export function renderHexLimits(limits: GasLimits): Readonly<Record<string, stri
     verificationGasLimit: hexQuantity(limits.verificationGasLimit),
     callGasLimit: hexQuantity(limits.callGasLimit),
   };
-}
-
-function hexQuantity(value: bigint): string {
-  return `0x${value.toString(16)}`;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { type DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';

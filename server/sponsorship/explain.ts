@@ -1,7 +1,7 @@
 import { isDomainError } from '../../core/errors.js';
-import { traceCalls, type CallTrace } from '../../core/policy/allow-list/decide.js';
+import { traceCalls, type CallTrace } from '../../core/policy/rules/allow-list/decide.js';
 import { amount } from '../../core/policy/spending-limit/texts.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherCase, type CaseDeps, type SponsorCase } from './case.js';
@@ -117,7 +117,7 @@ async function explainGas(
     return op;
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    trace.failed('gas', error.message, error.details.reason ?? error.code);
+    trace.failed('gas', error);
     return undefined;
   }
 }
@@ -144,7 +144,7 @@ async function explainWebhooks(
     return webhooks.map(({ name, onError }, index) => ({ name, onError, ...outcomes[index] }));
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    trace.failed('webhooks', error.message, error.details.reason ?? error.code);
+    trace.failed('webhooks', error);
     return webhooks.map(({ name }) => ({ name, verdict: notAsked }));
   }
 }

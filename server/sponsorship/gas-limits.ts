@@ -4,7 +4,7 @@ import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
-import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RequestFacts } from './case.js';

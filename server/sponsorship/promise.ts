@@ -1,7 +1,7 @@
 import { digestOf } from '../../core/paymaster/digest.js';
 import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
 import { plusSeconds, toSeconds, type EpochMs } from '../../core/units/time.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { nothingSigned, type Promised } from '../decision/reservation.js';
 import type { SponsorCase } from './case.js';
 import { termsOf } from './terms.js';

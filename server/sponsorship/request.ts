@@ -1,6 +1,6 @@
-import type { RefusalReason } from '../../core/policy/verdict.js';
+import type { Refusal } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 import type { ServedProfile } from '../view/served-chain.js';
 
 /** A request to sponsor one operation, parsed; it says nothing about how it arrived. */
@@ -34,10 +34,7 @@ export type Sponsorship =
   | {
       readonly outcome: 'refused';
       readonly profile: ServedProfile;
-      readonly reason: RefusalReason;
-      readonly detail: string;
-      /** What a webhook host says of it, for the caller. */
-      readonly hostReason?: string | undefined;
+      readonly refusal: Refusal;
       readonly limits: GasLimits;
     };
 

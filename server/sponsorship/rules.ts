@@ -1,12 +1,12 @@
-import { decideCalls } from '../../core/policy/allow-list/decide.js';
-import { decideDelegate } from '../../core/policy/delegate/decide.js';
-import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decide.js';
-import { decideAuthorization } from '../../core/policy/authorization/decide.js';
-import { decideFactory } from '../../core/policy/factory/decide.js';
-import { pass, refuse, type Verdict } from '../../core/policy/verdict.js';
-import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
+import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
+import { decideDelegate } from '../../core/policy/rules/delegate.js';
+import { decideFees, decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
+import { decideAuthorization } from '../../core/policy/rules/authorization.js';
+import { decideFactory } from '../../core/policy/rules/factory.js';
+import { pass, refuse, type Verdict } from '../../core/refusal.js';
+import { policyDecisions } from '../../core/policy/derived.js';
 import { toSeconds } from '../../core/units/time.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts, SponsorCase } from './case.js';
@@ -30,11 +30,11 @@ export const rulesAtOnce: readonly Rule<SponsorCase>[] = [
     name: 'calls',
     decide: ({ paymaster, calls, request }) => decideCalls(paymaster.allowList, calls, request.op),
   },
-  {
-    name: 'deployment',
-    decide: ({ paymaster, calls, request }) =>
-      decideDeployment(paymaster.walletDeployment, paymaster.allowList, calls, request.op),
-  },
+  ...policyDecisions.map(({ step, decide }) => ({
+    name: step,
+    decide: ({ paymaster, calls, request, now }: SponsorCase) =>
+      decide(paymaster, { op: request.op, calls, allowList: paymaster.allowList, now }),
+  })),
   { name: 'factory', decide: decideFactories },
   { name: 'delegate', decide: decideDelegation },
   authorization,

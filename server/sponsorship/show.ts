@@ -1,6 +1,6 @@
 import type { PeekResult } from '../../core/usage/usage-store.js';
 import { formatDecimal } from '../../core/units/wei.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { PlannedReservation } from '../decision/reservation.js';
 
 // The parts that explanations of both modes show, for people. Nothing here decides.
@@ -27,13 +27,14 @@ export function showGas(op: FinalUserOperation, { estimated, maxCost, unused }: 
   };
 }
 
-/** Deposits, in coins. `needs`: gwei by account; undefined while the operation's limits are not known. */
+/** Deposits, in ether. `needs`: gwei by account; undefined while the operation's limits are not known. */
 export function showAccounts(
   { accounts }: Pick<PeekResult, 'accounts'>,
   needs: readonly number[] | undefined,
 ): readonly object[] {
   return accounts.map(({ contract, fundingAddress, balance, reserved, readAt }, index) => ({
     contract,
+    unit: 'ether',
     ...(fundingAddress === undefined ? {} : { fundingAddress }),
     ...(balance === undefined ? {} : { balance: ether(balance) }),
     promised: ether(reserved),

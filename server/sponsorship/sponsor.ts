@@ -1,7 +1,7 @@
-import type { Refusal } from '../../core/policy/verdict.js';
+import type { Refusal } from '../../core/refusal.js';
 import { reserve } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { describeRefusal } from '../decision/refusal.js';
 import { planReservation } from '../decision/reservation.js';
 import type { ConfigView } from '../view/config-view.js';
@@ -98,9 +98,9 @@ async function sign(
 /** A refusal before the limits were found still owes some to the client. */
 function refused(
   { profile, request, estimating }: SponsorCase,
-  { reason, detail, hostReason }: Refusal,
+  refusal: Refusal,
   op?: FinalUserOperation,
 ): Sponsorship {
   const limits = op ?? limitsOfRefusal(request.op, estimating);
-  return { outcome: 'refused', profile, reason, detail, hostReason, limits };
+  return { outcome: 'refused', profile, refusal, limits };
 }

@@ -1,11 +1,11 @@
-import { pass, refuse, type Refusal, type Verdict } from '../../core/policy/verdict.js';
+import { pass, refuse, type Refusal, type Verdict } from '../../core/refusal.js';
 import { decideWebhooks } from '../../core/policy/webhook/decide.js';
 import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
 import { peek } from '../../core/usage/plan.js';
 import type { PeekResult, UsageStore } from '../../core/usage/usage-store.js';
 import { toSeconds, type Clock } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import { describeRefusal } from '../decision/refusal.js';
 import { planReservation, type PlannedReservation } from '../decision/reservation.js';

@@ -1,5 +1,4 @@
-import { DomainError } from '../../core/errors.js';
-import { refusals, type Refusal } from '../../core/policy/verdict.js';
+import { refusedError } from '../../core/refusal.js';
 import type { Hex } from '../../core/units/hex.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { ServedProfile } from '../view/served-chain.js';
@@ -25,24 +24,11 @@ export function createSponsorStub(deps: CaseDeps & StageDeps): SponsorStub {
     // Whatever limits the wallet sends are placeholders: it estimates with what it gets here.
     const facts = gatherCase(deps, paymaster, { ...request, calculateGasLimits: true });
     const verdict = firstRefusal(rulesOfStub, facts);
-    if (!verdict.pass) throw refused(verdict);
+    if (!verdict.pass) throw refusedError(verdict, { isPayer: false });
     const usage = await peekUsage(deps, facts);
-    if (usage.outcome === 'refused') throw refused(usage.refusal);
+    if (usage.outcome === 'refused') throw refusedError(usage.refusal, { isPayer: false });
     const { profile } = facts;
     const terms = termsOf(facts, toSeconds(deps.clock.now()));
     return { profile, paymasterAndData: stubData(profile, request.op, terms) };
   };
-}
-
-/** A refusal in the forms whose clients know nothing but errors. */
-export function refused({
-  reason,
-  detail,
-  hostReason,
-}: Pick<Refusal, 'reason' | 'detail'> & { readonly hostReason?: string | undefined }): DomainError {
-  return new DomainError('SPONSORSHIP_REFUSED', refusals[reason], {
-    reason,
-    detail,
-    ...(hostReason === undefined ? {} : { webhookReason: hostReason }),
-  });
 }

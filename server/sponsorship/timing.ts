@@ -1,7 +1,7 @@
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
+import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { Dependency, Instruments } from '../ops/instruments.js';
 
 export type Waits = {

@@ -1,13 +1,14 @@
-import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import { finesUnusedGas } from '../../core/entry-point/gas.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import {
   decideUnusedGas,
   unusedGasFee,
   unusedGasFeeCap,
   type UnusedGasQuestion,
-} from '../../core/policy/price-guard/unused-gas.js';
-import { pass, type Verdict } from '../../core/policy/verdict.js';
+} from '../../core/policy/rules/price-guard/unused-gas.js';
+import { pass, type Verdict } from '../../core/refusal.js';
 import type { Estimate } from '../../core/userop/estimator.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts } from './case.js';
 
@@ -18,7 +19,7 @@ import type { RequestFacts } from './case.js';
 export function needsSimulation(facts: RequestFacts, gas: PaymasterGas): boolean {
   if (facts.estimating) return true;
   const { chain, paymaster, profile, request } = facts;
-  if (profile.entryPointVersion === '0.6') return false;
+  if (!finesUnusedGas(profile.entryPointVersion)) return false;
   const { callGasLimit = 0n, maxFeePerGas } = request.op;
   // A limit above its cap is refused without a simulation.
   if (callGasLimit > guardOf(chain, paymaster.gas).maxCallGasLimit) return false;

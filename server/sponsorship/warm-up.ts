@@ -1,4 +1,5 @@
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { noPolicies } from '../../core/policy/derived.js';
 import { DomainError } from '../../core/errors.js';
 import type { Address } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
@@ -94,9 +95,7 @@ function dummyPaymaster(profile: ServedProfile): ServedPaymaster {
     defaultContractAction: 'Deny',
     contractsRegistered: true,
     contracts: [{ name: 'warm-up', address: contract, selectors: [selector] }],
-    limits: [],
-    webhooks: [],
-    walletDeployment: false,
+    ...noPolicies,
     invalidPolicies: [],
     gas: {},
     maxExpirySeconds: 7200,

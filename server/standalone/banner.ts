@@ -1,4 +1,5 @@
 import { Interface, id } from 'ethers';
+import { entryPointRules } from '../../core/entry-point/table.js';
 import type { Connection } from './connection.js';
 import type { StandaloneConfig } from './config.js';
 import { table, type Console } from './console.js';
@@ -77,7 +78,7 @@ export function sponsorExample(connection: Connection): string | undefined {
   const userOp = {
     sender: exampleSender,
     nonce: '0x0',
-    ...(entryPointVersion === '0.6' ? { initCode: '0x' } : {}),
+    ...entryPointRules[entryPointVersion].form.renderInitCode('0x'),
     callData: executeCall(sponsoredContract),
     callGasLimit: '100000',
     verificationGasLimit: '150000',

@@ -1,3 +1,4 @@
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
@@ -10,7 +11,7 @@ import type { SmartContract } from '../../core/resources/smart-contract.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { manifestManager } from '../../core/adapters/manifests/apply-manifests.js';
 import { ownersOf } from '../../core/resources/managed-fields.js';
-import { isConditionTrue } from '../../core/resources/conditions.js';
+import { isConditionTrue } from '../../core/meta/conditions.js';
 import type { MasterKeys } from '../../core/secrets.js';
 
 /** What a script needs to call this instance; fields of a paymaster are absent while there is none. */
@@ -27,7 +28,7 @@ export type Connection = {
   readonly apiKey?: string;
   readonly paymasterId?: string;
   readonly entryPoint?: string;
-  readonly entryPointVersion?: string;
+  readonly entryPointVersion?: EntryPointVersion;
   readonly paymasterAddress?: string;
   /** A registered contract and the signature of a whitelisted method without arguments. */
   readonly sponsoredContract?: { readonly address: string; readonly method: string };
@@ -36,7 +37,7 @@ export type Connection = {
     readonly version: string;
     readonly layout: string;
     readonly entryPoint: string;
-    readonly entryPointVersion: string;
+    readonly entryPointVersion: EntryPointVersion;
     readonly paymasterAddress: string;
     readonly tokenPaymasterAddress?: string;
   }[];

@@ -1,4 +1,5 @@
 import { createChains } from '../../core/adapters/chain/chains.js';
+import type { Chain } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
@@ -47,6 +48,8 @@ export async function startDevChain(deps: {
     writePrivateFile(join(directory.urlDirectory, quickstartFile), `${found.url}\n`);
     const chainId = await readChainId(found, log);
     const chain = { ...found, chainId };
+    // Its file may be older than what the usage store has settled. A block of now, at a lower height, proves that.
+    if (found.isLocal && !found.isFresh) await asking(found, log, (node) => node.request('evm_mine', []));
     if (chainId !== devChainId) {
       console.line(
         `  Chain ${chainId}: nothing is deployed there; its contracts and keys are those of your manifests`,
@@ -113,15 +116,21 @@ function reachRemote(url: string): FoundChain {
 }
 
 /** Throws UNAVAILABLE that names the setting, where the chain is the user's. */
-async function readChainId({ url, isLocal }: FoundChain, log: Logger): Promise<number> {
+async function readChainId(found: FoundChain, log: Logger): Promise<number> {
+  try {
+    return await asking(found, log, (node) => node.chainId());
+  } catch (cause) {
+    if (found.isLocal) throw cause;
+    // The host only: the rest of the address may be a key.
+    const message = `the chain of CHAIN_RPC_URL, ${new URL(found.url).host}, does not answer eth_chainId: start it, or leave CHAIN_RPC_URL unset`;
+    throw new DomainError('UNAVAILABLE', message, { cause });
+  }
+}
+
+async function asking<T>({ url }: FoundChain, log: Logger, ask: (node: Chain) => Promise<T>): Promise<T> {
   const chains = createChains({ log, clock: systemClock, metrics: noMetrics, timeoutMs: 5_000 });
   try {
-    return await chains.get({ chainId: 0, rpc: { urls: [url] } }).chainId();
-  } catch (cause) {
-    if (isLocal) throw cause;
-    // The host only: the rest of the address may be a key.
-    const message = `the chain of CHAIN_RPC_URL, ${new URL(url).host}, does not answer eth_chainId: start it, or leave CHAIN_RPC_URL unset`;
-    throw new DomainError('UNAVAILABLE', message, { cause });
+    return await ask(chains.get({ chainId: 0, rpc: { urls: [url] } }));
   } finally {
     await chains.stop();
   }

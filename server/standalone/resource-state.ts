@@ -1,5 +1,5 @@
 import type { AnyResource } from '../../core/resources/kinds.js';
-import { formatKey, keyOf } from '../../core/resources/meta.js';
+import { formatKey, keyOf } from '../../core/meta/meta.js';
 
 /** One line of the state of the resources. */
 export type ResourceState = {

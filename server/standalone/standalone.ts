@@ -131,7 +131,7 @@ async function startParts(
   const webhookRules = { allowLoopback: true, allowHttp: true };
   const webhooks = createWebhookCaller({
     ...webhookRules,
-    webhookMasterKey: masterKeys.webhook,
+    masterKeys,
     clock,
     log: log.child({ part: 'webhook' }),
     metrics,

@@ -2,17 +2,17 @@ import { DomainError } from '../../core/errors.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { limitsWithPayment } from '../../core/paymaster/token-payment.js';
-import { decideGasLimits } from '../../core/policy/price-guard/decide.js';
-import { refuse, type Verdict } from '../../core/policy/verdict.js';
+import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
+import { refuse, type Verdict, refusedError } from '../../core/refusal.js';
 import { markupOf } from '../../core/pricing/premium.js';
 import type { Price } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { parseAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
 import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
-import type { FinalUserOperation, UserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation, UserOperation } from '../../core/entry-point/user-operation.js';
 import { gatherFacts, type CaseDeps, type RequestFacts } from '../sponsorship/case.js';
 import { estimateRequest, withLimits } from '../sponsorship/gas-limits.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
@@ -21,7 +21,7 @@ import { windowOf } from '../sponsorship/terms.js';
 import { decideUnused, needsSimulation } from '../sponsorship/unused-gas.js';
 import { guardOf, type ServedProfile, type ServedTokenMode } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { maxTokenExpirySeconds, refusedPayment } from './request.js';
+import { maxTokenExpirySeconds } from './request.js';
 
 /** What is known of a request in mode ERC20 before its token is looked at. */
 export type TokenCase = RequestFacts & { readonly mode: ServedTokenMode };
@@ -40,7 +40,7 @@ export function gatherTokenCase(
   const facts = gatherTokenFacts(deps, paymaster, request);
   const mode = requireTokenMode(facts.profile, paymaster);
   const verdict = firstRefusal(rules, facts);
-  if (!verdict.pass) throw refusedPayment(verdict);
+  if (!verdict.pass) throw refusedError(verdict, { isPayer: true });
   return { ...facts, mode };
 }
 

@@ -1,16 +1,16 @@
 import { DomainError, isDomainError } from '../../core/errors.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { withApproval } from '../../core/paymaster/token-payment.js';
-import type { Verdict } from '../../core/policy/verdict.js';
+import type { Verdict } from '../../core/refusal.js';
 import { peek, type Peeked } from '../../core/usage/plan.js';
 import type { CounterState, UsageStore } from '../../core/usage/usage-store.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { chooseTokens } from '../../core/pricing/token-list.js';
 import { requirePrice, type Price } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { zeroAddress, type AddressKey } from '../../core/units/address.js';
 import { toSeconds } from '../../core/units/time.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { describeRefusal } from '../decision/refusal.js';
 import { planReservation, type PlannedReservation } from '../decision/reservation.js';
 import { withFreshConfig } from '../sponsorship/fresh-config.js';
@@ -147,7 +147,7 @@ async function attempt<T>(
     return value;
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    trace.failed(step, error.message, error.details.reason ?? error.code);
+    trace.failed(step, error);
     return undefined;
   }
 }

@@ -1,12 +1,13 @@
+import { refusedError } from '../../core/refusal.js';
 import { DomainError } from '../../core/errors.js';
 import { requirePrice, type Prices } from '../../core/pricing/price-source.js';
 import { peek, reserve } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { toSeconds } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
+import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import { describeRefusal } from '../decision/refusal.js';
 import { planReservation } from '../decision/reservation.js';
 import type { CaseDeps } from '../sponsorship/case.js';
@@ -19,7 +20,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { estimateIfAsked, gatherTokenCase, maxChargeOf, type TokenCase } from './case.js';
 import { draftOf, leastDraftOf, takeableNow, unsecuredOf, type Draft } from './draft.js';
 import { draftPayment, plannedPayment, type Stake } from './promise.js';
-import { refusedPayment, type TokenPayment, type TokenPaymentRequest } from './request.js';
+import { type TokenPayment, type TokenPaymentRequest } from './request.js';
 import type { TokenAccounts } from './token-accounts.js';
 
 export type PayDeps = CaseDeps & {
@@ -73,7 +74,7 @@ async function attempt(
   ]);
   const draft = draftOf(facts, { token, price, estimate, takeable, now: clock.now() });
   const { op, verdict } = draft;
-  if (!verdict.pass) throw refusedPayment(verdict);
+  if (!verdict.pass) throw refusedError(verdict, { isPayer: true });
   maxChargeOf(facts, op, draft.terms);
   const stake = stakeOf(facts, payer, draft);
   if (facts.estimating || stake.unsecured !== atLeast.unsecured)
@@ -84,7 +85,7 @@ async function attempt(
   const { paymasterId, chainId } = paymaster;
   const target = { paymasterId, chainId, entryPoint, entryPointVersion, codec: mode.codec };
   const paid = await payments.check({ ...target, op, terms: draft.terms, sign });
-  if (!paid.pass) throw refusedPayment(paid);
+  if (!paid.pass) throw refusedError(paid, { isPayer: true });
 
   // Prices, estimates and simulations may take seconds: what was suspended meanwhile must not be signed any more.
   if (!deps.view.isCurrent(paymaster, facts.chain)) return 'stale';
@@ -97,7 +98,7 @@ async function attempt(
   const reserved = await reserve(deps.usage, planReservation(promised, deps.usage.capacity()));
   if (reserved.result.outcome === 'stale') return 'stale';
   if (reserved.result.outcome !== 'reserved')
-    throw refusedPayment(describeRefusal(paymaster, reserved.request, reserved.result));
+    throw refusedError(describeRefusal(paymaster, reserved.request, reserved.result), { isPayer: true });
   const paymasterAndData = mode.codec.encode(op, terms, await sign(hash));
   const { validUntil } = terms;
   const { expiryAsked } = facts;
@@ -111,12 +112,13 @@ async function peekPayment(
   payer: AddressKey | undefined,
   draft: Draft,
 ): Promise<Stake | 'stale'> {
-  if (!draft.verdict.pass) throw refusedPayment(draft.verdict);
+  if (!draft.verdict.pass) throw refusedError(draft.verdict, { isPayer: true });
   const stake = stakeOf(facts, payer, draft);
   const planned = plannedPayment(facts, draft.op, stake, clock.now());
   const { request, result } = await peek(usage, planReservation(planned, usage.capacity()));
   if (result.outcome === 'stale') return 'stale';
-  if (result.outcome !== 'reserved') throw refusedPayment(describeRefusal(facts.paymaster, request, result));
+  if (result.outcome !== 'reserved')
+    throw refusedError(describeRefusal(facts.paymaster, request, result), { isPayer: true });
   return stake;
 }
 

@@ -2,7 +2,7 @@ import { digestOf } from '../../core/paymaster/digest.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { plusSeconds, toSeconds, type EpochMs } from '../../core/units/time.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { nothingSigned, type Promised } from '../decision/reservation.js';
 import type { TokenCase } from './case.js';
 

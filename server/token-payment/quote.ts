@@ -1,9 +1,10 @@
+import { refusedError } from '../../core/refusal.js';
 import { isDomainError } from '../../core/errors.js';
 import { withApproval } from '../../core/paymaster/token-payment.js';
 import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../core/pricing/fee-quote.js';
 import { requirePrice, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
 import { chooseTokens, type TokenChoice } from '../../core/pricing/token-list.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { plusSeconds, toSeconds, type EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
 import type { CaseDeps } from '../sponsorship/case.js';
@@ -18,7 +19,7 @@ import {
   tokenTermsOf,
   type TokenCase,
 } from './case.js';
-import { refusedPayment, type FeeQuotes } from './request.js';
+import { type FeeQuotes } from './request.js';
 
 export type QuoteDeps = CaseDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
 
@@ -84,7 +85,7 @@ function quoteOne(prices: Prices, facts: TokenCase, { token, answer, estimate, n
   const price = requirePrice(token, answer);
   const terms = tokenTermsOf(facts, token, price, now);
   const { op, verdict } = decideTokenLimits(facts, terms, estimate);
-  if (!verdict.pass) throw refusedPayment(verdict);
+  if (!verdict.pass) throw refusedError(verdict, { isPayer: true });
   return renderFeeQuote({
     token,
     price,

@@ -1,10 +1,8 @@
-import { DomainError } from '../../core/errors.js';
-import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import type { FeeQuote } from '../../core/pricing/fee-quote.js';
-import { refusals, type Refusal } from '../../core/policy/verdict.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { SponsorRequest } from '../sponsorship/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
 
@@ -35,11 +33,3 @@ export type FeeQuotes = {
   /** Requested tokens without a quote, spelled as they were requested. */
   readonly unsupported: readonly { readonly address: string; readonly why: string }[];
 };
-
-/**
- * A refusal in mode ERC20 is an error: there is no `0x` to fall back to, since the user pays already. The message has the
- * figures, because it is the user who can do something about them.
- */
-export function refusedPayment({ reason, detail }: Refusal): DomainError {
-  return new DomainError('SPONSORSHIP_REFUSED', `${refusals[reason]} (${detail})`, { reason, detail });
-}

@@ -2,7 +2,7 @@ import { approvalAllowance } from '../../core/paymaster/token-payment.js';
 import type { CounterState, ReserveRequest } from '../../core/usage/usage-store.js';
 import { quoteLifeSeconds, renderFeeQuote } from '../../core/pricing/fee-quote.js';
 import { formatRefusal, type Price, type PriceAnswer } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { formatDecimal } from '../../core/units/wei.js';
 
@@ -72,6 +72,7 @@ export function showLosses(
   return bars.map(({ most, window }, index) => ({
     // The last bar is the contract's.
     ...(index === bars.length - 1 ? { of: 'contract' } : { of: 'account', account: key.sender }),
+    unit: 'ether',
     lost: coins(counters[index]?.used ?? 0),
     budget: coins(most),
     resetsAt: new Date(window.until).toISOString(),

@@ -1,4 +1,5 @@
-import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import { refusedError } from '../../core/refusal.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import { requirePrice, type Prices } from '../../core/pricing/price-source.js';
 import { peek } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
@@ -14,7 +15,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherTokenCase, tokenStubData, tokenTermsOf } from './case.js';
 import { requireFeeToken } from './pay.js';
 import { plannedPayment } from './promise.js';
-import { refusedPayment, type TokenPaymentRequest } from './request.js';
+import { type TokenPaymentRequest } from './request.js';
 import type { TokenAccounts } from './token-accounts.js';
 
 export type TokenStubDeps = CaseDeps & {
@@ -55,7 +56,7 @@ export function createTokenPaymentStub(deps: TokenStubDeps): TokenPaymentStub {
     const planned = plannedPayment(facts, least, { payer, unsecured }, clock.now());
     const { request: asked, result } = await peek(usage, planReservation(planned, usage.capacity()));
     if (result.outcome !== 'reserved' && result.outcome !== 'stale')
-      throw refusedPayment(describeRefusal(paymaster, asked, result));
+      throw refusedError(describeRefusal(paymaster, asked, result), { isPayer: true });
     const plain = tokenTermsOf(facts, token, price, toSeconds(clock.now()));
     // As long as the data can become.
     const terms = mode.isSecured ? ({ ...plain, inAdvance: true } as const) : plain;

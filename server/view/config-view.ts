@@ -10,7 +10,6 @@ import type { Signers } from '../../core/paymaster/signer.js';
 import { chainFence, type AccountId } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
-import { KeyTable } from './key-table.js';
 import { createKeyLookup } from './key-lookup.js';
 import { compileChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
 import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
@@ -20,8 +19,8 @@ import { createSharing } from './sharing.js';
  * What this replica serves, kept current by the config store's watch.
  *
  * - A request costs one look-up by the hash of its key; nothing is parsed, no text of a config is kept.
- * - A record is compiled once per change and frozen, all but its standing. It names its chain and version rather than holding them, so a
- *   change of a chain swaps one object, however many paymasters use it.
+ * - A record is compiled once per change and frozen. It names its chain and version rather than holding them, so a change
+ *   of a chain swaps one object, however many paymasters use it.
  * - A config that does not compile replaces nothing: the last good record keeps serving, and the log says why.
  */
 export type ConfigView = {
@@ -35,8 +34,8 @@ export type ConfigView = {
   /** Reads one paymaster and its chain again, past the watch: for a replica that has fallen behind. */
   refresh(paymasterId: string): Promise<ServedPaymaster | undefined>;
   /**
-   * False when either was replaced or taken away since it was looked up. For whoever has waited for others in between:
-   * what was decided by an older record must not be signed after a change was answered.
+   * False when either was replaced or taken away since it was looked up. For callers that waited in between: what an
+   * older record decided must not be signed after a change was answered.
    */
   isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean;
   chain(chainId: number): ServedChain | undefined;
@@ -92,9 +91,11 @@ export function createConfigView({
   instruments,
   onSeen = () => {},
 }: ConfigViewDeps): ConfigView {
-  const byKey = new KeyTable<ServedPaymaster>();
+  const byKey = new Map<string, ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
+  /** Records that were listed and are no longer. */
+  const replaced = new WeakSet<ServedPaymaster>();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
   const counts = {
@@ -128,7 +129,7 @@ export function createConfigView({
     if (known === undefined) return;
     byId.delete(paymasterId);
     if (isOpen(known)) open -= 1;
-    known.standing.state = 'replaced';
+    replaced.add(known);
     for (const key of known.keys) if (byKey.get(key) === known) byKey.delete(key);
   }
 
@@ -136,7 +137,6 @@ export function createConfigView({
     forget(paymaster.paymasterId);
     byId.set(paymaster.paymasterId, paymaster);
     if (isOpen(paymaster)) open += 1;
-    paymaster.standing.state = 'listed';
     for (const key of paymaster.keys) byKey.set(key, paymaster);
   }
 
@@ -236,11 +236,11 @@ export function createConfigView({
     },
 
     isCurrent(paymaster, chain) {
-      const { standing, paymasterId, configGeneration, chainId } = paymaster;
-      if (standing.state === 'replaced' || chains.get(chainId) !== chain) return false;
-      if (standing.state === 'listed') return true;
-      // What a look-up has brought in before the watch is in no table, and current all the same.
-      return (byId.get(paymasterId)?.configGeneration ?? configGeneration) <= configGeneration;
+      const { paymasterId, configGeneration, chainId } = paymaster;
+      if (replaced.has(paymaster) || chains.get(chainId) !== chain) return false;
+      const listed = byId.get(paymasterId);
+      // A record that a look-up read before the watch is not listed, and current all the same.
+      return listed === undefined || listed === paymaster || listed.configGeneration <= configGeneration;
     },
     chain: (chainId) => chains.get(chainId),
     chains: () => chains.values(),

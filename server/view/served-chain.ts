@@ -3,27 +3,23 @@ import {
   type ChainConfig,
   type ProfileConfig,
 } from '../../core/config/chain-config.js';
-import type { RecoverAddress } from '../../core/policy/authorization/decide.js';
-import type { FactoryList } from '../../core/policy/factory/decide.js';
+import type { RecoverAddress } from '../../core/paymaster/signer.js';
+import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
 import type { Logger } from '../../core/log.js';
-import type {
-  Layout,
-  PaymasterGas,
-  SponsorshipTerms,
-  TokenCodec,
-  TokenOptions,
-} from '../../core/paymaster/layout.js';
+import type { Layout, SponsorshipTerms, TokenCodec, TokenOptions } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
-import { compilePriceGuard, type PriceGuard } from '../../core/policy/price-guard/compile.js';
+import { compilePriceGuard, type PriceGuard } from '../../core/policy/rules/price-guard/compile.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
 import type { AccountId } from '../../core/usage/usage-store.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
-import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
+import type { RateLimits } from '../../core/resources/paymaster.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
-import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 
 /** One chain as requests need it. Replaced as a whole when its config changes. */
 export type ServedChain = {

@@ -1,9 +1,10 @@
-import type { PaymasterConfig, WebhookConfig } from '../../core/config/paymaster-config.js';
-import { compileAllowList, type AllowList } from '../../core/policy/allow-list/compile.js';
-import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
-import type { FactoryList } from '../../core/policy/factory/decide.js';
-import { compileLimits, type CompiledLimit } from '../../core/policy/spending-limit/shares.js';
-import type { GasCaps, RateLimits } from '../../core/resources/paymaster.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { compileAllowList, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
+import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
+import type { FactoryList } from '../../core/policy/rules/factory.js';
+import { serveParts, type ServedPolicies } from '../../core/policy/derived.js';
+import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
+import type { RateLimits } from '../../core/resources/paymaster.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Sharing } from './sharing.js';
@@ -27,9 +28,6 @@ export type ServedPaymaster = {
   readonly tokens: PaymasterConfig['tokens'];
   readonly fundingAddress: AddressKey | undefined;
   readonly allowList: AllowList;
-  readonly limits: readonly CompiledLimit[];
-  readonly webhooks: readonly WebhookConfig[];
-  readonly walletDeployment: boolean;
   readonly invalidPolicies: readonly string[];
   /** Caps of its own; undefined: the chain's. */
   readonly gas: GasCaps | undefined;
@@ -37,17 +35,7 @@ export type ServedPaymaster = {
   readonly rateLimit: RateLimits | undefined;
   /** Factories that operations may create accounts with; undefined: what the chain allows. */
   readonly accountFactories: FactoryList;
-  readonly standing: Standing;
-};
-
-/**
- * What the view keeps about a record beside it, and the only part that changes. Here, because each look-up in a table of a
- * hundred thousand is a walk through cold memory.
- */
-export type Standing = {
-  /** Unlisted: a look-up has brought it in before the watch. */
-  state: 'unlisted' | 'listed' | 'replaced';
-};
+} & ServedPolicies;
 
 /** Compiles a config. Throws RangeError or SyntaxError on one that no operator writes, e.g. a threshold that is no number. */
 export function compilePaymaster(config: PaymasterConfig, share: Sharing): ServedPaymaster {
@@ -67,15 +55,12 @@ export function compilePaymaster(config: PaymasterConfig, share: Sharing): Serve
     tokens: share.tokens(config.namespace, config.tokens),
     fundingAddress: config.fundingAddress === undefined ? undefined : toAddressKey(config.fundingAddress),
     allowList: compileAllowList(config, share.text),
-    limits: compileLimits(config.limits),
-    webhooks: config.webhooks.length === 0 ? none : config.webhooks,
-    walletDeployment: config.walletDeployment,
+    ...serveParts(config),
     invalidPolicies: config.invalidPolicies.length === 0 ? none : config.invalidPolicies,
     gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
-    standing: { state: 'unlisted' } as Standing,
   });
 }
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { isSoak } from '../support/soak-seconds.js';
 import { campaign } from './campaign.js';
 import { openOnRedis } from './redis-stores.js';
 import { runAdversary } from './run.js';
+import { campaignTimeoutMs, modelSteps } from './targets.js';
 
 let server: RedisServer;
 let data: Redis;
@@ -18,15 +18,15 @@ afterAll(async () => {
 });
 
 test.each([
-  { name: 'one replica', count: 1, times: isSoak ? 400 : 20 },
-  { name: 'three replicas at once', count: 3, times: isSoak ? 400 : 20 },
+  { name: 'one replica', count: 1 },
+  { name: 'three replicas at once', count: 3 },
 ])(
   'on Redis, $name: whatever is asked, mined, moved and broken, no rule of money is',
-  async ({ count, times }) => {
-    const { steps } = await campaign(times, (chosen) =>
+  async ({ name, count }) => {
+    const { steps } = await campaign(`on Redis, ${name}`, modelSteps.onRedis, (chosen) =>
       runAdversary(chosen, openOnRedis(server, data, count)),
     );
-    expect(steps).toBeGreaterThan(times * 60);
+    expect(steps).toBeGreaterThanOrEqual(modelSteps.onRedis);
   },
-  3_600_000,
+  campaignTimeoutMs,
 );

@@ -1,34 +1,62 @@
 import fc from 'fast-check';
-import { runs } from '../support/property.js';
+import { isSoak } from '../support/soak-seconds.js';
+import { runs, seedOfRun } from '../support/property.js';
 import type { Run } from './run.js';
 import { manySteps, type Step } from './steps.js';
 
+/** Runs that share a seed: a failure is reproduced by at most so many of them. */
+const runsPerSeed = 20;
+
 /**
- * Many runs of random steps. A failure prints the seed, and the fewest steps that were found to fail in the same way. Answers how
- * many steps were taken and how often each thing has happened.
+ * Runs of random steps until `least` steps were taken. A failure prints its seed, and the fewest steps that were found to fail in
+ * the same way; PAYMASTER_TEST_SEED begins with that seed. Prints how far it is in `make soak`. Answers how many steps were taken
+ * and how often each thing has happened.
  */
 export async function campaign(
-  times: number,
+  name: string,
+  least: number,
   run: (steps: readonly Step[]) => Promise<Run>,
 ): Promise<{ readonly steps: number; readonly seen: ReadonlyMap<string, number> }> {
   const seen = new Map<string, number>();
+  const first = seedOfRun();
+  const begun = Date.now();
   let steps = 0;
-  await fc.assert(
-    fc.asyncProperty(manySteps, async (chosen) => {
-      steps += chosen.length;
-      try {
-        const done = await run(chosen);
-        for (const [name, count] of done.seen) seen.set(name, (seen.get(name) ?? 0) + count);
-      } catch (error) {
-        const fewest = await shortened(chosen, error, run);
-        throw new Error(`${messageOf(error)} after\n${fewest.map((one) => JSON.stringify(one)).join('\n')}`, {
-          cause: error,
-        });
-      }
-    }),
-    // Shrinking by fast-check takes hours at this length: pieces are left out instead.
-    { ...runs(times), endOnFailure: true },
-  );
+  let done = 0;
+  const report = (what: string) => {
+    if (!isSoak) return;
+    const seconds = Math.round((Date.now() - begun) / 1000);
+    process.stderr.write(
+      `adversary ${name}: ${what}: ${steps} of ${least} steps, ${done} runs, seeds from ${first}, ${seconds} s\n`,
+    );
+  };
+  report('begins');
+  for (let seed = first, told = 0; steps < least; seed++) {
+    await fc.assert(
+      fc.asyncProperty(manySteps, async (chosen) => {
+        if (steps >= least) return;
+        try {
+          for (const [what, count] of (await run(chosen)).seen) seen.set(what, (seen.get(what) ?? 0) + count);
+        } catch (error) {
+          report(`failed with seed ${seed}`);
+          const fewest = await shortened(chosen, error, run);
+          throw new Error(
+            `${messageOf(error)} after\n${fewest.map((one) => JSON.stringify(one)).join('\n')}`,
+            {
+              cause: error,
+            },
+          );
+        }
+        steps += chosen.length;
+        done += 1;
+      }),
+      // Shrinking by fast-check takes hours at this length: pieces are left out instead.
+      { ...runs(runsPerSeed), seed, endOnFailure: true },
+    );
+    if (steps < told + least / 20) continue;
+    told = steps;
+    report('goes on');
+  }
+  report('done, no rule was broken');
   return { steps, seen };
 }
 

@@ -17,6 +17,10 @@ export function realGround(dev: DevChain, paired: PairedChain): Ground {
     hasCheapBlocks: false,
     mine: (action, time) => paired.mine(action, time),
     mineEmpty: (time) => paired.mineEmpty(time),
+    heightOf: async ({ blockNumber, blockHash }) => {
+      const isThere = (await dev.chain.block(blockNumber))?.hash === blockHash;
+      return isThere ? blockNumber - paired.real.height + model.height : undefined;
+    },
     reorganise: (height) => paired.reorganise(model.height - height),
     stop: async () => {},
   };

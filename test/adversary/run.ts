@@ -1,22 +1,32 @@
 import { DomainError } from '../../core/errors.js';
-import { silentLogger } from '../../core/log.js';
-import type { UsageStore } from '../../core/usage/usage-store.js';
+import { silentLogger, type Logger } from '../../core/log.js';
+import { contractFence } from '../../core/usage/counter-names.js';
+import type { Cursor, UsageStore } from '../../core/usage/usage-store.js';
 import { contractLosses } from '../../core/usage/token-losses.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Chain } from '../../core/chain/chain.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { chainId } from '../conformance/usage-requests.js';
 import { aClock } from '../usage/clock.js';
+import { prefundOf } from './chain/operations.js';
 import { walletName, type Nature } from './chain/entry-point.js';
 import { callDataOf } from './chain/real-chain.js';
 import { ModelChain } from './chain/model-chain.js';
-import type { AccountCall, ActionResult, BundledOperation, ChainAction } from './chain/operations.js';
-import { ask, rate, signNothing, type Asked, type Sign } from './service.js';
+import type {
+  AccountCall,
+  ActionResult,
+  BundledOperation,
+  ChainAction,
+  ContractSpec,
+} from './chain/operations.js';
+import { BrokenRule } from './broken-rule.js';
+import { Forgeries } from './forgeries.js';
+import { ask, forge, rate, signNothing, type Answer, type Asked, type Sign } from './service.js';
 import type { AskStep, MineStep, Step } from './steps.js';
 import type { OpenStores, Stores } from './stores.js';
-import { BrokenRule, ceilGwei, needsOf, operationOf, Truth, type Grant } from './truth.js';
+import { ceilGwei, needsOf, operationOf, Truth, type Grant } from './truth.js';
 import {
   boundsOf,
   callTargets,
@@ -54,6 +64,8 @@ export type Ground = {
   readonly hasCheapBlocks: boolean;
   mine(action: ChainAction, time: number, nature: Nature): Promise<ActionResult>;
   mineEmpty(time: number): Promise<void>;
+  /** Height of the model of a block that the follower has settled; undefined where it was taken back. */
+  heightOf(settled: Cursor): Promise<number | undefined>;
   /** Takes back blocks above this height of the model. */
   reorganise(height: number): Promise<void>;
   stop(): Promise<void>;
@@ -70,6 +82,8 @@ export async function modelGround(time: number): Promise<Ground> {
     hasCheapBlocks: true,
     mine: async (...action) => model.mine(...action),
     mineEmpty: async (at) => model.mineEmpty(at),
+    heightOf: async ({ blockNumber, blockHash }) =>
+      model.hashAt(blockNumber) === blockHash ? blockNumber : undefined,
     reorganise: async (height) => model.reorganise(height),
     stop: async () => {},
   };
@@ -87,6 +101,7 @@ const wallets: readonly {
   { contract: contracts.hybrid07, wallet: ownWallet, amount: 30n * milli },
   { contract: contracts.hybrid07, wallet: treasury, amount: 80n * milli },
   { contract: contracts.plain07, amount: 120n * milli },
+  { contract: contracts.plain08, amount: 120n * milli },
   { contract: contracts.hybrid06, wallet: defaultWallet, amount: 80n * milli },
   { contract: contracts.hybrid06, wallet: treasury, amount: 60n * milli },
 ];
@@ -137,6 +152,17 @@ export class Run {
   #wereLogsHidden = false;
   /** Generations below these were refused by the store once. */
   #noted: readonly number[] = [];
+  readonly #forgeries: Forgeries;
+  /** The first block that the present follower remembers, once it has taken a step. */
+  #remembersFrom: number | undefined;
+  /** A reorganisation below the settled block that the follower has yet to notice. */
+  #isReorganised = false;
+  /** What the follower has reported as an error since then. */
+  #reports: string[] = [];
+  /** When the owner of each account has last taken something out. */
+  readonly #withdrawnAt = new Map<number, number>();
+  /** Whether the backup is of the present branch. */
+  #isBackupUsable = false;
 
   constructor(clock: ReturnType<typeof aClock>, stores: Stores, switches: Switches, ground: Ground) {
     this.#clock = clock;
@@ -146,11 +172,16 @@ export class Run {
     this.#chain = ground.model;
     this.#begunAt = ground.model.height;
     this.truth = new Truth(this.#chain);
+    this.#forgeries = new Forgeries(this.#chain);
   }
 
   async begin(): Promise<void> {
     for (const account of wallets) await this.#fund(account);
     for (const sender of senders) await this.#mine({ do: 'mint', sender, amount: manyTokens });
+    // Half of the accounts have allowed everything, the others nothing.
+    for (const sender of senders.slice(0, 2))
+      for (const { address } of specs)
+        await this.#mine({ do: 'tokens', sender, call: this.#call('approve', sender, address) });
     for (let i = 0; i <= confirmations; i++) await this.#mineEmpty(2);
     this.#newFollower(0);
     await this.#round();
@@ -216,8 +247,14 @@ export class Run {
         for (let i = 0; i < step.blocks; i++) await this.#mineEmpty(step.seconds / step.blocks);
         return;
       case 'reorganise': {
+        if (step.isDeep) return this.#reorganiseDeeply(step.depth);
         // Never deeper than the confirmations promise, of what a follower has been shown.
-        const to = Math.max(this.#seenHeight - confirmations, this.#chain.height - step.depth, this.#begunAt);
+        const to = Math.max(
+          this.#seenHeight - confirmations,
+          this.#chain.height - step.depth,
+          this.#begunAt,
+          this.#remembersFrom ?? 0,
+        );
         if (to >= this.#chain.height) return;
         await this.#ground.reorganise(to);
         await this.#mineEmpty(1);
@@ -231,18 +268,30 @@ export class Run {
       case 'heal':
         return this.#heal();
       case 'deposit':
+        // Of balances between the settled block and the head nobody reads the lowest: who has just taken out what he now puts back
+        // could lose the second to a reorganisation, and operations that nobody can then mine would be promised.
+        if ((this.#withdrawnAt.get(step.account) ?? 0) > this.truth.knownFrom) return;
         await this.#mine({ do: 'deposit', ...wallets[step.account]!, amount: BigInt(step.amount) * milli });
         return;
       case 'withdraw':
         return this.#withdraw(step.account, step.amount);
+      case 'forge':
+        return this.#forge(step.ask, step.used);
+      case 'resume':
+        await unlessUnavailable(() => this.#resume());
+        return;
       case 'new-follower':
-        return this.#newFollower(this.#seenHeight);
+        if (await this.#hasNoticed()) this.#newFollower(this.#seenHeight);
+        return;
       case 'kill':
+        if (!(await this.#hasNoticed())) return;
         await this.#stores.kill();
         return this.#newFollower(0);
       case 'backup':
+        if (this.#isReorganised) return;
         await this.#stores.backup();
         this.#backedUp = this.truth.grants.length;
+        this.#isBackupUsable = true;
         return;
       case 'restore':
         return this.#restore();
@@ -260,8 +309,13 @@ export class Run {
     }
   }
 
-  async #ask(step: AskStep): Promise<void> {
-    const { paymasterId, version } = paymasters[step.paymaster]!;
+  /** The operation of an ask, and the contract that would pay for it. */
+  #askedBy(step: AskStep): {
+    readonly asked: Asked;
+    readonly spec: ContractSpec;
+    readonly call: AccountCall;
+  } {
+    const { version } = paymasters[step.paymaster]!;
     const spec = specs.find(({ version: of, kind }) => `${of}${kind}` === kindOf(version))!;
     const sender = senders[step.sender]!;
     const next = this.#chain.state().nonces.get(`${spec.entryPoint}/${sender}/${step.key}`) ?? 0n;
@@ -279,9 +333,19 @@ export class Run {
       signature: '0x',
     };
     const mode = step.isToken ? 'ERC20' : 'SPONSORED';
-    const asked: Asked = { ...step, mode, op, inAdvance: step.inAdvance && spec.kind === 'hybrid' };
+    return {
+      asked: { ...step, mode, op, inAdvance: step.inAdvance && takesInAdvance(spec) },
+      spec,
+      call,
+    };
+  }
+
+  async #ask(step: AskStep): Promise<void> {
+    const { paymasterId } = paymasters[step.paymaster]!;
+    const { asked, spec, call } = this.#askedBy(step);
+    const { op, mode } = asked;
     const behind = step.isBehind && (this.#noted[step.paymaster] ?? 1) > 1 ? 1 : 0;
-    const bounds = boundsOf(this.#configs, step.paymaster, sender, this.#clock.now());
+    const bounds = boundsOf(this.#configs, step.paymaster, op.sender, this.#clock.now());
     const answer = await unlessUnavailable(() =>
       ask(this.#store(step.replica), this.#configs, asked, {
         chainTime: this.#chain.time,
@@ -293,24 +357,8 @@ export class Run {
     this.#count(`${mode} ${answer.result.outcome}`);
     if (answer.result.outcome !== 'reserved') return;
     if (behind > 0) throw new BrokenRule(12, `${paymasterId} was served by a config that is known to be old`);
-    const terms = {
-      mode,
-      validUntil: answer.validUntil,
-      markup: 1_000_000n,
-      rate,
-      ...(mode === 'SPONSORED' && spec.kind === 'hybrid'
-        ? { fundingAddress: payerWallet(step.paymaster) }
-        : {}),
-      ...(asked.inAdvance && mode === 'ERC20' ? { inAdvance: true as const } : {}),
-    } as const;
-    const bundled: BundledOperation = {
-      contract: spec.address,
-      op,
-      paymasterAndData: answer.paymasterAndData,
-      terms,
-      isSigned: true,
-      call,
-    };
+    this.#forgeries.checkSigned(spec.address);
+    const bundled = signedOperation(step.paymaster, { asked, spec, call }, answer);
     const needs = needsOf(bundled);
     const cost = ceilGwei(needs[0]!.amount);
     const grant: Grant = {
@@ -319,12 +367,62 @@ export class Run {
       needs,
       cost,
       limits: mode === 'SPONSORED' ? bounds : [],
-      unsecured: mode === 'ERC20' && !asked.inAdvance ? cost : 0,
+      unsecured: mode === 'ERC20' ? unsecuredOf(bundled, cost) : 0,
       at: this.#now(),
     };
     this.#checkLoss();
     this.truth.add(grant);
     this.truth.checkShare(grant);
+    this.truth.checkParts(grant);
+  }
+
+  /** Signed with the contract's own key and mined at once, without the service. */
+  async #forge(step: AskStep, used: number): Promise<void> {
+    const found = this.#askedBy({ ...step, ahead: 0 });
+    const context = { chainTime: this.#chain.time, sign: this.#ground.sign, now: this.#clock.now() };
+    const answer = forge(this.#configs, found.asked, context);
+    if (answer === undefined) return;
+    const operation = signedOperation(step.paymaster, found, answer);
+    const { address: contract, entryPoint } = found.spec;
+    const isKnown = this.truth.grants.some((one) => operationOf(one) === operationOf(operation));
+    const result = await this.#mine({ do: 'bundle', entryPoint, operations: [operation] }, () => used);
+    if (result.outcome === 'failed') return;
+    this.#count(`forged for ${contract}`);
+    // One of our promises for the same nonce may be taken for it.
+    if (isKnown) this.#isExact = false;
+    this.#forgeries.add({ operation, mustBeNoticed: !isKnown });
+    this.truth.excess.mayGrow = true;
+  }
+
+  /**
+   * Takes back blocks that were settled. What the follower no longer remembers cannot be taken back: that the counters then show too
+   * much is known.
+   */
+  async #reorganiseDeeply(depth: number): Promise<void> {
+    if (this.#remembersFrom === undefined || this.#lostGrants.length > 0) return;
+    const to = Math.max(this.#chain.height - depth, this.#begunAt, this.#remembersFrom);
+    const cursor = await unlessUnavailable(() => this.#store(0).cursor(chainId));
+    const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
+    if (settled === undefined || to >= this.#chain.height) return;
+    await this.#ground.reorganise(to);
+    await this.#mineEmpty(1);
+    if (settled <= to) return;
+    this.#seenHeight = to;
+    this.#count('reorganised below the settled block');
+    this.#isReorganised = true;
+    this.#isBackupUsable = false;
+    this.#reports = [];
+    this.truth.excess.mayGrow = true;
+  }
+
+  /** True once the follower knows of the last reorganisation: who takes over before that cannot know what it has removed. */
+  async #hasNoticed(): Promise<boolean> {
+    for (let i = 0; i < 5 && this.#isReorganised; i++) {
+      this.#heal();
+      await this.#mineEmpty(5);
+      await this.#round();
+    }
+    return !this.#isReorganised;
   }
 
   /** Rule 11: nothing is signed while a promise may be alive that the data have forgotten. */
@@ -376,6 +474,7 @@ export class Run {
     const free = await this.#free(contract, wallet, amount);
     if (free <= 0) return;
     await this.#mine({ do: 'withdraw', contract, wallet, amount: BigInt(free) * 10n ** 9n });
+    this.#withdrawnAt.set(account, this.#chain.height);
     await this.#round();
   }
 
@@ -390,12 +489,18 @@ export class Run {
   }
 
   async #restore(): Promise<void> {
+    if (!this.#isBackupUsable || !(await this.#hasNoticed()) || !this.#isBackupUsable) return;
     if (!(await this.#stores.restore())) return;
     const forgotten = this.truth.grants.slice(this.#backedUp);
     this.#lostGrants = [...this.#lostGrants, ...forgotten];
     if (forgotten.length > 0) this.truth.forgetLosses(this.#now());
     this.#noted = [];
     this.#isExact = false;
+    const cursor = await unlessUnavailable(() => this.#store(0).cursor(chainId));
+    const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
+    // Data that are lost say nothing of blocks before the new ones.
+    if (settled === undefined) this.#forgeries.mayBeHidden();
+    this.#forgeries.goBack(settled ?? 0);
     this.#newFollower(0);
   }
 
@@ -415,6 +520,7 @@ export class Run {
   async #round(): Promise<boolean> {
     this.#seenHeight = Math.max(this.#seenHeight, this.#chain.height);
     for (let i = 0; i < 4; i++) {
+      if (this.#chain.faults.emptyLogs > 0) this.#forgeries.mayBeHidden();
       const round = await unlessUnavailable(
         () => this.#follower.round(),
         (reason) => this.#count(`round: ${reason}`),
@@ -423,20 +529,48 @@ export class Run {
         await unlessUnavailable(() => this.#stores.recovery.recover(chainId));
         return false;
       }
-      for (const name of ['settled', 'released', 'forfeited', 'unpaid', 'unattributed'] as const)
+      for (const name of ['settled', 'released', 'forfeited', 'unpaid', 'unattributed', 'restored'] as const)
         this.#count(name, round[name]);
-      if (round.unattributed > 0) await this.#resume();
-      if (round.isComplete) return true;
+      const settled = round.cursor === undefined ? undefined : await this.#ground.heightOf(round.cursor);
+      const forged =
+        settled === undefined
+          ? 0
+          : this.#forgeries.settle(settled, (contract) => this.#configs.isOffered(contract));
+      if (round.unattributed > forged) await this.#resumeAfterLoss();
+      this.#remembersFrom ??= settled;
+      if (!round.isComplete) continue;
+      await unlessUnavailable(() => this.#notice());
+      return true;
     }
     return false;
   }
 
+  /** After a complete round: what the service knows now it must have acted upon. */
+  async #notice(): Promise<void> {
+    const cursor = await this.#store(0).cursor(chainId);
+    const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
+    if (settled === undefined) return;
+    this.truth.knownFrom = settled;
+    if (this.#isReorganised && !this.#reports.includes(reorganised))
+      throw new BrokenRule(1, 'a reorganisation below the settled block was not reported');
+    this.#isReorganised = false;
+    const suspended = await this.#store(0).suspended(chainId);
+    this.#forgeries.check((contract) => suspended.includes(contractFence(contract)));
+    if (this.#chain.faults.lag === 0 && !this.#forgeries.hasUnsettled()) this.truth.excess.mayGrow = false;
+  }
+
   /** A contract is suspended when an operation of it was mined that the data know nothing of: only data that were lost explain it. */
-  async #resume(): Promise<void> {
+  async #resumeAfterLoss(): Promise<void> {
     if (this.#lostGrants.length === 0)
       throw new BrokenRule(6, 'an operation that was promised was not recognised');
+    await this.#resume();
+  }
+
+  /** The platform's hand. */
+  async #resume(): Promise<void> {
     for (const id of await this.#store(0).suspended(chainId))
       await this.#store(0).setSuspended(chainId, id, false);
+    this.#forgeries.stopped.clear();
   }
 
   /** Rounds until nothing is left to do; false while the data count as lost. */
@@ -494,6 +628,7 @@ export class Run {
   }
 
   #newFollower(replica: number): void {
+    this.#remembersFrom = undefined;
     const chain = this.#switches.chain?.(this.#ground.port) ?? this.#ground.port;
     this.#follower = new ChainFollower({
       usage: this.#store(replica),
@@ -505,8 +640,17 @@ export class Run {
           ...(wallet === undefined ? {} : { fundingAddress: wallet }),
         })),
       clock: this.#clock,
-      log: silentLogger,
+      log: this.#log(),
     });
+  }
+
+  #log(): Logger {
+    const log: Logger = {
+      ...silentLogger,
+      error: (message: string) => void this.#reports.push(message),
+      child: () => log,
+    };
+    return log;
   }
 
   #fault(fault: Extract<Step, { do: 'fault' }>['fault'], amount: number): void {
@@ -563,17 +707,26 @@ export class Run {
   async #mine(
     action: ChainAction,
     usedOf: (operation: BundledOperation) => number = () => 1_000,
-  ): Promise<void> {
+  ): Promise<ActionResult> {
     this.#clock.advance(1_000);
     const nature: Nature = {
       gasUsed: (operation, limit) => (limit * BigInt(usedOf(operation))) / 1_000n,
       charge: (_, taken, cost) => (cost < taken ? cost : taken),
       premium: () => 0n,
-      tokensDue: (_, most) => (most < 1_000_000n ? most : 1_000_000n),
+      // An operation that uses nearly all of its gas costs more tokens than were taken in advance.
+      tokensDue: (operation, most) =>
+        operation.terms.preFund !== undefined && usedOf(operation) > 900
+          ? operation.terms.preFund + 1n
+          : most < 1_000_000n
+            ? most
+            : 1_000_000n,
     };
     const result = await this.#ground.mine(action, this.#now(), nature);
-    if (action.do !== 'bundle') return;
-    if (result.outcome === 'failed') return this.#count(`mined ${result.code}`);
+    if (action.do !== 'bundle') return result;
+    if (result.outcome === 'failed') {
+      this.#count(`mined ${result.code}`);
+      return result;
+    }
     for (const { operation, tokens } of result.operations)
       this.#count(
         operation.terms.mode === 'SPONSORED'
@@ -582,6 +735,7 @@ export class Run {
             ? 'mined unpaid'
             : 'mined paid',
       );
+    return result;
   }
 
   async #mineEmpty(seconds: number): Promise<void> {
@@ -598,11 +752,56 @@ export class Run {
   }
 }
 
+/** What the follower says of a reorganisation below the settled block. */
+const reorganised = 'chain was reorganised or replaced below the settled block';
+
+/** The operation with what was signed for it, as a bundler has it. */
+function signedOperation(
+  paymaster: number,
+  { asked, spec, call }: { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall },
+  { paymasterAndData, validUntil }: Pick<Answer, 'paymasterAndData' | 'validUntil'>,
+): BundledOperation {
+  const { mode, op, inAdvance } = asked;
+  const bare: BundledOperation = {
+    contract: spec.address,
+    op,
+    paymasterAndData,
+    terms: {
+      mode,
+      validUntil,
+      markup: 1_000_000n,
+      rate,
+      ...(mode === 'SPONSORED' && spec.kind === 'hybrid' ? { fundingAddress: payerWallet(paymaster) } : {}),
+      ...(inAdvance && mode === 'ERC20' ? { inAdvance: true as const } : {}),
+    },
+    isSigned: true,
+    call,
+  };
+  if (bare.terms.inAdvance !== true || spec.kind === 'hybrid') return bare;
+  // What the EntryPoint's prefund is worth in tokens; the demand of a hybrid contract it knows nothing of.
+  const { inAdvance: _, ...terms } = bare.terms;
+  const preFund = (prefundOf(bare, spec.version) * rate) / 10n ** 18n;
+  return { ...bare, terms: { ...terms, preFund } };
+}
+
+/** Whether the contract takes tokens in validation when its data say so. */
+function takesInAdvance({ kind, version }: ContractSpec): boolean {
+  return kind === 'hybrid' || version === '0.8';
+}
+
+/** Gwei that are lost if a token payment of this cost is mined and nothing more is paid after its call. */
+function unsecuredOf({ op, terms }: BundledOperation, cost: number): number {
+  if (terms.inAdvance === true) return 0;
+  // Charged on top of the prefund: the contract's own gas after the call, a figure that it is told.
+  return terms.preFund === undefined ? cost : ceilGwei(60_000n * op.maxFeePerGas);
+}
+
 function kindOf(version: string): string {
   const kinds: Readonly<Record<string, string>> = {
     'vendor-1.1.0': '0.6hybrid',
     'vendor-2.x': '0.7hybrid',
     'singleton-0.7': '0.7plain',
+    'singleton-0.8': '0.8plain',
   };
   return kinds[version]!;
 }

@@ -1,12 +1,12 @@
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { AddressKey } from '../../core/units/address.js';
-import { plusSeconds } from '../../core/units/time.js';
+import { plusSeconds, type EpochMs } from '../../core/units/time.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
-import type { TokenTerms } from '../../core/paymaster/layout.js';
+import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
 import { reserve, type Reserved } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import { planReservation } from '../../server/decision/reservation.js';
+import { planReservation, type Promised } from '../../server/decision/reservation.js';
 import type { SponsorCase } from '../../server/sponsorship/case.js';
 import { draftSponsorship } from '../../server/sponsorship/promise.js';
 import type { TokenCase } from '../../server/token-payment/case.js';
@@ -38,6 +38,14 @@ export type Sign = (hash: Uint8Array) => Uint8Array;
 /** On the model nobody compares it: the contract is told whether it is good. */
 export const signNothing: Sign = () => stubSignature();
 
+/** A case as far as it was decided: what is promised, and the data once it is signed. */
+type Drafted = {
+  readonly promised: Promised;
+  readonly hash: Uint8Array;
+  readonly terms: SponsorshipTerms | TokenTerms;
+  readonly dataWith: (signature: Uint8Array) => Hex;
+};
+
 /**
  * A replica that serves these configs over a usage store: terms, promise, reservation and data by the code that serves requests,
  * without HTTP, prices and simulations. `generations`: of a config that this replica has not been told of, older ones. Undefined when
@@ -53,12 +61,44 @@ export async function ask(
     generationsBehind = 0,
   }: { readonly chainTime: number; readonly sign?: Sign; readonly generationsBehind?: number },
 ): Promise<Answer | undefined> {
+  const drafted = draft(configs, asked, { chainTime, now: usage.now(), generationsBehind });
+  if (drafted === undefined) return undefined;
+  const { result } = await reserve(usage, planReservation(drafted.promised, usage.capacity()));
+  return {
+    result,
+    paymasterAndData: drafted.dataWith(sign(drafted.hash)),
+    validUntil: drafted.terms.validUntil,
+  };
+}
+
+/** The same data, signed with the contract's key by somebody who asks nobody. */
+export function forge(
+  configs: Configs,
+  asked: Asked,
+  { chainTime, sign, now }: { readonly chainTime: number; readonly sign: Sign; readonly now: EpochMs },
+): Omit<Answer, 'result'> | undefined {
+  const drafted = draft(configs, asked, { chainTime, now, generationsBehind: 0 });
+  if (drafted === undefined) return undefined;
+  return {
+    paymasterAndData: drafted.dataWith(sign(drafted.hash)),
+    validUntil: drafted.terms.validUntil,
+  };
+}
+
+function draft(
+  configs: Configs,
+  asked: Asked,
+  {
+    chainTime,
+    now,
+    generationsBehind,
+  }: { readonly chainTime: number; readonly now: EpochMs; readonly generationsBehind: number },
+): Drafted | undefined {
   const chain = configs.chain();
   const served = configs.paymaster(asked.paymaster);
   const paymaster = { ...served, configGeneration: served.configGeneration - generationsBehind };
   const profile = chain.profiles.get(paymaster.version);
   if (profile === undefined) return undefined;
-  const now = usage.now();
   // Of a case, what the steps below read.
   const facts = {
     paymaster,
@@ -71,10 +111,13 @@ export async function ask(
     const funding = profile.keepsBalances
       ? (paymaster.fundingAddress ?? defaultOf(profile, paymaster.namespace))
       : defaultOf(profile, paymaster.namespace);
-    const draft = draftSponsorship({ ...facts, funding } as unknown as SponsorCase, asked.op, now);
-    const { result } = await reserve(usage, planReservation(draft.promised, usage.capacity()));
-    const paymasterAndData = profile.layout.sponsorship.encode(asked.op, draft.terms, sign(draft.hash));
-    return { result, paymasterAndData, validUntil: draft.terms.validUntil };
+    const { promised, terms, hash } = draftSponsorship(
+      { ...facts, funding } as unknown as SponsorCase,
+      asked.op,
+      now,
+    );
+    const dataWith = (signature: Uint8Array) => profile.layout.sponsorship.encode(asked.op, terms, signature);
+    return { promised, terms, hash, dataWith };
   }
   const mode = profile.token!;
   const tokenFacts = { ...facts, mode } as unknown as TokenCase;
@@ -92,12 +135,8 @@ export async function ask(
   const payer: AddressKey | undefined = profile.keepsBalances ? treasury : undefined;
   const stake = { payer, token: feeToken, unsecured: unsecuredOf(tokenFacts, asked.op, terms) };
   const { promised, hash } = draftPayment(tokenFacts, asked.op, terms, { stake, now });
-  const { result } = await reserve(usage, planReservation(promised, usage.capacity()));
-  return {
-    result,
-    paymasterAndData: mode.codec.encode(asked.op, terms, sign(hash)),
-    validUntil: terms.validUntil,
-  };
+  const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
+  return { promised, terms, hash, dataWith };
 }
 
 function defaultOf(profile: ServedProfile, namespace: string): AddressKey | undefined {

@@ -12,7 +12,10 @@ export type Step =
       readonly how: 'mint' | 'approve' | 'revoke' | 'send';
     }
   | { readonly do: 'pass'; readonly seconds: number; readonly blocks: number }
-  | { readonly do: 'reorganise'; readonly depth: number }
+  | { readonly do: 'reorganise'; readonly depth: number; readonly isDeep: boolean }
+  /** Somebody has the key of a contract, and asks nobody. `resume`: a person has looked. */
+  | { readonly do: 'forge'; readonly ask: AskStep; readonly used: number }
+  | { readonly do: 'resume' }
   | { readonly do: 'round' }
   | {
       readonly do: 'fault';
@@ -61,7 +64,7 @@ const often = <T>(usual: T, other: fc.Arbitrary<T>, weight: number): fc.Arbitrar
   fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
 
 const ask: fc.Arbitrary<AskStep> = fc.record({
-  paymaster: fc.nat(5),
+  paymaster: fc.nat(7),
   isToken: fc.boolean(),
   inAdvance: fc.boolean(),
   sender: fc.nat(3),
@@ -98,15 +101,32 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({
       do: fc.constant('tokens'),
       sender: fc.nat(3),
-      contract: fc.nat(2),
+      contract: fc.nat(3),
       how: fc.constantFrom('mint', 'approve', 'revoke', 'send'),
     }),
   ),
   weighted(
     1,
-    fc.record({ do: fc.constant('spend-nonce'), sender: fc.nat(3), key: fc.nat(1), contract: fc.nat(2) }),
+    fc.record({ do: fc.constant('spend-nonce'), sender: fc.nat(3), key: fc.nat(1), contract: fc.nat(3) }),
   ),
-  weighted(2, fc.record({ do: fc.constant('reorganise'), depth: fc.integer({ min: 1, max: 2 }) })),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant('reorganise'),
+      depth: fc.integer({ min: 1, max: 2 }),
+      isDeep: fc.constant(false),
+    }),
+  ),
+  weighted(
+    2,
+    fc.record({
+      do: fc.constant('reorganise'),
+      depth: fc.integer({ min: 3, max: 12 }),
+      isDeep: fc.constant(true),
+    }),
+  ),
+  weighted(1, fc.record({ do: fc.constant('forge'), ask, used: fc.nat(1_000) })),
+  weighted(2, fc.record({ do: fc.constant('resume') })),
   weighted(
     2,
     fc.record({
@@ -120,7 +140,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     2,
     fc.record({
       do: fc.constantFrom('deposit', 'withdraw'),
-      account: fc.nat(5),
+      account: fc.nat(6),
       amount: fc.integer({ min: 1, max: 60 }),
     }),
   ),
@@ -129,14 +149,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     1,
     fc.record({
       do: fc.constant('limit'),
-      paymaster: fc.nat(5),
+      paymaster: fc.nat(7),
       limit: fc.nat(1),
       threshold: fc.nat(40),
       isNew: fc.boolean(),
       isActive: often(true, fc.constant(false), 4),
     }),
   ),
-  weighted(1, fc.record({ do: fc.constant('profile'), profile: fc.nat(2) })),
+  weighted(1, fc.record({ do: fc.constant('profile'), profile: fc.nat(3) })),
 );
 
 export const manySteps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 60, maxLength: 140, size: 'max' });

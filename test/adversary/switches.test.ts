@@ -4,7 +4,7 @@ import { runAdversary } from './run.js';
 import { manySteps } from './steps.js';
 import { openInMemory } from './stores.js';
 import { defects } from './switches.js';
-import { BrokenRule } from './truth.js';
+import { BrokenRule } from './broken-rule.js';
 
 /** Steps within which a defect must be found. */
 const mostSteps = 10_000;

@@ -66,9 +66,30 @@ export const defects: readonly Defect[] = [
     })),
   },
   {
+    name: 'what a payment in advance leaves open takes nothing of the loss budget',
+    rules: [3],
+    usage: asked((request) => ({
+      ...request,
+      holds: request.holds.filter(
+        ({ counter, cost }) => !counter.startsWith('token-exposure:') || cost >= request.accounts[0]!.need,
+      ),
+    })),
+  },
+  {
+    name: 'one account may take all of the loss budget',
+    rules: [3],
+    usage: asked((request) => ({
+      ...request,
+      holds: request.holds.filter(({ counter }) => !/^token-exposure:.*\/sender\//.test(counter)),
+    })),
+  },
+  {
     name: 'losses of the day are forgotten',
     rules: [3, 6],
-    usage: stepped((step) => ({ ...step, charges: [] })),
+    usage: stepped((step) => ({
+      ...step,
+      charges: step.charges.filter(({ counter }) => !counter.startsWith('token-loss:')),
+    })),
   },
   {
     name: 'only the newest signature of a nonce is remembered',
@@ -113,6 +134,26 @@ export const defects: readonly Defect[] = [
         );
       },
     }),
+  },
+  {
+    name: 'an operation that nobody has promised stops nothing',
+    rules: [6],
+    usage: (store) => ({
+      ...bound(store),
+      setSuspended: async (chainId, id, isSuspended) => {
+        if (!isSuspended) await store.setSuspended(chainId, id, isSuspended);
+      },
+    }),
+  },
+  {
+    name: 'what is settled in blocks that a reorganisation removes stays settled',
+    rules: [1, 2, 3, 6],
+    usage: stepped((step) => (step.restored.length === 0 ? step : { ...step, restored: [], charges: [] })),
+  },
+  {
+    name: 'what is restored after a reorganisation keeps what it was counted as',
+    rules: [1, 3, 6],
+    usage: stepped((step) => (step.restored.length === 0 ? step : { ...step, charges: [] })),
   },
   {
     name: 'a backup that is put back passes for the newest data',

@@ -1,4 +1,6 @@
 import type { AddressKey } from '../../core/units/address.js';
+import { BrokenRule } from './broken-rule.js';
+import { Excess } from './excess.js';
 import type { ModelChain } from './chain/model-chain.js';
 import { payerOf } from './chain/entry-point.js';
 import { prefundOf, type BundledOperation } from './chain/operations.js';
@@ -23,16 +25,6 @@ export type Grant = BundledOperation & {
   readonly at: number;
 };
 
-export class BrokenRule extends Error {
-  readonly rule: number;
-
-  constructor(rule: number, message: string) {
-    super(`rule ${rule}: ${message}`);
-    this.name = 'BrokenRule';
-    this.rule = rule;
-  }
-}
-
 const gweiInWei = 1_000_000_000n;
 export const lossBudget = 20_000_000;
 /** Percent of a pooled account that one organisation may take. */
@@ -43,7 +35,10 @@ export const ceilGwei = (wei: bigint): number => Number((wei + gweiInWei - 1n) /
 /** Accounts that several organisations draw on. */
 function isPooled(account: string): boolean {
   return (
-    account.endsWith(`/${defaultWallet}`) || account.endsWith(`/${treasury}`) || account === contracts.plain07
+    account.endsWith(`/${defaultWallet}`) ||
+    account.endsWith(`/${treasury}`) ||
+    account === contracts.plain07 ||
+    account === contracts.plain08
   );
 }
 
@@ -62,6 +57,9 @@ export function needsOf(operation: BundledOperation): Grant['needs'] {
  */
 export class Truth {
   readonly grants: Grant[] = [];
+  readonly excess = new Excess();
+  /** The block that the service has settled: it knows no balance of an older one. */
+  knownFrom = 0;
   readonly #chain: ModelChain;
   readonly #byName = new Map<string, readonly Grant[]>();
   #lossesFrom = 0;
@@ -155,7 +153,9 @@ export class Truth {
   }[] {
     return this.#chain
       .operationsAfter(0)
-      .filter(({ result }) => result.operation.contract === contract && result.tokens === 0n)
+      .filter(
+        ({ result }) => result.operation.contract === contract && result.tokens === 0n && result.kept === 0n,
+      )
       .filter(({ result }) => this.grantsOf(result.operation).length > 0)
       .map(({ height, result }) => ({
         time: this.#chain.timeAt(height),
@@ -189,21 +189,26 @@ export class Truth {
         if ((dearest.get(key)?.amount ?? 0) < amount) dearest.set(key, { limit, amount });
       }
     for (const { limit, amount } of dearest.values()) add(limit, amount);
-    for (const [name, { sum, most }] of total)
-      if (sum > most) throw new BrokenRule(1, `limit ${name} of ${most} may reach ${sum}`);
+    const sums = [...total].map(([name, { sum, most }]) => ({
+      name: `limit ${name}`,
+      sum: BigInt(sum),
+      most: BigInt(most),
+    }));
+    this.excess.check(1, sums);
   }
 
   #checkDeposits(mineable: readonly Grant[]): void {
     const state = this.#chain.state();
-    for (const [account, amount] of dearestNeeds(mineable)) {
+    const sums = [...dearestNeeds(mineable)].map(([account, sum]) => {
       const balance = account.includes('/') ? state.wallets.get(account) : state.deposits.get(account);
-      if (amount > (balance ?? 0n))
-        throw new BrokenRule(2, `account ${account} holds ${balance ?? 0n} wei, ${amount} may be taken`);
-    }
+      return { name: `account ${account}`, sum, most: balance ?? 0n };
+    });
+    this.excess.check(2, sums);
   }
 
   /** The share of an organisation, when it has just been given something. */
   checkShare(granted: Grant): void {
+    if (this.excess.mayGrow) return;
     const organisation = paymasters[granted.paymaster]!.namespace;
     const own = this.mineable().filter(({ paymaster }) => paymasters[paymaster]!.namespace === organisation);
     const needs = dearestNeeds(own);
@@ -214,9 +219,13 @@ export class Truth {
           .size <= 1
       )
         continue;
-      // The service knows balances of confirmed blocks: the highest of late counts.
+      // The service knows a balance of one of these blocks.
       let most = 0n;
-      for (let height = this.#chain.height; height >= Math.max(0, this.#chain.height - 12); height--) {
+      for (
+        let height = this.#chain.height;
+        height >= Math.max(0, Math.min(this.knownFrom, this.#chain.height - 12));
+        height--
+      ) {
         const state = this.#chain.state(height);
         const balance =
           (account.includes('/') ? state.wallets.get(account) : state.deposits.get(account)) ?? 0n;
@@ -230,20 +239,44 @@ export class Truth {
     }
   }
 
+  /** The parts of the loss budget of those who have just been given something unsecured. */
+  checkParts(granted: Grant): void {
+    if (this.excess.mayGrow || granted.unsecured === 0) return;
+    const organisation = (lossBudget * Number(share)) / 100;
+    const of = ({ paymaster }: Grant) => paymasters[paymaster]!;
+    const parts = [
+      {
+        name: 'organisation',
+        most: organisation,
+        isOf: (one: Grant) => of(one).namespace === of(granted).namespace,
+      },
+      {
+        name: 'paymaster',
+        most: organisation / 2,
+        isOf: (one: Grant) => one.paymaster === granted.paymaster,
+      },
+      { name: 'account', most: lossBudget / 10, isOf: (one: Grant) => one.op.sender === granted.op.sender },
+    ];
+    const live = this.mineable().filter(
+      ({ contract, unsecured }) => contract === granted.contract && unsecured > 0,
+    );
+    for (const { name, most, isOf } of parts) {
+      const dearest = dearestUnsecured(live.filter(isOf));
+      const sum = [...dearest.values()].reduce((all, one) => all + one, 0);
+      // One alone may be dearer.
+      if (dearest.size > 1 && sum > most)
+        throw new BrokenRule(3, `one ${name} may lose ${sum} of ${most} gwei of ${granted.contract}`);
+    }
+  }
+
   #checkLosses(mineable: readonly Grant[], mined: ReturnType<ModelChain['operationsAfter']>): void {
-    for (const contract of Object.values(contracts)) {
-      const dearest = new Map<string, number>();
-      for (const grant of mineable)
-        if (grant.contract === contract && grant.unsecured > (dearest.get(operationOf(grant)) ?? 0))
-          dearest.set(operationOf(grant), grant.unsecured);
+    const sums = Object.values(contracts).map((contract) => {
+      const dearest = dearestUnsecured(mineable.filter((grant) => grant.contract === contract));
       const live = [...dearest.values()].reduce((sum, one) => sum + one, 0);
       const lost = mined.length === 0 ? 0 : this.lost(contract, this.#chain.time);
-      if (lost + live > lossBudget)
-        throw new BrokenRule(
-          3,
-          `${contract} has lost ${lost} gwei today and may lose ${live} of ${lossBudget}`,
-        );
-    }
+      return { name: `losses of ${contract}`, sum: BigInt(lost + live), most: BigInt(lossBudget) };
+    });
+    this.excess.check(3, sums);
   }
 }
 
@@ -266,6 +299,15 @@ function addTo(sums: Map<string, number>, { name, unit }: Grant['limits'][number
 export function operationOf({ op, contract }: Pick<BundledOperation, 'op' | 'contract'>): string {
   const { entryPoint } = specs.find(({ address }) => address === contract)!;
   return `${entryPoint}/${op.sender}/${op.nonce}`;
+}
+
+/** Of each operation the most that is lost of it. */
+function dearestUnsecured(grants: readonly Grant[]): ReadonlyMap<string, number> {
+  const dearest = new Map<string, number>();
+  for (const grant of grants)
+    if (grant.unsecured > (dearest.get(operationOf(grant)) ?? 0))
+      dearest.set(operationOf(grant), grant.unsecured);
+  return dearest;
 }
 
 /** Of each operation the dearest need per account, summed. */

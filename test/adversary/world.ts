@@ -1,10 +1,11 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import type { LimitConfig, PaymasterConfig } from '../../core/config/paymaster-config.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { Wallet } from 'ethers';
 import { silentLogger } from '../../core/log.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { describeDevChain } from '../../server/standalone/dev-chain/deployments.js';
@@ -14,6 +15,7 @@ import { compileChain, type ServedChain } from '../../server/view/served-chain.j
 import { compilePaymaster, type ServedPaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
 import { anAddress, chainId, startMs } from '../conformance/usage-requests.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { ContractSpec } from './chain/operations.js';
 
 /** The dev chain's addresses, which are known without one: so the same world is on the model and on a real chain. */
@@ -25,11 +27,13 @@ const deployments = describeDevChain(
 const addressOf = (version: string): AddressKey =>
   toAddressKey(deployments.profiles.find((profile) => profile.version === version)!.sponsorship);
 
-/** Two contracts that keep a balance per sponsor, one that pays from its one deposit. */
+/** Two contracts that keep a balance per sponsor, two that pay from their one deposit. */
 export const contracts = {
   hybrid06: addressOf('1.1.0'),
   hybrid07: addressOf('2.0.0'),
   plain07: addressOf('singleton-0.7'),
+  /** Takes tokens in validation, where its profile wants that. */
+  plain08: addressOf('singleton-0.8'),
 } as const;
 export const defaultWallet = toAddressKey(deployments.defaultFunding);
 /** Proven by the first organisation. */
@@ -41,11 +45,16 @@ export const senders = [0xa1, 0xa2, 0xa3, 0xa4].map(anAddress);
 export const lossBudgetEther = '0.02';
 export const confirmations = 2;
 
-type World = { readonly layout: LayoutId; readonly contract: AddressKey; readonly version: '0.6' | '0.7' };
+type World = {
+  readonly layout: LayoutId;
+  readonly contract: AddressKey;
+  readonly version: EntryPointVersion;
+};
 const worlds: readonly World[] = [
   { layout: 'vendor-1.1.0', contract: contracts.hybrid06, version: '0.6' },
   { layout: 'vendor-2.x', contract: contracts.hybrid07, version: '0.7' },
   { layout: 'singleton-0.7', contract: contracts.plain07, version: '0.7' },
+  { layout: 'singleton-0.8', contract: contracts.plain08, version: '0.8' },
 ];
 
 export const specs: readonly ContractSpec[] = worlds.map(({ layout, contract, version }) => ({
@@ -64,6 +73,8 @@ export const paymasters = [
   { paymasterId: 'b/two', namespace: 'b', version: 'singleton-0.7' },
   { paymasterId: 'c/one', namespace: 'c', version: 'singleton-0.7' },
   { paymasterId: 'c/two', namespace: 'c', version: 'vendor-1.1.0' },
+  { paymasterId: 'a/three', namespace: 'a', version: 'singleton-0.8' },
+  { paymasterId: 'c/three', namespace: 'c', version: 'singleton-0.8' },
 ] as const;
 
 /** One limit of a paymaster as its owner last wrote it. A new start is a new cycle. */
@@ -87,9 +98,14 @@ export class Configs {
   /** Generation of each paymaster's config and of the chain's. */
   readonly generations: number[] = paymasters.map(() => 1);
   #chainGeneration = 1;
+  #config: ChainConfig | undefined;
   #chain: ServedChain | undefined;
 
   chainConfig(): ChainConfig {
+    return (this.#config ??= this.#chainConfig());
+  }
+
+  #chainConfig(): ChainConfig {
     return {
       chainId,
       objectName: 'dev',
@@ -100,7 +116,9 @@ export class Configs {
       confirmations,
       delegates: [],
       gas: {},
-      profiles: worlds.filter(({ layout }) => !this.#removed.has(layout)).map(profileOf),
+      profiles: worlds
+        .filter(({ layout }) => !this.#removed.has(layout))
+        .map((world) => profilesOf.get(world)!),
       feeTokens: [],
     };
   }
@@ -110,7 +128,7 @@ export class Configs {
   }
 
   paymaster(index: number): ServedPaymaster {
-    return compilePaymaster(this.#config(index), createSharing());
+    return compilePaymaster(this.#paymasterConfig(index), createSharing());
   }
 
   /** A limit is changed or paused, a profile removed or offered again. */
@@ -123,6 +141,7 @@ export class Configs {
     const { layout } = worlds[index]!;
     if (!this.#removed.delete(layout)) this.#removed.add(layout);
     this.#chainGeneration += 1;
+    this.#config = undefined;
     this.#chain = undefined;
   }
 
@@ -131,7 +150,7 @@ export class Configs {
     return worlds.some((world) => world.contract === contract && !this.#removed.has(world.layout));
   }
 
-  #config(index: number): PaymasterConfig {
+  #paymasterConfig(index: number): PaymasterConfig {
     const { paymasterId, namespace, version, ...rest } = paymasters[index]!;
     return {
       paymasterId,
@@ -186,6 +205,9 @@ export function boundsOf(configs: Configs, index: number, sender: AddressKey, at
   });
 }
 
+/** Worked out once: an address takes a hash. */
+const profilesOf = new Map(worlds.map((world) => [world, profileOf(world)]));
+
 function profileOf({ layout, contract, version }: World): ProfileConfig {
   const address = parseAddress(contract);
   return {
@@ -203,6 +225,7 @@ function profileOf({ layout, contract, version }: World): ProfileConfig {
     },
     tokenLossBudget: lossBudgetEther,
     tokenSecured: true,
+    ...(layout === 'singleton-0.8' ? { tokenPayment: 'preFund' as const } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { entryPointVersions } from '../../core/entry-point/version.js';
 import { repositoryRoot as root } from '../support/repository-root.js';
 
 // The compiler keeps the direction between projects; these are the rules that it cannot see.
@@ -97,6 +98,16 @@ describe('pure code stays pure', () => {
       .map((file) => relative(root, file));
     expect(readers.filter((file) => !/(^|\/)(main|[a-z-]+-command)\.ts$/.test(file))).toEqual([]);
   });
+});
+
+test('what differs between EntryPoints is a row: nothing else names a version', () => {
+  const versions = new RegExp(`(['"\`])(${entryPointVersions.join('|').replaceAll('.', '\\.')})\\1`);
+  const naming = sources
+    .map((file) => relative(root, file))
+    // Schemas list what users may write.
+    .filter((file) => !file.startsWith('core/entry-point/') && !/\.schema\.ts$|[/-]examples\.ts$/.test(file))
+    .filter((file) => versions.test(read(join(root, file))));
+  expect(naming).toEqual([]);
 });
 
 test('no source escapes the type system or leaves work undone', () => {

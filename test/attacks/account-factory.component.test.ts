@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet } from 'ethers';
 import { parseAddress } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { describeDevChain } from '../../server/standalone/dev-chain/deployments.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from '../chain/support/account.js';

@@ -31,7 +31,7 @@ describe.each(stores)('on %s', (store) => {
     const limit = aLimitConfig({ policyId: 'of-shop', thresholdType: 'NATIVE_ASSET', threshold: '1' });
     shop = await service.paymaster('shop', { limits: [limit] });
     stranger = await service.paymaster('stranger');
-  }, 120_000);
+  }, 300_000);
   afterAll(() => service.stop());
 
   test('what was mined is settled while the asks go on, at what it has cost, and others are served', async () => {

@@ -45,7 +45,7 @@ describe('on three replicas on Redis, of which one is cut off from the configs',
     await serves(neighbour.urlAt(third));
     service.cutOff(third);
     await serves(shop.urlAt(third));
-  }, 120_000);
+  }, 300_000);
 
   test.each<{ name: string; stop: () => Promise<unknown> }>([
     { name: 'a paymaster that is suspended', stop: () => service.paymaster('shop', { suspended: true }) },

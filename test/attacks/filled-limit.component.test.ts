@@ -23,7 +23,7 @@ describe.each(stores)('on %s', (store) => {
       aLimitConfig({ policyId, thresholdType: 'COUNT', threshold: String(threshold) });
     shop = await service.paymaster('shop', { limits: [limit('of-shop')], maxExpirySeconds: 86_400 });
     neighbour = await service.paymaster('neighbour', { limits: [limit('of-neighbour')] });
-  }, 120_000);
+  }, 300_000);
   afterAll(() => service.stop());
 
   test('never more than the limit is promised, no neighbour is touched, and all of it is free again after ten minutes', async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet, type Authorization } from 'ethers';
 import { parseAddress, toAddressKey, type Address } from '../../core/units/address.js';
-import { eip7702Factory } from '../../core/userop/eip-7702.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import { renderUserOperation } from '../../core/userop/render.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from '../chain/support/account.js';
 import { sendWithAuthorization } from '../chain/support/authorization.js';

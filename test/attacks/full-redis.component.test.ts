@@ -23,7 +23,7 @@ beforeAll(async () => {
   service = await startService('three replicas on Redis', { versions: [version], redis });
   attacker = await service.paymaster('attacker');
   shop = await service.paymaster('shop');
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await service.stop();
   await redis.stop();

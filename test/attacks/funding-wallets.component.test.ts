@@ -40,7 +40,7 @@ describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
     service = await startService(store, { devChain, versions: [version], rpcUrl });
     neighbour = await service.paymaster('neighbour');
-  }, 120_000);
+  }, 300_000);
   afterAll(() => service.stop());
 
   test('a hundred wallets cost a block no more calls than before, and an honest user is served', async () => {

@@ -43,9 +43,9 @@ describe.each(stores)('on %s', (store) => {
           ({ contract, balance }) => contract === toAddressKey(sponsorship) && balance === 100_000_000,
         );
       },
-      30_000,
+      300_000,
     );
-  }, 120_000);
+  }, 300_000);
   afterAll(() => service.stop());
 
   test('the share of the organisation is all that it can lock, for as long as its promises live', async () => {

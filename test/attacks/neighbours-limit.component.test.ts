@@ -23,7 +23,7 @@ describe.each(stores)('on %s', (store) => {
   let service: Service;
   beforeAll(async () => {
     service = await startService(store, { devChain, versions });
-  }, 120_000);
+  }, 300_000);
   afterAll(() => service.stop());
 
   describe.each(versions)('%s', (version) => {

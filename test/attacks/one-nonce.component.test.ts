@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { decodeUserOperationEvent } from '../../core/paymaster/entry-point.js';
+import { decodeUserOperationEvent } from '../../core/entry-point/user-operation-event.js';
 import { parseAddress } from '../../core/units/address.js';
 import { gweiCeil } from '../../core/units/wei.js';
 import { asHex } from '../chain/support/account.js';

@@ -45,7 +45,7 @@ describe.each(stores)('on %s', (store) => {
         return { tokenLossBudget: budget, ...(tokenPayment === undefined ? {} : { tokenPayment }) };
       },
     });
-  }, 120_000);
+  }, 300_000);
   afterAll(() => service.stop());
 
   describe.each(layoutRows)('$version', ({ version, tokenPayment, secures }) => {

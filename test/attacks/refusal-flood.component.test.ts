@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { createNodes, type Nodes, type Reply } from '../chain/support/nodes.js';

@@ -26,7 +26,7 @@ describe.each(stores)('on %s', (store) => {
   beforeAll(async () => {
     service = await startService(store, { devChain, versions: [version, other] });
     shop = await service.paymaster('shop');
-  }, 120_000);
+  }, 300_000);
   afterAll(() => service.stop());
 
   test('an unpaid operation is a loss and bars its account, also while its profile is gone', async () => {

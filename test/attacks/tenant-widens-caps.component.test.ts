@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import { layouts } from '../../core/paymaster/layouts.js';
-import type { GasCaps } from '../../core/resources/paymaster.js';
+import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';

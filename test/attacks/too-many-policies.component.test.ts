@@ -49,7 +49,7 @@ describe.each(stores)('on %s', (store) => {
   test('of 250 webhooks 5 are asked, and a large signature is not sent to them', async () => {
     const webhook = { url: `http://127.0.0.1:${host.port}/check` };
     const url = await paymasterWith('WEBHOOK', () => ({ webhook }));
-    await until('all that count are asked', async () => (await bodiesOf(url)).length >= mostWebhooks, 60_000);
+    await until('all that count are asked', async () => (await bodiesOf(url)).length >= mostWebhooks);
     const bodies = await bodiesOf(url);
     expect(bodies).toHaveLength(mostWebhooks);
     for (const body of bodies) expect(body.length).toBeLessThan(8_192);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { buildAccount, encodeWith, type Call } from '../chain/support/account.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount, sponsorUserOp } from '../chain/support/user-op.js';

@@ -27,7 +27,7 @@ beforeAll(async () => {
   const refuse = answerJson({ arePoliciesVerified: false });
   webhookHost = await startHost((request, response) => void released.then(() => refuse(request, response)));
   webhooks = createWebhookCaller({
-    webhookMasterKey: new Uint8Array(32).fill(7),
+    masterKeys: { webhook: new Uint8Array(32).fill(7) },
     allowHttp: true,
     allowLoopback: true,
     clock: systemClock,

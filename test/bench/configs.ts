@@ -1,7 +1,8 @@
 import { Interface } from 'ethers';
 import { hashApiKey } from '../../core/config/api-key.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
-import type { LimitConfig, PaymasterConfig } from '../../core/config/paymaster-config.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { parseAddress } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import {

@@ -8,25 +8,25 @@ import { renderFeeQuote } from '../../core/pricing/fee-quote.js';
 import { markupOf } from '../../core/pricing/premium.js';
 import { requirePrice } from '../../core/pricing/price-source.js';
 import { chooseTokens } from '../../core/pricing/token-list.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { FakeChain } from '../fakes/chain.js';
 import { createLocalSigner } from '../../core/adapters/signer/local-signer.js';
 import { loadNativeCurve } from '../../core/adapters/signer/native.js';
 import { loadWasmCurve } from '../../core/adapters/signer/wasm.js';
 import { personalDigest } from '../../core/crypto/keccak.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
-import { userOpHasher } from '../../core/paymaster/user-op-hash.js';
+import { userOpHasher } from '../../core/entry-point/user-op-hash.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
-import { compileAllowList } from '../../core/policy/allow-list/compile.js';
-import { decideCalls } from '../../core/policy/allow-list/decide.js';
+import { compileAllowList } from '../../core/policy/rules/allow-list/compile.js';
+import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { decodeCalls } from '../../core/userop/call-data.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 
 // CPU microseconds per call of each step of the sponsor path: medians of 7 rounds. Prints a table.
 // Run with `node dist/test/bench/micro.js`.

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import type { LimitConfig, PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseAddress, type Address } from '../../core/units/address.js';

@@ -1,6 +1,6 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { Price } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { parseAddress } from '../../core/units/address.js';
 import { addressOf, aProfileConfig, someChainId, someNow, someVersions } from './configs.js';
 

@@ -1,5 +1,5 @@
 import { priced, type Price, type PriceAnswer } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../core/units/time.js';
 
 /** A fee token as it is served: USDC with 6 decimals and a fixed price. */

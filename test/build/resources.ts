@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Chain, ChainSpec, ProfileSpec } from '../../core/resources/chain.js';
-import type { FeeToken, FeeTokenSpec } from '../../core/resources/fee-token.js';
-import { apiVersion } from '../../core/resources/meta.js';
-import type { ObjectMeta } from '../../core/resources/meta.js';
+import type { FeeToken } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import { apiVersion } from '../../core/meta/meta.js';
+import type { ObjectMeta } from '../../core/meta/meta.js';
 import type { Organisation, OrganisationSpec } from '../../core/resources/organisation.js';
 import type {
   PaymasterPolicy,
   PaymasterPolicySpec,
   PaymasterPolicyStatus,
-  SpendingLimitSpec,
 } from '../../core/resources/paymaster-policy.js';
+import type { SpendingLimitSpec } from '../../core/policy/spending-limit/spec.js';
 import type { Paymaster, PaymasterSpec, PaymasterStatus } from '../../core/resources/paymaster.js';
 import type { SmartContract, SmartContractSpec } from '../../core/resources/smart-contract.js';
 

@@ -12,8 +12,8 @@ import { silentLogger, type Logger } from '../../core/log.js';
 import { tokenAccountCall } from '../../core/paymaster/abi.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
-import { pass, type Verdict } from '../../core/policy/verdict.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import { pass, type Verdict } from '../../core/refusal.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type {
   WebhookCaller,
@@ -26,8 +26,8 @@ import type { EpochMs } from '../../core/units/time.js';
 import { gweiFloor, parseEther } from '../../core/units/wei.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
-import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { createServer, type Server } from '../../server/server.js';
 import {
   aChainConfig,

@@ -21,7 +21,7 @@ export async function settle(
   const blockHash = `0x${blockNumber.toString(16).padStart(64, '0')}` as const;
   const of = { chainId: someChainId, contract };
   const accounts = await usage.accounts(someChainId);
-  const isNew = await usage.advance({
+  const { isTaken } = await usage.advance({
     chainId: someChainId,
     expected,
     next: { blockNumber, blockHash, timestamp: toSeconds(at) },
@@ -32,5 +32,5 @@ export async function settle(
     restored: [],
     balances: accounts.map((account) => ({ ...account, balance: account.balance ?? gwei(0), readAt: at })),
   });
-  if (!isNew) throw new Error('another step was written meanwhile');
+  if (!isTaken) throw new Error('another step was written meanwhile');
 }

@@ -8,8 +8,8 @@ import { parseAddress, toAddressKey, type Address } from '../../core/units/addre
 import type { Hex } from '../../core/units/hex.js';
 import { systemClock } from '../../core/units/time.js';
 import { parseEther } from '../../core/units/wei.js';
-import { eip7702Factory } from '../../core/userop/eip-7702.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { readNpmArtifact } from '../../server/standalone/dev-chain/artifacts.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';

@@ -8,7 +8,7 @@ import { stubSignature } from '../../core/paymaster/signature.js';
 import type { Hex } from '../../core/units/hex.js';
 import { systemClock, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
-import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { buildAccount, encodeWith } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { createNodes, tooManyArguments } from './support/nodes.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet } from 'ethers';
 import { CallReverted } from '../../core/chain/chain.js';
-import { userOperation06, userOperation06Values } from '../../core/paymaster/abi.js';
+import { userOperation06, userOperation06Values } from '../../core/entry-point/unpacked.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseAddress, toAddressKey, type Address } from '../../core/units/address.js';
 import { parseEther } from '../../core/units/wei.js';

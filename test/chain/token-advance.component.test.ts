@@ -7,7 +7,7 @@ import { layouts } from '../../core/paymaster/layouts.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { parseAddress, type Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { probeTokenPayment } from '../../operator/facts/token-probe.js';
 import { buildAccount, type Call } from './support/account.js';
 import { balanceOf } from './support/balances.js';

@@ -11,8 +11,8 @@ import { renderFeeQuote } from '../../core/pricing/fee-quote.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import { systemClock, toSeconds } from '../../core/units/time.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import type { TokenPaymentChecker } from '../../core/userop/token-payment-checker.js';
-import type { FinalUserOperation, UserOperation } from '../../core/userop/user-operation.js';
+import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
+import type { FinalUserOperation, UserOperation } from '../../core/entry-point/user-operation.js';
 import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
@@ -109,7 +109,7 @@ describe.each(tokenProfiles)('profile %s', (version) => {
       expect(outcome.treasuryGain).toBe(charge);
     }
     expect(purchases).toHaveLength(rounds);
-  }, 120_000);
+  }, 300_000);
 });
 
 /** As a client of the vendor's SDK does it: quote, approve that much in front of the call, ask again, sign, send. */

@@ -3,7 +3,7 @@ import { Interface, Wallet } from 'ethers';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { hexToBytes } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { wordsPerRequest, type WordCall } from '../../core/chain/chain.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { balanceOf } from './support/balances.js';

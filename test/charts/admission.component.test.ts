@@ -38,7 +38,7 @@ beforeAll(async () => {
   await until('the policies are enforced', () =>
     [compiled('probe'), chain('probe', 999)].every((object) => !tryApply(object, ['--dry-run=server']).ok),
   );
-}, 120_000);
+}, 300_000);
 afterAll(() => cluster?.stop());
 
 describe('compiled objects', () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
     mustKubectl(cluster, ['create', 'namespace', name]);
     mustKubectl(cluster, ['label', 'namespace', name, ...labels]);
   }
-}, 120_000);
+}, 300_000);
 afterAll(() => cluster?.stop());
 
 function dryRun(manifests: readonly unknown[]) {
@@ -86,7 +86,7 @@ describe('the release of the definitions', () => {
     .concat(['paymasterpolicies', 'paymasters', 'smartcontracts'])
     .map((plural) => `${plural}.paymasters.dev`);
   const established = (): string =>
-    mustKubectl(cluster, ['wait', '--for=condition=Established', '--timeout=30s', 'crd', ...names]);
+    mustKubectl(cluster, ['wait', '--for=condition=Established', '--timeout=240s', 'crd', ...names]);
 
   test('takes over definitions that were applied with kubectl', () => {
     mustKubectl(cluster, ['apply', '--server-side', '-f', join(repositoryRoot, 'crds/paymasters.yaml')]);

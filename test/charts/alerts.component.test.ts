@@ -41,7 +41,8 @@ test('promtool accepts the rules', () => {
 });
 
 test('each alert has a case in both directions', () => {
-  expect(alertCases.map(({ alert }) => alert).toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+  const tried = new Set(alertCases.map(({ alert }) => alert));
+  expect([...tried].toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
 });
 
 describe.each(alertCases)('$alert', ({ alert, at = 20, fires, quiet }) => {
@@ -103,6 +104,6 @@ function unitTest(alert: string, at: number, series: AlertCase['fires'], isFirin
 }
 
 function run(...args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(promtool, [...args], { encoding: 'utf8', timeout: 60_000 });
+  const { status, stdout, stderr } = spawnSync(promtool, [...args], { encoding: 'utf8', timeout: 240_000 });
   return { status, stdout, stderr };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createInstruments } from '../../server/ops/instruments.js';
+import { parsePrivateHosts } from '../../core/policy/webhook/private-hosts.js';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { serverFlags } from '../bench/subject-process.js';
 import { repositoryRoot } from '../support/repository-root.js';
@@ -156,6 +157,36 @@ describe('rendering the charts', () => {
     expect(rules.length).toBeGreaterThan(5);
     // A rule without ports is one for all ports.
     expect(rules.filter(({ ports }) => !Array.isArray(ports) || ports.length === 0)).toEqual([]);
+  });
+
+  test('private webhook hosts are known to every process, and only the rpc role reaches them', () => {
+    const hosts = [
+      { url: 'http://hooks.shop.svc.cluster.local:8080', networks: ['10.96.0.0/12', 'fd10::/64'] },
+      { url: 'https://kyc.corp.example/', networks: ['10.20.0.7/32'] },
+      { url: 'http://kyc.corp.example', networks: ['10.20.0.7/32'], to: [{ podSelector: {} }], port: 3000 },
+    ];
+    const manifests = renderOperator({
+      set: ['redis.enabled=true'],
+      flags: [`--set-json=webhooks.allowedPrivateHosts=${JSON.stringify(hosts)}`],
+    });
+    const settings = manifests
+      .filter(({ kind }) => kind === 'Deployment')
+      .map((deployment) => JSON.stringify(deployment))
+      .map((text) => /"name":"PAYMASTER_WEBHOOK_PRIVATE_HOSTS","value":"([^"]*)"/.exec(text)?.[1]);
+    expect(settings).toHaveLength(3);
+    const listed = hosts.map(({ url, networks }) => ({ origin: url.replace(/\/$/, ''), networks }));
+    for (const text of settings) expect(parsePrivateHosts(text ?? '')).toEqual(listed);
+
+    const rules = [
+      { to: hosts[0]?.networks.map((cidr) => ({ ipBlock: { cidr } })), ports: [{ port: 8080, protocol: 'TCP' }] },
+      { to: [{ ipBlock: { cidr: '10.20.0.7/32' } }], ports: [{ port: 443, protocol: 'TCP' }] },
+      { to: [{ podSelector: {} }], ports: [{ port: 3000, protocol: 'TCP' }] },
+    ];
+    const egressOf = (component: string) =>
+      manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith(`-${component}`))?.spec;
+    expect(egressOf('rpc')).toMatchObject({ egress: expect.arrayContaining(rules) });
+    for (const component of ['operator', 'dashboard'])
+      expect(JSON.stringify(egressOf(component))).not.toContain('10.20.0.7');
   });
 
   test('whoever else may call the servers, the pod of `helm test` may', () => {

@@ -55,7 +55,7 @@ beforeAll(async () => {
     isAllowed(dashboard, 'create', 'paymasters', tenant),
   );
   await until('the operator has its access', () => isAllowed(operator, 'get', 'secrets', tenant, 'connection'));
-}, 120_000);
+}, 300_000);
 afterAll(() => cluster?.stop());
 
 type Question = readonly [verb: string, resource: string, namespace?: string, name?: string];
@@ -108,6 +108,9 @@ const accounts: readonly Account[] = [
       ...['paymaster-token-losses', 'paymaster-usage-epochs'].map(
         (name): Question => ['get', 'configmaps', system, name],
       ),
+      ['create', 'configmaps', system],
+      ['get', 'configmaps', system, 'paymaster-master-keys'],
+      ['update', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [
       ...product(['get'], users, tenant),
@@ -132,7 +135,8 @@ const accounts: readonly Account[] = [
       ['list', 'rolebindings.rbac.authorization.k8s.io'],
       ['list', 'pods', system],
       ['get', 'configmaps', system],
-      ...product([...changes, 'list', 'watch'], ['configmaps'], system),
+      ...product(['update', 'patch', 'delete', 'list', 'watch'], ['configmaps'], system),
+      ['create', 'configmaps', tenant],
       ['update', 'configmaps', system, 'paymaster-token-losses'],
       ['update', 'configmaps', system, 'paymaster-usage-epochs'],
       ['list', 'namespaces'],
@@ -147,6 +151,7 @@ const accounts: readonly Account[] = [
       ...product(['get', 'list', 'create', 'patch'], tenants, tenant),
       ['delete', 'smartcontracts', tenant],
       ...product(['get', 'list'], ['paymasterconfigs'], system),
+      ['get', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [
       ...product(['delete'], ['paymasters', 'paymasterpolicies'], tenant),
@@ -162,6 +167,8 @@ const accounts: readonly Account[] = [
       ...product(changes, compiled, system),
       ...product(['get', 'list', 'create'], ['secrets'], tenant),
       ...product(['get', 'list', 'create'], ['secrets'], system),
+      ...product(['get', 'list', ...changes], ['configmaps'], system),
+      ['update', 'configmaps', system, 'paymaster-master-keys'],
       ['create', 'rolebindings.rbac.authorization.k8s.io', tenant],
       ['update', 'leases.coordination.k8s.io', system, 'gas-paymaster-operator'],
     ],
@@ -174,9 +181,11 @@ const accounts: readonly Account[] = [
       ...['paymaster-usage-epochs', 'paymaster-token-losses'].flatMap((name) =>
         ['get', 'update'].map((verb): Question => [verb, 'configmaps', system, name]),
       ),
+      ['get', 'configmaps', system, 'paymaster-master-keys'],
     ],
     mayNot: [
       ['update', 'configmaps', system, 'another'],
+      ['update', 'configmaps', system, 'paymaster-master-keys'],
       ['delete', 'configmaps', system, 'paymaster-token-losses'],
       ...product(changes, compiled, system),
       ...product(['get', 'list', 'watch'], compiled, tenant),

@@ -41,6 +41,16 @@ describe('values.schema.json', () => {
       message: /at '\/networkPolicy\/apiServer\/cidrs\/0': .*does not match pattern/,
     },
     {
+      name: 'a private webhook host has ranges',
+      set: 'webhooks.allowedPrivateHosts[0].url=http://hooks.shop.svc.cluster.local',
+      message: /at '\/webhooks\/allowedPrivateHosts\/0': missing property 'networks'/,
+    },
+    {
+      name: 'a private webhook host is an origin',
+      set: 'webhooks.allowedPrivateHosts[0].url=http://hooks.shop.svc.cluster.local/check',
+      message: /at '\/webhooks\/allowedPrivateHosts\/0\/url': .*does not match pattern/,
+    },
+    {
       name: 'a name is one that a Service may have',
       set: 'fullnameOverride=gas.example.org',
       message: /at '\/fullnameOverride': .*does not match pattern/,

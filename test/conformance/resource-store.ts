@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { isDomainError, type DomainError } from '../../core/errors.js';
 import { ownedFields, ownersOf } from '../../core/resources/managed-fields.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
-import type { ObjectMeta } from '../../core/resources/meta.js';
+import type { ObjectMeta } from '../../core/meta/meta.js';
 import type { ApplyRequest, ResourceStore, WatchEvent } from '../../core/resources/resource-store.js';
 import { until } from '../support/until.js';
 

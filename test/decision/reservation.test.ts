@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { isDomainError } from '../../core/errors.js';
+import { refusedError } from '../../core/refusal.js';
 import { silentLogger } from '../../core/log.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { plusSeconds, toSeconds, type EpochMs } from '../../core/units/time.js';
@@ -294,10 +294,10 @@ describe('a refusal says', () => {
   });
 
   test.each(['contract', 'organisation', 'paymaster', 'account'])(
-    'that the part of the budget of the %s is taken, as a limit that passes',
+    'that the part of the budget of the %s is taken, and the answer is RATE_LIMITED: it may be tried again',
     (bounds) => {
       const refusal = { outcome: 'held', index: indexOf(bounds), taken: 1, most: 2 } as const;
-      expect(errorOf(() => say(refusal))).toMatchObject({
+      expect(refusedError(say(refusal), { isPayer: true })).toMatchObject({
         code: 'RATE_LIMITED',
         details: { reason: 'TOKEN_EXPOSURE_FULL', retryAfterSeconds: expect.any(Number) },
       });
@@ -309,7 +309,7 @@ describe('a refusal says', () => {
   });
 
   test('that token mode has stopped for the day', () => {
-    expect(errorOf(() => say({ outcome: 'barred', index: 2, used: 9 }))).toMatchObject({
+    expect(refusedError(say({ outcome: 'barred', index: 2, used: 9 }), { isPayer: true })).toMatchObject({
       code: 'PAYMASTER_NOT_READY',
       details: { reason: 'TOKEN_LOSS' },
     });
@@ -318,20 +318,13 @@ describe('a refusal says', () => {
   test.each([
     ['chain', 'chain 31337 is suspended in the usage store'],
     [aPaymasterConfig().paymasterId, 'the paymaster is suspended in the usage store'],
-    [request.fences[2]?.id ?? '', 'signs nothing: an operation of it was mined that was not promised here'],
+    [
+      request.fences[2]?.id ?? '',
+      'is suspended in the usage store: by the platform, or because an operation of it was mined',
+    ],
   ])('that %s is suspended', (id, detail) => {
     const refusal = say({ outcome: 'suspended', id });
     expect(refusal.reason).toBe('SUSPENDED');
     expect(refusal.detail).toContain(detail);
   });
 });
-
-function errorOf(act: () => unknown): unknown {
-  try {
-    act();
-  } catch (error) {
-    if (isDomainError(error)) return error;
-    throw error;
-  }
-  return undefined;
-}

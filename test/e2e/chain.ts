@@ -1,4 +1,4 @@
-import { connect, createServer, type Server } from 'node:net';
+import { exposeChain } from '../../server/standalone/dev-chain/expose.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 
 /** A dev chain on this machine that pods reach. */
@@ -9,34 +9,17 @@ export type ReachableChain = {
   stop(): Promise<void>;
 };
 
-/** anvil listens on loopback only; a forwarder opens it on the one address that the cluster's pods reach. */
+/** Open on the one address of this machine that the cluster's pods reach. */
 export async function startReachableChain(host: string): Promise<ReachableChain> {
   const devChain = await startDevChain();
-  const target = Number(new URL(devChain.url).port);
-  const forwarder = createServer((socket) => {
-    const upstream = connect(target, '127.0.0.1');
-    socket.on('error', () => upstream.destroy());
-    upstream.on('error', () => socket.destroy());
-    socket.pipe(upstream).pipe(socket);
-  });
-  const port = await listen(forwarder, host);
+  const { port, stop } = await exposeChain(devChain.url, { host, port: 0 });
   return {
     devChain,
     port,
     url: `http://${host}:${port}`,
     async stop() {
-      forwarder.close();
+      await stop();
       await devChain.stop();
     },
   };
-}
-
-function listen(server: Server, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, host, () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : 0);
-    });
-  });
 }

@@ -75,7 +75,7 @@ export function environmentValues(
 ): Readonly<Record<string, unknown>> {
   return {
     image: config.image,
-    redis: { enabled: true, image: config.redisImage, persistence: { size: '1Gi' } },
+    redis: { enabled: true, image: asSet(config.redisImage), persistence: { size: '1Gi' } },
     networkPolicy: {
       // The chain has an IPv4 address, and small policy engines know no other.
       publicEgress: { exceptCidrsV6: [] },
@@ -87,6 +87,11 @@ export function environmentValues(
       ],
     },
   };
+}
+
+/** A tag of digits only is a number to `--set`, which the chart must take. */
+function asSet(image: E2eConfig['redisImage']): object {
+  return { ...image, tag: /^[1-9][0-9]*$/.test(image.tag) ? Number(image.tag) : image.tag };
 }
 
 export async function rolledOut(tools: Tools, workload: string): Promise<void> {

@@ -1,10 +1,12 @@
 import { startReachableChain } from './chain.js';
 import { parseE2eConfig, type E2eConfig } from './config.js';
 import { createReport, StepFailed } from './report.js';
+import { runDisturbances } from './disturb/scenario.js';
 import { removeEverything, runScenario } from './scenario.js';
 import { createTools } from './tools.js';
 
-// Entry point of `make e2e`: installs the charts on the cluster of the current context and drives them.
+// Entry point of `make e2e` and, with the argument `disturb`, of `make e2e-disturb`: installs the charts on the cluster of the
+// current context and drives them.
 
 process.exitCode = await main();
 
@@ -27,7 +29,8 @@ async function main(): Promise<number> {
   await removeEverything(tools);
   const chain = await startReachableChain(config.chainHost);
   try {
-    await runScenario({ config, tools, report, chain });
+    const scenario = process.argv[2] === 'disturb' ? runDisturbances : runScenario;
+    await scenario({ config, tools, report, chain });
     if (!config.keep) await removeEverything(tools);
   } catch (error) {
     // A failed step was printed; what is installed stays, to be looked at, until the next run.

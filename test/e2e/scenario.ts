@@ -13,6 +13,16 @@ import { repositoryRoot } from '../support/repository-root.js';
 import { toWire } from '../system/support/client.js';
 import type { ReachableChain } from './chain.js';
 import {
+  failFirst,
+  ingressValues,
+  monitoring,
+  proveIngress,
+  proveMetricsPort,
+  provePlaces,
+  provePrometheusOnly,
+  proveRights,
+} from './chart.js';
+import {
   awaited,
   chooseNodes,
   components,
@@ -52,11 +62,13 @@ export async function runScenario(world: World): Promise<void> {
     const wallet = await startQuickstart(world, nodes);
     const rpcUrl = await connectionUrl(tools);
     await proveWalls(world, wallet);
+    await proveMetricsPort(world, wallet);
+    await proveRights(world);
     await sponsorAndMine(world, wallet, rpcUrl, 'an operation is sponsored through the Service and mined');
     await useDashboard(world, wallet);
     await disturb(world, nodes, wallet, rpcUrl);
     await loseLeader(world);
-    await changeRelease(world, files, wallet, rpcUrl);
+    await changeRelease(world, nodes, wallet, rpcUrl);
     await sponsorAndMine(world, wallet, rpcUrl, 'after all of that an operation is sponsored and mined');
     if (config.keep) report.skip('uninstall', 'KEEP=1');
     else await uninstall(world, files, rpcUrl);
@@ -65,7 +77,8 @@ export async function runScenario(world: World): Promise<void> {
   }
 }
 
-async function install({ config, tools, report, chain }: World, files: string): Promise<Nodes> {
+export async function install(world: World, files: string): Promise<Nodes> {
+  const { config, tools, report, chain } = world;
   report.section('Install');
   if (config.loadImage !== undefined) {
     const command = config.loadImage;
@@ -115,17 +128,11 @@ async function install({ config, tools, report, chain }: World, files: string): 
   if (spare !== undefined) await tools.kubectl(['cordon', spare]);
   const valuesFile = join(files, 'values.json');
   writeFileSync(valuesFile, JSON.stringify(environmentValues(config, chain)));
-  await report.step('helm installs the operator, and its pods are Ready', async () => {
+  const chart = [release, operatorChart, `--namespace=${system}`, `--values=${valuesFile}`];
+  await failFirst(world, ['install', ...chart]);
+  await report.step('helm upgrade puts it right, and its pods are Ready', async () => {
     try {
-      await tools.helm([
-        'install',
-        release,
-        operatorChart,
-        `--namespace=${system}`,
-        `--values=${valuesFile}`,
-        '--wait',
-        '--timeout=180s',
-      ]);
+      await tools.helm(['upgrade', ...chart, '--wait', '--timeout=180s']);
     } finally {
       if (spare !== undefined) await tools.kubectl(['uncordon', spare]);
     }
@@ -170,7 +177,7 @@ async function provideVolume(tools: Tools, files: string, report: Report): Promi
   });
 }
 
-async function makeSecret(
+export async function makeSecret(
   tools: Tools,
   name: string,
   stringData: Readonly<Record<string, string>>,
@@ -181,7 +188,7 @@ async function makeSecret(
   );
 }
 
-async function startQuickstart({ config, tools, report }: World, nodes: Nodes): Promise<WalletPod> {
+export async function startQuickstart({ config, tools, report }: World, nodes: Nodes): Promise<WalletPod> {
   report.section('Quickstart');
   await report.step('kubectl apply -f examples/quickstart', async () => {
     await tools.kubectl(['apply', '-f', join(repositoryRoot, 'examples/quickstart')]);
@@ -211,14 +218,14 @@ async function startQuickstart({ config, tools, report }: World, nodes: Nodes): 
 }
 
 /** Written by the operator; names the Service. */
-async function connectionUrl(tools: Tools): Promise<string> {
+export async function connectionUrl(tools: Tools, secret = 'shop-connection'): Promise<string> {
   const encoded = await awaited('the connection Secret is written', 30_000, async () => {
     const found = await tools.tryKubectl([
       'get',
       'secret',
       '-n',
       tenant,
-      'shop-connection',
+      secret,
       '-o=jsonpath={.data.rpcUrl}',
     ]);
     return found.stdout.trim() || undefined;
@@ -272,7 +279,7 @@ async function proveWalls({ config, tools, report, chain }: World, wallet: Walle
   });
 }
 
-async function sponsorAndMine(
+export async function sponsorAndMine(
   { report, chain: { devChain } }: World,
   wallet: WalletPod,
   rpcUrl: string,
@@ -334,6 +341,7 @@ async function disturb(world: World, nodes: Nodes, wallet: WalletPod, rpcUrl: st
       await tools.kubectl(['rollout', 'restart', '-n', system, `deployment/${release}-${component}`]);
       await rolledOut(tools, `deployment/${release}-${component}`);
     });
+  await provePlaces(world, nodes);
   await underLoad(world, wallet, rpcUrl, 'an rpc pod is deleted', async () => {
     const [pod = ''] = await podsOf(tools, 'rpc');
     await tools.kubectl(['delete', 'pod', '-n', system, pod]);
@@ -385,7 +393,7 @@ async function underLoad(
 }
 
 /** Load before and after what happens is part of the measurement, so this one does wait. */
-const pause = (seconds: number): Promise<void> =>
+export const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 async function loseLeader({ tools, report }: World): Promise<void> {
@@ -441,7 +449,7 @@ async function loseLeader({ tools, report }: World): Promise<void> {
   });
 }
 
-async function changeRelease(world: World, files: string, wallet: WalletPod, rpcUrl: string): Promise<void> {
+async function changeRelease(world: World, nodes: Nodes, wallet: WalletPod, rpcUrl: string): Promise<void> {
   const { tools, report } = world;
   report.section('Test, upgrade and rollback of the release');
   const test = async () => {
@@ -461,6 +469,8 @@ async function changeRelease(world: World, files: string, wallet: WalletPod, rpc
       '--set=logLevel=debug',
       '--set=rpc.replicas=4',
       '--set=dashboard.replicas=1',
+      `--set=networkPolicy.prometheusNamespace=${monitoring}`,
+      ...ingressValues,
       '--wait',
       '--timeout=180s',
     ]);
@@ -468,8 +478,10 @@ async function changeRelease(world: World, files: string, wallet: WalletPod, rpc
     if (pods.length !== 4) throw new Error(`expected 4 rpc pods, got ${pods.length}`);
   });
   await report.step('the change is in the pods', () => expectLogLevel(tools, 'debug'));
+  await provePrometheusOnly(world, wallet, nodes.keeper);
+  await proveIngress(world);
   await underLoad(world, wallet, rpcUrl, 'helm rolls back', async () => {
-    await tools.helm(['rollback', release, '1', `--namespace=${system}`, '--wait', '--timeout=180s']);
+    await tools.helm(['rollback', release, `--namespace=${system}`, '--wait', '--timeout=180s']);
   });
   await report.step('what was before is in the pods again', () => expectLogLevel(tools, 'info'));
   await report.step('helm test once more', test);
@@ -566,7 +578,7 @@ export async function removeEverything(tools: Tools): Promise<void> {
   const ours = await tools.kubectl(['get', 'crd', '-o=name']);
   const definitions = ours.split('\n').filter((name) => name.endsWith('.paymasters.dev'));
   if (definitions.length > 0) await tools.kubectl(['delete', ...definitions, '--timeout=60s']);
-  for (const namespace of [system, tenant, crdsNamespace])
+  for (const namespace of [system, tenant, monitoring, crdsNamespace])
     await tools.kubectl(['delete', 'namespace', namespace, '--ignore-not-found', '--timeout=120s']);
   await tools.kubectl(['delete', 'pv', 'paymaster-e2e-redis', '--ignore-not-found', '--timeout=60s']);
 }

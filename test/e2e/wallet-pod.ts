@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import type { E2eConfig } from './config.js';
 import type { Tools } from './tools.js';
 import type { RpcAnswer } from '../system/support/client.js';
@@ -16,6 +17,14 @@ export type WalletPod = {
   /** Whether a TCP connection is accepted within three seconds. */
   reaches(host: string, port: number): Promise<boolean>;
   startLoad(url: string, contract: string): Load;
+  /** For callers that ask all the time: one process in the pod for all their calls. */
+  startCaller(): Caller;
+};
+
+export type Caller = {
+  /** One JSON-RPC call; a connection that fails is an answer of status 0 with what happened. */
+  call(url: string, method: string, params: readonly unknown[]): Promise<RpcAnswer>;
+  stop(): Promise<void>;
 };
 
 export type HttpAnswer = {
@@ -114,6 +123,7 @@ export async function startWalletPod(
       const answer = await tools.kubectl(exec(reachScript, [host, String(port)]));
       return answer.trim() === 'reached';
     },
+    startCaller: () => startCaller(tools.startKubectl(exec(callerScript, []))),
     startLoad(url, contract) {
       const child = tools.startKubectl(exec(loadScript, [url, contract]));
       let stdout = '';
@@ -132,6 +142,57 @@ export async function startWalletPod(
     },
   };
 }
+
+function startCaller(child: ChildProcess): Caller {
+  const waiting = new Map<number, (answer: RpcAnswer) => void>();
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const fail = (text: string): RpcAnswer => ({
+    status: 0,
+    reason: undefined,
+    error: { code: 0, message: text },
+  });
+  let next = 0;
+  let partial = '';
+  child.stdin?.on('error', () => {});
+  child.stdout?.on('data', (chunk: Buffer) => {
+    const lines = `${partial}${chunk.toString()}`.split('\n');
+    partial = lines.pop() ?? '';
+    for (const line of lines) {
+      const { id, answer } = JSON.parse(line) as { readonly id: number; readonly answer: RpcAnswer };
+      waiting.get(id)?.(answer);
+      waiting.delete(id);
+    }
+  });
+  void closed.then(() => waiting.forEach((resolve) => resolve(fail('the wallet pod has gone'))));
+  return {
+    call(url, method, params) {
+      const id = (next += 1);
+      child.stdin?.write(`${JSON.stringify({ id, url, method, params })}\n`);
+      return new Promise((resolve) => waiting.set(id, resolve));
+    },
+    async stop() {
+      child.stdin?.end();
+      await closed;
+    },
+  };
+}
+
+const callerScript = `
+import { createInterface } from 'node:readline';
+const ask = async ({ id, url, method, params }) => {
+  try {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: AbortSignal.timeout(15_000) });
+    return { status: response.status, reason: response.headers.get('x-sponsorship-reason') ?? undefined, ...(await response.json()) };
+  } catch (error) {
+    return { status: 0, error: { code: 0, message: String(error.cause?.code ?? error.name) } };
+  }
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, ...call } = JSON.parse(line);
+  ask(call).then((answer) => console.log(JSON.stringify({ id, answer })));
+}
+`;
 
 const fetchScript = `
 const [url, method, headers, body] = process.argv.slice(1);

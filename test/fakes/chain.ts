@@ -10,7 +10,7 @@ import {
   type WordCall,
 } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
-import { userOperationEventTopic } from '../../core/paymaster/entry-point.js';
+import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 
@@ -67,6 +67,10 @@ export class FakeChain implements Chain {
   shown: number | undefined;
   /** The node finds no logs, and calls that no error. */
   hidesLogs = false;
+  /** The node's index of paymasters is broken: it finds nothing by them. */
+  hidesByPaymaster = false;
+  /** What every EntryPoint answers for the next sequence of every key, instead of what is true. */
+  nonceOverride: bigint | undefined;
   /** Blocks that the node has not, by number. */
   readonly missing = new Set<number>();
   /** The node has no index of transactions. */
@@ -191,7 +195,8 @@ export class FakeChain implements Chain {
     const target = to.toLowerCase();
     if (data.startsWith(getNonceSelector)) {
       const key = BigInt(`0x${data.slice(74)}`);
-      const sequence = at.nonces.get(nonceName(target, `0x${data.slice(34, 74)}`, key)) ?? 0n;
+      const sequence =
+        this.nonceOverride ?? at.nonces.get(nonceName(target, `0x${data.slice(34, 74)}`, key)) ?? 0n;
       return (key << 64n) | sequence;
     }
     const subject = `0x${data.slice(-40)}`;
@@ -215,7 +220,7 @@ export class FakeChain implements Chain {
     this.ranges.push(toBlock - fromBlock + 1);
     if (toBlock - fromBlock >= this.widestRange)
       throw new DomainError('UNAVAILABLE', 'query returned more than 10000 results');
-    if (this.hidesLogs) return [];
+    if (this.hidesLogs || (this.hidesByPaymaster && topics[3] !== undefined)) return [];
     const addresses = address === undefined ? undefined : [address].flat().map((one) => one.toLowerCase());
     return this.#mined
       .slice(fromBlock, Math.min(toBlock, this.#head().block.number) + 1)

@@ -148,14 +148,34 @@ test.each<Case>([
   {
     name: 'guessed by a digest is as good as read',
     reservations: two,
-    evidence: { bytes: { outcome: 'guessed', readings: [inTokens(8), sponsored(1)] } },
+    evidence: { bytes: { outcome: 'guessed', readings: [inTokens(8), sponsored(1)], remembered: [] } },
     want: ['a/SPONSORED'],
   },
   {
     name: 'guessed in vain is unreadable, not strange',
     reservations: two,
-    evidence: { bytes: { outcome: 'guessed', readings: [inTokens(8)] }, payer: funding },
+    evidence: { bytes: { outcome: 'guessed', readings: [inTokens(8)], remembered: [] }, payer: funding },
     want: ['a/SPONSORED'],
+  },
+  {
+    name: 'guessed in vain, an older promise is of the mode that the layout of before reads',
+    reservations: [
+      aReservation('a', { promises: [promise(1)], folded: [older('SPONSORED'), older('ERC20')] }),
+    ],
+    evidence: {
+      bytes: { outcome: 'guessed', readings: [inTokens(8), sponsored(9)], remembered: [sponsored(9)] },
+      tokenPaid: false,
+    },
+    want: ['a/SPONSORED'],
+  },
+  {
+    name: 'guessed in vain and nothing remembered, an older promise may be of either mode',
+    reservations: [aReservation('a', { promises: [], folded: [older('SPONSORED'), older('ERC20')] })],
+    evidence: {
+      bytes: { outcome: 'guessed', readings: [inTokens(8), sponsored(9)], remembered: [] },
+      tokenPaid: false,
+    },
+    want: ['a/SPONSORED', 'a/ERC20'],
   },
 ])('$name', ({ reservations, evidence = {}, cost = gwei, want }) => {
   const operation = aMined({ actualGasCost: cost });

@@ -117,8 +117,10 @@ test('the head is read also while the lease cannot be asked for', async () => {
 
 test('a leader that finds the usage data lost sees to their recovery, and then follows again', async () => {
   let isLost = true;
+  // Only the loss that the config of the chain accepts ends at once.
   const recovery: UsageRecovery = {
-    recover: async () => {
+    recover: async (_, acceptedLoss) => {
+      if (acceptedLoss !== 'first.1') return 'waiting';
       isLost = false;
       return 'recovered';
     },
@@ -137,7 +139,8 @@ test('a leader that finds the usage data lost sees to their recovery, and then f
       return it.usage.cursor(id);
     },
   };
-  aFollower('first', { usage, recovery }).start();
+  const chainConfigs = () => [{ ...aChainConfig(), acceptedLoss: 'first.1' }];
+  aFollower('first', { usage, recovery, chainConfigs }).start();
   await sponsorAndMine(1n);
   await until('it is settled', async () => (await usedOf(it))[1] === 5);
   expect(isLost).toBe(false);

@@ -8,7 +8,7 @@ import { toAddressKey } from '../../core/units/address.js';
 import { systemClock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import { gweiCeil, gweiFloor } from '../../core/units/wei.js';
 import { always } from '../../core/usage/window.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
 import { balanceOf, sponsorBalance } from '../chain/support/balances.js';

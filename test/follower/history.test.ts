@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Cursor } from '../../core/usage/usage-store.js';
-import { gwei } from '../../core/units/wei.js';
+import { gwei, type Gwei } from '../../core/units/wei.js';
 import { never } from '../../core/usage/window.js';
 import { History } from '../../server/follower/history.js';
-import { endedByForfeit, endedByRelease, endedBySettling, negated } from '../../server/follower/undo.js';
+import { endedInStep, negated } from '../../server/follower/undo.js';
 import { aHash, seconds } from '../conformance/usage-requests.js';
-import { aMined, aReservation } from './mined-operations.js';
+import { aReservation } from './mined-operations.js';
 
 const at = (blockNumber: number, branch = 0): Cursor => ({
   blockNumber,
@@ -20,11 +20,15 @@ const reservation = aReservation('a', { limits });
 const amounts = (charges: readonly { readonly counter: string; readonly amount: number }[]) =>
   charges.map(({ counter, amount }) => [counter, amount]);
 
+const released = endedInStep([reservation], { settled: [], released: [reservation] });
+const settledAt = (actualCost: Gwei | undefined) =>
+  endedInStep([reservation], { settled: [{ reservation, actualCost }], released: [] });
+
 let history: History;
 beforeEach(() => {
   history = new History();
 });
-const add = (from: Cursor | undefined, cursor: Cursor, ended = [endedByRelease(reservation)]) =>
+const add = (from: Cursor | undefined, cursor: Cursor, ended = released) =>
   history.add(from, { cursor, ended, undo: [] });
 
 describe('what undoes the end of a reservation', () => {
@@ -47,15 +51,29 @@ describe('what undoes the end of a reservation', () => {
     },
     { name: 'settled as a token payment', cost: undefined, want: [] },
   ])('$name', ({ cost, want }) => {
-    expect(amounts(endedBySettling({ reservation, operation: aMined(), actualCost: cost }).undo)).toEqual(
-      want,
-    );
+    expect(settledAt(cost).map(({ how, undo }) => [how, amounts(undo)])).toEqual([['settled', want]]);
   });
 
   test('forfeited: what it keeps', () => {
-    expect(amounts(endedByForfeit(reservation).undo)).toEqual([
+    const [forfeited] = endedInStep([reservation], { settled: [], released: [] });
+    expect(forfeited?.how).toBe('forfeited');
+    expect(amounts(forfeited?.undo ?? [])).toEqual([
       ['count', -1],
       ['spend', -100],
+    ]);
+  });
+
+  test('decided twice: what was said first', () => {
+    const settled = [
+      { reservation, actualCost: gwei(40) },
+      { reservation, actualCost: gwei(50) },
+    ];
+    const ended = endedInStep([reservation], { settled, released: [reservation] });
+    expect(ended.map(({ undo }) => amounts(undo))).toEqual([
+      [
+        ['count', -1],
+        ['spend', -40],
+      ],
     ]);
   });
 
@@ -70,7 +88,7 @@ describe('steps after a common block', () => {
     add(at(1), at(2));
     history.add(at(2), {
       cursor: at(4),
-      ended: [endedBySettling({ reservation, operation: aMined(), actualCost: gwei(40) })],
+      ended: settledAt(gwei(40)),
       undo: negated([{ counter: 'loss', unit: 'NATIVE_ASSET', until: never, amount: 7 }]),
     });
     const undone = history.after(at(2));
@@ -105,7 +123,7 @@ describe('steps after a common block', () => {
   test('are forgotten, the oldest first, where memory would grow', () => {
     for (let n = 1; n <= 300; n++) add(at(n), at(n + 1));
     expect(history.points()).toHaveLength(256);
-    const many = Array.from({ length: 15_000 }, () => endedByRelease(reservation));
+    const many = Array.from({ length: 15_000 }, () => released[0]!);
     add(at(301), at(302), many);
     add(at(302), at(303), many);
     expect(history.after(undefined).restored).toHaveLength(15_000);

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { chainId, contract, entryPoint, funding, seconds } from '../conformance/usage-requests.js';
+import { DomainError } from '../../core/errors.js';
+import { aDigest, chainId, contract, entryPoint, funding, seconds } from '../conformance/usage-requests.js';
 import { depositOf, walletOf } from '../fakes/chain.js';
 import {
   accountsOf,
+  aChainConfig,
   aFollowed,
   anOperation,
   aPromise,
@@ -95,6 +97,65 @@ describe('reorganisations', () => {
     });
   });
 
+  test('what was promised again while a step was under way lives again with what it was raised to', async () => {
+    const again = { digest: aDigest(2), prefundWei: 250n * gweiInWei };
+    await it.usage.reserve(aPromise(100));
+    // Between the follower's read and its step another, dearer operation of the nonce is promised.
+    const { advance } = it.usage;
+    const follower = it.create({
+      ...it.usage,
+      advance: async (step) => {
+        if (step.settled.length > 0) await it.usage.reserve(aPromise(250, { promise: again }));
+        return advance(step);
+      },
+    });
+    await follower.round();
+    const before = it.chain.height;
+    it.chain.mine({ operations: [anOperation(40)] });
+    it.pass(2);
+    expect(await follower.round()).toMatchObject({ settled: 1 });
+    it.chain.reorganise(before);
+    it.pass(4);
+    expect(await follower.round()).toMatchObject({ restored: 1 });
+    const [live] = await it.usage.reservations(chainId);
+    expect(live?.promises.map(({ digest }) => digest)).toContain(again.digest);
+    it.chain.mine({ operations: [anOperation(240)] });
+    it.pass(2);
+    expect(await follower.round()).toMatchObject({ settled: 1, unattributed: 0 });
+    expect((await usedOf(it))[1]).toBeGreaterThanOrEqual(240);
+  });
+
+  test('a step at the same block whose outcome is not known is not taken back by halves', async () => {
+    it = await aFollowed(aChainConfig({ confirmations: 0 }));
+    await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(300) } }));
+    let isAnswerLost = false;
+    const { advance } = it.usage;
+    const follower = it.create({
+      ...it.usage,
+      advance: async (step) => {
+        const result = await advance(step);
+        if (isAnswerLost) throw new DomainError('UNAVAILABLE', 'the answer was lost');
+        return result;
+      },
+    });
+    const before = it.chain.height;
+    it.pass(1);
+    await follower.round();
+    it.chain.time = seconds(400);
+    it.clock.advance(400_000);
+    isAnswerLost = true;
+    await expect(follower.round()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await it.usage.liveCount(chainId)).toBe(0);
+    isAnswerLost = false;
+    it.chain.reorganise(before);
+    it.chain.mine({ operations: [anOperation(60)] });
+    it.pass(1);
+    await follower.round();
+    await follower.round();
+    // Nobody knows any longer that it was promised, which is no reason to think that the key has leaked.
+    expect(await it.usage.suspended(chainId)).toEqual([]);
+  });
+
   test('a loss in removed blocks does not count until it is mined again', async () => {
     await it.usage.reserve(aPromise(100, { promise: { mode: 'ERC20' } }));
     const before = it.chain.height;
@@ -125,23 +186,6 @@ describe('reorganisations', () => {
     expect(await it.create().round()).toMatchObject({ restored: 0, settled: 0, unattributed: 0 });
     expect(await usedOf(it)).toEqual([1, 40]);
     expect(await it.usage.suspended(chainId)).toEqual([]);
-  });
-
-  test('a node that has not the settled block lags, unless it never gets it', async () => {
-    await it.usage.reserve(aPromise(100));
-    it.chain.mine({ operations: [anOperation(40)] });
-    it.pass(2);
-    await it.follower.round();
-    const cursor = await it.usage.cursor(chainId);
-    it.pass(3);
-    it.chain.missing.add(cursor!.blockNumber);
-    expect(await it.follower.round()).toMatchObject({ cursor: undefined });
-    expect(await it.usage.cursor(chainId)).toEqual(cursor);
-    expect(await usedOf(it)).toEqual([1, 40]);
-    it.clock.advance(15_000);
-    expect(await it.follower.round()).toMatchObject({ restored: 1 });
-    expect(await it.follower.round()).toMatchObject({ settled: 1, unattributed: 0 });
-    expect(await usedOf(it)).toEqual([1, 40]);
   });
 
   test('what another follower has settled meanwhile is not strange when it is seen again', async () => {
@@ -203,30 +247,5 @@ describe('reorganisations', () => {
     it.chain.mineEmpty(2);
     expect(await it.follower.round()).toMatchObject({ settled: 1 });
     expect(await usedOf(it)).toEqual([1, 30]);
-  });
-
-  test('a shorter chain that may still catch up is waited for, but not for long', async () => {
-    it.pass(100);
-    await it.follower.round();
-    const before = await it.usage.cursor(chainId);
-    it.chain.replace(it.chain.time - 100);
-    const follower = it.create();
-    await follower.round();
-    expect(await it.usage.cursor(chainId)).toEqual(before);
-    it.clock.advance(15_000);
-    await follower.round();
-    expect((await it.usage.cursor(chainId))?.blockNumber).toBe(0);
-  });
-
-  test('a chain that is back at a block of long ago is followed from there at once', async () => {
-    it.pass(5);
-    await it.follower.round();
-    it.pass(100);
-    await it.create().round();
-    it.chain.reorganise(6);
-    const follower = it.create();
-    await follower.round();
-    await follower.round();
-    expect((await it.usage.cursor(chainId))?.blockNumber).toBe(4);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { paidGasInTokens } from '../../core/paymaster/token-charge.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
@@ -75,7 +75,6 @@ describe('settling', () => {
   });
 
   test.each([
-    { name: 'of another contract', other: { contract: anAddress(0xc1) } },
     { name: 'of another sender', other: { sender: anAddress(0xa1) } },
     { name: 'of another nonce', other: { nonce: 1n << 64n } },
     { name: 'in another EntryPoint', other: { entryPoint: anAddress(0xe1) } },

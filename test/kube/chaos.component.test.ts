@@ -25,7 +25,7 @@ beforeAll(async () => {
   plane.kubectl(['create', 'namespace', 'paymaster-system']);
   transport = plane.transport();
   store = aStore();
-}, 120_000);
+}, 300_000);
 afterEach(() => store.stop());
 afterAll(async () => {
   await transport.stop();
@@ -147,7 +147,7 @@ test('etcd restored to an older state: watchers follow back, and unchanged confi
   await until(
     'the changes are known',
     () => known.get(idOf(1)) === changed.configGeneration && known.has(idOf(999)),
-    120_000,
+    300_000,
   );
 
   await stopAll();
@@ -157,7 +157,7 @@ test('etcd restored to an older state: watchers follow back, and unchanged confi
   await until(
     'the watcher followed back',
     () => known.get(idOf(1)) === kept.configGeneration && !known.has(idOf(999)),
-    120_000,
+    300_000,
   );
   await expectEqual(known);
 

@@ -13,7 +13,7 @@ const candidates: LeaderElection[] = [];
 beforeAll(async () => {
   cluster = await startControlPlane();
   cluster.kubectl(['create', 'namespace', 'system']);
-}, 120_000);
+}, 300_000);
 afterEach(() => Promise.all(candidates.splice(0).map((candidate) => candidate.stop())));
 afterAll(() => cluster?.stop());
 

@@ -22,7 +22,7 @@ import { faults, startFaultyProxy, type FaultyProxy } from './support/faulty-pro
 
 const namespace = 'followed';
 const path = `/api/v1/namespaces/${namespace}/configmaps`;
-const patienceMs = 120_000;
+const patienceMs = 240_000;
 
 let plane: ControlPlane;
 let admin: KubeTransport;

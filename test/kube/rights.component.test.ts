@@ -209,6 +209,20 @@ describe('what is done with the API server', () => {
   );
 
   test(
+    'by the operator: an announcement of master keys that names one which is not mounted',
+    async () => {
+      const name = 'paymaster-master-keys';
+      const announced = (): string =>
+        kubectl('get', 'configmap', name, '-n', systemNamespace, '-o', 'jsonpath={.data.apiKeys}');
+      const inForce = announced();
+      patch('configmap', name, { data: { apiKeys: `${inForce} ${'0'.repeat(16)}` } }, '-n', systemNamespace);
+      await until('it is put right', () => announced() === inForce, patienceMs, 250);
+      await seen('operator', 'update', '/configmaps', name);
+    },
+    longestMs,
+  );
+
+  test(
     'by the operator: secrets, status and events of what moves, a binding that was changed',
     async () => {
       patch('pm', 'shop', { spec: { writeConnectionSecretToRef: { name: 'shop-connection' } } }, ...tenant);

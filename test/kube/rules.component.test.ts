@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { KubeApiError } from '../../core/adapters/kube/api-error.js';
 import type { KubeTransport } from '../../core/adapters/kube/transport.js';
 import { kindNames, type AnyResource } from '../../core/resources/kinds.js';
-import { apiVersion, group, version } from '../../core/resources/meta.js';
+import { apiVersion, group, version } from '../../core/meta/meta.js';
 import { ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
 import { installCrds } from './support/crds.js';
 import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
@@ -17,7 +17,7 @@ beforeAll(async () => {
   installCrds(plane);
   plane.kubectl(['create', 'namespace', 'rules']);
   transport = plane.transport();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await transport.stop();
   await plane.stop();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { kindNames, kinds } from '../../core/resources/kinds.js';
-import { group, version } from '../../core/resources/meta.js';
+import { group, version } from '../../core/meta/meta.js';
 import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
 import { createKubeEpochMirror, epochConfigMap } from '../../core/adapters/kube/epoch-mirror.js';
 import {
@@ -28,7 +28,7 @@ beforeAll(async () => {
   installCrds(plane);
   for (const namespace of namespaces) plane.kubectl(['create', 'namespace', namespace]);
   transport = plane.transport();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await transport.stop();
   await plane.stop();

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { deriveApiKey, deriveWebhookKey } from '../../core/config/api-key.js';
+import { deriveApiKey } from '../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import { policyIdOf } from '../../core/config/ids.js';
 import { DomainError } from '../../core/errors.js';
 import { aPaymaster, aPolicy } from '../build/resources.js';
@@ -66,6 +67,18 @@ describe('connection secrets', () => {
     await world.until('the paymaster is ready all the same', isReady(world));
     isDenied = false;
     await world.until('it is written', async () => (await condition()) === 'True/Written');
+  });
+
+  test('that somebody deletes or changes are written again', async () => {
+    world = await startWorld();
+    await world.apply(withSecret);
+    const isWritten = () => world.secrets.get('acme/shop-connection')?.data['chainId'] === '31337';
+    await world.until('it is written', isWritten);
+    await world.settle();
+    world.secrets.delete('acme/shop-connection');
+    await world.until('it is there again', isWritten);
+    world.secrets.set('acme/shop-connection', { owner: 'shop', data: { chainId: '1' } });
+    await world.until('it is right again', isWritten);
   });
 
   test('of somebody else are left alone, and that is said', async () => {

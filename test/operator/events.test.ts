@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { ResourceEvent } from '../../core/kubernetes-events.js';
+import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { aChain, aPaymaster, aPolicy, aSmartContract, anOrganisation } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
@@ -88,6 +88,26 @@ describe('a reference to what is not there', () => {
     await world.settle();
     expect(told).toEqual([]);
   });
+});
+
+test('children of a Paymaster that is deleted say so, in a condition and one event each', async () => {
+  await start();
+  await world.apply(anOrganisation(), aChain(), aPaymaster(), aSmartContract(), aPolicy());
+  await world.until('all are ready', async () => {
+    const [contract] = await world.resources.list('SmartContract');
+    const [policy] = await world.resources.list('PaymasterPolicy');
+    return [contract!, policy!].every((each) => conditionOf(each, 'Ready') === 'True/Ready');
+  });
+  told.length = 0;
+  await world.remove('Paymaster', 'shop');
+  await world.until('both are told', () => told.length >= 4);
+  await world.settle();
+  for (const kind of ['SmartContract', 'PaymasterPolicy'] as const) {
+    const [child] = await world.resources.list(kind);
+    expect(conditionOf(child!, 'ResolvedRefs')).toBe('False/PaymasterNotFound');
+    expect(conditionOf(child!, 'Ready')).toBe('False/NotResolved');
+    expect(of(kind)).toEqual(['Warning NotResolved', 'Warning PaymasterNotFound']);
+  }
 });
 
 test('what is wrong in itself is a warning at once', async () => {

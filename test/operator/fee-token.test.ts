@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { PriceSpec } from '../../core/resources/fee-token.js';
-import { findCondition } from '../../core/resources/conditions.js';
+import type { PriceSpec } from '../../core/pricing/fee-token-spec.js';
+import { findCondition } from '../../core/meta/conditions.js';
 import { aFeeToken } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
 
@@ -89,9 +89,11 @@ describe('the price of a FeeToken', () => {
       reason: 'TooFewSources',
       says: `2 sources are needed, and these give no price: chainlink ${nativeFeed} is older than 3600 s: check the source, or raise its maximum age.`,
     },
-  ])('says what is wrong with $name, and is not ready', async ({ price, prepare, reason, says }) => {
+  ])('says what is wrong with $name', async ({ price, prepare, reason, says }) => {
     await startWith(price, prepare);
-    await becomes(`PriceUsable False/${reason}, Ready False/PriceNotUsable`);
+    // What passes by itself leaves it ready; what somebody has to correct does not.
+    const ready = reason.endsWith('Mismatch') ? 'False/PriceNotUsable' : 'True/Ready';
+    await becomes(`PriceUsable False/${reason}, Ready ${ready}`);
     expect(await message()).toBe(says);
   });
 
@@ -100,7 +102,7 @@ describe('the price of a FeeToken', () => {
     await becomes(usable);
     // Nobody updates the feed, and time passes.
     world.time.advance(3_600_000);
-    await becomes('PriceUsable False/Stale, Ready False/PriceNotUsable');
+    await becomes('PriceUsable False/Stale, Ready True/Ready');
     setFeed(300_000_000_000n);
     await becomes(usable);
   });
@@ -116,7 +118,18 @@ describe('the price of a FeeToken', () => {
     expect((await world.get('FeeToken', 'dev-usd')).metadata.resourceVersion).toBe(resourceVersion);
 
     world.chain.isReachable = false;
-    await becomes('PriceUsable False/Unreachable, Ready False/PriceNotUsable');
+    await becomes('PriceUsable False/Unreachable, Ready True/Ready');
+  });
+
+  test('that cannot be asked does not make a token ready that is not as described', async () => {
+    await startWith(fixed, ({ chain }) => void (chain.token = { decimals: 8, symbol: 'USD' }));
+    await becomes('PriceUsable False/DecimalsMismatch, Ready False/PriceNotUsable');
+    world.chain.isReachable = false;
+    for (let minute = 0; minute < 3; minute += 1) await world.settle();
+    expect(await conditions()).toMatch(/Ready False\/PriceNotUsable$/);
+    world.chain.isReachable = true;
+    world.chain.token = { decimals: 6, symbol: 'USD' };
+    await becomes(usable);
   });
 
   test('never stands in the status: rates and ages change, the status does not', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createCache } from '../../operator/cache.js';
 import { keysOf } from '../../operator/reconcilers/mapping.js';
-import { finding, setConditions } from '../../core/resources/conditions.js';
+import { finding, setConditions } from '../../core/meta/conditions.js';
 import { silentLogger } from '../../core/log.js';
 import { aPaymaster } from '../build/resources.js';
 import { compilePaymaster } from '../../core/config/compile.js';

@@ -104,7 +104,14 @@ describe('Ready of a Paymaster follows its platform when a trouble lasts', () =>
     const after = await seconds('it is not ready', async () => (await ready()) === 'False/SecretNotWritten');
     expect(after).toBeLessThanOrEqual(121);
     world.secrets.delete('acme/keys');
-    await world.until('the paymaster is ready', isReady(world));
+    await world.until('the secret is written', async () => {
+      const found = conditionOf(await world.get('Paymaster', 'shop'), 'ConnectionSecret');
+      return found === 'True/Written';
+    });
+    expect(await ready()).toBe('False/SecretNotWritten');
+    const back = await seconds('the paymaster is ready', isReady(world));
+    expect(back).toBeGreaterThanOrEqual(29);
+    expect(back).toBeLessThanOrEqual(31);
   });
 });
 
@@ -143,4 +150,31 @@ test('an Organisation whose namespace is gone for a minute is not ready', async 
   namespace = 'no-namespace';
   await world.restart();
   await world.until('it is not ready', async () => (await organisation()) === 'False/NoAccess');
+  namespace = 'granted';
+  const access = async () => conditionOf(await world.get('Organisation', 'acme'), 'DashboardAccess');
+  await world.until('access is there', async () => (await access()) === 'True/Granted');
+  expect(await organisation()).toBe('False/NoAccess');
+  const back = await seconds('it is ready', async () => (await organisation()) === 'True/Ready');
+  expect(back).toBeGreaterThanOrEqual(29);
+  expect(back).toBeLessThanOrEqual(31);
+});
+
+test('what is first known of many deposits reaches the statuses at a bounded rate', async () => {
+  const many = 120;
+  world = await startWorld();
+  const names = Array.from({ length: many }, (_, index) => `shop-${index}`);
+  world.chain.isReachable = false;
+  await world.apply(...names.map((name) => aPaymaster({ meta: { name }, name })));
+  await world.settle();
+  const known = async (): Promise<number> => {
+    const all = await world.resources.list('Paymaster');
+    return all.filter((each) => conditionOf(each, 'Funded') === 'True/Ok').length;
+  };
+  expect(await known()).toBe(0);
+  world.chain.isReachable = true;
+  await world.until('the first are known', async () => (await known()) > 0);
+  const first = await known();
+  expect(first).toBeLessThanOrEqual(50);
+  const rest = await seconds('all are known', async () => (await known()) === many);
+  expect(rest).toBeGreaterThanOrEqual(1.9);
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { findCondition } from '../../core/resources/conditions.js';
+import { findCondition } from '../../core/meta/conditions.js';
 import { DomainError } from '../../core/errors.js';
 import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';
 import type { EpochMs } from '../../core/units/time.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Condition, ConditionStatus } from '../../core/resources/meta.js';
+import type { Condition, ConditionStatus } from '../../core/meta/meta.js';
 import { transitionsOf } from '../../operator/reconcilers/transitions.js';
 import { aPaymaster } from '../build/resources.js';
 

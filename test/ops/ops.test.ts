@@ -3,7 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { silentLogger } from '../../core/log.js';
-import { refusals } from '../../core/policy/verdict.js';
+import { refusals } from '../../core/refusal.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { createOps, type Ops, type OpsDeps } from '../../server/ops/ops.js';
 import { sharedDependency } from '../../server/ops/readiness.js';

@@ -1,8 +1,8 @@
 import { AbiCoder, concat, keccak256, toBeHex } from 'ethers';
 import { encodeAbiParameters, encodePacked, keccak256 as viemKeccak, parseAbiParameters } from 'viem';
-import type { PaymasterGas } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 
 /** An ABI library as these layouts need it. Widths: `uint256` etc. by type. */
 export type Library = {

@@ -1,14 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { Interface, hashMessage, recoverAddress, toBeHex, zeroPadValue } from 'ethers';
 import fc from 'fast-check';
-import type { LayoutId, PaymasterGas, SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { LayoutId, SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { bytesToHex, decodedHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import {
   accountGasLimits,
   byEthers,

@@ -5,21 +5,20 @@ import { getUserOperationHash } from 'viem/account-abstraction';
 import { keccak256, personalDigest } from '../../core/crypto/keccak.js';
 import {
   decodeUserOperationEvent,
-  entryPointVersion,
-  entryPoints,
   userOperationEventTopic,
-} from '../../core/paymaster/entry-point.js';
-import { userOpHash } from '../../core/paymaster/user-op-hash.js';
+} from '../../core/entry-point/user-operation-event.js';
+import { entryPointVersion, entryPoints } from '../../core/entry-point/address.js';
+import { userOpHash } from '../../core/entry-point/user-op-hash.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
-import { eip7702Factory } from '../../core/userop/eip-7702.js';
-import { maxCost, requiredGas } from '../../core/userop/gas.js';
-import { renderPaymaster } from '../../core/userop/render.js';
-import type { Eip7702Auth, EntryPointVersion, FinalUserOperation } from '../../core/userop/user-operation.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
+import { maxCost, requiredGas } from '../../core/entry-point/gas.js';
+import { packed } from '../../core/entry-point/packed.js';
+import type { Eip7702Auth, FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { entryPointVersions as versions, type EntryPointVersion } from '../../core/entry-point/version.js';
 import { anExampleOperation, anyBytes, anyOperation } from './operations.js';
 
-const versions = ['0.6', '0.7', '0.8'] as const;
 const paymasterAndData06 = fc.oneof(fc.constant<Hex>('0x'), anyBytes(20, 300));
 const paymasterAndData07 = fc.oneof(
   fc.constant<Hex>('0x'),
@@ -42,7 +41,7 @@ function byViem(
   const common = { ...op, sender: op.sender };
   const { initCode, ...unpacked } = common;
   const factory = initCode === '0x' ? undefined : (initCode.slice(0, 42) as Hex);
-  const rendered = renderPaymaster(version === '0.6' ? '0x' : paymasterAndData);
+  const rendered = packed.renderPaymaster(version === '0.6' ? '0x' : paymasterAndData);
   const userOperation =
     version === '0.6'
       ? { ...common, paymasterAndData }

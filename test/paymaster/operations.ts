@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 
 export const anyBytes = (min: number, max: number): fc.Arbitrary<Hex> =>
   fc

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { LayoutId, TokenTerms } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { rateWithMarkup } from '../../core/paymaster/token-price.js';
-import { requiredGas } from '../../core/userop/gas.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import { requiredGas } from '../../core/entry-point/gas.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { anExampleOperation, exampleTokenTerms } from './operations.js';
 
 // What each contract computes, written from its source: in its own order, rounding and integer divisions.

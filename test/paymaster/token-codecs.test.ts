@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { EventFragment, Interface } from 'ethers';
 import fc from 'fast-check';
-import type { LayoutId, PaymasterGas, TokenCodec, TokenTerms } from '../../core/paymaster/layout.js';
+import type { LayoutId, TokenCodec, TokenTerms } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { parseAddress, toAddressKey, zeroAddress } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import {
   accountGasLimits,
   byEthers,

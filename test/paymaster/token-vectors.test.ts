@@ -19,6 +19,7 @@ function codecOf(layout: LayoutId, vector: Vector): TokenCodec {
     gas: gasOf(vector),
     postOpGas: BigInt(String(vector.params['postOpGas'])),
     assumedGas: BigInt(String(vector.params['paymasterValidationGasLimit'])),
+    chargesFine: vector.entryPointVersion === '0.7',
     minVerificationGasLimit: 0n,
     validationGas: 0n,
   });

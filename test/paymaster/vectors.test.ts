@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { SigningKey, hashMessage } from 'ethers';
 import { personalDigest } from '../../core/crypto/keccak.js';
-import type { LayoutId, PaymasterGas, SponsorshipCodec } from '../../core/paymaster/layout.js';
+import type { LayoutId, SponsorshipCodec } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import * as singleton from '../../core/paymaster/singleton/sponsorship.js';
 import { sponsorship as vendor110 } from '../../core/paymaster/vendor-1.1.0/sponsorship.js';
 import * as vendor2x from '../../core/paymaster/vendor-2.x/sponsorship.js';

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { LayoutId, PaymasterGas, SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
+import type { LayoutId, SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 
 /** One operation that a third-party contract accepted, with the hash that the contract itself computed. */
 export type Vector = {

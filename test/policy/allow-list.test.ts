@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { compileAllowList, hasSelector } from '../../core/policy/allow-list/compile.js';
-import { decideCalls, traceCalls } from '../../core/policy/allow-list/decide.js';
-import { pass } from '../../core/policy/verdict.js';
-import type { RefusalReason } from '../../core/policy/verdict.js';
+import { compileAllowList, hasSelector } from '../../core/policy/rules/allow-list/compile.js';
+import { decideCalls, traceCalls } from '../../core/policy/rules/allow-list/decide.js';
+import { pass } from '../../core/refusal.js';
+import type { RefusalReason } from '../../core/refusal.js';
 import { decideDeployment } from '../../core/policy/wallet-deployment/decide.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
@@ -186,7 +186,7 @@ describe('contracts and methods', () => {
     const verdict = decideCalls(compileAllowList(aConfig()), decodeCalls(batch([game, mint], [shop, mint])), {
       initCode: '0x',
     });
-    expect(verdict).toMatchObject({ detail: `call 1 to ${shop.toLowerCase()} (Shop) with selector ${mint}` });
+    expect(verdict).toMatchObject({ detail: `call 1 to ${shop.toLowerCase()} with selector ${mint}` });
   });
 
   test('the trace judges every call by itself', () => {

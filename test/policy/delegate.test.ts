@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { decideDelegate } from '../../core/policy/delegate/decide.js';
+import { decideDelegate } from '../../core/policy/rules/delegate.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
-import { eip7702Factory } from '../../core/userop/eip-7702.js';
-import type { Eip7702Auth, EntryPointVersion, UserOperation } from '../../core/userop/user-operation.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
+import type { Eip7702Auth, UserOperation } from '../../core/entry-point/user-operation.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 
 const trusted = toAddressKey('0xe6Cae83BdE06E4c305530e199D7217f42808555B');
 const other = toAddressKey(`0x${'71'.repeat(20)}`);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { decideFactory, type FactoryList } from '../../core/policy/factory/decide.js';
+import { decideFactory, type FactoryList } from '../../core/policy/rules/factory.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import { eip7702Factory } from '../../core/userop/eip-7702.js';
-import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 
 const known = toAddressKey(`0x${'fa'.repeat(20)}`);
 const other = toAddressKey(`0x${'0b'.repeat(20)}`);

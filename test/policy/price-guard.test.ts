@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
-import { decideFees, decideGasLimits } from '../../core/policy/price-guard/decide.js';
-import type { NetworkFees } from '../../core/policy/price-guard/decide.js';
-import type { RefusalReason } from '../../core/policy/verdict.js';
-import type { GasCaps } from '../../core/resources/paymaster.js';
-import type { GasLimits, UserOperation } from '../../core/userop/user-operation.js';
+import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
+import { decideFees, decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
+import type { NetworkFees } from '../../core/policy/rules/price-guard/decide.js';
+import type { RefusalReason } from '../../core/refusal.js';
+import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
+import type { GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 
 const gwei = 1_000_000_000n;
 

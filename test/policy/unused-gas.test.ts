@@ -1,8 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { compilePriceGuard } from '../../core/policy/price-guard/compile.js';
-import { decideUnusedGas, unusedGasFee, unusedGasFeeCap } from '../../core/policy/price-guard/unused-gas.js';
-import type { GasCaps } from '../../core/resources/paymaster.js';
-import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.js';
+import {
+  decideUnusedGas,
+  unusedGasFee,
+  unusedGasFeeCap,
+} from '../../core/policy/rules/price-guard/unused-gas.js';
+import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 
 const gwei = 1_000_000_000n;
 const milliCoin = 10n ** 15n;

@@ -1,5 +1,5 @@
 import type { PriceSource } from '../../core/pricing/price-source.js';
-import type { PriceSpec } from '../../core/resources/fee-token.js';
+import type { PriceSpec } from '../../core/pricing/fee-token-spec.js';
 import { systemClock } from '../../core/units/time.js';
 import {
   priceSourceConformance,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { formatRefusal, type PriceAnswer } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { Address } from '../../core/units/address.js';
 import { aServedToken } from '../build/prices.js';
 import { until } from '../support/until.js';

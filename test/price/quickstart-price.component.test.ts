@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import type { Price } from '../../core/pricing/price-source.js';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { Address } from '../../core/units/address.js';
 import { isHexBytes } from '../../core/units/hex.js';
 import { readOwnArtifact } from '../../server/standalone/dev-chain/artifacts.js';

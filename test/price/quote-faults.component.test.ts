@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { FeeTokenSpec } from '../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { Address } from '../../core/units/address.js';
 import { aFeeToken, aTokenChain } from '../build/fee-tokens.js';
 import { anOperation } from '../build/operations.js';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decimalText, parseJson } from '../../server/http/json.js';
+import { decimalText } from '../../core/units/decimal-text.js';
+import { parseJson } from '../../server/http/json.js';
 import { collapseSlashes } from '../../server/http/slashes.js';
 
 describe('decimalText', () => {

@@ -9,7 +9,7 @@ import {
 } from '../build/dashboard.js';
 import type { DashboardHost } from '../build/dashboard.js';
 import { nearestName, unknownFields } from '../../core/schema/unknown-fields.js';
-import { createLimitSchema } from '../../server/dashboard/schemas.js';
+import { createLimitSchema } from '../build/policy-bodies.js';
 
 // What a caller should know of a request that has succeeded stands in `warnings` of the answer.
 

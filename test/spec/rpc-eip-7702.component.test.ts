@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { addressOf } from '../build/configs.js';
 import { aTokenChain, usdx } from '../build/fee-tokens.js';
 import { anOperation } from '../build/operations.js';

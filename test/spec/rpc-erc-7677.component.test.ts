@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { addressOf, aLimitConfig, aProfileConfig, someNow, someVersions } from '../build/configs.js';
 import { anOperation, execute, type WireOperation } from '../build/operations.js';
 import { rpcPath, signerAddress, startRpc, verifySponsorship, type RpcHost } from '../build/rpc.js';

@@ -4,7 +4,7 @@ import { withApproval } from '../../core/paymaster/token-payment.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { addressOf, someChainId, someNow } from '../build/configs.js';
 import {
   aFeeToken,

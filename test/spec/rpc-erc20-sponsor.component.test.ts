@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
-import { refuse } from '../../core/policy/verdict.js';
+import { refuse } from '../../core/refusal.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { toAddressKey, zeroAddress } from '../../core/units/address.js';
-import type { TokenPaymentRequest } from '../../core/userop/token-payment-checker.js';
+import type { TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
 import { addressOf, aLimitConfig, sha256, someNow, someVersions } from '../build/configs.js';
 import { aPrice, aTokenChain, aTokenProfile, eurx, oldx, tokenVersions, usdx } from '../build/fee-tokens.js';
 import { anOperation, anOperationWithoutLimits, execute } from '../build/operations.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { aLimitConfig, someNow } from '../build/configs.js';
 import { anOperation, anOperationWithoutLimits, sponsored } from '../build/operations.js';
 import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';

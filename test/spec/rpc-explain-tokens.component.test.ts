@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import { refused, priced } from '../../core/pricing/price-source.js';
-import { pass, refuse } from '../../core/policy/verdict.js';
+import { pass, refuse } from '../../core/refusal.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { addressOf, someChainId, someToken } from '../build/configs.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { anOperation, sponsored } from '../build/operations.js';
 import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
 

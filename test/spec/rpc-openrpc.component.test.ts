@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { addressOf, someToken } from '../build/configs.js';
 import { aPrice, aTokenChain, oldx, usdx } from '../build/fee-tokens.js';

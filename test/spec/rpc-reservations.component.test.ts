@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { layouts } from '../../core/paymaster/layouts.js';
-import { entryPoints } from '../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../core/entry-point/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { bytesToHex, isHexBytes } from '../../core/units/hex.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { DomainError } from '../../core/errors.js';
 import type { WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
 import { someApiKey, someToken } from '../build/configs.js';

@@ -200,7 +200,7 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
   };
   try {
     const answer = await sponsor(compilePaymaster(scenario.paymaster, createSharing()), request);
-    return answer.outcome === 'sponsored' ? 'sponsored' : answer.reason;
+    return answer.outcome === 'sponsored' ? 'sponsored' : answer.refusal.reason;
   } catch (error) {
     if (!isDomainError(error)) throw error;
     return error.details.reason ?? error.code;

@@ -17,3 +17,8 @@ export function runs(numRuns: number): { numRuns: number; seed?: number; path?: 
     ...(path === undefined ? {} : { path }),
   };
 }
+
+/** The seed to begin with, for properties that take many: the one that was asked for, a new one in `make soak`, else always the same. */
+export function seedOfRun(): number {
+  return seed ?? Math.floor(Math.random() * 2 ** 31);
+}

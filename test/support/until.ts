@@ -13,7 +13,7 @@ export function succeeds(attempt: Promise<unknown>): Promise<boolean> {
 export async function until(
   what: string | (() => string),
   check: () => boolean | Promise<boolean>,
-  timeoutMs = 30_000,
+  timeoutMs = 240_000,
   pauseMs = 5,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;

@@ -31,7 +31,7 @@ test('the example client has one operation sponsored and pays for one in tokens,
 function run(connectionFile: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(process.execPath, [join(repositoryRoot, 'examples/client/main.mjs'), connectionFile], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 100_000,
+    timeout: 240_000,
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr])

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -52,6 +61,18 @@ function putInto(directory: string, name: string): void {
 }
 
 /** With the facts of now, or with those given: connection.json names only what is sponsored. */
+/** Height of the chain after so many more blocks. */
+async function mine(chainRpcUrl: string, blocks: number): Promise<number> {
+  await rpc(chainRpcUrl, 'anvil_mine', [`0x${blocks.toString(16)}`]);
+  return Number((await rpc(chainRpcUrl, 'eth_blockNumber', [])).result);
+}
+
+async function settledBlock(running: RunningStandalone): Promise<number> {
+  const metrics = await fetch(new URL('/metrics', running.connection().dashboardUrl));
+  const [, block] = /^paymaster_follower_block\{.*\} (\d+)$/m.exec(await metrics.text()) ?? [];
+  return Number(block ?? -1);
+}
+
 async function sponsors(running: RunningStandalone, connection = running.connection()): Promise<string> {
   const answer = await rpc(connection.rpcUrl, 'pm_sponsorUserOperation', [
     freshUserOp(connection),
@@ -133,6 +154,20 @@ test('after a kill -9 the chain is fresh: contracts come back at the same addres
   expect(await sponsors(second)).toBe('sponsored');
 }, 240_000);
 
+test('a chain that was put back to an older state is followed from there', async () => {
+  const dataDirectory = newDataDirectory();
+  const [state, older] = ['chain-state.json', 'older.json'].map((name) => join(dataDirectory, name));
+  expect(await stopStandalone(await start({ dataDirectory }))).toBe(0);
+  copyFileSync(state!, older!);
+  const second = await start({ dataDirectory });
+  const height = await mine(second.connection().chainRpcUrl, 50);
+  await until('the blocks are settled', async () => (await settledBlock(second)) >= height);
+  expect(await stopStandalone(second)).toBe(0);
+  copyFileSync(older!, state!);
+  const third = await start({ dataDirectory });
+  expect(await sponsors(third)).toBe('sponsored');
+}, 600_000);
+
 test('usage that is lost is told, and nothing is signed on it; a fresh chain begins anew', async () => {
   const dataDirectory = newDataDirectory();
   const first = await start({ dataDirectory });
@@ -160,7 +195,7 @@ test('usage that is lost is told, and nothing is signed on it; a fresh chain beg
   remove('usage.sqlite', 'usage.sqlite-wal', 'chain-state.json');
   const third = await start({ dataDirectory });
   expect(await sponsors(third)).toBe('sponsored');
-}, 120_000);
+}, 300_000);
 
 test('two instances run side by side', async () => {
   const [one, other] = [await start(), await start()];

@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 let running: RunningStandalone;
 beforeAll(async () => {
   running = await startStandalone();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   running?.signal('SIGKILL');
   await running?.ended;

@@ -25,7 +25,7 @@ import { tokenPayers } from './support/token-payer.js';
 const version = 'singleton-0.7';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const patienceMs = 60_000;
+const patienceMs = 240_000;
 const master = new Uint8Array(32).fill(1);
 
 const stops = createStops();
@@ -85,7 +85,7 @@ beforeAll(async () => {
   const { port } = await server.listen(0, '127.0.0.1');
   const apiKey = deriveApiKey(master, { namespace: 'acme', name: 'shop', keyGeneration: 1 });
   rpcUrl = `http://127.0.0.1:${port}/api/v1/${devChain.chainId}/${apiKey}`;
-}, 120_000);
+}, 300_000);
 afterAll(() => stops.run());
 
 test('a token payment that was mined without paying stops token mode and is shown until its day has ended', async () => {

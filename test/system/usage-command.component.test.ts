@@ -102,4 +102,4 @@ test('a store that is not there, one of its own process, and a wrong address are
   expect(embedded.error).toContain('belongs to the process that has it open');
   const wrong = await run(['list', chain], 'http://redis');
   expect(wrong.error).toContain('PAYMASTER_USAGE_STORE_URL must be redis://HOST:PORT');
-}, 60_000);
+}, 300_000);

@@ -49,7 +49,7 @@ async function settle(): Promise<void> {
   const expected = await store.cursor(chainId);
   const blockNumber = (expected?.blockNumber ?? 0) + 1;
   say(`!${blockNumber} ${numbers.join(' ')}`);
-  const isTaken = await store.advance({
+  const { isTaken } = await store.advance({
     chainId,
     expected,
     next: { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) },

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createSqliteUsageStore, type SqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import type { SqliteUsageStore } from '../../core/adapters/store/sqlite/usage-epoch-guard.js';
 import { silentLogger } from '../../core/log.js';
 import { exposureCounter, liveCounter, lossCounter } from '../../core/usage/counter-names.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
@@ -198,7 +199,9 @@ describe('a file of the former release', () => {
     const next = { ...expected!, blockNumber: 8 };
     const nothing = { released: [], forfeited: [], charges: [], restored: [], balances: [] };
     const settled = [{ key, actualCost: 3_000 as never }];
-    expect(await store.advance({ chainId, expected, next, settled, ...nothing })).toBe(true);
+    expect(await store.advance({ chainId, expected, next, settled, ...nothing })).toMatchObject({
+      isTaken: true,
+    });
     const spend = { counter: `pm-a-spend/${startMs}/0/`, unit: 'NATIVE_ASSET' as const };
     expect(await store.counters(chainId, [spend])).toEqual([{ used: 5_400, reserved: 11_000 }]);
   });

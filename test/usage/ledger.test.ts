@@ -79,7 +79,9 @@ describe('what has to be stored', () => {
     ledger.takeChanges();
     const next = { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) };
     const settled = [{ key: aKey({ nonce: 1n }), actualCost: gwei(3) }];
-    expect(ledger.advance({ chainId, expected: undefined, next, ...noStep, settled })).toBe(true);
+    expect(ledger.advance({ chainId, expected: undefined, next, ...noStep, settled })).toMatchObject({
+      isTaken: true,
+    });
     expect(stored()).toEqual({ ...nothing, ended: [1], counters: [['spend-1', 3]] });
     expect(ledger.counters.find(aHold(0))).toBeUndefined();
   });
@@ -96,7 +98,7 @@ describe('what has to be stored', () => {
 
   test('is nothing for a step that does not fit the cursor', () => {
     const next = { blockNumber: 1, blockHash: aHash(1), timestamp: seconds(1) };
-    expect(ledger.advance({ chainId, expected: next, next, ...noStep })).toBe(false);
+    expect(ledger.advance({ chainId, expected: next, next, ...noStep })).toEqual({ isTaken: false });
     expect(stored()).toBeUndefined();
   });
 });

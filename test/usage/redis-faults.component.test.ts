@@ -221,7 +221,7 @@ test('a step of the follower may end thousands of promises at once', async () =>
     settled: mined.map(({ key }) => ({ key, actualCost: gwei(3) })),
     released: released.map(({ key, validUntil }) => ({ key, validUntil })),
   });
-  expect(await store.advance(step)).toBe(true);
+  expect(await store.advance(step)).toMatchObject({ isTaken: true });
   expect(await store.liveCount(chainId)).toBe(0);
   expect(await store.accounts(chainId)).toMatchObject([{ reserved: 0 }]);
   const seen = await store.peek({ ...request(mined[0]!.key.nonce), key: aRequest().key });
@@ -307,7 +307,7 @@ test('a user with no more rights than it needs is enough, and its password is re
   expect(await store.liveCount(chainId)).toBe(1);
   expect(await store.accounts(chainId)).toMatchObject([{ reserved: 1 }]);
   const step = aStep({ settled: [{ key: request.key, actualCost: gwei(1) }] });
-  expect(await store.advance(step)).toBe(true);
+  expect(await store.advance(step)).toMatchObject({ isTaken: true });
   await store.setSuspended(chainId, 'pm-1', true);
   expect(await store.suspended(chainId)).toEqual(['pm-1']);
   await store.noteGenerations(chainId, [{ id: 'pm-1', generation: 5 }]);

@@ -258,7 +258,7 @@ withHistory(
     }
     expect(await present.liveCount(chainId)).toBe(threshold);
   },
-  120_000,
+  300_000,
 );
 
 async function stepOf(store: RedisUsageStore, change: object) {
@@ -313,7 +313,7 @@ withHistory(
     ]);
 
     const again = byNonce.map(({ key }) => ({ key, actualCost: gwei(2) }));
-    expect(await present.advance(await stepOf(present, { settled: again }))).toBe(true);
+    expect(await present.advance(await stepOf(present, { settled: again }))).toMatchObject({ isTaken: true });
     expect(await present.liveCount(chainId)).toBe(0);
     expect(await present.counters(chainId, [...presentRequest(0).limits, live, exposure])).toEqual([
       { used: 2, reserved: 0 },
@@ -323,7 +323,7 @@ withHistory(
     ]);
     expect(await present.accounts(chainId)).toMatchObject([{ reserved: 0 }]);
   },
-  60_000,
+  300_000,
 );
 
 withHistory(
@@ -349,14 +349,16 @@ withHistory(
       ]);
     }
   },
-  60_000,
+  300_000,
 );
 
 withHistory(
   'after a roll-back the former release refuses until every promise has expired, and then until windows turn; and back again',
   async () => {
     const present = await openPresent();
-    expect(await present.advance(aStep(1, { balances: balances() }) as never)).toBe(true);
+    expect(await present.advance(aStep(1, { balances: balances() }) as never)).toMatchObject({
+      isTaken: true,
+    });
     for (let n = 1; n <= threshold; n++)
       expect(await present.reserve(presentRequest(n))).toEqual({ outcome: 'reserved' });
     expect(await present.reserve(presentRequest(0))).toMatchObject({ outcome: 'limit' });
@@ -407,5 +409,5 @@ withHistory(
     ]);
     await expect(former.call('reserve', next(30_000))).rejects.toMatchObject(lost);
   },
-  120_000,
+  300_000,
 );

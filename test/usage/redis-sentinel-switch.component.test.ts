@@ -102,4 +102,4 @@ test('a failover that is told while the new master is being asked for leaves nob
 
   await until('it is connected again', () => succeeds(store.ping()));
   expect(await store.reserve(aRequest())).toEqual({ outcome: 'reserved' });
-}, 120_000);
+}, 300_000);

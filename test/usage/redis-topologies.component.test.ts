@@ -139,13 +139,13 @@ describe('with replicas', () => {
           () => false,
           (error: { details?: { reason?: string } }) => error.details?.reason === 'USAGE_STORE_UNCONFIRMED',
         ),
-      90_000,
+      300_000,
     );
     expect(new Set((await store.reservations(chainId)).map(({ key }) => key.nonce))).toEqual(
       new Set([1n, 2n, 3n, 4n]),
     );
     await serve(['--replicaof', `127.0.0.1 ${replica.port}`]);
-    await until('a replica confirms', () => succeeds(store.reserve(one(4n))), 90_000);
+    await until('a replica confirms', () => succeeds(store.reserve(one(4n))), 240_000);
     expect(await store.reserve(one(5n))).toEqual(reserved);
     expect(await store.reserve(one(6n))).toMatchObject({ outcome: 'limit', used: 5 });
   }, 300_000);

@@ -7,6 +7,7 @@ import {
   type PeekResult,
   type Reservation,
   type ReserveRequest,
+  type StepResult,
   type UsageStore,
 } from '../../core/usage/usage-store.js';
 import { always, windowAt } from '../../core/usage/window.js';
@@ -47,6 +48,7 @@ const accounts: readonly AccountId[] = [
   { contract: anAddress(0xc1) },
 ];
 const fenceIds = ['pm-0', 'pm-1', chainFence, 'contract:x'];
+const notTaken: StepResult = { isTaken: false };
 const charged = ['loss/a', 'loss/b'];
 /** By how much a clock may go back. */
 const skewMs = 540_000;
@@ -126,7 +128,7 @@ class Difference {
       case 'repeat': {
         const last = this.#last;
         if (last !== undefined)
-          expect(await this.#each((store) => store.advance(last))).toEqual([false, false]);
+          expect(await this.#each((store) => store.advance(last))).toEqual([notTaken, notTaken]);
         return;
       }
       case 'balance': {
@@ -158,10 +160,7 @@ class Difference {
     ].map(({ counter, unit }) => ({ counter, unit }));
     const [real, model] = await this.#each(async (store) => ({
       counters: await store.counters(chainId, named),
-      reservations: sorted(await store.reservations(chainId)).map((one) => ({
-        ...one,
-        limits: one.limits.filter(({ until }) => until > this.#newest),
-      })),
+      reservations: sorted(await store.reservations(chainId)).map((one) => this.#asWas(one)),
       live: await store.liveCount(chainId),
       accounts: byName(await store.accounts(chainId)),
       cursor: await store.cursor(chainId),
@@ -238,11 +237,16 @@ class Difference {
   }
 
   async #follow(step: Partial<FollowerStep>): Promise<void> {
-    expect(await this.#each((store) => this.#advance(store, step))).toEqual([true, true]);
+    const [real, model] = await this.#each(async (store) => {
+      const result = await this.#advance(store, step);
+      return result.isTaken && sorted(result.ended).map((one) => this.#asWas(one));
+    });
+    expect(real).toBeTruthy();
+    expect(real).toEqual(model);
   }
 
   /** The next step of the chain; the model takes it second. */
-  #advance(store: UsageStore, change: Partial<FollowerStep>): Promise<boolean> {
+  #advance(store: UsageStore, change: Partial<FollowerStep>): Promise<StepResult> {
     if (store !== this.#model) {
       const blockNumber = (this.#last?.next.blockNumber ?? 0) + 1;
       this.#last = {

@@ -3,7 +3,12 @@ import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { UsageEpochs, type KeptEpochs, type KnownEpoch } from '../../core/adapters/store/usage-epochs.js';
-import { createMemoryEpochMirror, type EpochMirror, type UsageEpoch } from '../../core/usage/epoch.js';
+import {
+  createMemoryEpochMirror,
+  lossIdOf,
+  type EpochMirror,
+  type UsageEpoch,
+} from '../../core/usage/epoch.js';
 import { hourMs } from '../conformance/usage-requests.js';
 import { aClock } from './clock.js';
 
@@ -162,6 +167,55 @@ describe('the sequence', () => {
     expect((await next.of(chainId)).sequence).toBe(store.copy().sequence);
     expect(await next.recover(chainId)).toBe('intact');
     expect((await mirrored()).lostAt).toBeUndefined();
+  });
+});
+
+describe('a loss that the platform accepts', () => {
+  async function aLoss(): Promise<{ readonly process: UsageEpochs; readonly id: string }> {
+    const first = aProcess();
+    await first.of(chainId);
+    const before = store.copy();
+    first.seen(chainId, store.write());
+    await first.stop();
+    store.putBack(before);
+    const process = aProcess();
+    expect(await process.recover(chainId)).toBe('waiting');
+    return { process, id: lossIdOf(await mirrored())! };
+  }
+
+  test('ends at once, in a new epoch', async () => {
+    const { process, id } = await aLoss();
+    const { id: lostEpoch } = await mirrored();
+    expect(await process.recover(chainId, id)).toBe('recovered');
+    expect((await mirrored()).id).not.toBe(lostEpoch);
+    expect(await mirrored()).not.toHaveProperty('lostAt');
+    await expect(aProcess().of(chainId)).resolves.toBeDefined();
+  });
+
+  test('is this one only: another name of a loss waits for every promise', async () => {
+    const { process, id } = await aLoss();
+    const { id: lostEpoch, lostAt } = await mirrored();
+    for (const other of [`${lostEpoch}.${lostAt! + 1}`, lostEpoch, '', `${id}0`])
+      expect(await process.recover(chainId, other)).toBe('waiting');
+  });
+
+  test('says nothing of the next loss of the same epoch, when the data of the first were found again', async () => {
+    const first = aProcess();
+    await first.of(chainId);
+    const old = store.copy();
+    first.seen(chainId, store.write());
+    await first.stop();
+    const whole = store.copy();
+    store.putBack(old);
+    const process = aProcess();
+    expect(await process.recover(chainId)).toBe('waiting');
+    const accepted = lossIdOf(await mirrored())!;
+    store.putBack(whole);
+    expect(await process.recover(chainId, accepted)).toBe('intact');
+    clock.advance(1);
+    store.putBack(old);
+    expect(await process.recover(chainId, accepted)).toBe('waiting');
+    expect(await process.recover(chainId, accepted)).toBe('waiting');
   });
 });
 

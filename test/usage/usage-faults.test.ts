@@ -2,7 +2,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createSqliteUsageStore, type SqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import type { SqliteUsageStore } from '../../core/adapters/store/sqlite/usage-epoch-guard.js';
 import { silentLogger } from '../../core/log.js';
 import type { FollowerStep } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -160,7 +161,7 @@ describe('when a commit fails', () => {
     expect(await store.suspended(chainId)).toEqual([]);
     expect(await messages.getFundingMessage('pm-1')).toBe('first');
     expect(await store.reserve(aRequest({ key: { nonce: 1n } }))).toEqual(reserved);
-    expect(await store.advance(step)).toBe(true);
+    expect(await store.advance(step)).toMatchObject({ isTaken: true });
     expect(await messages.consumeFundingMessage('pm-1', 'first')).toBe(true);
   });
 
@@ -180,7 +181,7 @@ describe('when a commit fails', () => {
     expect(await store.liveCount(chainId)).toBe(passed.length + 1);
     clock.advance(retryMs);
     const released = passed.map((nonce) => ({ key: aKey({ nonce }) }));
-    expect(await store.advance(stepTo(1, { released }))).toBe(true);
+    expect(await store.advance(stepTo(1, { released }))).toMatchObject({ isTaken: true });
     expect(await store.reserve(aRequest({ key: { nonce: 500n } }))).toEqual(reserved);
     await store.stop();
     expect((await open().reservations(chainId)).map(({ key }) => key.nonce)).toEqual([0n, 500n]);
@@ -258,7 +259,7 @@ describe('what is kept', () => {
       await Promise.all(numbers.map((n) => store.reserve(perSender(n))));
       const released = numbers.map((n) => ({ key: aKey({ sender: anAddress(n) }) }));
       const step = stepTo(round, { expected, released });
-      expect(await store.advance(step)).toBe(true);
+      expect(await store.advance(step)).toMatchObject({ isTaken: true });
       expected = step.next;
     }
     await store.stop();

@@ -19,6 +19,7 @@ import type {
   ReserveResult,
   SignedPromise,
   UsageStore,
+  StepResult,
 } from '../../core/usage/usage-store.js';
 import type { Clock, EpochMs, EpochSeconds } from '../../core/units/time.js';
 import type { Gwei } from '../../core/units/wei.js';
@@ -136,9 +137,14 @@ export class UsageModel implements UsageStore {
     return this.#chain(chainId).cursor;
   }
 
-  async advance(step: FollowerStep): Promise<boolean> {
+  async advance(step: FollowerStep): Promise<StepResult> {
     const chain = this.#chain(step.chainId);
-    if (JSON.stringify(chain.cursor) !== JSON.stringify(step.expected)) return false;
+    if (JSON.stringify(chain.cursor) !== JSON.stringify(step.expected)) return { isTaken: false };
+    const ended: Live[] = [];
+    const end = (own: Live): void => {
+      remove(chain, own);
+      ended.push(own);
+    };
     chain.cursor = step.next;
     for (const reservation of step.restored) {
       const own = find(chain, reservation.key);
@@ -154,21 +160,21 @@ export class UsageModel implements UsageStore {
       const own = first(key);
       if (own === undefined) continue;
       if (actualCost !== undefined) this.#spend(chain, own, actualCost);
-      remove(chain, own);
+      end(own);
     }
     for (const { key, validUntil } of step.released) {
       const own = first(key);
-      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil)) remove(chain, own);
+      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil)) end(own);
     }
     for (const { key } of step.forfeited) {
       const own = first(key);
       if (own === undefined) continue;
       this.#spend(chain, own, Number.POSITIVE_INFINITY);
-      remove(chain, own);
+      end(own);
     }
     for (const charge of step.charges) chain.booked.push(charge satisfies Charge);
     for (const read of step.balances) setBalance(chain, read);
-    return true;
+    return { isTaken: true, ended };
   }
 
   async addBalance(chainId: number, { balance, readAt, ...id }: AccountBalance): Promise<void> {

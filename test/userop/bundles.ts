@@ -1,13 +1,9 @@
 import { Interface } from 'ethers';
-import {
-  userOperation06,
-  userOperation06Values,
-  userOperation07,
-  userOperation07Values,
-} from '../../core/paymaster/abi.js';
+import { userOperation06, userOperation06Values } from '../../core/entry-point/unpacked.js';
+import { userOperation07, userOperation07Values } from '../../core/entry-point/packed.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { FinalUserOperation } from '../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 
 const beneficiary = toAddressKey(`0x${'be'.repeat(20)}`);
 const aggregator = toAddressKey(`0x${'a9'.repeat(20)}`);

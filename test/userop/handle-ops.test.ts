@@ -3,7 +3,7 @@ import { toBeHex, zeroPadValue } from 'ethers';
 import fc from 'fast-check';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
-import { findInHandleOps } from '../../core/userop/handle-ops.js';
+import { findInHandleOps } from '../../core/entry-point/handle-ops.js';
 import { anExampleOperation, anyBytes, anyOperation } from '../paymaster/operations.js';
 import { handleAggregatedOpsCall, handleOpsCall } from './bundles.js';
 

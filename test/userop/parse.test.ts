@@ -4,7 +4,7 @@ import { DomainError } from '../../core/errors.js';
 import { maxBytes } from '../../core/userop/fields.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import { renderUserOperation } from '../../core/userop/render.js';
-import type { EntryPointVersion } from '../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
 
 const sender = '0x1234567890AbcdEF1234567890aBcdef12345678';
 const factory = '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
-import { deriveWebhookKey } from '../../core/config/api-key.js';
-import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { silentLogger } from '../../core/log.js';
 import type { WebhookCaller, WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
 import { systemClock } from '../../core/units/time.js';
@@ -43,7 +43,7 @@ beforeAll(async () => {
   host.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await until('the host listens', () => output.includes('webhook host at'));
   caller = createWebhookCaller({
-    webhookMasterKey: masterKey,
+    masterKeys: { webhook: masterKey },
     allowHttp: true,
     allowLoopback: true,
     clock: systemClock,

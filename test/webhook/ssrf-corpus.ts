@@ -145,6 +145,58 @@ export const hostileByAddress: readonly { readonly host: string; readonly addres
   { host: 'nonsense.example.com', addresses: ['not an address'] },
 ];
 
+/** A host of its own cluster, as the platform lists it. */
+export const listedHost = {
+  origin: 'http://hooks.shop.svc.cluster.local:8080',
+  networks: ['10.96.0.0/12', 'fd10::/16'],
+} as const;
+
+/** Only these lead to the listed host. */
+export const listedUrls: readonly string[] = [
+  'http://hooks.shop.svc.cluster.local:8080',
+  'http://hooks.shop.svc.cluster.local:8080/check?tenant=7',
+  'HTTP://Hooks.Shop.SVC.cluster.local:8080/',
+];
+
+/** Where only {@link listedHost} is listed: refused by their text, as without any list. */
+export const besideListed: readonly HostileUrl[] = [
+  { url: 'https://hooks.shop.svc.cluster.local:8080/', why: 'another scheme' },
+  { url: 'ftp://hooks.shop.svc.cluster.local:8080/', why: 'another scheme' },
+  { url: 'http://hooks.shop.svc.cluster.local/', why: 'another port' },
+  { url: 'http://hooks.shop.svc.cluster.local:6379/', why: 'another port' },
+  { url: 'http://hooks.shop.svc.cluster.local.:8080/', why: 'trailing dot' },
+  { url: 'http://hooks.shop.svc:8080/', why: 'a shorter form of the name' },
+  { url: 'http://hooks.shop:8080/', why: 'a shorter form of the name' },
+  { url: 'http://hooks:8080/', why: 'a shorter form of the name' },
+  { url: 'http://hooks.other.svc.cluster.local:8080/', why: 'another namespace' },
+  { url: 'http://a.hooks.shop.svc.cluster.local:8080/', why: 'below the host' },
+  { url: 'http://shop.svc.cluster.local:8080/', why: 'above the host' },
+  { url: 'http://hooks.shop.svc.cluster.local.evil.example:8080/', why: 'the host as a prefix' },
+  { url: 'http://user@hooks.shop.svc.cluster.local:8080/', why: 'user name' },
+  { url: 'http://hooks.shop.svc.cluster.local:8080@evil.example/', why: 'the host as user information' },
+  { url: 'http://evil.example\\@hooks.shop.svc.cluster.local:8080/', why: 'backslash' },
+  { url: 'http://hooks.shop.svc.cluster.local:8080\n/', why: 'line break' },
+  { url: 'http://10.96.3.4:8080/', why: 'its address without its name' },
+  { url: 'http://[fd10::1]:8080/', why: 'its address without its name' },
+  { url: 'http://169.254.169.254/', why: 'metadata service' },
+];
+
+/** Addresses that the listed host must not lead to. */
+export const besideListedAddresses: readonly (readonly string[])[] = [
+  ['10.112.0.1'],
+  ['10.96.3.4', '10.112.0.1'],
+  ['10.96.3.4', '169.254.169.254'],
+  ['192.168.1.1'],
+  ['127.0.0.1'],
+  ['::1'],
+  ['fd11::1'],
+  ['::ffff:10.96.3.4'],
+  ['93.184.216.34'],
+  ['10.96.3.4', '93.184.216.34'],
+  ['not an address'],
+  [],
+];
+
 export const legalUrls: readonly string[] = [
   'https://hooks.example.com/',
   'https://hooks.example.com',

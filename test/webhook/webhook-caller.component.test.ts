@@ -5,14 +5,22 @@ import type { Socket } from 'node:net';
 import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
 import { createGuardedConnector } from '../../core/adapters/webhook/ssrf-guard.js';
 import { createWebhookCaller, type WebhookCallerDeps } from '../../core/adapters/webhook/webhook-caller.js';
-import { deriveWebhookKey } from '../../core/config/api-key.js';
-import type { WebhookConfig } from '../../core/config/paymaster-config.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import { DomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { createAddressGuard } from '../../core/policy/webhook/public-address.js';
 import type { WebhookCaller, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
+import type { WebhookMasterKeys } from '../../core/secrets.js';
 import { systemClock, type EpochMs } from '../../core/units/time.js';
 import { createCertificate } from './certificate.js';
-import { hostileByAddress, hostileByText } from './ssrf-corpus.js';
+import {
+  besideListed,
+  besideListedAddresses,
+  hostileByAddress,
+  hostileByText,
+  listedHost,
+} from './ssrf-corpus.js';
 import { answerJson, startHost, startRawHost, type Answer, type WebhookHost } from './webhook-host.js';
 import { until } from '../support/until.js';
 
@@ -24,7 +32,7 @@ afterEach(async () => {
 
 function aCaller(change: Partial<WebhookCallerDeps> = {}): WebhookCaller {
   const caller = createWebhookCaller({
-    webhookMasterKey: masterKey,
+    masterKeys: { webhook: masterKey },
     allowHttp: true,
     allowLoopback: true,
     clock: systemClock,
@@ -130,6 +138,56 @@ describe('a webhook is called', () => {
     const after = await signed(until);
     expect(after.headers['x-signature']).toBe(after.next);
     expect(after.headers['x-signature-next']).toBeUndefined();
+  });
+
+  test('signed by both master keys while the master key is rotated, without a restart', async () => {
+    const host = await aHost(yes);
+    const next = new Uint8Array(32).fill(8);
+    let masterKeys: WebhookMasterKeys = { webhook: masterKey };
+    const caller = aCaller({
+      masterKeys: {
+        get webhook() {
+          return masterKeys.webhook;
+        },
+        get webhookPrevious() {
+          return masterKeys.webhookPrevious;
+        },
+      },
+    });
+    const signed = async () => {
+      await askOne(caller, localUrl(host, '/check'));
+      const request = host.received.at(-1);
+      const policyId = String(request?.headers['x-policy-id']);
+      const by = (master: Uint8Array): string =>
+        createHmac('sha256', deriveWebhookKey(master, policyId))
+          .update(`${String(request?.headers['x-timestamp'])}.${request?.body}`)
+          .digest('hex');
+      const { 'x-signature': signature, 'x-signature-next': signatureNext } = request?.headers ?? {};
+      return { signature, signatureNext, old: by(masterKey), next: by(next) };
+    };
+    const before = await signed();
+    expect([before.signature, before.signatureNext]).toEqual([before.old, undefined]);
+    masterKeys = { webhook: next, webhookPrevious: masterKey };
+    const during = await signed();
+    expect([during.signature, during.signatureNext]).toEqual([during.old, during.next]);
+    masterKeys = { webhook: next };
+    const after = await signed();
+    expect([after.signature, after.signatureNext]).toEqual([after.next, undefined]);
+  });
+
+  test('not at all while the master key in force is not known, also with onError Allow', async () => {
+    const host = await aHost(yes);
+    const caller = aCaller({
+      masterKeys: {
+        get webhook(): Uint8Array {
+          throw new DomainError('UNAVAILABLE', 'not known', { reason: 'MASTER_KEYS_MISSING' });
+        },
+      },
+    });
+    await expect(askOne(caller, localUrl(host, '/check'), { onError: 'Allow' })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+    expect(host.received).toEqual([]);
   });
 
   test('by GET with the data as query parameters', async () => {
@@ -432,17 +490,16 @@ describe('no URL leads to an inner address', () => {
     });
     const answers = [['127.0.0.1'], ['127.0.0.2']];
     const asked: string[] = [];
+    const origin = `http://rebind.example.com:${host.port}`;
     const caller = aCaller({
-      allowHttp: true,
-      allowLoopback: false,
-      allowNetworks: ['127.0.0.1/32'],
-      ports: [host.port],
+      ...strict,
+      privateHosts: [{ origin, networks: ['127.0.0.1/32'] }],
       resolve: (name) => {
         asked.push(name);
         return Promise.resolve(answers[asked.length - 1] ?? []);
       },
     });
-    const url = `http://rebind.example.com:${host.port}/`;
+    const url = `${origin}/`;
     expect(await askOne(caller, url)).toEqual({ verdict: 'verified' });
     expect(asked).toHaveLength(1);
     expect(await askOne(caller, url)).toEqual(blockedWith(/may not be called/));
@@ -484,6 +541,79 @@ describe('no URL leads to an inner address', () => {
         resolve(result[0]),
       ),
     );
+    expect(error).toMatchObject({ code: 'ADDRESS_REFUSED' });
+    expect(bytes).toEqual([]);
+  });
+});
+
+describe('a private host that the platform lists', () => {
+  const strict = { allowHttp: false, allowLoopback: false };
+  const name = 'hooks.shop.svc.cluster.local';
+  const resolve = () => Promise.resolve(['127.0.0.1']);
+  // The tests' own machine stands for the inner network.
+  const listed = (port: number) => [{ origin: `http://${name}:${port}`, networks: ['127.0.0.1/32'] }];
+
+  test('is called, and no other name of the same address', async () => {
+    const host = await aHost(yes);
+    const caller = aCaller({ ...strict, privateHosts: listed(host.port), resolve });
+    expect(await askOne(caller, `http://${name}:${host.port}/check`)).toEqual({ verdict: 'verified' });
+    expect(host.received[0]?.headers.host).toBe(`${name}:${host.port}`);
+    for (const url of [
+      `http://other.shop.svc.cluster.local:${host.port}/`,
+      `http://hooks.example.com:${host.port}/`,
+      `http://127.0.0.1:${host.port}/`,
+    ])
+      expect(await askOne(caller, url)).toEqual(blockedWith(/must be/));
+    // Legal by its text, and led to the same address.
+    const open = { ...strict, allowHttp: true, ports: [host.port] };
+    const other = aCaller({ ...open, privateHosts: listed(host.port), resolve });
+    expect(await askOne(other, `http://hooks.example.com:${host.port}/`)).toEqual(
+      blockedWith(/may not be called/),
+    );
+    expect(host.received).toHaveLength(1);
+  });
+
+  test('not one form beside it is called', async () => {
+    const caller = aCaller({ ...strict, privateHosts: [listedHost], resolve, budgetMs: 500 });
+    const urls = [...besideListed, ...hostileByText].map(({ url }) => aWebhook(url));
+    for (const outcome of await caller.call(aRequest(urls))) expect(outcome).toEqual(blockedWith(/must be/));
+  });
+
+  test.each(besideListedAddresses.map((addresses) => ({ addresses })))(
+    'is not called when it resolves to $addresses',
+    async ({ addresses }) => {
+      const canary = await aHost(yes);
+      const origin = `http://${name}:${canary.port}`;
+      const privateHosts = [{ origin, networks: listedHost.networks }];
+      const caller = aCaller({ ...strict, privateHosts, resolve: () => Promise.resolve(addresses) });
+      expect(await askOne(caller, `${origin}/`)).toEqual(blockedWith(/may not be called/));
+      expect(canary.connections()).toBe(0);
+    },
+  );
+
+  test('leads nowhere else by a redirect', async () => {
+    const inner = await aHost(yes);
+    const host = await aHost((_request, response) => {
+      response.writeHead(307, { location: localUrl(inner) }).end('{"arePoliciesVerified":true}');
+    });
+    const caller = aCaller({ ...strict, privateHosts: listed(host.port), resolve });
+    expect(await askOne(caller, `http://${name}:${host.port}/`)).toEqual(
+      failedWith(/redirects are not followed/),
+    );
+    expect(inner.connections()).toBe(0);
+  });
+
+  test('is judged by its own ranges, whatever else is allowed', async () => {
+    const bytes: Buffer[] = [];
+    const canary = await aRawHost((socket) => socket.on('data', (chunk) => bytes.push(chunk)));
+    const connect = createGuardedConnector({
+      guard: createAddressGuard({ allowLoopback: true }),
+      privateHosts: [{ origin: `http://${name}:${canary.port}`, networks: ['10.0.0.0/8'] }],
+      resolve,
+      connectTimeoutMs: 1000,
+    });
+    const target = { hostname: name, protocol: 'http:', port: String(canary.port) };
+    const error = await new Promise<Error | null>((done) => connect(target, (...result) => done(result[0])));
     expect(error).toMatchObject({ code: 'ADDRESS_REFUSED' });
     expect(bytes).toEqual([]);
   });

@@ -2,9 +2,19 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isIP } from 'node:net';
 import { parseIp } from '../../core/policy/webhook/ip-address.js';
-import { createAddressGuard } from '../../core/policy/webhook/public-address.js';
+import { parsePrivateHosts, readWebhookRules } from '../../core/policy/webhook/private-hosts.js';
+import { createAddressGuard, createNetworkGuard } from '../../core/policy/webhook/public-address.js';
 import { judgeWebhookUrl } from '../../core/policy/webhook/webhook-url.js';
-import { hostileByAddress, hostileByText, legalUrls } from './ssrf-corpus.js';
+import { Settings } from '../../core/settings.js';
+import {
+  besideListed,
+  besideListedAddresses,
+  hostileByAddress,
+  hostileByText,
+  legalUrls,
+  listedHost,
+  listedUrls,
+} from './ssrf-corpus.js';
 
 describe('a webhook URL is judged by its text when it is stored', () => {
   test.each(hostileByText)('$# $why is refused', ({ url }) => {
@@ -51,17 +61,62 @@ describe('what the platform permits', () => {
     expect(judgeWebhookUrl(url, { allowHttp: true, allowLoopback: true })).toBeDefined();
   });
 
-  test('a range of its own cluster, and the names inside it', () => {
-    const rules = { allowHttp: true, allowNetworks: ['10.96.0.0/12'], ports: [8080] };
-    expect(judgeWebhookUrl('http://10.96.3.4:8080/', rules)).toBeUndefined();
-    expect(judgeWebhookUrl('http://hooks.shop.svc.cluster.local:8080/', rules)).toBeUndefined();
-    expect(judgeWebhookUrl('http://10.112.0.1:8080/', rules)).toBeDefined();
-    expect(judgeWebhookUrl('http://localhost:8080/', rules)).toBeDefined();
+  const listed = { privateHosts: [listedHost] };
+  test.each(listedUrls)('a host of its own cluster that it lists: %s', (url) => {
+    expect(judgeWebhookUrl(url, listed)).toBeUndefined();
+    expect(judgeWebhookUrl(url)).toBeDefined();
   });
 
-  test('a malformed range is an error that quotes it', () => {
-    expect(() => createAddressGuard({ allowNetworks: ['10.0.0.0'] })).toThrow(/"10\.0\.0\.0"/);
-    expect(() => createAddressGuard({ allowNetworks: ['10.0.0.0/33'] })).toThrow(RangeError);
+  test.each([...besideListed, ...hostileByText])('and only that: $# $why', ({ url }) => {
+    expect(judgeWebhookUrl(url, listed)).toBeDefined();
+  });
+
+  test.each(legalUrls)('and %s as before', (url) => {
+    expect(judgeWebhookUrl(url, listed)).toBeUndefined();
+  });
+});
+
+describe('the list of private hosts', () => {
+  test('has an origin and its ranges in each entry', () => {
+    const { origin, networks } = listedHost;
+    const text = ` ${origin}/=${networks.join(',')}\n https://KYC.shop.svc.cluster.local=10.0.0.7/32 `;
+    expect(parsePrivateHosts(text)).toEqual([
+      { origin, networks },
+      { origin: 'https://kyc.shop.svc.cluster.local', networks: ['10.0.0.7/32'] },
+    ]);
+    expect(parsePrivateHosts('  ')).toEqual([]);
+  });
+
+  const ofHost = (networks: string) => `http://hooks.shop.svc=${networks}`;
+  test.each([
+    { entry: 'http://hooks.shop.svc', why: 'no range' },
+    { entry: 'http://hooks.shop.svc=', why: 'no range' },
+    { entry: ofHost('10.0.0.1'), why: 'no CIDR' },
+    { entry: ofHost('10.0.0.0/33'), why: 'no CIDR' },
+    { entry: 'hooks.shop.svc=10.0.0.0/8', why: 'no scheme' },
+    { entry: 'ftp://hooks.shop.svc=10.0.0.0/8', why: 'another scheme' },
+    { entry: 'http://hooks=10.0.0.0/8', why: 'a single label' },
+    { entry: 'http://hooks.shop.svc.=10.0.0.0/8', why: 'a trailing dot' },
+    { entry: 'http://hooks.shop.svc/path=10.0.0.0/8', why: 'a path' },
+    { entry: 'http://user@hooks.shop.svc=10.0.0.0/8', why: 'a user name' },
+    { entry: 'http://*.shop.svc=10.0.0.0/8', why: 'a pattern' },
+    { entry: 'http://10.0.0.1:8080=10.0.0.0/8', why: 'an address' },
+    { entry: 'http://[fd10::1]=fd10::/16', why: 'an address' },
+    { entry: 'http://app.localhost=10.0.0.0/8', why: 'this machine' },
+    { entry: ofHost('0.0.0.0/0'), why: 'everything' },
+    { entry: ofHost('::/0'), why: 'everything' },
+    { entry: ofHost('127.0.0.1/32'), why: 'loopback' },
+    { entry: ofHost('::1/128'), why: 'loopback' },
+    { entry: ofHost('::ffff:10.0.0.0/104'), why: 'IPv4 in another form' },
+    { entry: ofHost('10.0.0.0/8,169.254.169.254/32'), why: 'the metadata service' },
+    { entry: ofHost('168.0.0.0/6'), why: 'the metadata service inside' },
+    { entry: ofHost('fd00::/8'), why: 'the metadata service inside' },
+    { entry: ofHost('fe80::/64'), why: 'link-local' },
+  ])('refuses $why: $entry', ({ entry }) => {
+    const settings = new Settings({ PAYMASTER_WEBHOOK_PRIVATE_HOSTS: entry });
+    const rules = readWebhookRules(settings);
+    expect(rules.privateHosts).toBeUndefined();
+    expect(() => settings.finish({})).toThrow(/^PAYMASTER_WEBHOOK_PRIVATE_HOSTS must be .*got "/);
   });
 });
 
@@ -89,6 +144,28 @@ describe('addresses', () => {
     expect(
       ['10.0.0.1', '0.0.0.0', '::', '::ffff:127.0.0.1'].some((address) => local.isAllowed(address)),
     ).toBe(false);
+  });
+});
+
+describe('addresses of a listed host', () => {
+  const guard = createNetworkGuard(listedHost.networks);
+
+  test.each(besideListedAddresses.map((addresses) => ({ addresses })))(
+    'are not $addresses',
+    ({ addresses }) => {
+      expect(addresses.length > 0 && addresses.every((address) => guard.isAllowed(address))).toBe(false);
+    },
+  );
+
+  test('are those of its ranges', () => {
+    expect(['10.96.0.0', '10.111.255.255', 'fd10::7'].every((address) => guard.isAllowed(address))).toBe(
+      true,
+    );
+  });
+
+  test('a malformed range is an error that quotes it', () => {
+    expect(() => createNetworkGuard(['10.0.0.0'])).toThrow(/"10\.0\.0\.0"/);
+    expect(() => createNetworkGuard(['10.0.0.0/33'])).toThrow(RangeError);
   });
 });
 

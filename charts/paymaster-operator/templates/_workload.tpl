@@ -124,13 +124,22 @@ spec:
         - name: tmp
           emptyDir: { sizeLimit: 64Mi }
         - name: master-keys
-          secret:
-            secretName: {{ $root.Values.masterKeys.secretName }}
+          {{- if eq .component "rpc" }}
+          # Keys of paymasters are checked by their hash: only webhook calls are signed here.
+          projected:
             defaultMode: 0440
-            {{- if eq .component "rpc" }}
-            # Keys of paymasters are checked by their hash: only webhook calls are signed here.
-            items: [{ key: webhook-master.key, path: webhook-master.key }]
-            {{- end }}
+            sources:
+              - secret:
+                  name: {{ $root.Values.masterKeys.secretName }}
+                  items: [{ key: webhook-master.key, path: webhook-master.key }]
+              # While it is rotated.
+              - secret:
+                  name: {{ $root.Values.masterKeys.secretName }}
+                  optional: true
+                  items: [{ key: webhook-master-previous.key, path: webhook-master-previous.key }]
+          {{- else }}
+          secret: { secretName: {{ $root.Values.masterKeys.secretName }}, defaultMode: 0440 }
+          {{- end }}
         {{- if ne .component "dashboard" }}
         - name: signers
           secret: { secretName: {{ $root.Values.signers.secretName }}, defaultMode: 0440, optional: true }
@@ -179,11 +188,19 @@ spec:
 {{- end }}
 - { name: PAYMASTER_WEBHOOK_ALLOW_HTTP, value: {{ .root.Values.webhooks.allowHttp | quote }} }
 - { name: PAYMASTER_WEBHOOK_ALLOW_LOOPBACK, value: {{ .root.Values.webhooks.allowLoopback | quote }} }
+{{- with .root.Values.webhooks.allowedPrivateHosts }}
+{{- $entries := list }}
+{{- range . }}
+{{- $entries = append $entries (printf "%s=%s" .url (join "," .networks)) }}
+{{- end }}
+- { name: PAYMASTER_WEBHOOK_PRIVATE_HOSTS, value: {{ join " " $entries | quote }} }
+{{- end }}
 {{- end -}}
 
 {{- define "paymaster.env.operator" -}}
 {{ include "paymaster.env.common" . }}
 - { name: PAYMASTER_SIGNER_SECRET, value: {{ .root.Values.signers.secretName }} }
+- { name: PAYMASTER_KEY_SECRET, value: {{ .root.Values.masterKeys.secretName }} }
 - { name: PAYMASTER_CHAIN_URL_SECRET, value: {{ .root.Values.chainUrls.secretName }} }
 - { name: PAYMASTER_LEASE_NAME, value: {{ include "paymaster.fullname" .root }}-operator }
 - { name: PAYMASTER_PUBLIC_RPC_URL, value: {{ include "paymaster.publicRpcUrl" .root | quote }} }

@@ -1,6 +1,6 @@
 import type { Block, BlockTag, CallRequest, Log, LogFilter } from '../../chain/chain.js';
 import { quote } from '../../errors.js';
-import { isHexBytes, type Hex } from '../../units/hex.js';
+import { hexQuantity, isHexBytes, type Hex } from '../../units/hex.js';
 
 const quantityPattern = /^0x[0-9a-fA-F]{1,64}$/;
 
@@ -12,13 +12,9 @@ export class MalformedAnswer extends Error {
   }
 }
 
-function toQuantity(value: bigint | number): Hex {
-  return `0x${value.toString(16)}`;
-}
-
 /** Block parameter; a hash becomes the EIP-1898 object. */
 export function toBlockParameter(tag: BlockTag = 'latest'): unknown {
-  if (typeof tag === 'number') return toQuantity(tag);
+  if (typeof tag === 'number') return hexQuantity(tag);
   return typeof tag === 'string' ? tag : { blockHash: tag.hash };
 }
 
@@ -36,8 +32,8 @@ export function toCallParams({
     to,
     data,
     ...(from === undefined ? {} : { from }),
-    ...(value === undefined ? {} : { value: toQuantity(value) }),
-    ...(gas === undefined ? {} : { gas: toQuantity(gas) }),
+    ...(value === undefined ? {} : { value: hexQuantity(value) }),
+    ...(gas === undefined ? {} : { gas: hexQuantity(gas) }),
   };
   const params: unknown[] = [call, toBlockParameter(block)];
   if (overrides !== undefined)
@@ -47,7 +43,7 @@ export function toCallParams({
           address,
           {
             ...(code === undefined ? {} : { code }),
-            ...(balance === undefined ? {} : { balance: toQuantity(balance) }),
+            ...(balance === undefined ? {} : { balance: hexQuantity(balance) }),
             ...(stateDiff === undefined ? {} : { stateDiff }),
           },
         ]),
@@ -58,8 +54,8 @@ export function toCallParams({
 
 export function toLogFilter({ fromBlock, toBlock, address, topics }: LogFilter): unknown {
   return {
-    fromBlock: toQuantity(fromBlock),
-    toBlock: toQuantity(toBlock),
+    fromBlock: hexQuantity(fromBlock),
+    toBlock: hexQuantity(toBlock),
     ...(address === undefined ? {} : { address }),
     ...(topics === undefined ? {} : { topics }),
   };

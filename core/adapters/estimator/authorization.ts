@@ -1,6 +1,6 @@
 import type { Chain } from '../../chain/chain.js';
 import { parseQuantity } from '../chain/wire.js';
-import type { UserOperation } from '../../userop/user-operation.js';
+import type { UserOperation } from '../../entry-point/user-operation.js';
 import { estimationFailed } from './simulate-handle-op.js';
 
 /**

@@ -2,16 +2,13 @@ import { createRequire } from 'node:module';
 import { AbiCoder, Interface, keccak256 } from 'ethers';
 import { CallReverted, type Chain, type StateOverride } from '../../chain/chain.js';
 import { DomainError } from '../../errors.js';
-import {
-  userOperation06,
-  userOperation06Values,
-  userOperation07,
-  userOperation07Values,
-} from '../../paymaster/abi.js';
+import type { EntryPointRules } from '../../entry-point/rules.js';
+import { entryPointRules } from '../../entry-point/table.js';
 import type { Address } from '../../units/address.js';
-import { isHexBytes, type Hex } from '../../units/hex.js';
+import { hexQuantity, isHexBytes, type Hex } from '../../units/hex.js';
 import { toSeconds, type Clock } from '../../units/time.js';
-import type { EntryPointVersion, FinalUserOperation } from '../../userop/user-operation.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
 import { RpcError } from '../chain/node-errors.js';
 import { formatRevert, printable } from './revert-reason.js';
 
@@ -42,17 +39,18 @@ export class GasCapped extends Error {}
 /** One EntryPoint of one chain, ready to simulate. */
 export type Simulator = (simulation: Simulation) => Promise<SimulationResult>;
 
-const abi06 = new Interface([
-  `function simulateHandleOp(${userOperation06} op, address target, bytes targetCallData)`,
-  'error ExecutionResult(uint256 preOpGas, uint256 paid, uint48 validAfter, uint48 validUntil, bool targetSuccess, bytes targetResult)',
-]);
-const abi07 = new Interface([
-  `function simulateHandleOp(${userOperation07} op, address target, bytes targetCallData) returns (tuple(uint256 preOpGas, uint256 paid, uint256 accountValidationData, uint256 paymasterValidationData, bool targetSuccess, bytes targetResult))`,
-]);
-const failures = new Interface([
-  'error FailedOp(uint256 opIndex, string reason)',
-  'error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner)',
-]);
+/** How an EntryPoint is asked to simulate, and what it answers. */
+type Speech = EntryPointRules & { readonly methods: Interface; readonly failures: Interface };
+
+function speechOf(version: EntryPointVersion): Speech {
+  const rules = entryPointRules[version];
+  return {
+    ...rules,
+    methods: new Interface(rules.simulation.abi),
+    failures: new Interface(rules.errors.abi),
+  };
+}
+
 /** JSON-RPC: invalid request, unknown method, invalid parameters. */
 const invalidParameters: ReadonlySet<number> = new Set([-32600, -32601, -32602]);
 const zeroAddress = '0x0000000000000000000000000000000000000000';
@@ -60,8 +58,8 @@ const zeroAddress = '0x0000000000000000000000000000000000000000';
 const senderDeposit: Hex = `0x${(10n ** 12n).toString(16).padStart(64, '0')}`;
 
 /**
- * Simulates by `eth_call`: on 0.6 the EntryPoint's own `simulateHandleOp`, which answers by a revert; on 0.7 and 0.8 the
- * same method of `EntryPointSimulations`, whose code overrides the EntryPoint's for the call. An EntryPoint that refuses
+ * Simulates by `eth_call`: the EntryPoint's own `simulateHandleOp`, which answers by a revert, or where it has none the same
+ * method of `EntryPointSimulations`, whose code overrides the EntryPoint's for the call. An EntryPoint that refuses
  * the operation is DomainError ESTIMATION_FAILED with its reason, e.g. "AA13 initCode failed or OOG".
  */
 export function createSimulator(
@@ -70,17 +68,18 @@ export function createSimulator(
   version: EntryPointVersion,
   clock: Clock,
 ): Simulator {
+  const speech = speechOf(version);
   let hasBlockOverrides = true;
 
   return async (simulation) => {
-    const overrides = overridesOf(simulation, entryPoint, version);
-    const gas = toQuantity(gasOf(simulation, version));
-    const call = { to: entryPoint, data: encode(simulation, version), gas };
+    const overrides = overridesOf(simulation, entryPoint, speech);
+    const gas = hexQuantity(gasOf(simulation, speech));
+    const call = { to: entryPoint, data: encode(simulation, speech), gas };
     try {
-      const block = simulation.block === undefined ? 'latest' : toQuantity(simulation.block);
-      return decodeReturn(await callAtPresent(call, block, overrides), version);
+      const block = simulation.block === undefined ? 'latest' : hexQuantity(simulation.block);
+      return decodeReturn(await callAtPresent(call, block, overrides), speech);
     } catch (error) {
-      if (error instanceof CallReverted) return decodeRevert(error, version);
+      if (error instanceof CallReverted) return decodeRevert(error, speech);
       if (refusesGas(error)) throw new GasCapped(printable(error.cause.message));
       throw error;
     }
@@ -89,7 +88,7 @@ export function createSimulator(
   /** With the clock's time: on an idle chain the last block is old, and deadlines seem to be further away than they are. */
   async function callAtPresent(call: object, block: string, overrides: object): Promise<unknown> {
     if (hasBlockOverrides) {
-      const time = toQuantity(toSeconds(clock.now()));
+      const time = hexQuantity(toSeconds(clock.now()));
       try {
         return await chain.request('eth_call', [call, block, overrides, { time }]);
       } catch (error) {
@@ -119,15 +118,9 @@ const gasBesidesLimits = 5_000_000n;
  * The most that a simulation can need. Without it the node goes on to its own cap, which is often tens of times as much: an
  * account whose code loops would hold the node that long.
  */
-function gasOf({ op, paymasterAndData }: Simulation, version: EntryPointVersion): bigint {
+function gasOf({ op, paymasterAndData }: Simulation, { form }: Speech): bigint {
   const { callGasLimit, verificationGasLimit, preVerificationGas } = op;
-  const hasPaymaster = paymasterAndData !== '0x';
-  // 0.6 lets the paymaster and its postOp use verificationGasLimit once more each; later versions name two limits.
-  const paymasterGas = !hasPaymaster
-    ? 0n
-    : version === '0.6'
-      ? 2n * verificationGasLimit
-      : BigInt(`0x${paymasterAndData.slice(42, 74)}`) + BigInt(`0x${paymasterAndData.slice(74, 106)}`);
+  const paymasterGas = paymasterAndData === '0x' ? 0n : form.paymasterGasOf(op, paymasterAndData);
   const limits = callGasLimit + verificationGasLimit + preVerificationGas + paymasterGas;
   // A call passes on 63 of 64 parts of what is left.
   return (limits * 66n) / 64n + gasBesidesLimits;
@@ -149,9 +142,9 @@ function refusesParameters(error: unknown): boolean {
 function overridesOf(
   { op, paymasterAndData }: Simulation,
   entryPoint: Address,
-  version: EntryPointVersion,
+  { simulation: { codeArtifact } }: Speech,
 ): Readonly<Record<string, StateOverride>> {
-  const code = version === '0.6' ? undefined : simulationCode(version);
+  const code = codeArtifact === undefined ? undefined : simulationCode(codeArtifact);
   // `deposits` is the first state variable of every EntryPoint; its first word is the deposit.
   const deposit = paymasterAndData === '0x' ? { [depositSlot(op.sender)]: senderDeposit } : undefined;
   const delegate = op.eip7702Auth?.address;
@@ -168,47 +161,41 @@ function overridesOf(
   };
 }
 
-function toQuantity(value: number | bigint): string {
-  return `0x${value.toString(16)}`;
-}
-
 function depositSlot(account: string): Hex {
   return asHex(keccak256(AbiCoder.defaultAbiCoder().encode(['address', 'uint256'], [account, 0])));
 }
 
-function encode({ op, paymasterAndData, target }: Simulation, version: EntryPointVersion): Hex {
-  const [abi, values] =
-    version === '0.6'
-      ? [abi06, userOperation06Values(op, paymasterAndData)]
-      : [abi07, userOperation07Values(op, paymasterAndData)];
+function encode({ op, paymasterAndData, target }: Simulation, { methods, form }: Speech): Hex {
   return asHex(
-    abi.encodeFunctionData('simulateHandleOp', [
-      values,
+    methods.encodeFunctionData('simulateHandleOp', [
+      form.abiValues(op, paymasterAndData),
       target?.address ?? zeroAddress,
       target?.data ?? '0x',
     ]),
   );
 }
 
-function decodeReturn(result: unknown, version: EntryPointVersion): SimulationResult {
-  // 0.6 always reverts, and an EntryPoint whose code was not overridden has no such method and no fallback.
-  if (version === '0.6' || !isHexBytes(result) || result === '0x')
+function decodeReturn(result: unknown, { methods, simulation }: Speech): SimulationResult {
+  // An EntryPoint whose code was not overridden has no such method and no fallback.
+  if (simulation.answersBy === 'revert' || !isHexBytes(result) || result === '0x')
     throw new OverridesUnsupported('simulateHandleOp returned nothing');
-  return toResult(abi07.decodeFunctionResult('simulateHandleOp', result)[0]);
+  return toResult(methods.decodeFunctionResult('simulateHandleOp', result)[0]);
 }
 
-function decodeRevert({ data, message }: CallReverted, version: EntryPointVersion): SimulationResult {
-  if (version === '0.6' && data.startsWith(abi06.getError('ExecutionResult')?.selector ?? ''))
-    return toResult(abi06.decodeErrorResult('ExecutionResult', data));
+function decodeRevert({ data, message }: CallReverted, speech: Speech): SimulationResult {
+  const { methods, failures, simulation, errors } = speech;
+  const answer = methods.getError('ExecutionResult');
+  if (answer !== null && data.startsWith(answer.selector))
+    return toResult(methods.decodeErrorResult(answer, data));
   const failure = data === '0x' ? null : failures.parseError(data);
-  // ethers also knows Error(string) and Panic: those are not the EntryPoint's verdict on the operation.
+  // Error(string) and Panic are not the EntryPoint's verdict on the operation.
   if (failure?.name.startsWith('FailedOp') === true) {
     const { reason, inner } = failure.args.toObject();
-    if (String(reason).startsWith('AA95')) throw new GasCapped(printable(String(reason)));
+    if (String(reason).startsWith(errors.outOfGas)) throw new GasCapped(printable(String(reason)));
     const detail = isHexBytes(inner) && inner !== '0x' ? `: ${formatRevert(inner)}` : '';
     throw estimationFailed(`${printable(String(reason))}${detail}`);
   }
-  if (version !== '0.6' && data === '0x') throw new OverridesUnsupported(message);
+  if (simulation.answersBy === 'return' && data === '0x') throw new OverridesUnsupported(message);
   throw estimationFailed(`the EntryPoint reverted ${formatRevert(data)}`);
 }
 
@@ -224,20 +211,21 @@ function toResult(values: { readonly [name: string]: unknown }): SimulationResul
 export function estimationFailed(reason: string): DomainError {
   return new DomainError('ESTIMATION_FAILED', `gas estimation failed: ${reason}`, {
     reason: 'ESTIMATION_FAILED',
+    ...(reason.startsWith('AA20') ? { remedy: notDeployed } : {}),
   });
 }
+
+/** AA20 account not deployed. */
+const notDeployed =
+  'The account is not deployed: add initCode (EntryPoint 0.6) or factory and factoryData (0.7 and later), or deploy it first.';
 
 const require = createRequire(import.meta.url);
 
 /** Runtime code of the EntryPoint with simulation methods; Node keeps the parsed file, so it is read once. */
-function simulationCode(version: '0.7' | '0.8'): Hex {
-  const artifact: unknown = require(
-    version === '0.7'
-      ? 'aa07/artifacts/EntryPointSimulations.json'
-      : 'aa08/artifacts/EntryPointSimulations.json',
-  );
+function simulationCode(path: string): Hex {
+  const artifact: unknown = require(path);
   if (typeof artifact !== 'object' || artifact === null || !('deployedBytecode' in artifact))
-    throw new TypeError(`the EntryPointSimulations artifact of ${version} must hold deployedBytecode`);
+    throw new TypeError(`${path} must hold deployedBytecode`);
   return asHex(String(artifact.deployedBytecode));
 }
 

@@ -1,13 +1,13 @@
 import { AbiCoder } from 'ethers';
 import { isDomainError } from '../../errors.js';
-import { userOperation07, userOperation07Values } from '../../paymaster/abi.js';
+import { entryPointRules } from '../../entry-point/table.js';
 import { stubSignature } from '../../paymaster/signature.js';
-import { userOpHash } from '../../paymaster/user-op-hash.js';
+import { userOpHash } from '../../entry-point/user-op-hash.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
 import type { Estimate, EstimateRequest } from '../../userop/estimator.js';
-import { unusedGasFine } from '../../userop/gas.js';
+import { finesUnusedGas, unusedGasFine } from '../../entry-point/gas.js';
 import { preVerificationGas } from '../../userop/pre-verification-gas.js';
-import type { FinalUserOperation } from '../../userop/user-operation.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
 import { formatRevert } from './revert-reason.js';
 import { estimationFailed, GasCapped, type SimulationResult, type Simulator } from './simulate-handle-op.js';
 
@@ -110,27 +110,27 @@ function measurable({ op }: EstimateRequest, measuring: MeasuringLimits): FinalU
 
 /** What the EntryPoint sends to the account for this callData. */
 function callOfEntryPoint(request: EstimateRequest, op: FinalUserOperation, paymasterAndData: Hex): Hex {
-  if (request.entryPointVersion === '0.6' || !op.callData.startsWith(executeUserOpSelector))
-    return op.callData;
+  const { passesWholeOperation, form } = entryPointRules[request.entryPointVersion];
+  if (!passesWholeOperation || !op.callData.startsWith(executeUserOpSelector)) return op.callData;
   const target = {
     version: request.entryPointVersion,
     entryPoint: request.entryPoint,
     chainId: request.chainId,
   };
   const hash = userOpHash(op, paymasterAndData, target) ?? `0x${'00'.repeat(32)}`;
-  const values = [userOperation07Values(op, paymasterAndData), hash];
-  const encoded = AbiCoder.defaultAbiCoder().encode([userOperation07, 'bytes32'], values);
+  const values = [form.abiValues(op, paymasterAndData), hash];
+  const encoded = AbiCoder.defaultAbiCoder().encode([form.abiType, 'bytes32'], values);
   return `${executeUserOpSelector}${encoded.slice(2)}`;
 }
 
-/** From 0.7 on the EntryPoint adds a tenth of the unused gas, so a tenth of what the call uses is missing in the difference. */
+/** An EntryPoint that fines unused gas adds a tenth of it, so a tenth of what the call uses is missing in the difference. */
 function spentByCall(
   whole: SimulationResult,
   base: SimulationResult,
   { entryPointVersion }: EstimateRequest,
 ): bigint {
   const difference = whole.paid - whole.preOpGas - (base.paid - base.preOpGas);
-  const gas = entryPointVersion === '0.6' ? difference : (difference * 10n + 8n) / 9n;
+  const gas = finesUnusedGas(entryPointVersion) ? (difference * 10n + 8n) / 9n : difference;
   return gas > 0n ? gas : 0n;
 }
 

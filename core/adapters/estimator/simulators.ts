@@ -4,7 +4,8 @@ import { DomainError } from '../../errors.js';
 import type { Address } from '../../units/address.js';
 import type { Clock } from '../../units/time.js';
 import { requireUsable } from './authorization.js';
-import type { EntryPointVersion, UserOperation } from '../../userop/user-operation.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
+import type { UserOperation } from '../../entry-point/user-operation.js';
 import { FairSlots, SlotsBusy, type SlotLimits } from '../fair-slots.js';
 import { createSimulator, type Simulator } from './simulate-handle-op.js';
 

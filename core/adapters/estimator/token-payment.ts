@@ -10,8 +10,8 @@ import {
 } from '../../paymaster/token-payment.js';
 import { toAddressKey, type AddressKey } from '../../units/address.js';
 import { bytesToHex, type Hex } from '../../units/hex.js';
-import type { TokenPaymentChecker, TokenPaymentRequest } from '../../userop/token-payment-checker.js';
-import type { FinalUserOperation } from '../../userop/user-operation.js';
+import type { TokenPaymentChecker, TokenPaymentRequest } from '../../paymaster/token-payment-checker.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
 import { estimationFailed, GasCapped, OverridesUnsupported, type Simulator } from './simulate-handle-op.js';
 import { createSimulators, type SimulatorsDeps } from './simulators.js';
 

@@ -1,4 +1,4 @@
-import { formatKey, keyOf } from '../../resources/meta.js';
+import { formatKey, keyOf } from '../../meta/meta.js';
 import type { KubeList, KubeObject } from './objects.js';
 import type { KubeTransport } from './transport.js';
 

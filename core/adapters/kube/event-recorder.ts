@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EventRecorder, ResourceEvent } from '../../kubernetes-events.js';
+import type { EventRecorder, ResourceEvent } from '../../resources/kubernetes-events.js';
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock, EpochMs } from '../../units/time.js';

@@ -1,4 +1,4 @@
-import { formatKey, keyOf } from '../../resources/meta.js';
+import { formatKey, keyOf } from '../../meta/meta.js';
 import type { KubeObject } from './objects.js';
 
 export type CacheEvent<T> = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T };

@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../../resources/meta.js';
+import type { ObjectMeta } from '../../meta/meta.js';
 
 /** The least that the client machinery knows of an object; kinds give it a type. */
 export type KubeObject = {

@@ -1,6 +1,6 @@
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
-import { formatKey, keyOf } from '../../resources/meta.js';
+import { formatKey, keyOf } from '../../meta/meta.js';
 import { KubeApiError, isExpired, isStatus, isTooLargeResourceVersion } from './api-error.js';
 import { createBackoff, pause } from './backoff.js';
 import { createCollection, revisionOf, type CollectionOptions } from './collection.js';

@@ -1,7 +1,7 @@
 import { isDomainError } from '../../errors.js';
 import { canonicalJson } from '../../config/config-hash.js';
 import { type Kind, kinds } from '../../resources/kinds.js';
-import { formatKey, keyOf } from '../../resources/meta.js';
+import { formatKey, keyOf } from '../../meta/meta.js';
 import type { ApplyRequest, ResourceStore } from '../../resources/resource-store.js';
 import type { ManifestFile } from './manifest-files.js';
 import type { ManifestProblem } from './manifest-problem.js';

@@ -1,6 +1,6 @@
 import { formatProblem, type Problem } from '../../errors.js';
 import type { Kind } from '../../resources/kinds.js';
-import type { ObjectKey } from '../../resources/meta.js';
+import type { ObjectKey } from '../../meta/meta.js';
 
 /** Something wrong with a manifest, and where to look. Lines and columns begin with 1. */
 export type ManifestProblem = Problem & {

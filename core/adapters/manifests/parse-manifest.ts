@@ -1,8 +1,8 @@
 import { type Document, isScalar, LineCounter, parseAllDocuments } from 'yaml';
 import { type Problem, quote } from '../../errors.js';
-import { isTree, type Tree } from '../../resources/field-tree.js';
+import { isTree, type Tree } from '../../meta/field-tree.js';
 import { isKind, type Kind, kinds } from '../../resources/kinds.js';
-import { apiVersion, type ObjectKey } from '../../resources/meta.js';
+import { apiVersion, type ObjectKey } from '../../meta/meta.js';
 import { validateMetadata, validateName } from '../../resources/validate.js';
 import { locator, syntaxProblem } from './manifest-position.js';
 import type { ManifestProblem } from './manifest-problem.js';

@@ -1,5 +1,5 @@
 import { refused, type Price, type PriceAnswer, type PriceSource } from '../../pricing/price-source.js';
-import type { FeeTokenSpec } from '../../resources/fee-token.js';
+import type { FeeTokenSpec } from '../../pricing/fee-token-spec.js';
 import type { EpochMs } from '../../units/time.js';
 
 /** What is known of one token's price. */

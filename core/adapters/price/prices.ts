@@ -5,7 +5,7 @@ import { DomainError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import { formatRefusal, refused, type PriceAnswer, type Prices } from '../../pricing/price-source.js';
-import type { FeeTokenSpec } from '../../resources/fee-token.js';
+import type { FeeTokenSpec } from '../../pricing/fee-token-spec.js';
 import type { Clock, EpochMs } from '../../units/time.js';
 import { createFeeds } from './chainlink/feeds.js';
 import { createDocuments } from './http/documents.js';

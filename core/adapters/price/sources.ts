@@ -1,5 +1,5 @@
 import { refused, type PriceSource } from '../../pricing/price-source.js';
-import type { PriceSpec } from '../../resources/fee-token.js';
+import type { PriceSpec } from '../../pricing/fee-token-spec.js';
 import { openChainlink } from './chainlink/source.js';
 import { openCombine } from './combine/source.js';
 import { openHttp } from './http/source.js';

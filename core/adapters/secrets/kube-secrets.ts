@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DomainError } from '../../errors.js';
-import { apiVersion } from '../../resources/meta.js';
+import { apiVersion } from '../../meta/meta.js';
 import type { ConnectionSecrets } from '../../secrets.js';
 import { isStatus } from '../kube/api-error.js';
 import type { KubeTransport } from '../kube/transport.js';

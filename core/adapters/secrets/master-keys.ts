@@ -1,32 +1,59 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { invalidInput } from '../../errors.js';
-import { isMissingFile } from '../process/is-missing-file.js';
+import type { MountedKeys } from '../../master-keys.js';
 import type { MasterKeys } from '../../secrets.js';
+import { isMissingFile } from '../process/is-missing-file.js';
 
 /**
- * Reads `master.key`, `webhook-master.key` and, while the first is being rotated, `master-previous.key`: 64 hex digits
- * each. Throws INVALID_INPUT naming the file, never quoting it.
+ * Reads `master.key` and `webhook-master.key` and, while one is being rotated, `master-previous.key` and
+ * `webhook-master-previous.key`: 64 hex digits each. A mounted Secret is read whole, also while it is being replaced.
+ * Throws INVALID_INPUT naming the file, never quoting it.
  */
+export async function readMountedKeys(directory: string): Promise<MountedKeys> {
+  const place = await presentVersion(directory);
+  return { apiKeys: await readPair(place, 'master'), webhook: await readPair(place, 'webhook-master') };
+}
+
+/** The only ones that a process which checks apiKeys by their hash needs. */
+export async function readMountedWebhookKeys(directory: string): Promise<MountedKeys> {
+  return { apiKeys: [], webhook: await readPair(await presentVersion(directory), 'webhook-master') };
+}
+
+/** The keys as they are now, for a process that is alone. */
 export async function readMasterKeys(directory: string): Promise<MasterKeys> {
-  const [current, webhook, previous] = await Promise.all([
-    readKey(join(directory, 'master.key')),
-    readWebhookMasterKey(directory),
-    readOptionalKey(join(directory, 'master-previous.key')),
+  const { apiKeys, webhook } = await readMountedKeys(directory);
+  const [current, previous] = apiKeys as [Uint8Array, Uint8Array?];
+  const [first, webhookPrevious] = webhook as [Uint8Array, Uint8Array?];
+  return {
+    current,
+    webhook: first,
+    ...(previous === undefined ? {} : { previous }),
+    ...(webhookPrevious === undefined ? {} : { webhookPrevious }),
+  };
+}
+
+/** Kubernetes replaces all files of a volume at once by turning the link `..data`: read through it, files would be of two versions. */
+async function presentVersion(directory: string): Promise<string> {
+  try {
+    return await realpath(join(directory, '..data'));
+  } catch (error) {
+    if (isMissingFile(error)) return directory;
+    throw error;
+  }
+}
+
+async function readPair(directory: string, name: string): Promise<readonly Uint8Array[]> {
+  const path = join(directory, `${name}.key`);
+  const [current, previous] = await Promise.all([
+    readOptionalKey(path),
+    readOptionalKey(join(directory, `${name}-previous.key`)),
   ]);
-  return { current, webhook, ...(previous === undefined ? {} : { previous }) };
-}
-
-/** The only one of them that a process which checks apiKeys by their hash needs. */
-export function readWebhookMasterKey(directory: string): Promise<Uint8Array> {
-  return readKey(join(directory, 'webhook-master.key'));
-}
-
-async function readKey(path: string): Promise<Uint8Array> {
-  const key = await readOptionalKey(path);
-  if (key === undefined)
-    throw invalidInput([{ field: path, expected: 'a file with 64 hex digits; there is none' }]);
-  return key;
+  if (current === undefined)
+    throw invalidInput([
+      { field: `${name}.key`, expected: `a file of 64 hex digits in ${directory}; there is none` },
+    ]);
+  return previous === undefined ? [current] : [current, previous];
 }
 
 async function readOptionalKey(path: string): Promise<Uint8Array | undefined> {

@@ -1,7 +1,13 @@
 import { DomainError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
-import type { EpochMark, EpochMirror, UsageEpoch, UsageRecovery } from '../../usage/epoch.js';
+import {
+  lossIdOf,
+  type EpochMark,
+  type EpochMirror,
+  type UsageEpoch,
+  type UsageRecovery,
+} from '../../usage/epoch.js';
 import type { Clock, EpochMs } from '../../units/time.js';
 
 /** What a usage store keeps beside the data of a chain. */
@@ -192,7 +198,7 @@ export class UsageEpochs implements UsageRecovery {
     });
   }
 
-  async recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'> {
+  async recover(chainId: number, acceptedLoss?: string): Promise<'intact' | 'waiting' | 'recovered'> {
     const copy = await this.#mirror.get(chainId);
     const found = await this.#store.read(chainId);
     if (copy === undefined || this.#isIntact(chainId, copy, found)) {
@@ -212,7 +218,9 @@ export class UsageEpochs implements UsageRecovery {
       });
       return 'waiting';
     }
-    if (found.now < mirrored.lostAt + waitMs) return 'waiting';
+    const leftMs = mirrored.lostAt + waitMs - found.now;
+    const isAccepted = acceptedLoss !== undefined && acceptedLoss === lossIdOf(mirrored);
+    if (leftMs > 0 && !isAccepted) return 'waiting';
     const begun = await this.#store.begin(chainId, found.kept, false);
     const { longestExpiryMs } = mirrored;
     await this.#store.noteExpiry(chainId, begun.kept, longestExpiryMs);
@@ -221,6 +229,15 @@ export class UsageEpochs implements UsageRecovery {
     this.#asked.delete(chainId);
     this.#seen.delete(chainId);
     this.#log.warn('a new epoch of usage has begun; limits refuse until their windows turn', { chainId });
+    if (leftMs > 0)
+      this.#log.error(
+        'loss of usage data accepted: promises made before it may still be mined, and count nowhere',
+        {
+          chainId,
+          acceptedLoss,
+          skippedSeconds: Math.ceil(leftMs / 1000),
+        },
+      );
     return 'recovered';
   }
 

@@ -2,7 +2,8 @@ import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { types } from 'node:util';
 import { buildConnector } from 'undici';
-import type { AddressGuard } from '../../policy/webhook/public-address.js';
+import type { PrivateHost } from '../../policy/webhook/webhook-url.js';
+import { createNetworkGuard, type AddressGuard } from '../../policy/webhook/public-address.js';
 import { isLoopbackName } from '../../policy/webhook/webhook-url.js';
 
 /**
@@ -11,23 +12,45 @@ import { isLoopbackName } from '../../policy/webhook/webhook-url.js';
  * - a name is resolved by us, **all** its addresses must be allowed, and the socket connects to exactly those: a
  *   resolver that answers differently the second time (DNS rebinding) is never asked a second time;
  * - the address of the connected socket is judged once more, whatever led there;
+ * - a host that the platform lists is judged by the addresses that are listed with it, and by nothing else;
  * - TLS keeps the name of the URL for SNI and certificate, is always verified, and no proxy setting is read.
  */
-export function createGuardedConnector(options: {
+export function createGuardedConnector(options: ConnectorOptions): buildConnector.connector {
+  const ordinary = connectorWith(options, options.guard);
+  const listed = new Map(
+    (options.privateHosts ?? []).map(({ origin, networks }) => [
+      origin,
+      connectorWith(options, createNetworkGuard(networks)),
+    ]),
+  );
+  return (target, callback) => (listed.get(originOf(target)) ?? ordinary)(target, callback);
+}
+
+export type ConnectorOptions = {
   readonly guard: AddressGuard;
+  readonly privateHosts?: readonly PrivateHost[];
   readonly resolve: ResolveHost;
   readonly connectTimeoutMs: number;
   /** PEM certificates to trust instead of the built-in ones. */
   readonly ca?: string;
-}): buildConnector.connector {
-  const { guard, resolve } = options;
+};
+
+function originOf({ protocol, hostname, port }: buildConnector.Options): string {
+  const text = `${protocol}//${hostname}${port === '' ? '' : `:${port}`}`;
+  return URL.canParse(text) ? new URL(text).origin : '';
+}
+
+function connectorWith(
+  { resolve, connectTimeoutMs, ca }: ConnectorOptions,
+  guard: AddressGuard,
+): buildConnector.connector {
   const connect = buildConnector({
     allowH2: false,
-    timeout: options.connectTimeoutMs,
+    timeout: connectTimeoutMs,
     rejectUnauthorized: true,
     autoSelectFamily: true,
     lookup: guardedLookup(guard, resolve),
-    ...(options.ca === undefined ? {} : { ca: options.ca }),
+    ...(ca === undefined ? {} : { ca }),
   });
 
   return (target, callback) => {

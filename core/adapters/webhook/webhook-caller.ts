@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { deriveWebhookKey } from '../../config/api-key.js';
-import type { WebhookConfig } from '../../config/paymaster-config.js';
+import { deriveWebhookKey } from '../../policy/webhook/signing-key.js';
+import type { WebhookConfig } from '../../policy/webhook/spec.js';
 import { DomainError, formatProblem } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
+import type { WebhookMasterKeys } from '../../secrets.js';
 import { createAddressGuard } from '../../policy/webhook/public-address.js';
 import { blocked, failed, readAnswer } from '../../policy/webhook/webhook-answer.js';
 import type { WebhookCaller, WebhookOutcome, WebhookRequest } from '../../policy/webhook/webhook-caller.js';
@@ -25,8 +26,8 @@ import {
 } from './webhook-hosts.js';
 
 export type WebhookCallerDeps = WebhookUrlRules & {
-  /** Master key that the signing key of each policy is derived from. */
-  readonly webhookMasterKey: Uint8Array;
+  /** Master keys that the signing key of each policy is derived from; read for each call. */
+  readonly masterKeys: WebhookMasterKeys;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -97,6 +98,7 @@ class UndiciWebhookCaller implements WebhookCaller {
       guard: createAddressGuard(deps),
       resolve: deps.resolve ?? resolver.resolve,
       connectTimeoutMs: this.#budgetMs,
+      ...(deps.privateHosts === undefined ? {} : { privateHosts: deps.privateHosts }),
       ...(deps.ca === undefined ? {} : { ca: deps.ca }),
     });
     this.#hosts = new WebhookHosts(connect, this.#limits);
@@ -296,7 +298,7 @@ class UndiciWebhookCaller implements WebhookCaller {
   #endpoint(webhook: WebhookConfig): Endpoint {
     const key = `${webhook.policyId} ${webhook.keyGeneration ?? 1} ${webhook.url}`;
     const known = this.#endpoints.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return this.#withPresentKeys(key, known, webhook);
 
     // Bounded by forgetting all: breakers start afresh, which costs a few calls in a fleet of ten thousand webhooks.
     if (this.#endpoints.size >= maxPolicies) this.#endpoints.clear();
@@ -307,30 +309,60 @@ class UndiciWebhookCaller implements WebhookCaller {
 
   #createEndpoint(webhook: WebhookConfig): Endpoint {
     const breaker = new Breaker(this.#deps.clock, this.#limits);
-    const { webhookMasterKey } = this.#deps;
-    const { policyId, keyGeneration = 1 } = webhook;
-    const signingKey = deriveWebhookKey(webhookMasterKey, policyId, keyGeneration);
-    const previousKey =
-      keyGeneration === 1 ? undefined : deriveWebhookKey(webhookMasterKey, policyId, keyGeneration - 1);
+    const keys = this.#derive(webhook);
     // Judged again although it was judged when stored: rules of the platform may have become stricter since.
     const problem = judgeWebhookUrl(webhook.url, this.#deps);
     if (problem !== undefined) {
-      return { fault: formatProblem(problem), origin: '', host: '', signingKey, previousKey, breaker };
+      return { fault: formatProblem(problem), origin: '', host: '', keys, breaker };
     }
     const { origin, host } = new URL(webhook.url);
-    return { fault: undefined, origin, host, signingKey, previousKey, breaker };
+    return { fault: undefined, origin, host, keys, breaker };
+  }
+
+  /** The master keys may have changed since; what is known of the host stays. */
+  #withPresentKeys(key: string, endpoint: Endpoint, webhook: WebhookConfig): Endpoint {
+    const { masterKeys } = this.#deps;
+    const { master, formerMaster } = endpoint.keys;
+    if (master === masterKeys.webhook && formerMaster === masterKeys.webhookPrevious) return endpoint;
+    const next = { ...endpoint, keys: this.#derive(webhook) };
+    this.#endpoints.set(key, next);
+    return next;
+  }
+
+  #derive({ policyId, keyGeneration = 1 }: WebhookConfig): SigningKeys {
+    const { webhook: master, webhookPrevious: formerMaster } = this.#deps.masterKeys;
+    const isFirst = keyGeneration === 1;
+    return {
+      master,
+      formerMaster,
+      present: deriveWebhookKey(master, policyId, keyGeneration),
+      former: isFirst ? undefined : deriveWebhookKey(master, policyId, keyGeneration - 1),
+      ofFormerMaster: formerMaster && deriveWebhookKey(formerMaster, policyId, keyGeneration),
+    };
   }
 }
 
 /** While keys overlap, a host that knows only the one before finds its signature where it always was. */
 function keysOf(
-  { signingKey, previousKey }: Endpoint,
+  { keys: { present, former, ofFormerMaster } }: Endpoint,
   { previousKeyUntil }: WebhookConfig,
   now: EpochMs,
 ): { readonly signingKey: string; readonly nextKey?: string } {
-  const overlaps = previousKey !== undefined && previousKeyUntil !== undefined && now < previousKeyUntil;
-  return overlaps ? { signingKey: previousKey, nextKey: signingKey } : { signingKey };
+  const overlaps = previousKeyUntil !== undefined && now < previousKeyUntil;
+  // Two headers carry two keys: where both are being rotated, the host that has not moved at all is the owner's affair.
+  const before = ofFormerMaster ?? (overlaps ? former : undefined);
+  return before === undefined ? { signingKey: present } : { signingKey: before, nextKey: present };
 }
+
+/** The keys of a policy, and the master keys that they are derived from. */
+type SigningKeys = {
+  readonly master: Uint8Array;
+  readonly formerMaster: Uint8Array | undefined;
+  readonly present: string;
+  /** Of the generation before. */
+  readonly former: string | undefined;
+  readonly ofFormerMaster: string | undefined;
+};
 
 type Endpoint = {
   /** Why it is never called. */
@@ -338,9 +370,7 @@ type Endpoint = {
   readonly origin: string;
   /** Host and port, for messages: path and query can carry the customer's secrets. */
   readonly host: string;
-  readonly signingKey: string;
-  /** Of the generation before. */
-  readonly previousKey: string | undefined;
+  readonly keys: SigningKeys;
   readonly breaker: Breaker;
 };
 

@@ -1,22 +1,23 @@
 import { keccak256 } from '../../crypto/keccak.js';
 import type { Hex } from '../../units/hex.js';
-import type { EntryPointVersion, FinalUserOperation } from '../../userop/user-operation.js';
-import { userOperation06, userOperation06Values, userOperation07, userOperation07Values } from '../abi.js';
-import type { PaymasterGas } from '../layout.js';
+import type { OperationForm } from '../../entry-point/rules.js';
+import { entryPointRules } from '../../entry-point/table.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
+import { userOperation06, userOperation06Values } from '../../entry-point/unpacked.js';
+import { userOperation07, userOperation07Values } from '../../entry-point/packed.js';
+import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { readPaymasterGas } from '../reader.js';
 import {
   keccakOfCallData,
-  keccakOfHex,
   paymasterHeadSize,
   writeAccountGasLimits,
-  writeAddressWord,
   writeGasFees,
   writeGasFields,
-  writeHex,
   writePaymasterHead,
-  writeUint256,
-  zeroed,
-} from '../words.js';
+} from '../../entry-point/words.js';
+import { keccakOfHex } from '../../entry-point/words.js';
+import { writeAddressWord, writeHex, writeUint256, zeroed } from '../../units/words.js';
 
 /** What differs between the contract's builds for EntryPoint 0.6 and for 0.7 and 0.8, in both of its modes. */
 export type Format = {
@@ -67,8 +68,13 @@ const format07: Format = {
   abiValues: userOperation07Values,
 };
 
+const formats = { unpacked: format06, packed: format07 } as const satisfies Record<
+  OperationForm['name'],
+  Format
+>;
+
 export function formatOf(version: EntryPointVersion): Format {
-  return version === '0.6' ? format06 : format07;
+  return formats[entryPointRules[version].form.name];
 }
 
 /** `getHash`: keccak(keccak(operation words) ++ chainId); the words cover all of `paymasterAndData` but the signature. */

@@ -1,5 +1,9 @@
-import type { Layout, PaymasterGas } from '../layout.js';
-import { noPaymasterGas } from '../../userop/gas.js';
+import { entryPoint06 } from '../../entry-point/v06.js';
+import { entryPoint07 } from '../../entry-point/v07.js';
+import { entryPoint08 } from '../../entry-point/v08.js';
+import type { Layout } from '../layout.js';
+import type { PaymasterGas } from '../../entry-point/user-operation.js';
+import { noPaymasterGas } from '../../entry-point/gas.js';
 import { sponsorshipCodec } from './sponsorship.js';
 import { tokenCodec, type TokenFigures } from './token.js';
 
@@ -19,6 +23,7 @@ const token06: TokenFigures = {
   gas: noPaymasterGas,
   postOpGas: 60_000n,
   assumedGas: 1n,
+  chargesFine: false,
   minVerificationGasLimit: 80_000n,
   validationGas: 60_000n,
 };
@@ -26,30 +31,32 @@ const token07: TokenFigures = {
   gas: { paymasterVerificationGasLimit: 60_000n, paymasterPostOpGasLimit: 70_000n },
   postOpGas: 60_000n,
   assumedGas: 1n,
+  chargesFine: true,
   minVerificationGasLimit: 0n,
   validationGas: 0n,
 };
+const token08: TokenFigures = { ...token07, chargesFine: false };
 
 export const singleton06: Layout = {
   id: 'singleton-0.6',
-  entryPointVersion: '0.6',
+  entryPointVersion: entryPoint06.version,
   title: 'Singleton paymaster for EntryPoint 0.6',
-  sponsorship: sponsorshipCodec('0.6', noPaymasterGas),
-  token: tokenCodec('0.6', token06),
+  sponsorship: sponsorshipCodec(entryPoint06.version, noPaymasterGas),
+  token: tokenCodec(entryPoint06.version, token06),
 };
 
 export const singleton07: Layout = {
   id: 'singleton-0.7',
-  entryPointVersion: '0.7',
+  entryPointVersion: entryPoint07.version,
   title: 'Singleton paymaster for EntryPoint 0.7',
-  sponsorship: sponsorshipCodec('0.7', gas07),
-  token: tokenCodec('0.7', token07),
+  sponsorship: sponsorshipCodec(entryPoint07.version, gas07),
+  token: tokenCodec(entryPoint07.version, token07),
 };
 
 export const singleton08: Layout = {
   id: 'singleton-0.8',
-  entryPointVersion: '0.8',
+  entryPointVersion: entryPoint08.version,
   title: 'Singleton paymaster for EntryPoint 0.8',
-  sponsorship: sponsorshipCodec('0.8', gas07),
-  token: tokenCodec('0.8', token07),
+  sponsorship: sponsorshipCodec(entryPoint08.version, gas07),
+  token: tokenCodec(entryPoint08.version, token08),
 };

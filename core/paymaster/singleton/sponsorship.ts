@@ -1,12 +1,13 @@
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
-import type { EntryPointVersion } from '../../userop/user-operation.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
 import { encodeCall, signersCall } from '../abi.js';
-import type { DecodedSponsorship, PaymasterGas, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
-import { maxCost } from '../../userop/gas.js';
+import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import type { PaymasterGas } from '../../entry-point/user-operation.js';
+import { maxCost } from '../../entry-point/gas.js';
 import { readAddress, readBytes, readExactly, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
-import { writeUint48, zeroed } from '../words.js';
+import { writeUint48, zeroed } from '../../units/words.js';
 import { formatOf, hashOf, type Format } from './format.js';
 
 /**

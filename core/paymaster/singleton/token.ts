@@ -2,15 +2,17 @@ import { toAddressKey } from '../../units/address.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
-import { maxCost, requiredGas } from '../../userop/gas.js';
-import type { EntryPointVersion, FinalUserOperation } from '../../userop/user-operation.js';
+import { maxCost, requiredGas } from '../../entry-point/gas.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
 import { encodeCall, signersCall } from '../abi.js';
-import type { DecodedTokenPayment, PaymasterGas, TokenCodec, TokenOptions, TokenTerms } from '../layout.js';
+import type { DecodedTokenPayment, TokenCodec, TokenOptions, TokenTerms } from '../layout.js';
+import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { readAddress, readBytes, readUint128, readUint256, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader } from '../token-charge.js';
 import { assertTokenTerms, markupUnit, rateWithMarkup, tokensFor } from '../token-price.js';
-import { writeHex, writeUint128, writeUint256, writeUint48, zeroed } from '../words.js';
+import { writeHex, writeUint128, writeUint256, writeUint48, zeroed } from '../../units/words.js';
 import { formatOf, hashOf, type Format } from './format.js';
 
 /** Figures that the contract is told rather than measures, per build. */
@@ -18,8 +20,10 @@ export type TokenFigures = {
   readonly gas: PaymasterGas;
   /** Gas charged for postOp and what follows it, since the contract is told the cost before postOp only. */
   readonly postOpGas: bigint;
-  /** What the contract takes for its own validation when it works out the EntryPoint's fine on unused gas (0.7 only). */
+  /** What the contract takes for its own validation when it works out the EntryPoint's fine for unused gas. */
   readonly assumedGas: bigint;
+  /** Whether the contract adds the fine that it expects to what it charges; the build for 0.7 does. */
+  readonly chargesFine: boolean;
   /** These two as in {@link TokenCodec}. */
   readonly minVerificationGasLimit: bigint;
   readonly validationGas: bigint;
@@ -158,36 +162,36 @@ function residual(
   terms: TokenTerms,
   figures: TokenFigures,
 ): bigint {
-  const { postOpGas, gas, assumedGas } = figures;
-  const fine =
-    version === '0.7' ? expectedFine(op, gas, requiredGas(op, version, gas) + postOpGas, assumedGas) : 0n;
+  const { postOpGas, gas } = figures;
+  const fine = expectedFine(op, figures, requiredGas(op, version, gas) + postOpGas);
   const fee = divideUp((constantFeeOf(terms) ?? 0n) * weiPerCoin, rateWithMarkup(terms));
   return (fine + postOpGas) * op.maxFeePerGas + fee;
 }
 
 /**
- * The gas cost so far never exceeds the prefund, or the EntryPoint undoes the payment. On 0.7 the contract adds the fine
+ * The gas cost so far never exceeds the prefund, or the EntryPoint undoes the payment. The build for 0.7 adds the fine
  * that it expects, a tenth of what it takes to be unused: less, the more was used, but never by more than was used.
  */
 function maxTokenCharge(
   version: EntryPointVersion,
   op: FinalUserOperation,
   terms: TokenTerms,
-  { gas, postOpGas, assumedGas }: TokenFigures,
+  figures: TokenFigures,
 ): bigint {
+  const { gas, postOpGas } = figures;
   assertTokenTerms(terms);
   const used = requiredGas(op, version, gas);
-  const fine = version === '0.7' ? expectedFine(op, gas, used + postOpGas, assumedGas) : 0n;
+  const fine = expectedFine(op, figures, used + postOpGas);
   const tokens = tokensFor((used + fine + postOpGas) * op.maxFeePerGas, rateWithMarkup(terms), markupUnit);
   return tokens + (constantFeeOf(terms) ?? 0n);
 }
 
 function expectedFine(
   op: FinalUserOperation,
-  gas: PaymasterGas,
+  { gas, assumedGas, chargesFine }: TokenFigures,
   actualGas: bigint,
-  assumedGas: bigint,
 ): bigint {
+  if (!chargesFine) return 0n;
   const executionLimit = op.callGasLimit + gas.paymasterPostOpGasLimit;
   const before = op.preVerificationGas + op.verificationGasLimit + assumedGas;
   const executionGas = actualGas > before ? actualGas - before : 0n;

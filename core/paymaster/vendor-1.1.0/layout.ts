@@ -1,3 +1,4 @@
+import { entryPoint06 } from '../../entry-point/v06.js';
 import { toAddressKey } from '../../units/address.js';
 import type { Layout } from '../layout.js';
 import { sponsorship } from './sponsorship.js';
@@ -6,7 +7,7 @@ import { token } from './token.js';
 /** The original vendor's EntryPoint 0.6 contracts: a deposit per funding wallet, tokens at another address. */
 export const vendor110: Layout = {
   id: 'vendor-1.1.0',
-  entryPointVersion: '0.6',
+  entryPointVersion: entryPoint06.version,
   title: 'Vendor sponsorship paymaster 1.1.0, token paymaster 1.x',
   sponsorship,
   token,

@@ -1,9 +1,10 @@
+import { entryPoint06 } from '../../entry-point/v06.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
-import type { FinalUserOperation } from '../../userop/user-operation.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
 import type { DecodedSponsorship, MinedPromise, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
-import { noPaymasterGas, maxCost } from '../../userop/gas.js';
+import { noPaymasterGas, maxCost } from '../../entry-point/gas.js';
 import {
   expectZero,
   readAddress,
@@ -14,14 +15,10 @@ import {
   readUint48Word,
 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
-import {
-  encodeCall,
-  getBalanceCall,
-  userOperation06,
-  userOperation06Values,
-  verifyingSignerCall,
-} from '../abi.js';
-import { writeAddressWord, writeHex, writeScoped06, writeUint48, zeroed } from '../words.js';
+import { encodeCall, getBalanceCall, verifyingSignerCall } from '../abi.js';
+import { userOperation06, userOperation06Values } from '../../entry-point/unpacked.js';
+import { writeAddressWord, writeHex, writeUint48, zeroed } from '../../units/words.js';
+import { writeScoped06 } from '../words.js';
 
 /**
  * Vendor sponsorship paymaster 1.1.0, EntryPoint 0.6. `paymasterAndData`, 276 bytes:
@@ -46,7 +43,7 @@ export const sponsorship: SponsorshipCodec = {
   // takes the same bytes, wants more than the 15,000 gas of its postOp, which this limit bounds too.
   minVerificationGasLimit: 15_001n,
   need: (op) => {
-    const prefund = maxCost(op, '0.6', noPaymasterGas);
+    const prefund = maxCost(op, entryPoint06.version, noPaymasterGas);
     // Validation compares the sponsor's balance with the very prefund that the EntryPoint asks of the contract.
     return { entryPoint: prefund, funding: prefund };
   },

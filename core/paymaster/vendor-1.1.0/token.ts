@@ -1,17 +1,12 @@
+import { entryPoint06 } from '../../entry-point/v06.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { toAddressKey, zeroAddress } from '../../units/address.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
-import { maxCost, noPaymasterGas, requiredGas } from '../../userop/gas.js';
-import type { FinalUserOperation } from '../../userop/user-operation.js';
-import {
-  encodeCall,
-  feeReceiverCall,
-  tokenAccountCall,
-  userOperation06,
-  userOperation06Values,
-  verifyingSignerCall,
-} from '../abi.js';
+import { maxCost, noPaymasterGas, requiredGas } from '../../entry-point/gas.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
+import { encodeCall, feeReceiverCall, tokenAccountCall, verifyingSignerCall } from '../abi.js';
+import { userOperation06, userOperation06Values } from '../../entry-point/unpacked.js';
 import type { DecodedTokenPayment, MinedPromise, TokenCodec, TokenTerms } from '../layout.js';
 import {
   expectZero,
@@ -25,7 +20,8 @@ import {
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
 import { assertTokenTerms, markupField, readMarkupField, tokensFor } from '../token-price.js';
-import { writeAddressWord, writeHex, writeScoped06, writeUint256, writeUint48, zeroed } from '../words.js';
+import { writeAddressWord, writeHex, writeUint256, writeUint48, zeroed } from '../../units/words.js';
+import { writeScoped06 } from '../words.js';
 
 /**
  * Vendor token paymaster 1.x, EntryPoint 0.6. `paymasterAndData`, 278 bytes:
@@ -63,7 +59,7 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
     getHashCall: (op, terms) => getHashCall(op, terms, oracleAggregator),
     signerCall: verifyingSignerCall,
     need: (op) => {
-      const prefund = maxCost(op, '0.6', noPaymasterGas);
+      const prefund = maxCost(op, entryPoint06.version, noPaymasterGas);
       return { entryPoint: prefund, funding: prefund };
     },
     residual: () => 0n,
@@ -100,7 +96,7 @@ export const token = tokenCodec(zeroAddress);
  */
 function maxTokenCharge(op: FinalUserOperation, terms: TokenTerms): bigint {
   assertTokenTerms(terms);
-  const gas = requiredGas(op, '0.6', noPaymasterGas) + overheadGas;
+  const gas = requiredGas(op, entryPoint06.version, noPaymasterGas) + overheadGas;
   return tokensFor(gas * op.maxFeePerGas, terms.exchangeRate, terms.priceMarkup);
 }
 

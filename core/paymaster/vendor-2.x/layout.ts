@@ -1,3 +1,4 @@
+import { entryPoint07 } from '../../entry-point/v07.js';
 import { toAddressKey } from '../../units/address.js';
 import type { Layout } from '../layout.js';
 import { sponsorship } from './sponsorship.js';
@@ -6,7 +7,7 @@ import { token } from './token.js';
 /** The original vendor's EntryPoint 0.7 contracts: a deposit per funding wallet, tokens at another address. */
 export const vendor2x: Layout = {
   id: 'vendor-2.x',
-  entryPointVersion: '0.7',
+  entryPointVersion: entryPoint07.version,
   title: 'Vendor sponsorship and token paymasters 2.x',
   sponsorship,
   token,

@@ -1,34 +1,19 @@
+import { entryPoint07 } from '../../entry-point/v07.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
-import type { FinalUserOperation } from '../../userop/user-operation.js';
-import {
-  encodeCall,
-  getBalanceCall,
-  userOperation07,
-  unsignedOperation07Values,
-  verifyingSignerCall,
-} from '../abi.js';
-import type {
-  DepositNeed,
-  MinedPromise,
-  PaymasterGas,
-  SponsorshipCodec,
-  SponsorshipTerms,
-} from '../layout.js';
-import { maxCost } from '../../userop/gas.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
+import { encodeCall, getBalanceCall, unsignedOperation07Values, verifyingSignerCall } from '../abi.js';
+import { userOperation07 } from '../../entry-point/packed.js';
+import type { DepositNeed, MinedPromise, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import type { PaymasterGas } from '../../entry-point/user-operation.js';
+import { maxCost } from '../../entry-point/gas.js';
 import { readAddress, readBytes, readExactly, readPaymasterGas, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
-import {
-  paymasterHeadSize,
-  writeAddressWord,
-  writeHex,
-  writePaymasterHead,
-  writeScoped07,
-  writeUint48,
-  zeroed,
-} from '../words.js';
+import { paymasterHeadSize, writePaymasterHead } from '../../entry-point/words.js';
+import { writeAddressWord, writeHex, writeUint48, zeroed } from '../../units/words.js';
+import { writeScoped07 } from '../words.js';
 
 type Options = SponsorshipTerms['options'];
 
@@ -79,7 +64,7 @@ const signatureAt = 88;
  * contract's by 2 wei, never fall short.
  */
 function need(op: FinalUserOperation, options: Options, gas: PaymasterGas): DepositNeed {
-  const prefund = maxCost(op, '0.7', gas);
+  const prefund = maxCost(op, entryPoint07.version, gas);
   const overhead = BigInt(options.unaccountedGas) * op.maxFeePerGas;
   const marked = divideUp((prefund + overhead) * BigInt(options.priceMarkup), 1_000_000n);
   const penalty = divideUp(10n * (op.callGasLimit + gas.paymasterPostOpGasLimit) * op.maxFeePerGas, 100n);

@@ -1,39 +1,22 @@
+import { entryPoint07 } from '../../entry-point/v07.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { toAddressKey } from '../../units/address.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
-import { maxCost, requiredGas } from '../../userop/gas.js';
-import type { FinalUserOperation } from '../../userop/user-operation.js';
-import {
-  encodeCall,
-  tokenAccountCall,
-  userOperation07,
-  unsignedOperation07Values,
-  verifyingSignerCall,
-} from '../abi.js';
-import type {
-  DecodedTokenPayment,
-  DepositNeed,
-  MinedPromise,
-  PaymasterGas,
-  TokenCodec,
-  TokenTerms,
-} from '../layout.js';
+import { maxCost, requiredGas } from '../../entry-point/gas.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
+import { encodeCall, tokenAccountCall, unsignedOperation07Values, verifyingSignerCall } from '../abi.js';
+import { userOperation07 } from '../../entry-point/packed.js';
+import type { DecodedTokenPayment, DepositNeed, MinedPromise, TokenCodec, TokenTerms } from '../layout.js';
+import type { PaymasterGas } from '../../entry-point/user-operation.js';
 import { readAddress, readBytes, readExactly, readPaymasterGas, readUint256, readUint48 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
 import { chargeReader, paidGasInTokens } from '../token-charge.js';
 import { assertTokenTerms, markupField, readMarkupField, tokensFor } from '../token-price.js';
-import {
-  paymasterHeadSize,
-  writeAddressWord,
-  writeHex,
-  writePaymasterHead,
-  writeScoped07,
-  writeUint256,
-  writeUint48,
-  zeroed,
-} from '../words.js';
+import { paymasterHeadSize, writePaymasterHead } from '../../entry-point/words.js';
+import { writeAddressWord, writeHex, writeUint256, writeUint48, zeroed } from '../../units/words.js';
+import { writeScoped07 } from '../words.js';
 
 /**
  * Vendor token paymaster 2.x, deployed revision, EntryPoint 0.7. `paymasterAndData`, 186 bytes, packed:
@@ -103,7 +86,7 @@ function fineGas(op: FinalUserOperation, gas: PaymasterGas): bigint {
 }
 
 function need(op: FinalUserOperation, gas: PaymasterGas): DepositNeed {
-  const prefund = maxCost(op, '0.7', gas);
+  const prefund = maxCost(op, entryPoint07.version, gas);
   return {
     entryPoint: prefund,
     funding: prefund + (hybridOverheadGas + fineGas(op, gas)) * op.maxFeePerGas,
@@ -112,7 +95,7 @@ function need(op: FinalUserOperation, gas: PaymasterGas): DepositNeed {
 
 function maxTokenCharge(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): bigint {
   assertTokenTerms(terms);
-  const charged = requiredGas(op, '0.7', gas) + overheadGas + fineGas(op, gas);
+  const charged = requiredGas(op, entryPoint07.version, gas) + overheadGas + fineGas(op, gas);
   return tokensFor(charged * op.maxFeePerGas, terms.exchangeRate, terms.priceMarkup);
 }
 

@@ -1,16 +1,13 @@
+import { entryPoint07 } from '../../entry-point/v07.js';
 import { keccak256 } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
-import type { FinalUserOperation } from '../../userop/user-operation.js';
-import { encodeCall, unsignedOperation07Values, userOperation07, verifyingSignerCall } from '../abi.js';
-import type {
-  DecodedSponsorship,
-  MinedPromise,
-  PaymasterGas,
-  SponsorshipCodec,
-  SponsorshipTerms,
-} from '../layout.js';
-import { maxCost } from '../../userop/gas.js';
+import type { FinalUserOperation } from '../../entry-point/user-operation.js';
+import { encodeCall, unsignedOperation07Values, verifyingSignerCall } from '../abi.js';
+import { userOperation07 } from '../../entry-point/packed.js';
+import type { DecodedSponsorship, MinedPromise, SponsorshipCodec, SponsorshipTerms } from '../layout.js';
+import type { PaymasterGas } from '../../entry-point/user-operation.js';
+import { maxCost } from '../../entry-point/gas.js';
 import {
   readAddress,
   readBytes,
@@ -20,7 +17,9 @@ import {
   readUint48Word,
 } from '../reader.js';
 import { assertSignature, signatureSize } from '../signature.js';
-import { writePaymasterHead, writeScoped07, writeUint48, zeroed } from '../words.js';
+import { writePaymasterHead } from '../../entry-point/words.js';
+import { writeScoped07 } from '../words.js';
+import { writeUint48, zeroed } from '../../units/words.js';
 
 /**
  * The EntryPoint authors' VerifyingPaymaster for EntryPoint 0.7. `paymasterAndData`, 181 bytes:
@@ -41,7 +40,7 @@ export function sponsorshipCodec(gas: PaymasterGas): SponsorshipCodec {
   return {
     gas: () => gas,
     minVerificationGasLimit: 0n,
-    need: (op) => ({ entryPoint: maxCost(op, '0.7', gas), funding: undefined }),
+    need: (op) => ({ entryPoint: maxCost(op, entryPoint07.version, gas), funding: undefined }),
     hash: (op, terms) => hash(op, terms, gas),
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,

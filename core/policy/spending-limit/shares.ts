@@ -1,4 +1,4 @@
-import type { LimitConfig } from '../../config/paymaster-config.js';
+import type { LimitConfig } from './spec.js';
 import type { AddressKey } from '../../units/address.js';
 import { gweiFloor, parseDecimal, parseEther, type Gwei } from '../../units/wei.js';
 import { limitCounter } from '../../usage/counter-names.js';

@@ -2,7 +2,7 @@ import type { EpochMs } from '../../units/time.js';
 import { formatDecimal } from '../../units/wei.js';
 import type { AddressKey } from '../../units/address.js';
 import type { LimitShare } from '../../usage/usage-store.js';
-import { refuse, type Refusal } from '../verdict.js';
+import { refuse, type Refusal } from '../../refusal.js';
 
 const gweiDecimals = 9;
 
@@ -18,7 +18,8 @@ export function limitReached(
 ): Refusal {
   const user = subject === '' ? '' : ` for ${subject}`;
   const amounts = `${amount(share, used)} of ${amount(share, share.threshold)} used${user}, needs ${amount(share, share.cost)}`;
-  return refuse('LIMIT_REACHED', `"${name}": ${amounts}; resets at ${timeText(share.window.until)}`);
+  const detail = `"${name}": ${amounts}; resets at ${timeText(share.window.until)}`;
+  return refuse('LIMIT_REACHED', detail, share.cost > share.threshold ? 'ABOVE_THRESHOLD' : undefined);
 }
 
 /** USAGE_LOST for people: the counters of this cycle are gone, so nothing may be counted on them. */

@@ -1,9 +1,9 @@
 import type { DecodedCalls } from '../../userop/call-data.js';
-import type { AllowList } from '../allow-list/compile.js';
-import { isDeployOnly } from '../allow-list/decide.js';
-import type { AllowListOperation } from '../allow-list/decide.js';
-import { pass, refuse } from '../verdict.js';
-import type { Verdict } from '../verdict.js';
+import type { AllowList } from '../rules/allow-list/compile.js';
+import { isDeployOnly } from '../rules/allow-list/decide.js';
+import type { AllowListOperation } from '../rules/allow-list/decide.js';
+import { pass, refuse } from '../../refusal.js';
+import type { Verdict } from '../../refusal.js';
 
 /**
  * WALLET_DEPLOYMENT is a permission for deploy-only operations (`initCode`, no call), which hit no registered contract:

@@ -1,6 +1,6 @@
-import type { WebhookConfig } from '../../config/paymaster-config.js';
+import type { WebhookConfig } from './spec.js';
 import { unreachable } from '../../errors.js';
-import { pass, refuse, type Verdict } from '../verdict.js';
+import { pass, refuse, type Verdict } from '../../refusal.js';
 import type { WebhookOutcome } from './webhook-caller.js';
 
 /**

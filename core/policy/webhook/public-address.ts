@@ -10,24 +10,23 @@ export type AddressGuard = {
   isAllowed(address: string): boolean;
 };
 
-/**
- * `allowLoopback` permits 127.0.0.0/8 and ::1, for a machine where the webhook host runs beside the service.
- * `allowNetworks` are CIDR ranges that the platform vouches for, e.g. the service range of its own cluster.
- * A malformed range throws RangeError naming it.
- */
-export function createAddressGuard(
-  options: { readonly allowLoopback?: boolean; readonly allowNetworks?: readonly string[] } = {},
-): AddressGuard {
-  const allowed = [
-    ...(options.allowLoopback === true ? ['127.0.0.0/8', '::1/128'] : []),
-    ...(options.allowNetworks ?? []),
-  ].map(parseNetwork);
+/** `allowLoopback` permits 127.0.0.0/8 and ::1, for a machine where the webhook host runs beside the service. */
+export function createAddressGuard(options: { readonly allowLoopback?: boolean } = {}): AddressGuard {
+  const loopback = options.allowLoopback === true ? loopbackNetworks : [];
+  return guardBy((address) => isInAny(address, loopback) || isPublic(address));
+}
 
+/** Permits these CIDR ranges and nothing else, public or not. A malformed range throws RangeError naming it. */
+export function createNetworkGuard(networks: readonly string[]): AddressGuard {
+  const allowed = networks.map(parseNetwork);
+  return guardBy((address) => isInAny(address, allowed));
+}
+
+function guardBy(isRight: (address: IpAddress) => boolean): AddressGuard {
   return {
     isAllowed(text) {
       const address = parseIp(text);
-      if (address === undefined) return false;
-      return isInAny(address, allowed) || isPublic(address);
+      return address !== undefined && isRight(address);
     },
   };
 }
@@ -40,6 +39,8 @@ function isPublic(address: IpAddress): boolean {
 function isInAny(address: IpAddress, networks: readonly IpNetwork[]): boolean {
   return networks.some((network) => isInNetwork(address, network));
 }
+
+const loopbackNetworks = ['127.0.0.0/8', '::1/128'].map(parseNetwork);
 
 const privateV4 = [
   '0.0.0.0/8', // this host

@@ -1,4 +1,4 @@
-import type { WebhookConfig } from '../../config/paymaster-config.js';
+import type { WebhookConfig } from './spec.js';
 
 /**
  * Port: asks customer-hosted rule endpoints. All webhooks of a request are called at once, each inside its own time (3 s unless the policy says otherwise),

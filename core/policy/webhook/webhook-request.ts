@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { WebhookConfig } from '../../config/paymaster-config.js';
+import type { WebhookConfig } from './spec.js';
 import type { EpochSeconds } from '../../units/time.js';
 
 /** What goes on the wire for one webhook. */

@@ -2,14 +2,25 @@ import { quote, type Problem } from '../../errors.js';
 import { parseIp } from './ip-address.js';
 import { createAddressGuard } from './public-address.js';
 
+/**
+ * A host inside the platform's own network that webhooks may name, by exactly this scheme, name and port. Every address that
+ * the name resolves to must be in `networks`, at each connection.
+ */
+export type PrivateHost = {
+  /** As `URL.origin` writes it, e.g. `http://hooks.shop.svc.cluster.local:8080`. */
+  readonly origin: string;
+  /** CIDR ranges. */
+  readonly networks: readonly string[];
+};
+
 /** What the platform permits beyond public https hosts; everything is off by default. */
 export type WebhookUrlRules = {
   /** Plain http too. For a development machine or a trusted network. */
   readonly allowHttp?: boolean;
   /** `localhost`, 127.0.0.0/8 and ::1, on any port. */
   readonly allowLoopback?: boolean;
-  /** CIDR ranges beyond the public ones; with any, single-label and cluster-internal names may be written too. */
-  readonly allowNetworks?: readonly string[];
+  /** Hosts of the platform's own network. */
+  readonly privateHosts?: readonly PrivateHost[];
   /** Ports that may be called. Default 443 and 8443, with http also 80 and 8080. */
   readonly ports?: readonly number[];
 };
@@ -53,8 +64,11 @@ function findFault(text: string, rules: WebhookUrlRules): string | undefined {
   if (!URL.canParse(text)) return scheme;
 
   const url = new URL(text);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && rules.allowHttp === true)) return scheme;
+  const isListed = rules.privateHosts?.some(({ origin }) => origin === url.origin) === true;
+  const isScheme = url.protocol === 'https:' || (url.protocol === 'http:' && rules.allowHttp === true);
+  if (!isListed && !isScheme) return scheme;
   if (userInfo.test(text)) return 'a URL without user name and password';
+  if (isListed) return undefined;
   return findHostFault(url.hostname, rules) ?? findPortFault(url, rules);
 }
 
@@ -67,8 +81,6 @@ function findHostFault(hostname: string, rules: WebhookUrlRules): string | undef
   if (isLoopbackName(hostname)) {
     return rules.allowLoopback === true ? undefined : 'a URL whose host is public, not this machine';
   }
-  // The platform vouches for ranges of its own: then names inside them are decided by their addresses alone.
-  if ((rules.allowNetworks ?? []).length > 0) return undefined;
   const labels = hostname.split('.');
   if (labels.length < 2) return 'a URL whose host is a full domain name';
   if (internalSuffixes.includes(labels.at(-1) ?? '')) return 'a URL whose host is a public domain name';

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
 import { findRoot } from '../root.js';
@@ -109,8 +109,9 @@ function mountFiles({ plane, mounts }: ComponentDeps, component: ComponentName, 
   writeFileSync(join(account, 'token'), plane.token(user), { mode: 0o600 });
   writeFileSync(join(account, 'ca.crt'), plane.ca());
   writeFileSync(join(account, 'namespace'), systemNamespace);
-  const keys = component === 'rpc' ? ['webhook-master.key'] : ['webhook-master.key', 'master.key'];
-  for (const key of keys) copyFileSync(join(mounts.keys, key), join(etc, 'keys', key));
+  const isMounted = (file: string): boolean => component !== 'rpc' || file.startsWith('webhook-');
+  for (const key of readdirSync(mounts.keys).filter(isMounted))
+    copyFileSync(join(mounts.keys, key), join(etc, 'keys', key));
   if (component === 'dashboard') return;
   for (const folder of ['signers', 'chains'] as const)
     if (!existsSync(join(etc, folder))) symlinkSync(mounts[folder], join(etc, folder));

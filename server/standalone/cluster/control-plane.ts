@@ -163,7 +163,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       execFileSync(join(assets, 'kubectl'), [`--kubeconfig=${kubeconfig(user)}`, ...args], {
         encoding: 'utf8',
         stdio: 'pipe',
-        timeout: 60_000,
+        timeout: 240_000,
         ...(input === undefined ? {} : { input }),
       }),
     auditLog: () => readFileSync(join(directory, 'audit.log'), 'utf8'),

@@ -1,7 +1,10 @@
 import { AbiCoder } from 'ethers';
 import type { Chain } from '../../../core/chain/chain.js';
-import { entryPoints } from '../../../core/paymaster/entry-point.js';
-import type { EntryPointVersion } from '../../../core/userop/user-operation.js';
+import { entryPoints } from '../../../core/entry-point/address.js';
+import { entryPoint06 } from '../../../core/entry-point/v06.js';
+import { entryPoint07 } from '../../../core/entry-point/v07.js';
+import { entryPoint08 } from '../../../core/entry-point/v08.js';
+import { entryPointVersions, type EntryPointVersion } from '../../../core/entry-point/version.js';
 import { parseAddress, type Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { DomainError } from '../../../core/errors.js';
@@ -16,9 +19,9 @@ import {
 
 /** SimpleAccount factories, as viem and permissionless know them. */
 export const accountFactories: Readonly<Record<EntryPointVersion, Address>> = {
-  '0.6': parseAddress('0x9406Cc6185a346906296840746125a0E44976454'),
-  '0.7': parseAddress('0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985'),
-  '0.8': parseAddress('0x13E9ed32155810FDbd067D4522C492D6f68E5944'),
+  [entryPoint06.version]: parseAddress('0x9406Cc6185a346906296840746125a0E44976454'),
+  [entryPoint07.version]: parseAddress('0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985'),
+  [entryPoint08.version]: parseAddress('0x13E9ed32155810FDbd067D4522C492D6f68E5944'),
 };
 
 /** Delegate for EIP-7702 accounts on EntryPoint 0.8. */
@@ -31,11 +34,15 @@ type CanonicalContract = {
   readonly initCode: Hex;
 };
 
-const packages = { '0.6': 'aa06', '0.7': 'aa07', '0.8': 'aa08' } as const;
+const packages = {
+  [entryPoint06.version]: 'aa06',
+  [entryPoint07.version]: 'aa07',
+  [entryPoint08.version]: 'aa08',
+} as const satisfies Record<EntryPointVersion, string>;
 const entryPointSalts: Readonly<Record<EntryPointVersion, Hex>> = {
-  '0.6': zeroSalt,
-  '0.7': '0x90d8084deab30c2a37c45e8d47f49f2f7965183cb6990a98943ef94940681de3',
-  '0.8': '0x0a59dbff790c23c976a548690c27297883cc66b4c67024f9117b0238995e35e9',
+  [entryPoint06.version]: zeroSalt,
+  [entryPoint07.version]: '0x90d8084deab30c2a37c45e8d47f49f2f7965183cb6990a98943ef94940681de3',
+  [entryPoint08.version]: '0x0a59dbff790c23c976a548690c27297883cc66b4c67024f9117b0238995e35e9',
 };
 
 /**
@@ -61,15 +68,14 @@ export async function deployCanonical(
 }
 
 function canonicalContracts(): readonly CanonicalContract[] {
-  const versions = ['0.6', '0.7', '0.8'] as const;
   return [
-    ...versions.map((version) => ({
+    ...entryPointVersions.map((version) => ({
       name: `EntryPoint ${version}`,
       address: entryPoints[version],
       salt: entryPointSalts[version],
       initCode: readNpmArtifact(packages[version], 'EntryPoint').bytecode,
     })),
-    ...versions.map((version) => ({
+    ...entryPointVersions.map((version) => ({
       name: `SimpleAccountFactory ${version}`,
       address: accountFactories[version],
       salt: zeroSalt,

@@ -1,8 +1,13 @@
 import type { LayoutId } from '../../../core/paymaster/layout.js';
-import { entryPoints } from '../../../core/paymaster/entry-point.js';
+import { entryPoints } from '../../../core/entry-point/address.js';
 import type { Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { EntryPointVersion } from '../../../core/userop/user-operation.js';
+import type { EntryPointRules } from '../../../core/entry-point/rules.js';
+import { entryPoint06 } from '../../../core/entry-point/v06.js';
+import { entryPoint07 } from '../../../core/entry-point/v07.js';
+import { entryPoint08 } from '../../../core/entry-point/v08.js';
+import type { EntryPointVersion } from '../../../core/entry-point/version.js';
+import { layouts } from '../../../core/paymaster/layouts.js';
 import { readNpmArtifact, readOwnArtifact, readSingletonInitCode } from './artifacts.js';
 import { withArguments } from './canonical.js';
 import { devAccounts } from './dev-accounts.js';
@@ -26,38 +31,38 @@ export type PaymasterContract = DevProfile & { readonly name: string; readonly i
 /** One contract per layout. Constructor arguments end up in the address. */
 export function paymasterContracts(signer: Address, owner: Address): readonly PaymasterContract[] {
   const treasury = devAccounts.treasury.address;
-  const hybrid = (version: EntryPointVersion, contract: string) =>
+  const hybrid = ({ address }: EntryPointRules, contract: string) =>
     withArguments(
       readOwnArtifact(contract).bytecode,
       ['address', 'address', 'address', 'address'],
-      [entryPoints[version], owner, signer, treasury],
+      [address, owner, signer, treasury],
     );
-  const singleton = (version: EntryPointVersion, suffix: '06' | '07' | '08') =>
+  const singleton = ({ address }: EntryPointRules, suffix: '06' | '07' | '08') =>
     withArguments(
       readSingletonInitCode(suffix),
       ['address', 'address', 'address', 'address[]'],
-      [entryPoints[version], owner, owner, [signer]],
+      [address, owner, owner, [signer]],
     );
   const verifying = withArguments(
     readNpmArtifact('aa07', 'VerifyingPaymaster').bytecode,
     ['address', 'address'],
-    [entryPoints['0.7'], signer],
+    [entryPoint07.address, signer],
   );
   return [
-    described('1.1.0', 'vendor-1.1.0', '0.6', 'HybridPaymaster06', hybrid('0.6', 'HybridPaymaster06'), {}),
-    described('2.0.0', 'vendor-2.x', '0.7', 'HybridPaymaster07', hybrid('0.7', 'HybridPaymaster07'), {
+    described('1.1.0', 'vendor-1.1.0', 'HybridPaymaster06', hybrid(entryPoint06, 'HybridPaymaster06'), {}),
+    described('2.0.0', 'vendor-2.x', 'HybridPaymaster07', hybrid(entryPoint07, 'HybridPaymaster07'), {
       unaccountedGas: hybrid07UnaccountedGas,
     }),
-    described('singleton-0.6', 'singleton-0.6', '0.6', 'SingletonPaymasterV6', singleton('0.6', '06'), {
+    described('singleton-0.6', 'singleton-0.6', 'SingletonPaymasterV6', singleton(entryPoint06, '06'), {
       treasury,
     }),
-    described('singleton-0.7', 'singleton-0.7', '0.7', 'SingletonPaymasterV7', singleton('0.7', '07'), {
+    described('singleton-0.7', 'singleton-0.7', 'SingletonPaymasterV7', singleton(entryPoint07, '07'), {
       treasury,
     }),
-    described('singleton-0.8', 'singleton-0.8', '0.8', 'SingletonPaymasterV8', singleton('0.8', '08'), {
+    described('singleton-0.8', 'singleton-0.8', 'SingletonPaymasterV8', singleton(entryPoint08, '08'), {
       treasury,
     }),
-    described('verifying-0.7', 'verifying-0.7', '0.7', 'VerifyingPaymaster', verifying, {}),
+    described('verifying-0.7', 'verifying-0.7', 'VerifyingPaymaster', verifying, {}),
   ];
 }
 
@@ -67,12 +72,12 @@ const hybrid07UnaccountedGas = 10_000;
 function described(
   version: string,
   layout: LayoutId,
-  entryPointVersion: EntryPointVersion,
   name: string,
   initCode: Hex,
   options: DevProfile['options'],
 ): PaymasterContract {
   const sponsorship = create2Address(initCode);
+  const { entryPointVersion } = layouts[layout];
   return {
     version,
     layout,

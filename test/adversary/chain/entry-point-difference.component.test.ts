@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { getBytes, Wallet } from 'ethers';
 import fc from 'fast-check';
+import type { TokenTerms } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { anAddress } from '../../conformance/usage-requests.js';
 import { startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
 import { isSoak } from '../../support/soak-seconds.js';
@@ -30,6 +31,8 @@ type Draft = {
   readonly feeGwei: number;
   readonly tipGwei: number;
   readonly markup: number;
+  /** Of a singleton: tokens are taken in validation. */
+  readonly isPreFunded: boolean;
 };
 type Step =
   | { readonly do: 'bundle'; readonly drafts: readonly Draft[] }
@@ -65,6 +68,7 @@ const draft: fc.Arbitrary<Draft> = fc.record({
   // Not 0: at a price of a few wei contracts round the tokens due down to none.
   tipGwei: fc.integer({ min: 1, max: 90 }),
   markup: fc.constantFrom(1_000_000, 1_200_000, 2_000_000),
+  isPreFunded: fc.boolean(),
 });
 const place = { contract: fc.nat(5), sender: fc.nat(2) };
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -107,6 +111,13 @@ let begin: { readonly real: number; readonly model: number };
 beforeAll(async () => {
   dev = await startDevChain();
   chain = await pairedChain(dev, senders, [unfunded]);
+  // The first account has allowed everything, the others have nothing.
+  const sender = senders[0]!;
+  await chain.mine({ do: 'mint', sender, amount: manyTokens }, chain.model.time + 1);
+  for (const { address } of contractsOf(dev)) {
+    const call = callOf('approve', sender, address);
+    await chain.mine({ do: 'tokens', sender, call }, chain.model.time + 1);
+  }
   begin = { real: chain.real.height, model: chain.model.height };
 });
 afterAll(() => dev.stop());
@@ -124,7 +135,18 @@ test('whatever is bundled, paid, allowed, moved away or taken back: the model sa
   );
   expect(chain.steps).toBeGreaterThan(isSoak ? 9_000 : 2_000);
   // The series has what it is for.
-  const names = ['AA25', 'AA31', 'AA32', 'AA33', 'AA34', 'sponsored', 'paid', 'unpaid', 'call failed'];
+  const names = [
+    'AA25',
+    'AA31',
+    'AA32',
+    'AA33',
+    'AA34',
+    'sponsored',
+    'paid',
+    'unpaid',
+    'paid in advance',
+    'call failed',
+  ];
   for (const name of names) expect([name, (outcomes.get(name) ?? 0) > 5]).toEqual([name, true]);
 }, 600_000);
 
@@ -146,6 +168,7 @@ async function take(one: Step, outcomes: Map<string, number>): Promise<void> {
       else
         for (const { operation, tokens, success } of result.operations) {
           count(operation.terms.mode === 'SPONSORED' ? 'sponsored' : tokens === 0n ? 'unpaid' : 'paid');
+          if (operation.terms.preFund !== undefined) count(tokens === 0n ? 'kept' : 'paid in advance');
           if (!success) count('call failed');
         }
     }
@@ -255,14 +278,21 @@ function signedBy(one: Draft, op: FinalUserOperation, isToken: boolean, time: nu
   if (isToken) {
     const codec = layout.token!;
     const { treasury } = profile.options;
-    const tokenTerms = {
+    const isPreFunded = one.isPreFunded && profile.layout.startsWith('singleton');
+    const tokenTerms: TokenTerms = {
       ...base,
+      ...(isPreFunded ? { inAdvance: true as const } : {}),
       token: toAddressKey(dev.deployments.feeToken.address),
       exchangeRate: rate,
       priceMarkup,
-      options: treasury === undefined ? {} : { treasury },
+      options: {
+        ...(treasury === undefined ? {} : { treasury }),
+        ...(isPreFunded ? { takesPreFund: true as const } : {}),
+      },
     };
     paymasterAndData = codec.encode(op, tokenTerms, sign(codec.hash(op, tokenTerms)));
+    const { preFund } = codec.decode(paymasterAndData);
+    if (preFund !== undefined) Object.assign(terms, { preFund });
   } else {
     const codec = layout.sponsorship;
     const options = { priceMarkup, unaccountedGas: profile.options.unaccountedGas ?? 0 };

@@ -167,6 +167,10 @@ function validate(
     else if (terms.inAdvance === true) return 'AA33';
   }
   if (!operation.isSigned) return 'AA34';
+  if (terms.preFund !== undefined) {
+    if (!takeTokens(draft, op.sender, contract, terms.preFund)) return 'AA33';
+    tokensTaken = terms.preFund;
+  }
   if (block.time > terms.validUntil) return 'AA32';
   return { operation, spec, prefund, payer, tokensTaken };
 }
@@ -181,6 +185,8 @@ function execute(
   }: { readonly block: Block; readonly nature: Nature; readonly hash: (operation: BundledOperation) => Hex },
 ): OperationResult | string {
   const { op, contract, terms } = operation;
+  // What a hybrid contract takes in validation is a choice that a second postOp no longer knows of.
+  const takenAnyway = terms.preFund ?? 0n;
   const price = gasPriceOf(op, block.baseFee);
   const gasUsed = nature.gasUsed(operation, prefund / op.maxFeePerGas);
   const cost = gasUsed * price;
@@ -197,7 +203,7 @@ function execute(
       isUndone = spec.kind === 'plain' || success || spec.version === '0.6';
       draft.restoreTokens(before);
       success = false;
-      if (spec.version === '0.6') tokens = payTokens(draft, operation, 0n, nature);
+      if (spec.version === '0.6') tokens = payTokens(draft, operation, takenAnyway, nature);
       // A second failure of postOp fails the bundle; a hybrid contract prefers to pay alone.
       if (tokens === 0n && spec.version === '0.6' && spec.kind === 'plain') return 'AA50';
     }
@@ -223,13 +229,14 @@ function execute(
     premium,
     isChargeReported,
     tokens,
+    kept: tokens === 0n ? takenAnyway : 0n,
   };
 }
 
 /** Tokens that arrive at the paymaster after the call; 0 when it cannot have them. */
 function payTokens(draft: Draft, operation: BundledOperation, taken: bigint, nature: Nature): bigint {
-  const { op, contract } = operation;
-  if (taken > 0n) {
+  const { op, contract, terms } = operation;
+  if (taken > 0n && terms.preFund === undefined) {
     const due = nature.tokensDue(operation, taken);
     draft.add('tokens', op.sender, taken - due);
     return due;
@@ -237,6 +244,13 @@ function payTokens(draft: Draft, operation: BundledOperation, taken: bigint, nat
   const held = draft.get('tokens', op.sender);
   const allowed = draft.get('allowances', `${op.sender}/${contract}`);
   const most = held < allowed ? held : allowed;
+  if (taken > 0n) {
+    // The treasury gives back what is too much: it allows the contract to.
+    const due = nature.tokensDue(operation, taken + most);
+    if (due > taken) return takeTokens(draft, op.sender, contract, due - taken) ? due : 0n;
+    draft.add('tokens', op.sender, taken - due);
+    return due;
+  }
   if (most === 0n) return 0n;
   const due = nature.tokensDue(operation, most);
   return due <= most && takeTokens(draft, op.sender, contract, due) ? due : 0n;

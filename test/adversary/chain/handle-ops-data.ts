@@ -1,6 +1,6 @@
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { EntryPointVersion } from '../../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../../core/entry-point/version.js';
 import type { BundledOperation } from './operations.js';
 
 const selectors: Readonly<Record<EntryPointVersion, string>> = {

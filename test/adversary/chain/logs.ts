@@ -1,4 +1,4 @@
-import { userOperationEventTopic } from '../../../core/paymaster/entry-point.js';
+import { userOperationEventTopic } from '../../../core/entry-point/user-operation-event.js';
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { ContractSpec, OperationResult } from './operations.js';

@@ -10,7 +10,7 @@ import {
 } from '../../../core/chain/chain.js';
 import { DomainError } from '../../../core/errors.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { userOpHash } from '../../../core/paymaster/user-op-hash.js';
+import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
 import { parseAddress, type Address, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { carryOut, emptyState, nonceName, walletName, type ChainState, type Nature } from './entry-point.js';
@@ -79,6 +79,10 @@ export class ModelChain implements Chain {
 
   state(height = this.height): ChainState {
     return this.#mined[height]!.state;
+  }
+
+  hashAt(height: number): Hex | undefined {
+    return this.#mined[height]?.block.hash;
   }
 
   timeAt(height: number): number {

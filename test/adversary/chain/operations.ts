@@ -1,6 +1,7 @@
 import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { EntryPointVersion, FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../../core/entry-point/version.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 
 /** What is known of a paymaster contract: everything that the model of the EntryPoint needs. */
 export type ContractSpec = {
@@ -33,6 +34,8 @@ export type OperationTerms = {
   readonly inAdvance?: true;
   /** Mode ERC20: base units per 10^18 wei. */
   readonly rate: bigint;
+  /** Mode ERC20 of a plain contract: tokens that validation takes; the rest, or the difference back, comes after the call. */
+  readonly preFund?: bigint;
 };
 
 /** An operation as a bundler has it. */
@@ -92,8 +95,10 @@ export type OperationResult = {
   readonly premium: bigint;
   /** Whether the contract itself said what it charged: a postOp that reverted on 0.7 says nothing. */
   readonly isChargeReported: boolean;
-  /** Mode ERC20: whether tokens arrived, and how many. */
+  /** Mode ERC20: whether the contract says that tokens arrived, and how many. */
   readonly tokens: bigint | undefined;
+  /** Tokens that validation took and that stay taken although the contract says nothing: its postOp failed. */
+  readonly kept: bigint;
 };
 
 /** A bundle is mined whole or not at all. */

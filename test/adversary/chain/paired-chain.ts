@@ -33,7 +33,9 @@ export class PairedChain {
         premium: (operation) => of(operation)?.premium ?? 0n,
         tokensDue: (operation, most) => {
           const tokens = of(operation)?.tokens ?? 0n;
-          return tokens === 0n ? most : tokens;
+          // Of what validation took a part is left: only a charge above everything makes it fail.
+          const unpayable = operation.terms.preFund === undefined ? most : most + 1n;
+          return tokens === 0n ? unpayable : tokens;
         },
       },
       await this.baseFee(),

@@ -1,5 +1,5 @@
 import { Interface } from 'ethers';
-import { decodeUserOperationEvent } from '../../../core/paymaster/entry-point.js';
+import { decodeUserOperationEvent } from '../../../core/entry-point/user-operation-event.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
@@ -16,9 +16,6 @@ const abi = new Interface([
   'function withdrawTo(address to, uint256 amount)',
   'function incrementNonce(uint192 key)',
   'function mint(address to, uint256 amount)',
-  'function approve(address spender, uint256 amount)',
-  'function transfer(address to, uint256 amount)',
-  'function fail()',
   'function balanceOf(address account) view returns (uint256)',
   'function allowance(address account, address spender) view returns (uint256)',
   'function getBalance(address paymasterId) view returns (uint256)',
@@ -86,6 +83,14 @@ export class RealChain {
     for (const address of [...payers, ...wallets]) {
       await this.#dev.setBalance(address, 10n ** 25n);
       await this.#request('anvil_impersonateAccount', [address]);
+    }
+    // Of what was paid in advance the treasury gives back what is too much.
+    for (const contract of this.#contracts.keys()) {
+      const data = calls('0x095ea7b3', contract, 2n ** 256n - 1n);
+      const from = devAccounts.treasury.address;
+      await this.#request('eth_sendTransaction', [
+        { from, to: this.#dev.deployments.feeToken.address, data },
+      ]);
     }
     await this.#request('evm_setAutomine', [false]);
     this.#height = (await this.#dev.chain.block('latest'))!.number;
@@ -237,6 +242,7 @@ export class RealChain {
         premium: reported?.premium ?? 0n,
         isChargeReported: reported !== undefined,
         tokens: operation.terms.mode === 'ERC20' ? (paid?.amount ?? 0n) : undefined,
+        kept: paid === undefined ? (operation.terms.preFund ?? 0n) : 0n,
       };
     });
   }
@@ -275,17 +281,22 @@ export function callDataOf(call: AccountCall, targets: CallTargets): Hex {
   return asHex(`${to.toLowerCase()}${data.slice(2)}`);
 }
 
+/** Without ethers, which takes longer than the rest of a step. */
+function calls(selector: Hex, address: string, amount: bigint): Hex {
+  return `${selector}${address.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`;
+}
+
 function targetOf(
   call: Exclude<AccountCall, { kind: 'nothing' }>,
   { feeToken, counter }: CallTargets,
 ): { readonly to: string; readonly data: Hex } {
   switch (call.kind) {
     case 'fail':
-      return { to: counter, data: encodeWith(abi, 'fail', []) };
+      return { to: counter, data: '0xa9cc4718' };
     case 'approve':
-      return { to: feeToken, data: encodeWith(abi, 'approve', [call.contract, call.amount]) };
+      return { to: feeToken, data: calls('0x095ea7b3', call.contract, call.amount) };
     case 'send':
-      return { to: feeToken, data: encodeWith(abi, 'transfer', [sink, call.amount]) };
+      return { to: feeToken, data: calls('0xa9059cbb', sink, call.amount) };
   }
 }
 

@@ -12,7 +12,7 @@ import type { Mode, ReserveRequest, SignedPromise, UsageStore } from '../../../c
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import { gweiCeil } from '../../../core/units/wei.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { ChainFollower } from '../../../server/follower/chain-follower.js';
 import { buildAccount, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';

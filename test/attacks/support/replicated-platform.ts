@@ -8,9 +8,11 @@ import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/con
 import { openDatabase } from '../../../core/adapters/store/sqlite/database.js';
 import { createSqliteResourceStore } from '../../../core/adapters/store/sqlite/resources.js';
 import { createWebhookCaller } from '../../../core/adapters/webhook/webhook-caller.js';
+import type { ConfigStore } from '../../../core/config/config-store.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import { systemClock } from '../../../core/units/time.js';
+import { systemClock, type Clock } from '../../../core/units/time.js';
+import type { Signers } from '../../../core/paymaster/signer.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { createOperator } from '../../../operator/operator.js';
 import { systemTimers } from '../../../operator/runtime/timers.js';
@@ -25,11 +27,30 @@ import { forward } from './forward.js';
 import { openReplicas } from './stores.js';
 import type { Platform } from './world.js';
 
+export type ReplicatedPlatform = Platform & {
+  /** What the operator has compiled. */
+  readonly configs: ConfigStore;
+  readonly redisUrl: string;
+  /** Addresses of the replicas, where `secrets` name one for all. */
+  readonly origins: readonly string[];
+};
+
+export type ReplicatedOptions = {
+  readonly clock?: Clock;
+  /** Keys as the operator has them mounted, or the replica with that index. Default: the dev chain's. */
+  readonly signersOf?: (process: 'operator' | number) => Promise<Signers>;
+};
+
 /**
  * An operator, and three replicas of the rpc role on Redis behind one address, as the chart runs them; manifests and SQLite stand in
  * for the API server.
  */
-export async function startReplicatedPlatform(manifests: string, rpcUrl?: string): Promise<Platform> {
+export async function startReplicatedPlatform(
+  manifests: string,
+  rpcUrl?: string,
+  options: ReplicatedOptions = {},
+): Promise<ReplicatedPlatform> {
+  const { clock = systemClock } = options;
   const stops = createStops();
   try {
     const path = newDataDirectory();
@@ -39,23 +60,24 @@ export async function startReplicatedPlatform(manifests: string, rpcUrl?: string
     stops.add(() => devChain.stop());
     writePrivateFile(`${directory.urlDirectory}/dev`, `${devChain.url}\n`);
 
-    const shared = { clock: systemClock, log: silentLogger, metrics: noMetrics };
+    const shared = { clock, log: silentLogger, metrics: noMetrics };
     const db = openDatabase(directory.resourcesFile, { durability: 'process', exclusive: true });
     stops.add(() => db.close());
-    const resources = createSqliteResourceStore({ db, clock: systemClock });
-    const configs = createSqliteConfigStore({ db, clock: systemClock });
+    const resources = createSqliteResourceStore({ db, clock });
+    const configs = createSqliteConfigStore({ db, clock });
     const chains = createChains({ ...shared, urlDirectory: directory.urlDirectory, timeoutMs: 20_000 });
     stops.add(() => chains.stop());
-    const signers = await loadSigners({
+    const devSigners = loadSigners({
       environment: { PAYMASTER_SIGNER_KEY_DEV: sponsorSignerKey },
       log: silentLogger,
     });
+    const signersOf = options.signersOf ?? (() => devSigners);
     const masterKeys = { current: new Uint8Array(32).fill(1), webhook: new Uint8Array(32).fill(2) };
     const webhookRules = { allowLoopback: true, allowHttp: true };
     const webhooks = createWebhookCaller({
       ...shared,
       ...webhookRules,
-      webhookMasterKey: masterKeys.webhook,
+      masterKeys,
     });
     stops.add(() => webhooks.stop());
 
@@ -75,7 +97,7 @@ export async function startReplicatedPlatform(manifests: string, rpcUrl?: string
       resources,
       configs,
       chains,
-      signers,
+      signers: await signersOf('operator'),
       masterKeys,
       connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
       webhookRules,
@@ -89,17 +111,26 @@ export async function startReplicatedPlatform(manifests: string, rpcUrl?: string
     stops.add(() => redis.stop());
     const opened = await openReplicas(redis.url, {
       epochMirror: createMemoryEpochMirror(),
-      clock: systemClock,
+      clock,
     });
     for (const store of opened) stops.add(() => store.stop());
-    for (const store of opened) {
+    for (const [index, store] of opened.entries()) {
       const metrics = createMetrics({ process: false });
+      const signers = await signersOf(index);
       const parts = { configs, chains, signers, webhooks, metrics };
       const server = createServer({ ...shared, ...store, ...parts, roles: ['rpc'] });
       stops.add(() => server.stop());
       ports.push((await server.listen(0, '127.0.0.1')).port);
     }
-    return { devChain, authToken, secrets: directory.secretDirectory, stop: () => stops.run() };
+    return {
+      devChain,
+      authToken,
+      secrets: directory.secretDirectory,
+      configs,
+      redisUrl: redis.url,
+      origins: ports.map((port) => `http://127.0.0.1:${port}`),
+      stop: () => stops.run(),
+    };
   } catch (error) {
     await stops.run();
     throw error;

@@ -8,12 +8,12 @@ import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
-import type { FeeTokenSpec } from '../../../core/resources/fee-token.js';
-import type { EpochMs } from '../../../core/units/time.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { createServer } from '../../../server/server.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
+import { createChainClock } from '../../chain/support/chain-clock.js';
 import { sponsorSignerKey, startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
 import { until } from '../../support/until.js';
@@ -71,7 +71,7 @@ export type ServiceOptions = {
   readonly directory?: string;
 };
 
-const patienceMs = 60_000;
+const patienceMs = 240_000;
 /** A test waits for what the follower does many times over. */
 const pollMs = 50;
 
@@ -80,12 +80,8 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
   try {
     const devChain = options.devChain ?? (await startDevChain());
     if (options.devChain === undefined) stops.add(() => devChain.stop());
-    let ahead = 0;
-    const clock = { now: () => (Date.now() + ahead) as EpochMs };
-    /** Blocks are a second apart at least: a chain that mines quickly is ahead of the clock of this machine. */
-    const keepUp = async (): Promise<void> => {
-      ahead = Math.max(ahead, (await devChain.time()) * 1_000 - Date.now());
-    };
+    const clock = createChainClock();
+    const keepUp = (): Promise<void> => clock.keepUp(devChain);
     await keepUp();
     const scratch = aDirectory();
     stops.add(() => scratch.remove());
@@ -176,11 +172,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
           20,
         );
       },
-      async pass(seconds) {
-        ahead += seconds * 1_000;
-        await devChain.chain.request('evm_increaseTime', [seconds]);
-        await devChain.chain.request('evm_mine', []);
-      },
+      pass: (seconds) => clock.pass(devChain, seconds),
       cutOff: (replica) => replicas.cutOff(replica),
       async restart(between) {
         await replicas.stop();

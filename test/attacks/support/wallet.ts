@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Interface } from 'ethers';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { someToken } from '../../build/configs.js';
 import { asHex, buildAccount, encodeWith, type Call, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { apiVersion } from '../../../core/resources/meta.js';
+import { apiVersion } from '../../../core/meta/meta.js';
 import type { ChainSpec } from '../../../core/resources/chain.js';
 import type { PaymasterSpec } from '../../../core/resources/paymaster.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
@@ -82,7 +82,7 @@ export async function startWorld(
         documents.map((each) => JSON.stringify(each)).join('\n---\n'),
       );
       const secret = join(secrets, namespace, `${name}.json`);
-      await until(`${name} has its key`, () => existsSync(secret), 60_000);
+      await until(`${name} has its key`, () => existsSync(secret));
       return (JSON.parse(readFileSync(secret, 'utf8')) as { data: { rpcUrl: string } }).data.rpcUrl;
     },
     async stop() {

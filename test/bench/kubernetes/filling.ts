@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isConditionTrue } from '../../../core/resources/conditions.js';
+import { isConditionTrue } from '../../../core/meta/conditions.js';
 import type { CompiledWatch } from './compiled.js';
 import { untilIdle } from './component-metrics.js';
 import { objectsPerPaymaster } from './fleet.js';

@@ -1,6 +1,6 @@
 import { deriveApiKey } from '../../../core/config/api-key.js';
 import { kindNames, type Kind } from '../../../core/resources/kinds.js';
-import { apiVersion } from '../../../core/resources/meta.js';
+import { apiVersion } from '../../../core/meta/meta.js';
 import type { SmartContract } from '../../../core/resources/smart-contract.js';
 import type { Cluster } from '../../../server/standalone/cluster/cluster.js';
 import { inParallel } from './in-parallel.js';

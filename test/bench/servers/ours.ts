@@ -12,7 +12,7 @@ import type { Chains } from '../../../core/chain/chains.js';
 import { silentLogger } from '../../../core/log.js';
 import { tokenAccountCall } from '../../../core/paymaster/abi.js';
 import { trialOf } from '../../../core/paymaster/token-payment.js';
-import { pass } from '../../../core/policy/verdict.js';
+import { pass } from '../../../core/refusal.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { Metrics } from '../../../core/metrics.js';
 import { systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
@@ -70,7 +70,7 @@ const usage =
 await fillBalances(usage, paymasters, shape);
 
 const chain = { calls: 0 };
-const webhooks = createWebhookCaller({ webhookMasterKey: new Uint8Array(32), clock, log, metrics });
+const webhooks = createWebhookCaller({ masterKeys: { webhook: new Uint8Array(32) }, clock, log, metrics });
 const server = createServer({
   roles: ['rpc'],
   configs,

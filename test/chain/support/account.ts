@@ -1,8 +1,9 @@
 import { Interface, Wallet, getBytes, type InterfaceAbi } from 'ethers';
-import { userOpHash } from '../../../core/paymaster/user-op-hash.js';
+import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../../core/units/address.js';
 import { isHexBytes, type Hex } from '../../../core/units/hex.js';
-import type { EntryPointVersion, FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../../core/entry-point/version.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import type { DevChain } from './dev-chain.js';
 
 export type Call = { readonly to: Address | Hex; readonly value?: bigint; readonly data: Hex };

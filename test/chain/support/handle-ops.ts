@@ -1,14 +1,13 @@
 import { Interface } from 'ethers';
 import { CallReverted, type Log } from '../../../core/chain/chain.js';
+import { userOperation06, userOperation06Values } from '../../../core/entry-point/unpacked.js';
+import { userOperation07, userOperation07Values } from '../../../core/entry-point/packed.js';
 import {
-  userOperation06,
-  userOperation06Values,
-  userOperation07,
-  userOperation07Values,
-} from '../../../core/paymaster/abi.js';
-import { decodeUserOperationEvent, type UserOperationEvent } from '../../../core/paymaster/entry-point.js';
+  decodeUserOperationEvent,
+  type UserOperationEvent,
+} from '../../../core/entry-point/user-operation-event.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { EntryPointVersion } from '../../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../../core/entry-point/version.js';
 import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
 import { encodeWith } from './account.js';
 import type { DevChain } from './dev-chain.js';

@@ -1,14 +1,10 @@
 import { AbiCoder, Interface, getBytes } from 'ethers';
-import {
-  userOperation06,
-  userOperation06Values,
-  userOperation07,
-  userOperation07Values,
-} from '../../../core/paymaster/abi.js';
+import { userOperation06, userOperation06Values } from '../../../core/entry-point/unpacked.js';
+import { userOperation07, userOperation07Values } from '../../../core/entry-point/packed.js';
 import type { Log } from '../../../core/chain/chain.js';
 import type { Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import type { DevProfile } from '../../../server/standalone/dev-chain/paymaster-contracts.js';
 import { asHex, encodeWith } from './account.js';
 import type { DevChain } from './dev-chain.js';

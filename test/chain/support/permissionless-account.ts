@@ -3,7 +3,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { toSimpleSmartAccount } from 'permissionless/accounts';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { EntryPointVersion, FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { EntryPointVersion } from '../../../core/entry-point/version.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { asHex, type TestAccount } from './account.js';
 import type { DevChain } from './dev-chain.js';
 

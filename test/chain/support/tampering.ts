@@ -1,5 +1,5 @@
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 
 /** One change of something that the paymaster's signature covers. */
 export type Tampering<Terms> = {

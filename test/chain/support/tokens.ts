@@ -3,7 +3,7 @@ import type { TokenCodec, TokenTerms } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey, type Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { readOwnArtifact } from '../../../server/standalone/dev-chain/artifacts.js';
 import type { DevProfile } from '../../../server/standalone/dev-chain/paymaster-contracts.js';
 import { create2Address, deployOnce } from '../../../server/standalone/dev-chain/transactor.js';

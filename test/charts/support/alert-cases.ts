@@ -165,7 +165,31 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: 'PaymasterFollowerBehind',
     fires: { 'paymaster_follower_lag_seconds{chain="1"}': '301x30' },
-    quiet: { 'paymaster_follower_lag_seconds{chain="1"}': '300x30' },
+    // A chain that makes no blocks while nobody uses it: they get old, and nothing waits for them.
+    quiet: {
+      'paymaster_follower_lag_seconds{chain="1"}': '300x30',
+      'paymaster_chain_head_age_seconds{chain="1"}': '0+60x30',
+      'paymaster_follower_block{chain="1"}': '7x30',
+      'paymaster_reservations{chain="1"}': '3x30',
+    },
+  },
+  {
+    alert: 'PaymasterFollowerBehind',
+    at: 60,
+    // A node that stands still, on a chain that makes a block every two seconds.
+    fires: {
+      'paymaster_follower_lag_seconds{chain="1"}': '0x60',
+      'paymaster_chain_head_age_seconds{chain="1"}': '1x40 60+60x20',
+      'paymaster_follower_block{chain="1"}': '0+30x40 1200x20',
+      'paymaster_reservations{chain="1"}': '3x60',
+    },
+    // The same, and nothing is promised there.
+    quiet: {
+      'paymaster_follower_lag_seconds{chain="1"}': '0x60',
+      'paymaster_chain_head_age_seconds{chain="1"}': '1x40 60+60x20',
+      'paymaster_follower_block{chain="1"}': '0+30x40 1200x20',
+      'paymaster_reservations{chain="1"}': '0x60',
+    },
   },
   {
     alert: 'PaymasterChainNotReady',
@@ -183,5 +207,19 @@ export const alertCases: readonly AlertCase[] = [
     at: 40,
     fires: { 'controller_runtime_reconcile_errors_total{controller="chains"}': '0+7x60' },
     quiet: { 'controller_runtime_reconcile_errors_total{controller="chains"}': '0+5x60' },
+  },
+  {
+    alert: 'PaymasterMasterKeysNotApplied',
+    // Standbys do not look; a change that is being applied takes minutes.
+    fires: {
+      'paymaster_operator_master_keys_waiting_seconds{pod="leader"}': '0+60x30',
+      'paymaster_operator_master_keys_waiting_seconds{pod="standby"}': '0x30',
+    },
+    quiet: { 'paymaster_operator_master_keys_waiting_seconds{pod="leader"}': '0+45x30' },
+  },
+  {
+    alert: 'PaymasterMasterKeysMissing',
+    fires: { 'paymaster_master_keys_missing{pod="a"}': '1x30', 'paymaster_master_keys_missing{pod="b"}': '0x30' },
+    quiet: { 'paymaster_master_keys_missing{pod="a"}': '0x17 1x30' },
   },
 ];

@@ -9,7 +9,7 @@ export function kubectl(cluster: ControlPlane, args: readonly string[], input = 
   const run = spawnSync(
     join(cluster.assets, 'kubectl'),
     [`--kubeconfig=${cluster.kubeconfig('admin')}`, ...args],
-    { encoding: 'utf8', input, timeout: 60_000, maxBuffer: 32 * 1024 * 1024 },
+    { encoding: 'utf8', input, timeout: 240_000, maxBuffer: 32 * 1024 * 1024 },
   );
   return { ok: run.status === 0, stdout: run.stdout, stderr: run.stderr };
 }

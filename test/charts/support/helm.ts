@@ -24,7 +24,7 @@ export type HelmRun = { readonly ok: boolean; readonly stdout: string; readonly 
 export function helm(args: readonly string[]): HelmRun {
   const run = spawnSync(findHelm(), [...args], {
     encoding: 'utf8',
-    timeout: 120_000,
+    timeout: 240_000,
     maxBuffer: 32 * 1024 * 1024,
   });
   return { ok: run.status === 0, stdout: run.stdout, stderr: run.stderr };

@@ -14,6 +14,7 @@ import {
   chainId,
   hourMs,
   seconds,
+  sorted,
 } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';
 
@@ -175,19 +176,18 @@ export function settlingConformance(it: Suite): void {
         settled: [{ key: aKey(), actualCost: gwei(25) }],
         charges: [{ ...aSpend(0), until: anHour().until, amount: 5 }],
       });
-      expect(await it.store.advance(step)).toBe(true);
+      expect(await it.store.advance(step)).toMatchObject({ isTaken: true });
       await it.store.reserve(again);
       const before = await everything();
-      expect(await it.store.advance(step)).toBe(false);
-      expect(await it.store.advance({ ...step, expected: { ...step.next, blockHash: aHash(8) } })).toBe(
-        false,
-      );
+      expect(await it.store.advance(step)).toEqual({ isTaken: false });
+      const elsewhere = { ...step, expected: { ...step.next, blockHash: aHash(8) } };
+      expect(await it.store.advance(elsewhere)).toEqual({ isTaken: false });
       expect(await everything()).toEqual(before);
       expect(await it.store.cursor(chainId)).toEqual(step.next);
       expect(await it.store.cursor(1)).toBeUndefined();
       await it.replaced('reopen');
       expect(await it.store.cursor(chainId)).toEqual(step.next);
-      expect(await it.store.advance({ ...step, expected: step.next })).toBe(true);
+      expect(await it.store.advance({ ...step, expected: step.next })).toMatchObject({ isTaken: true });
     });
 
     test('of two followers with the same cursor one takes the step', async () => {
@@ -198,8 +198,35 @@ export function settlingConformance(it: Suite): void {
         it.store.advance(step),
         it.store.advance(step),
       ]);
-      expect(taken.filter(Boolean)).toHaveLength(1);
+      expect(taken.filter(({ isTaken }) => isTaken)).toHaveLength(1);
       expect(await it.stands(aSpend(0))).toEqual([[25, 0]]);
+    });
+
+    test('a step answers what it has ended as that is then, not as it was read', async () => {
+      const of = (cost: number) => aSpend(cost, { threshold: 1000 });
+      for (const nonce of [0n, 1n, 2n, 3n])
+        await it.store.reserve(aRequest({ key: { nonce }, limits: [of(60)] }));
+      const read = await it.store.reservations(chainId);
+      const later = { validUntil: seconds(400), digest: aDigest(9) };
+      for (const nonce of [0n, 1n, 2n])
+        await it.store.reserve(aRequest({ key: { nonce }, limits: [of(70)], promise: later }));
+      const whole = it.step({
+        settled: [
+          { key: aKey({ nonce: 0n }), actualCost: gwei(25) },
+          { key: aKey({ nonce: 9n }), actualCost: gwei(25) },
+        ],
+        // The last one was promised again since it was read, and stays.
+        released: [0n, 1n, 2n].map((nonce) => ({
+          key: aKey({ nonce }),
+          ...(nonce === 2n ? { validUntil: read[0]!.validUntil } : {}),
+        })),
+        forfeited: [{ key: aKey({ nonce: 3n }) }],
+      });
+      const live = await it.store.reservations(chainId);
+      const result = await it.store.advance(whole);
+      const ended = result.isTaken ? sorted(result.ended) : [];
+      expect(ended).toEqual(sorted(live.filter(({ key }) => key.nonce !== 2n)));
+      expect(ended.map(({ promises }) => promises.length)).toEqual([2, 2, 1]);
     });
 
     test('a step is taken however often its reservations are promised again meanwhile', async () => {

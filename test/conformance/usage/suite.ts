@@ -77,7 +77,7 @@ export function aSuite(create: () => Promise<UsageHarness>) {
     /** One step of the follower, from the cursor where the last one ended. */
     async advance(step: Partial<FollowerStep> = {}): Promise<void> {
       const whole = suite.step(step);
-      expect(await store.advance(whole)).toBe(true);
+      expect(await store.advance(whole)).toMatchObject({ isTaken: true });
       cursor = whole.next;
     },
     step(change: Partial<FollowerStep> = {}): FollowerStep {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { deriveApiKey, deriveWebhookKey, hashApiKey, hashToken } from '../../../core/config/api-key.js';
+import { deriveApiKey, hashApiKey, hashToken } from '../../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 
 const master = new Uint8Array(32).fill(7);

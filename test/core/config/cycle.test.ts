@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { decideCycle } from '../../../core/config/cycle.js';
-import type { SpendingLimitSpec } from '../../../core/resources/paymaster-policy.js';
+import { decideCycle } from '../../../core/policy/spending-limit/cycle.js';
+import type { SpendingLimitSpec } from '../../../core/policy/spending-limit/spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { aLimit } from '../../build/resources.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
-import { deriveWebhookKey } from '../../../core/config/api-key.js';
+import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../../core/config/compile.js';
 import { fundingMessage } from '../../../core/config/funding-proof.js';

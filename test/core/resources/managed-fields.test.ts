@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ownedFields, ownersOf } from '../../../core/resources/managed-fields.js';
-import { apiVersion, type FieldsV1, type ManagedFields } from '../../../core/resources/meta.js';
+import { apiVersion, type FieldsV1, type ManagedFields } from '../../../core/meta/meta.js';
 import { aPaymaster } from '../../build/resources.js';
 
 const entry = (manager: string, fieldsV1: FieldsV1, more: Partial<ManagedFields> = {}): ManagedFields => ({

@@ -1,5 +1,5 @@
-import type { PriceSpec } from '../../../core/resources/fee-token.js';
-import type { WebhookSpec } from '../../../core/resources/paymaster-policy.js';
+import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
+import type { WebhookSpec } from '../../../core/policy/webhook/spec.js';
 import type { Kind, Resources } from '../../../core/resources/kinds.js';
 import {
   aChain,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { formatProblem } from '../../../core/errors.js';
 import type { Kind } from '../../../core/resources/kinds.js';
-import { compiledDefinitions, definitions } from '../../../core/resources/schemas.js';
+import { compiledDefinitions } from '../../../core/config/compiled.schema.js';
+import { definitions } from '../../../core/resources/schemas.js';
 import { validateResource, validateStatus } from '../../../core/resources/validate.js';
 import type { KindDefinition } from '../../../core/schema/crd.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';

@@ -9,9 +9,9 @@ import {
   pathOfKey,
   toFieldsV1,
   type Tree,
-} from '../../../core/resources/field-tree.js';
-import type { ManagedFields } from '../../../core/resources/meta.js';
-import { type ApplyOutcome, applyFields, pathsOf } from '../../../core/resources/server-side-apply.js';
+} from '../../../core/meta/field-tree.js';
+import type { ManagedFields } from '../../../core/meta/meta.js';
+import { type ApplyOutcome, applyFields, pathsOf } from '../../../core/meta/server-side-apply.js';
 
 type State = { readonly live: Tree; readonly managedFields: readonly ManagedFields[] };
 const empty: State = { live: {}, managedFields: [] };

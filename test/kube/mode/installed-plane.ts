@@ -28,7 +28,7 @@ export async function startInstalledPlane(): Promise<{
   });
   try {
     plane.kubectl(['apply', '--server-side', '-f', join(repositoryRoot, 'charts/install.yaml')]);
-    plane.kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
+    plane.kubectl(['wait', '--for=condition=Established', '--timeout=240s', 'crd', '--all']);
   } catch (error) {
     await plane.stop();
     throw error;

@@ -34,7 +34,7 @@ describe.each([
   beforeAll(async () => {
     host = await startDashboard({ operator });
     replicas = [await host.beside(), await host.beside(), await host.beside()];
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     for (const replica of replicas ?? []) await replica.stop();
     await host?.stop();

@@ -2,7 +2,7 @@ import { isStatus } from '../../../core/adapters/kube/api-error.js';
 import type { KubeList, KubeObject } from '../../../core/adapters/kube/objects.js';
 import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
 import { kindNames, kinds } from '../../../core/resources/kinds.js';
-import { group, version } from '../../../core/resources/meta.js';
+import { group, version } from '../../../core/meta/meta.js';
 import { until } from '../../support/until.js';
 import { systemNamespace } from '../../../server/standalone/cluster/component.js';
 

@@ -73,7 +73,7 @@ test('a grant whose Organisation went while no operator ran is taken back, and n
   await declare('goes');
   await declare('mover', 'moves');
   const granted = { stays: tenantRole, goes: tenantRole, moves: tenantRole };
-  await until('access is granted', async () => Object.keys(await bindings()).length === 3, 30_000);
+  await until('access is granted', async () => Object.keys(await bindings()).length === 3);
   expect(await bindings()).toEqual(granted);
   await first.stop();
 
@@ -90,11 +90,11 @@ test('a grant whose Organisation went while no operator ran is taken back, and n
       const present = await bindings();
       return present['goes'] === undefined && present['moves'] === undefined && 'elsewhere' in present;
     },
-    30_000,
+    300_000,
   );
   expect(await bindings()).toEqual(wanted);
   await second.stop();
-}, 120_000);
+}, 300_000);
 
 test('a grant of another installation, which gives another role, stays', async () => {
   await bind('goes', 'another-release-paymaster-tenant', {
@@ -103,7 +103,7 @@ test('a grant of another installation, which gives another role, stays', async (
   await bind('moves', tenantRole, { 'app.kubernetes.io/managed-by': 'paymaster-operator' });
   const operator = await startKubeOperator(parts, systemClock);
   // One that is ours, made before the start, shows that the sweep has been.
-  await until('the sweep has been', async () => (await bindings())['moves'] === undefined, 30_000);
+  await until('the sweep has been', async () => (await bindings())['moves'] === undefined);
   expect((await bindings())['goes']).toBe('another-release-paymaster-tenant');
   await operator.stop();
-}, 120_000);
+}, 300_000);

@@ -4,7 +4,7 @@ import { openSource } from '../../../core/adapters/price/sources.js';
 import { silentLogger } from '../../../core/log.js';
 import { parseNumberText, ratioUp, type Decimal } from '../../../core/pricing/decimal.js';
 import type { PriceSource } from '../../../core/pricing/price-source.js';
-import type { PriceSpec } from '../../../core/resources/fee-token.js';
+import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import { systemClock } from '../../../core/units/time.js';
 import type { FeedChain } from './feed-chain.js';
 

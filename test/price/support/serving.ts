@@ -2,7 +2,7 @@ import { createPrices, type KeptPrices, type PricesDeps } from '../../../core/ad
 import type { Chains } from '../../../core/chain/chains.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
-import type { FeeTokenSpec } from '../../../core/resources/fee-token.js';
+import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 /** Prices over one chain, with a clock and timers that only the test moves. */

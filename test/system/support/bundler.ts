@@ -1,6 +1,6 @@
 import { custom, type Transport } from 'viem';
-import { userOpHash } from '../../../core/paymaster/user-op-hash.js';
-import type { EntryPointVersion } from '../../../core/userop/user-operation.js';
+import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
+import type { EntryPointVersion } from '../../../core/entry-point/version.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { asHex } from '../../chain/support/account.js';

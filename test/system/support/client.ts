@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { encodeFunctionData, parseAbi } from 'viem';
 import type { Connection } from '../../../server/standalone/connection.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 
 /** Answer of one JSON-RPC call, with what HTTP said besides. */
 export type RpcAnswer = {
@@ -26,12 +26,21 @@ export async function rpc(url: string, method: string, params: readonly unknown[
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     signal: AbortSignal.timeout(60_000),
   });
-  const body = (await response.json()) as Pick<RpcAnswer, 'result' | 'error'>;
+  const body = (await readJson(response)) as Pick<RpcAnswer, 'result' | 'error'>;
   return {
     status: response.status,
     reason: response.headers.get('x-sponsorship-reason') ?? undefined,
     ...body,
   };
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`HTTP ${response.status} without JSON: ${JSON.stringify(text.slice(0, 200))}`);
+  }
 }
 
 /** Answer of one dashboard call: HTTP status, envelope and headers. */
@@ -58,7 +67,7 @@ export async function dashboard(
     ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
     signal: AbortSignal.timeout(60_000),
   });
-  const body = (await response.json()) as DashboardAnswer['body'];
+  const body = (await readJson(response)) as DashboardAnswer['body'];
   return { status: response.status, body, programmed: response.headers.get('x-programmed') };
 }
 

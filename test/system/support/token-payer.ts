@@ -1,7 +1,7 @@
 import { Interface } from 'ethers';
-import type { UserOperationEvent } from '../../../core/paymaster/entry-point.js';
+import type { UserOperationEvent } from '../../../core/entry-point/user-operation-event.js';
 import type { Hex } from '../../../core/units/hex.js';
-import type { FinalUserOperation } from '../../../core/userop/user-operation.js';
+import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 import { buildAccount, encodeWith, type TestAccount } from '../../chain/support/account.js';
 import { balanceOf } from '../../chain/support/balances.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';

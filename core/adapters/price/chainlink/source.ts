@@ -3,7 +3,7 @@ import { judgeRound, updatedAtOf } from '../../../pricing/feed-round.js';
 import { staleAtOf } from '../../../pricing/age.js';
 import { refused, type PriceSource, type RefusedPrice } from '../../../pricing/price-source.js';
 import { priceOf, type Quoted } from '../../../pricing/rate.js';
-import type { PriceSpec } from '../../../resources/fee-token.js';
+import type { PriceSpec } from '../../../pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../units/time.js';
 import { defaultMaxAgeSeconds, type SourceDeps } from '../source-deps.js';
 

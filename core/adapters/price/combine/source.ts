@@ -1,6 +1,6 @@
 import { combine } from '../../../pricing/combine.js';
 import type { PriceSource } from '../../../pricing/price-source.js';
-import type { PriceSpec } from '../../../resources/fee-token.js';
+import type { PriceSpec } from '../../../pricing/fee-token-spec.js';
 import type { SourceDeps } from '../source-deps.js';
 
 /** Several sources, asked at the same time: a slow one costs its own deadline, not the sum. */

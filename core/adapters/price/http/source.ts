@@ -3,7 +3,7 @@ import type { Decimal } from '../../../pricing/decimal.js';
 import { parsePath, readNumber, readTime, type DocumentPath } from '../../../pricing/json-document.js';
 import { refused, type PricedToken, type PriceSource } from '../../../pricing/price-source.js';
 import { priceOf, type Quoted } from '../../../pricing/rate.js';
-import type { PriceSpec } from '../../../resources/fee-token.js';
+import type { PriceSpec } from '../../../pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../units/time.js';
 import { defaultMaxAgeSeconds, type SourceDeps } from '../source-deps.js';
 import { sourceName, type DocumentReading } from './documents.js';

@@ -1,7 +1,7 @@
 import { parseNumberText } from '../../../pricing/decimal.js';
 import { priceOf } from '../../../pricing/rate.js';
 import { refused, type PriceSource } from '../../../pricing/price-source.js';
-import type { PriceSpec } from '../../../resources/fee-token.js';
+import type { PriceSpec } from '../../../pricing/fee-token-spec.js';
 import type { SourceDeps } from '../source-deps.js';
 
 /** A price out of the FeeToken itself: for dev chains, and for pairs that stand still by construction. Never stale. */

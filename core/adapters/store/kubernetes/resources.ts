@@ -2,7 +2,7 @@ import { DomainError, invalidInput } from '../../../errors.js';
 import type { Logger } from '../../../log.js';
 import type { Metrics } from '../../../metrics.js';
 import { kindNames, type Kind, type Resources } from '../../../resources/kinds.js';
-import { apiVersion, formatKey, group, version, type ObjectKey } from '../../../resources/meta.js';
+import { apiVersion, formatKey, group, version, type ObjectKey } from '../../../meta/meta.js';
 import type {
   ApplyRequest,
   ListOptions,

@@ -1,4 +1,4 @@
-import type { Condition, ObjectMeta } from '../../../resources/meta.js';
+import type { Condition, ObjectMeta } from '../../../meta/meta.js';
 import type { KubeObject } from '../../kube/objects.js';
 import { createSharedTexts, type SharedTexts } from './shared-texts.js';
 

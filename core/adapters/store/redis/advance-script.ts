@@ -15,7 +15,7 @@ import { closeChain, openChain, replies, script } from './script.js';
  *
  * Endings are computed from the records as they are now: asking again meanwhile changes nothing about them. A record that
  * names keys that are not declared is left as it is and reported; a call that writes the cursor is not taken then.
- * Replies [done, now, sequence, own writes, indexes of endings that were left], or [code, now]: otherCursor, contested,
+ * Replies [done, now, sequence, own writes, indexes of endings that were left, index and record of each that has ended, …], or [code, now]: otherCursor, contested,
  * unfinished.
  *
  * It runs while memory is full, since nothing else frees any. What it adds is less than what it frees: a settled use for a
@@ -41,7 +41,7 @@ local function declares(kind, list)
   end
   return true
 end
-local ending, left = {}, {}
+local ending, left, was = {}, {}, {}
 for i = 1, endings do
   local text = redis.call('HGET', KEYS[9 + i], ARGV[11 + 4 * i])
   if text then
@@ -50,6 +50,8 @@ for i = 1, endings do
     if not latest or record[1] <= latest then
       if declares('c:', record[5]) and declares('p:', record[6]) and declares('c:', record[8]) then
         ending[#ending + 1] = {i, record}
+        was[#was + 1] = i - 1
+        was[#was + 1] = text
       else
         left[#left + 1] = i - 1
       end
@@ -166,7 +168,7 @@ if ARGV[7] ~= '' then
   if now > tonumber(head[2] or 0) then redis.call('SET', KEYS[2], string.format('%.0f', now)) end
 end
 ${closeChain}
-return {${replies.done}, now, sequence, own, left}
+return {${replies.done}, now, sequence, own, left, was}
 `,
   'allow-oom',
 );

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Charge, Cursor, FollowerStep, Reservation } from '../../../usage/usage-store.js';
+import type { Charge, Cursor, FollowerStep, Reservation, StepResult } from '../../../usage/usage-store.js';
 import type { ScriptCall } from './reserve-call.js';
 import { advanceScript } from './advance-script.js';
 import type { ChainScripts } from './chain-scripts.js';
@@ -7,8 +7,8 @@ import { cursorText, parseCursor } from './cursor.js';
 import { accountName, counterName, kinds, operationName, type ChainKeys } from './keys.js';
 import type { RedisLink } from './link.js';
 import { pages, readRecords } from './listing.js';
-import { encodeReservation, memberOf, namesOf, splitMember } from './record.js';
-import { listOf, textOf } from './reply.js';
+import { encodeReservation, memberOf, namesOf, parseReservation, splitMember } from './record.js';
+import { listOf, textOf, textsOf } from './reply.js';
 import { replies } from './script.js';
 
 /** Endings of one call: what holds up Redis for a few milliseconds. */
@@ -18,6 +18,7 @@ type Deps = {
   readonly link: RedisLink;
   readonly chain: ChainKeys;
   readonly scripts: ChainScripts;
+  readonly chainId: number;
 };
 
 /** Expiry member, how it ends, and the actual cost or the latest validUntil, or "". */
@@ -32,24 +33,27 @@ type LongStep = {
   readonly endings: readonly Ending[];
   readonly charges: readonly Charge[];
 };
+const notTaken: StepResult = { isTaken: false };
 const nothing = { restored: [], balances: [], charges: [], endings: [] };
 
 /**
  * One step of the follower: one call where it is short, else several. These begin with what takes (restored reservations,
  * losses, balances), so that nothing is free too early, and with a note of the whole step; then come the endings, piece by
  * piece; the cursor moves with the last call. A step that was broken off is carried on from its note by whichever process
- * comes next, so that it is taken as a whole or not at all.
+ * comes next, so that it is taken as a whole or not at all. Whoever has not carried out all of it is told that it was not taken.
  */
-export async function advance(deps: Deps, step: FollowerStep): Promise<boolean> {
+export async function advance(deps: Deps, step: FollowerStep): Promise<StepResult> {
   const endings = endingsOf(step);
   const expected = cursorText(step.expected);
   const next = cursorText(step.next);
   const restoring = new Set(step.restored.map(({ key }) => memberOf(operationName(key), key.paymasterId)));
   // What is restored and ends again needs two calls.
   if (endings.length <= mostEndings && !endings.some(([member]) => restoring.has(member))) {
-    const [code] = await call(deps, { ...step, endings }, { expected, next });
+    const reply = await call(deps, { ...step, endings }, { expected, next });
+    const [code] = reply;
     if (code === replies.unfinished) return resumedInstead(deps);
-    if (code !== replies.contested) return code === replies.done;
+    if (code === replies.done) return { isTaken: true, ended: endedOf(deps, endings, reply) };
+    if (code !== replies.contested) return notTaken;
   }
   const id = randomUUID();
   const losses = step.charges.filter(({ amount }) => amount > 0);
@@ -63,7 +67,7 @@ export async function advance(deps: Deps, step: FollowerStep): Promise<boolean> 
   const begun = { ...nothing, restored, balances, charges: losses };
   const [code] = await call(deps, begun, { expected, begins: { id, body: JSON.stringify(long) } });
   if (code === replies.unfinished) return resumedInstead(deps);
-  if (code !== replies.done) return false;
+  if (code !== replies.done) return notTaken;
   return carryOn(deps, id, long);
 }
 
@@ -77,31 +81,58 @@ export async function readCursor(deps: Deps): Promise<Cursor | undefined> {
     ]);
     const [step, text] = [textOf(id), textOf(body)];
     if (step === undefined || text === undefined) return parseCursor(textOf(cursor) ?? '');
-    await carryOn(deps, step, parseLongStep(text));
+    await takeOver(deps, step, text);
   }
 }
 
-/** Another step stood half done, so this one was planned from a cursor that no longer stands. */
-async function resumedInstead(deps: Deps): Promise<false> {
-  await readCursor(deps);
-  return false;
+/** Under an id of its own, so that a process which is still at work on it can go no further: only one knows all that it has ended. */
+async function takeOver(deps: Deps, former: string, body: string): Promise<void> {
+  const step = parseLongStep(body);
+  const id = randomUUID();
+  const { expected } = step;
+  const [code] = await call(deps, nothing, { expected, stands: former, begins: { id, body } });
+  if (code === replies.done) await carryOn(deps, id, step);
 }
 
-/** False where another process has done it meanwhile. */
-async function carryOn(deps: Deps, id: string, step: LongStep): Promise<boolean> {
+/** Another step stood half done, so this one was planned from a cursor that no longer stands. */
+async function resumedInstead(deps: Deps): Promise<StepResult> {
+  await readCursor(deps);
+  return notTaken;
+}
+
+/** Not taken where another process has done it meanwhile. */
+async function carryOn(deps: Deps, id: string, step: LongStep): Promise<StepResult> {
   const { expected, next, charges } = step;
+  const ended: Reservation[] = [];
   let rest: readonly Ending[] = step.endings;
   while (rest.length > 0) {
     const left: Ending[] = [];
     for (const endings of pages(rest, mostEndings)) {
-      const [code, , , , contested] = await call(deps, { ...nothing, endings }, { expected, stands: id });
-      if (code !== replies.done) return false;
+      const reply = await call(deps, { ...nothing, endings }, { expected, stands: id });
+      const [code, , , , contested] = reply;
+      if (code !== replies.done) return notTaken;
+      ended.push(...endedOf(deps, endings, reply));
       for (const index of listOf(contested)) left.push(endings[Number(index)]!);
     }
     rest = left;
   }
   const [code] = await call(deps, { ...nothing, charges }, { expected, stands: id, next });
-  return code === replies.done;
+  return code === replies.done ? { isTaken: true, ended } : notTaken;
+}
+
+/** What a call has ended, from the records that stood in its moment. */
+function endedOf(
+  { chainId }: Deps,
+  endings: readonly Ending[],
+  [, , , , , ended]: readonly unknown[],
+): readonly Reservation[] {
+  const found = textsOf(ended);
+  return found.flatMap((text, i) => {
+    const ending = endings[Number(found[i - 1])];
+    return i % 2 === 0 || text === undefined || ending === undefined
+      ? []
+      : [parseReservation(chainId, ending[0], text)];
+  });
 }
 
 /** What a step decides twice is decided by its first mention. */

@@ -17,6 +17,7 @@ import type {
   ReservationQuery,
   ReserveRequest,
   ReserveResult,
+  StepResult,
 } from '../../../usage/usage-store.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
@@ -241,7 +242,7 @@ class RedisStore implements RedisUsageStore {
     return this.#counted(() => readCursor(this.#stepDeps(chainId)));
   }
 
-  advance(step: FollowerStep): Promise<boolean> {
+  advance(step: FollowerStep): Promise<StepResult> {
     return this.#counted(() => advance(this.#stepDeps(step.chainId), step));
   }
 
@@ -348,7 +349,7 @@ class RedisStore implements RedisUsageStore {
 
   #stepDeps(chainId: number) {
     const { keys, scripts } = this.#chain(chainId);
-    return { link: this.#link, chain: keys, scripts };
+    return { link: this.#link, chain: keys, scripts, chainId };
   }
 
   #chain(chainId: number): OfChain {

@@ -143,7 +143,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     return this.#settled(chainId).cursor;
   }
 
-  async advance(step: Parameters<UsageStore['advance']>[0]): Promise<boolean> {
+  async advance(step: Parameters<UsageStore['advance']>[0]): ReturnType<UsageStore['advance']> {
     return this.#change(step.chainId, (chain) => chain.advance(step));
   }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { fieldOwned, invalidInput, type Problem } from '../../../errors.js';
-import { isSameJson, isTree, type Tree } from '../../../resources/field-tree.js';
+import { isSameJson, isTree, type Tree } from '../../../meta/field-tree.js';
 import type { Kind } from '../../../resources/kinds.js';
-import { apiVersion, formatKey, type ManagedFields, type ObjectKey } from '../../../resources/meta.js';
+import { apiVersion, formatKey, type ManagedFields, type ObjectKey } from '../../../meta/meta.js';
 import type { ApplyRequest } from '../../../resources/resource-store.js';
-import { applyFields } from '../../../resources/server-side-apply.js';
+import { applyFields } from '../../../meta/server-side-apply.js';
 import { validateMetadata, validateResource } from '../../../resources/validate.js';
 import type { StoredObject } from './resource-rows.js';
 

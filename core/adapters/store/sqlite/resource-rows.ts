@@ -1,7 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { getAt, type Tree } from '../../../resources/field-tree.js';
+import { getAt, type Tree } from '../../../meta/field-tree.js';
 import type { Kind, Resources } from '../../../resources/kinds.js';
-import { apiVersion, type ManagedFields, type ObjectKey, type ObjectMeta } from '../../../resources/meta.js';
+import { apiVersion, type ManagedFields, type ObjectKey, type ObjectMeta } from '../../../meta/meta.js';
 import type { ListOptions } from '../../../resources/resource-store.js';
 import { definitions } from '../../../resources/schemas.js';
 import { invalidInput, quote } from '../../../errors.js';

@@ -1,5 +1,5 @@
 import type { Kind, Resources } from '../../../resources/kinds.js';
-import { keyOf, type ObjectKey } from '../../../resources/meta.js';
+import { keyOf, type ObjectKey } from '../../../meta/meta.js';
 import type { Watch, WatchEvent } from '../../../resources/resource-store.js';
 import { callSafely } from '../call-safely.js';
 import { createDelivery } from '../delivery.js';

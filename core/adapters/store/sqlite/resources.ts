@@ -1,7 +1,7 @@
 import { DomainError } from '../../../errors.js';
-import { isSameJson } from '../../../resources/field-tree.js';
+import { isSameJson } from '../../../meta/field-tree.js';
 import { type Kind, kindNames, type Resources } from '../../../resources/kinds.js';
-import { formatKey, type ObjectKey } from '../../../resources/meta.js';
+import { formatKey, type ObjectKey } from '../../../meta/meta.js';
 import type { ApplyRequest, ResourceStore } from '../../../resources/resource-store.js';
 import { validateStatus } from '../../../resources/validate.js';
 import type { Clock } from '../../../units/time.js';

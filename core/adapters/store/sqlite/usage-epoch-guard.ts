@@ -1,8 +1,16 @@
-import type { ReserveRequest, ReserveResult } from '../../../usage/usage-store.js';
+import type { UsageRecovery } from '../../../usage/epoch.js';
+import type { FundingMessages } from '../../../usage/funding-messages.js';
+import type { ReserveRequest, ReserveResult, UsageStore } from '../../../usage/usage-store.js';
 import type { Clock } from '../../../units/time.js';
 import type { UsageEpochs } from '../usage-epochs.js';
 import type { LedgerUsageStore } from './ledger-usage.js';
-import type { SqliteUsageStore } from './usage.js';
+
+export type SqliteUsageStore = UsageStore & {
+  readonly recovery: UsageRecovery;
+  readonly messages: FundingMessages;
+  /** Brings the epoch's copy up to date now. It follows every few seconds and at a stop anyway. Throws UNAVAILABLE. */
+  mirror(): Promise<void>;
+};
 
 /**
  * Lets calls about a chain through to the store once its epoch was found to be that of the copy. After that nothing

@@ -1,15 +1,13 @@
 import type { Logger } from '../../../log.js';
 import { noMetrics, type Metrics } from '../../../metrics.js';
-import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../../usage/epoch.js';
-import type { FundingMessages } from '../../../usage/funding-messages.js';
-import type { UsageStore } from '../../../usage/usage-store.js';
+import { createMemoryEpochMirror, type EpochMirror } from '../../../usage/epoch.js';
 import type { Clock } from '../../../units/time.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { openDatabase, type Database } from './database.js';
 import { convertJournal } from './journal-conversion/convert-journal.js';
 import { LedgerUsageStore } from './ledger-usage.js';
 import { migrate } from './migrate.js';
-import { guardEpochs } from './usage-epoch-guard.js';
+import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
 import { createUsageTables, usageSchema } from './usage-tables.js';
 
 export type SqliteUsageOptions = {
@@ -21,13 +19,6 @@ export type SqliteUsageOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: Metrics;
-};
-
-export type SqliteUsageStore = UsageStore & {
-  readonly recovery: UsageRecovery;
-  readonly messages: FundingMessages;
-  /** Brings the epoch's copy up to date now. It follows every few seconds and at a stop anyway. Throws UNAVAILABLE. */
-  mirror(): Promise<void>;
 };
 
 /**

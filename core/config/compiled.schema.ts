@@ -1,0 +1,72 @@
+import { maxConfigBytes } from './paymaster-config.js';
+import type { KindDefinition } from '../schema/crd.js';
+import { list, object, text } from '../schema/structural.js';
+import { ageColumn, categories } from '../meta/schema-parts.js';
+
+/** What the operator writes for the servers: a compiled snapshot as JSON text, told apart by its hash. */
+export type CompiledChainSpec = { readonly hash: string; readonly config: string };
+export type CompiledPaymasterSpec = CompiledChainSpec & { readonly keyHashes: readonly string[] };
+
+const sha256 = (description: string) =>
+  text(description, {
+    maxLength: 64,
+    pattern: '^[0-9a-f]{64}$',
+    expected: 'a SHA-256: 64 lowercase hex digits',
+  });
+
+const hash = sha256('SHA-256 of the content; an object with an equal hash is not written again.');
+const config = text('The snapshot as JSON text.', { minLength: 2, maxLength: maxConfigBytes });
+
+const columns = [
+  { name: 'Hash', type: 'string', jsonPath: '.spec.hash', description: 'Hash of the content.' },
+  ageColumn,
+] as const;
+
+export const paymasterConfigDefinition: KindDefinition = {
+  kind: 'PaymasterConfig',
+  plural: 'paymasterconfigs',
+  singular: 'paymasterconfig',
+  shortNames: ['pmconfig'],
+  categories,
+  scope: 'Namespaced',
+  description:
+    'What is served for one Paymaster. Written by the operator in its own namespace; edits by others are overwritten. When the Paymaster is deleted it stays for 30 days as a tombstone, which signs nothing and keeps the generation of the deletion.',
+  spec: object<CompiledPaymasterSpec>(
+    'The compiled snapshot of a Paymaster with its contracts and policies.',
+    {
+      required: {
+        hash,
+        keyHashes: list('SHA-256 of each apiKey that is accepted.', sha256('SHA-256 of an apiKey.'), {
+          maxItems: 8,
+        }),
+        config,
+      },
+      optional: {},
+    },
+  ),
+  printerColumns: columns,
+  selectableFields: [],
+};
+
+export const chainConfigDefinition: KindDefinition = {
+  kind: 'ChainConfig',
+  plural: 'chainconfigs',
+  singular: 'chainconfig',
+  shortNames: ['pmchainconfig'],
+  categories,
+  scope: 'Namespaced',
+  description:
+    'What is served for one chain. Written by the operator in its own namespace; edits by others are overwritten. When the Chain is deleted it stays for 30 days as a tombstone.',
+  spec: object<CompiledChainSpec>('The compiled snapshot of a Chain with its fee tokens.', {
+    required: { hash, config },
+    optional: {},
+  }),
+  printerColumns: columns,
+  selectableFields: [],
+};
+
+/** Kinds that the operator writes for the servers. */
+export const compiledDefinitions = {
+  PaymasterConfig: paymasterConfigDefinition,
+  ChainConfig: chainConfigDefinition,
+} as const satisfies Record<string, KindDefinition>;

@@ -1,0 +1,24 @@
+import type { Hex } from '../units/hex.js';
+import type { HashPlace, UserOpHasher } from './rules.js';
+import { entryPointRules } from './table.js';
+import type { FinalUserOperation } from './user-operation.js';
+import type { EntryPointVersion } from './version.js';
+
+export type HashTarget = HashPlace & { readonly version: EntryPointVersion };
+
+/**
+ * The EntryPoint's `getUserOpHash` with this `paymasterAndData`. Undefined where only the chain knows it: an operation of an
+ * EIP-7702 account whose delegate is not in `eip7702Auth`. Use {@link userOpHasher} for many of one target.
+ */
+export function userOpHash(
+  op: FinalUserOperation,
+  paymasterAndData: Hex,
+  target: HashTarget,
+): Hex | undefined {
+  return userOpHasher(target)(op, paymasterAndData);
+}
+
+/** {@link userOpHash} with everything that depends on the target computed once. */
+export function userOpHasher(target: HashTarget): UserOpHasher {
+  return entryPointRules[target.version].hasher(target);
+}

@@ -1,0 +1,47 @@
+import type { AddressKey } from '../units/address.js';
+import type { DecodedHex, Hex } from '../units/hex.js';
+
+/**
+ * A parsed user operation, one shape for all EntryPoints. Hex is lowercase. `initCode` is `factory ++ factoryData`
+ * on 0.7+, `0x` when absent. Limits are undefined where the client left them out.
+ */
+export type UserOperation = {
+  readonly sender: AddressKey;
+  /** 192-bit key, 64-bit sequence. */
+  readonly nonce: bigint;
+  readonly initCode: Hex;
+  readonly callData: Hex;
+  /** The bytes of `callData` where they are at hand. They count only while `hex` is `callData`. */
+  readonly callDataBytes?: DecodedHex | undefined;
+  readonly callGasLimit: bigint | undefined;
+  readonly verificationGasLimit: bigint | undefined;
+  readonly preVerificationGas: bigint | undefined;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+  readonly signature: Hex;
+  readonly eip7702Auth?: Eip7702Auth;
+};
+
+export type Eip7702Auth = {
+  readonly address: AddressKey;
+  readonly chainId: bigint;
+  readonly nonce: bigint;
+  readonly r: Hex;
+  readonly s: Hex;
+  readonly yParity: 0 | 1;
+};
+
+export type GasLimits = {
+  readonly callGasLimit: bigint;
+  readonly verificationGasLimit: bigint;
+  readonly preVerificationGas: bigint;
+};
+
+/** Every limit final: exactly what will be signed. */
+export type FinalUserOperation = Omit<UserOperation, keyof GasLimits> & GasLimits;
+
+/** Gas limits of the paymaster: constants of its layout and mode, 0 where the EntryPoint has none. */
+export type PaymasterGas = {
+  readonly paymasterVerificationGasLimit: bigint;
+  readonly paymasterPostOpGasLimit: bigint;
+};

@@ -1,0 +1,23 @@
+import { parseAddress } from '../units/address.js';
+import { failedOpErrors } from './errors.js';
+import { plainHasher } from './hashers.js';
+import { operationWordsPacked, packed, requiredGasPacked, simulateHandleOpPacked } from './packed.js';
+import type { EntryPointRules } from './rules.js';
+
+export const entryPoint07 = {
+  version: '0.7',
+  address: parseAddress('0x0000000071727De22E5E9d8BAf0edAc6f37da032'),
+  form: packed,
+  hasher: plainHasher(operationWordsPacked),
+  readsEip7702Marker: false,
+  requiredGas: requiredGasPacked,
+  // A tenth of both together.
+  unusedGasFine: (unusedCall, unusedPostOp) => (unusedCall + unusedPostOp) / 10n,
+  passesWholeOperation: true,
+  simulation: {
+    codeArtifact: 'aa07/artifacts/EntryPointSimulations.json',
+    abi: [simulateHandleOpPacked],
+    answersBy: 'return',
+  },
+  errors: failedOpErrors,
+} as const satisfies EntryPointRules;

@@ -1,0 +1,29 @@
+import { parseAddress } from '../units/address.js';
+import { failedOpErrors } from './errors.js';
+import { typedDataHasher } from './hashers.js';
+import { packed, requiredGasPacked, simulateHandleOpPacked } from './packed.js';
+import type { EntryPointRules } from './rules.js';
+
+export const entryPoint08 = {
+  version: '0.8',
+  address: parseAddress('0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'),
+  form: packed,
+  hasher: typedDataHasher,
+  readsEip7702Marker: true,
+  requiredGas: requiredGasPacked,
+  // A tenth of each by itself, and nothing of up to 40,000.
+  unusedGasFine: (unusedCall, unusedPostOp) => fineOf(unusedCall) + fineOf(unusedPostOp),
+  passesWholeOperation: true,
+  simulation: {
+    codeArtifact: 'aa08/artifacts/EntryPointSimulations.json',
+    abi: [simulateHandleOpPacked],
+    answersBy: 'return',
+  },
+  errors: failedOpErrors,
+} as const satisfies EntryPointRules;
+
+const unfinedGas = 40_000n;
+
+function fineOf(unused: bigint): bigint {
+  return unused <= unfinedGas ? 0n : unused / 10n;
+}

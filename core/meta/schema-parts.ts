@@ -1,0 +1,173 @@
+import type { CycleUnit } from '../units/time.js';
+import { maxMessageLength } from './conditions.js';
+import type { Condition } from './meta.js';
+import {
+  choice,
+  integer,
+  keyedList,
+  object,
+  type SchemaOf,
+  text,
+  type CelRule,
+} from '../schema/structural.js';
+
+/** Fields that several kinds share, so that a name, an address or an amount means the same everywhere. */
+
+export const address = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>
+  text(
+    description,
+    {
+      maxLength: 42,
+      pattern: '^0x[0-9a-fA-F]{40}$',
+      expected: 'an address: 0x and 40 hex digits',
+      eip55: true,
+    },
+    ...rules,
+  );
+
+/** The name of another object in the same namespace (DNS-1123 subdomain). */
+export const objectName = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>
+  text(
+    description,
+    {
+      minLength: 1,
+      maxLength: 253,
+      pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+      expected: 'an object name: lowercase letters, digits, "-" and ".", at most 253 characters',
+    },
+    ...rules,
+  );
+
+/** A namespace (DNS-1123 label). */
+export const namespaceName = (description: string): SchemaOf<string> =>
+  text(description, {
+    minLength: 1,
+    maxLength: 63,
+    pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+    expected: 'a namespace: lowercase letters, digits and "-", at most 63 characters',
+  });
+
+/** A name for people: printable, not blank. */
+export const displayName = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>
+  text(
+    description,
+    {
+      minLength: 1,
+      maxLength: 128,
+      // Only one way to match: a pattern that could try many would cost time with the square of a long input.
+      pattern: '^ *[^\\x00-\\x20\\x7f][^\\x00-\\x1f\\x7f]*$',
+      expected: 'a name of 1 to 128 characters, not blank and without control characters',
+    },
+    ...rules,
+  );
+
+export const chainId = (description: string, ...rules: readonly CelRule[]): SchemaOf<number> =>
+  integer(description, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, ...rules);
+
+/** A file in a directory that the process mounts; a name only, so that nobody reads beyond that directory. */
+export const mountedFile = (description: string): SchemaOf<string> =>
+  text(description, {
+    minLength: 1,
+    maxLength: 253,
+    pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]*$',
+    expected: 'the name of a mounted file, without a directory and not beginning with "."',
+  });
+
+export const httpUrl = (
+  description: string,
+  hints: { readonly confidential?: true } = {},
+): SchemaOf<string> =>
+  text(description, {
+    minLength: 8,
+    maxLength: 2048,
+    pattern: '^https?://[^\\s]+$',
+    expected: 'an http:// or https:// URL of at most 2048 characters',
+    ...hints,
+  });
+
+/** RFC 3339 with at most milliseconds, the precision of the API's epochs. */
+export const instant = (description: string): SchemaOf<string> =>
+  text(description, {
+    maxLength: 29,
+    pattern:
+      '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$',
+    expected: 'a time such as "2026-01-31T12:00:00Z" (RFC 3339)',
+  });
+
+export const paymasterRef = (description: string): SchemaOf<{ readonly name: string }> =>
+  object(
+    description,
+    { required: { name: objectName('Name of the Paymaster object, in the same namespace.') }, optional: {} },
+    { rule: 'self == oldSelf', message: 'must be left as it was: delete this object and create another' },
+  );
+
+export const cycleUnit = (description: string): SchemaOf<CycleUnit> => choice(description, ['hour', 'day']);
+
+export const observedGeneration = integer('The metadata.generation that this status describes.', {
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+});
+
+/** `metav1.Condition`. */
+const condition: SchemaOf<Condition> = object<Condition>('One aspect of the state of this object.', {
+  required: {
+    type: text('Which aspect, e.g. Ready.', { minLength: 1, maxLength: 316 }),
+    status: choice('Whether it holds.', ['True', 'False', 'Unknown']),
+    reason: text('A documented constant that says why.', {
+      minLength: 1,
+      maxLength: 1024,
+      pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
+    }),
+    message: text('What is wrong and what to do about it.', { maxLength: maxMessageLength }),
+    observedGeneration,
+    lastTransitionTime: instant('When the status of this condition last changed.'),
+  },
+  optional: {},
+});
+
+export const conditions: SchemaOf<readonly Condition[]> = keyedList(
+  'What is known about this object. Ready is the summary.',
+  'type',
+  condition,
+  { maxItems: 16 },
+);
+
+/** The columns that every kind shows last. */
+export const readyColumn = {
+  name: 'Ready',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+  description: 'Whether this object is in force as written.',
+} as const;
+
+export const reasonColumn = {
+  name: 'Reason',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+  description: 'Why it is ready or not.',
+  priority: 1,
+} as const;
+
+/** Of kinds that belong to a Paymaster. */
+export const paymasterColumn = {
+  name: 'Paymaster',
+  type: 'string',
+  jsonPath: '.spec.paymasterRef.name',
+  description: 'Its Paymaster.',
+} as const;
+export const activeColumn = {
+  name: 'Active',
+  type: 'boolean',
+  jsonPath: '.spec.active',
+  description: 'False is paused.',
+} as const;
+
+export const ageColumn = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since it was created.',
+} as const;
+
+/** `kubectl get paymaster-operator` lists every kind. */
+export const categories = ['paymaster-operator'] as const;

@@ -1,0 +1,102 @@
+import type { CelRule, SchemaOf } from '../schema/structural.js';
+import type { PolicyFacts, PolicyIdentity, PolicyKind } from './kind.js';
+import { policyKinds, type PolicyType } from './kinds.js';
+import type { Verdict } from '../refusal.js';
+
+// What follows from the table of kinds, for those who use all of them alike. Casts say here, once, that what is made from the
+// rows has the type that is made from the types of the rows.
+
+type Kinds = typeof policyKinds;
+
+export const policyTypes = Object.keys(policyKinds) as readonly PolicyType[];
+
+const rows: readonly (readonly [PolicyType, PolicyKind])[] = policyTypes.map((type) => [
+  type,
+  policyKinds[type],
+]);
+
+/** The row of a kind; undefined for a text that is not a `policyType`. */
+export function policyKindOf(type: unknown): PolicyKind | undefined {
+  return isPolicyType(type) ? policyKinds[type] : undefined;
+}
+
+export function isPolicyType(type: unknown): type is PolicyType {
+  return typeof type === 'string' && Object.hasOwn(policyKinds, type);
+}
+
+type SpecOf<K> = K extends { readonly schema: SchemaOf<infer S> } ? S : never;
+
+/** Members of a policy's spec, of which one is set: that of its `policyType`. */
+export type PolicyMembers = { readonly [T in PolicyType as Kinds[T]['member']]?: SpecOf<Kinds[T]> };
+
+export const memberSchemas = Object.fromEntries(rows.map(([, { member, schema }]) => [member, schema])) as {
+  readonly [T in PolicyType as Kinds[T]['member']]: Kinds[T]['schema'];
+};
+
+/** Exactly the member that goes with `policyType` is set. */
+export const memberRules: readonly CelRule[] = rows.map(([type, { member }]) => ({
+  rule: `(self.policyType == '${type}') == has(self.${member})`,
+  message: `must be set when policyType is ${type}, and left out otherwise`,
+  fieldPath: `.${member}`,
+}));
+
+export const policyColumns = rows.flatMap(([, { columns = [] }]) => columns);
+
+/** The data of a policy, whatever its kind; undefined where its member is missing. */
+export function dataOf(spec: PolicyMembers, { member }: Pick<PolicyKind, 'member'>): object | undefined {
+  return new Map<string, object | undefined>(Object.entries(spec)).get(member);
+}
+
+/** The spec's member of a kind. */
+export function memberOf({ member }: Pick<PolicyKind, 'member'>, data: object): PolicyMembers {
+  return { [member]: data };
+}
+
+type Intersection<U> = (U extends unknown ? (value: U) => void : never) extends (value: infer I) => void
+  ? I
+  : never;
+
+/** Members of a compiled config: what is served of policies. */
+export type PolicyParts = Intersection<ReturnType<Kinds[PolicyType]['config']['write']>>;
+
+export type ConfigOfPolicy = { readonly policyType: PolicyType; readonly config: PolicyIdentity };
+
+export function writeParts(served: readonly ConfigOfPolicy[]): PolicyParts {
+  const parts = rows.map(([type, { config }]) =>
+    config.write(served.filter(({ policyType }) => policyType === type).map((policy) => policy.config)),
+  );
+  return Object.assign({}, ...parts) as PolicyParts;
+}
+
+/** What a config serves of one policy. `programmed`: its type, where its status says that it was served. */
+export function readParts(
+  parts: PolicyParts,
+  identity: PolicyIdentity,
+  programmed?: PolicyType,
+): ConfigOfPolicy | undefined {
+  for (const [policyType, kind] of rows) {
+    const config = kind.config.read(parts, { ...identity, wasProgrammed: programmed === policyType });
+    if (config !== undefined) return { policyType, config };
+  }
+  return undefined;
+}
+
+/** Of a config that serves no policy. */
+export const noPolicies: PolicyParts = writeParts([]);
+
+/** The same members as requests need them. */
+export type ServedPolicies = Intersection<ReturnType<Kinds[PolicyType]['config']['serve']>>;
+
+export function serveParts(parts: PolicyParts): ServedPolicies {
+  return Object.assign({}, ...rows.map(([, { config }]) => config.serve(parts))) as ServedPolicies;
+}
+
+/** Kinds that are decided from the request alone, in the order of the table. */
+export const policyDecisions: readonly {
+  readonly step: string;
+  readonly decide: (served: ServedPolicies, facts: PolicyFacts) => Verdict;
+}[] = rows.flatMap(([, { decision }]) =>
+  decision === undefined
+    ? []
+    : [{ step: decision.step, decide: (served, facts) => decision.decide(served, facts) }],
+);

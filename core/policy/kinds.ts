@@ -1,0 +1,13 @@
+import type { PolicyKind } from './kind.js';
+import { spendingLimit } from './spending-limit/kind.js';
+import { walletDeployment } from './wallet-deployment/kind.js';
+import { webhook } from './webhook/kind.js';
+
+/** Every kind of policies, by its `policyType`. */
+export const policyKinds = {
+  PAYMASTER_SA_LIMIT: spendingLimit,
+  WEBHOOK: webhook,
+  WALLET_DEPLOYMENT: walletDeployment,
+} as const satisfies Record<string, PolicyKind>;
+
+export type PolicyType = keyof typeof policyKinds;

@@ -1,0 +1,82 @@
+import { toAddressKey } from '../../../units/address.js';
+import type { Address, AddressKey } from '../../../units/address.js';
+
+/** What may be called, compiled once per config so that a request is Map look-ups. */
+export type AllowList =
+  /** No contract is registered: `defaultContractAction` decides. */
+  | { readonly kind: 'open' }
+  | { readonly kind: 'closed' }
+  /** Every call must hit a method of an entry; there may be none, when all contracts are paused or invalid. */
+  | { readonly kind: 'registered'; readonly contracts: AllowedContracts };
+
+/**
+ * Nearly all paymasters have a single contract or a few, and there are a hundred thousand of them: a Map takes 200 bytes
+ * more, and five looks at memory instead of one or two.
+ */
+export type AllowedContracts =
+  AllowedContract | readonly AllowedContract[] | Map<AddressKey, AllowedContract>;
+
+export type AllowedContract = {
+  readonly name: string;
+  readonly address: AddressKey;
+  /** 4 bytes each, lowercase hex with 0x: one after the other where they are few. */
+  readonly selectors: string | Set<string>;
+};
+
+const few = 8;
+const selectorLength = '0x00000000'.length;
+
+/** Whether the method is whitelisted; the whole selector counts, never a part of one. */
+export function hasSelector({ selectors }: AllowedContract, selector: string): boolean {
+  if (typeof selectors !== 'string') return selectors.has(selector);
+  // Only where one begins: what lies across two of them is none.
+  return selector.length === selectorLength && selectors.indexOf(selector) % selectorLength === 0;
+}
+
+export function findContract(contracts: AllowedContracts, target: AddressKey): AllowedContract | undefined {
+  if ('address' in contracts) return contracts.address === target ? contracts : undefined;
+  if (contracts instanceof Map) return contracts.get(target);
+  return contracts.find(({ address }) => address === target);
+}
+
+/** The contracts of a paymaster, as it is served. */
+export type RegisteredContracts = {
+  /** What happens while no contract is registered. */
+  readonly defaultContractAction: 'Allow' | 'Deny';
+  /** True when any is registered that is active, accepted or not: then every call must match. */
+  readonly contractsRegistered: boolean;
+  readonly contracts: readonly {
+    readonly name: string;
+    readonly address: Address;
+    readonly selectors: readonly string[];
+  }[];
+};
+
+/** `share` lends one text to all that are equal: many paymasters register the same token or method. */
+export function compileAllowList(
+  config: RegisteredContracts,
+  share: <T extends string>(text: T) => T = (text) => text,
+): AllowList {
+  if (!config.contractsRegistered && config.contracts.length === 0)
+    return { kind: config.defaultContractAction === 'Allow' ? 'open' : 'closed' };
+  const contracts = new Map<AddressKey, AllowedContract>();
+  for (const { name, address: text, selectors } of config.contracts) {
+    const address = share(toAddressKey(text));
+    contracts.set(address, { name, address, selectors: compileSelectors(selectors, share) });
+  }
+  return { kind: 'registered', contracts: compact(contracts) };
+}
+
+function compact(contracts: Map<AddressKey, AllowedContract>): AllowedContracts {
+  if (contracts.size > few) return contracts;
+  const [first, ...others] = contracts.values();
+  return first === undefined || others.length > 0 ? [...contracts.values()] : first;
+}
+
+function compileSelectors(
+  selectors: readonly string[],
+  share: (text: string) => string,
+): AllowedContract['selectors'] {
+  const lowercase = selectors.map((selector) => selector.toLowerCase());
+  return lowercase.length > few ? new Set(lowercase) : share(lowercase.join(''));
+}

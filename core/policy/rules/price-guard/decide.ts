@@ -1,0 +1,99 @@
+import type { Head } from '../../../chain/heads.js';
+import type { GasLimits, UserOperation } from '../../../entry-point/user-operation.js';
+import { pass, refuse } from '../../../refusal.js';
+import type { RefusalReason, Verdict } from '../../../refusal.js';
+import { capOf, platformCaps } from './compile.js';
+import type { PriceGuard } from './compile.js';
+
+export type NetworkFees = Pick<Head, 'baseFeePerGas' | 'priorityFeePerGas'>;
+
+/**
+ * Whether the operation's fees are within their caps. A caller who chose them freely could burn a deposit with one
+ * operation. Without a head only the fixed floors are left, which is the strictest reading.
+ */
+export function decideFees(
+  guard: PriceGuard,
+  network: NetworkFees | undefined,
+  op: Pick<UserOperation, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
+): Verdict {
+  const baseFees = 3n * (network?.baseFeePerGas ?? 0n);
+  const feeCap = capOf(guard.maxFeePerGas, larger(baseFees, platformCaps.maxFeePerGas));
+  if (op.maxFeePerGas > feeCap) return above('FEE_TOO_HIGH', 'maxFeePerGas', op.maxFeePerGas, feeCap, 'wei');
+  if (op.maxPriorityFeePerGas > op.maxFeePerGas)
+    return refuse(
+      'PRIORITY_FEE_TOO_HIGH',
+      `maxPriorityFeePerGas is ${op.maxPriorityFeePerGas} wei, above maxFeePerGas of ${op.maxFeePerGas} wei`,
+    );
+  const tips = 3n * (network?.priorityFeePerGas ?? 0n);
+  const tipCap = capOf(guard.maxPriorityFeePerGas, larger(tips, platformCaps.maxPriorityFeePerGas));
+  if (op.maxPriorityFeePerGas > tipCap)
+    return above('PRIORITY_FEE_TOO_HIGH', 'maxPriorityFeePerGas', op.maxPriorityFeePerGas, tipCap, 'wei');
+  return pass;
+}
+
+export type GasLimitBounds = {
+  /** The layout's `minVerificationGasLimit`. */
+  readonly minVerificationGasLimit: bigint;
+  /** Our own figure of preVerificationGas for this operation, of signed fields; asked only above the fixed cap. */
+  readonly ownPreVerificationGas: () => bigint;
+};
+
+/** Whether the limits that will be signed are within their caps. */
+export function decideGasLimits(
+  guard: PriceGuard,
+  limits: GasLimits & Pick<UserOperation, 'initCode'>,
+  bounds: GasLimitBounds,
+): Verdict {
+  const { callGasLimit, verificationGasLimit, preVerificationGas, initCode } = limits;
+  if (callGasLimit > guard.maxCallGasLimit)
+    return above('GAS_LIMIT_TOO_HIGH', 'callGasLimit', callGasLimit, guard.maxCallGasLimit, 'gas');
+  if (verificationGasLimit > guard.maxVerificationGasLimit)
+    return above(
+      'GAS_LIMIT_TOO_HIGH',
+      'verificationGasLimit',
+      verificationGasLimit,
+      guard.maxVerificationGasLimit,
+      'gas',
+    );
+  if (initCode !== '0x' && verificationGasLimit > guard.maxDeploymentGas)
+    return above(
+      'GAS_LIMIT_TOO_HIGH',
+      'verificationGasLimit with initCode',
+      verificationGasLimit,
+      guard.maxDeploymentGas,
+      'gas',
+    );
+  const preVerificationCap = preVerificationCapFor(guard, preVerificationGas, bounds);
+  if (preVerificationGas > preVerificationCap)
+    return above('GAS_LIMIT_TOO_HIGH', 'preVerificationGas', preVerificationGas, preVerificationCap, 'gas');
+  if (verificationGasLimit < bounds.minVerificationGasLimit)
+    return refuse(
+      'GAS_LIMIT_TOO_LOW',
+      `verificationGasLimit is ${verificationGasLimit} gas, the paymaster contract needs ${bounds.minVerificationGasLimit}`,
+    );
+  return pass;
+}
+
+function preVerificationCapFor(
+  { maxPreVerificationGas: cap }: PriceGuard,
+  value: bigint,
+  bounds: GasLimitBounds,
+): bigint {
+  const least = capOf(cap, platformCaps.maxPreVerificationGas);
+  if (value <= least || cap.platform !== undefined) return least;
+  return capOf(cap, larger(platformCaps.maxPreVerificationGas, 2n * bounds.ownPreVerificationGas()));
+}
+
+function above(
+  reason: RefusalReason,
+  field: string,
+  value: bigint,
+  cap: bigint,
+  unit: 'wei' | 'gas',
+): Verdict {
+  return refuse(reason, `${field} is ${value} ${unit}, the cap is ${cap}`);
+}
+
+function larger(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

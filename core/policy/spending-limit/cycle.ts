@@ -1,0 +1,64 @@
+import type { CycleStatus, SpendingLimitSpec } from './spec.js';
+import { cycleUnits, formatInstant, parseInstant } from '../../units/time.js';
+import type { EpochMs } from '../../units/time.js';
+import type { LimitConfig } from './spec.js';
+
+/**
+ * The cycle in force for a limit as it stands now.
+ *
+ * ```
+ * made again within its window      → goes on
+ * startTime new or changed          → starts at startTime
+ * else a field of the limit changed → starts now, the first time that this is seen
+ * else                              → goes on
+ * ```
+ * `served` is the limit as it is served: a change that was served before its status could be written (a crash, or a
+ * cache that lags behind our own write) must not start the cycle a second time. `lasting`: the cycle that the name had when
+ * an object of it was deleted; a limit of the same fields is the same limit, whatever startTime it is made again with.
+ */
+export function decideCycle(
+  spec: SpendingLimitSpec,
+  recorded: CycleStatus | undefined,
+  served: LimitConfig | undefined,
+  now: EpochMs,
+  lasting?: CycleStatus,
+): CycleStatus {
+  const wanted = {
+    durationMs: durationOf(spec),
+    scope: spec.scope,
+    threshold: spec.threshold,
+    thresholdType: spec.thresholdType,
+    ...(spec.startTime === undefined ? {} : { specStartTime: spec.startTime }),
+  };
+  if (lasting !== undefined && isSameLimit(lasting, wanted))
+    return { startTime: lasting.startTime, ...wanted };
+  const startTime =
+    spec.startTime === recorded?.specStartTime ? undefined : parseInstant(spec.startTime ?? '');
+  if (startTime !== undefined) return { startTime: formatInstant(startTime), ...wanted };
+  if (recorded !== undefined && isSameLimit(recorded, wanted))
+    return isRecordedAs(recorded, wanted) ? recorded : { startTime: recorded.startTime, ...wanted };
+  if (served !== undefined && isSameLimit(served, wanted))
+    return { startTime: formatInstant(served.startMs), ...wanted };
+  return { startTime: formatInstant(now), ...wanted };
+}
+
+/** Length of a cycle in milliseconds. */
+function durationOf({ cycleDuration }: Pick<SpendingLimitSpec, 'cycleDuration'>): number {
+  return cycleDuration.value * cycleUnits[cycleDuration.unit];
+}
+
+type LimitFields = Pick<LimitConfig, 'durationMs' | 'scope' | 'threshold' | 'thresholdType'>;
+
+function isSameLimit(a: LimitFields, b: LimitFields): boolean {
+  return (
+    a.durationMs === b.durationMs &&
+    a.scope === b.scope &&
+    a.threshold === b.threshold &&
+    a.thresholdType === b.thresholdType
+  );
+}
+
+// A startTime that was taken out of the spec leaves the record too: put back, it is new again.
+function isRecordedAs(recorded: CycleStatus, wanted: { readonly specStartTime?: string }): boolean {
+  return recorded.specStartTime === wanted.specStartTime;
+}

@@ -1,0 +1,75 @@
+import { quote } from '../../errors.js';
+import { cycleUnits, maxCycleValue, parseInstant } from '../../units/time.js';
+import type { EpochMs } from '../../units/time.js';
+import { parseDecimal, parseEther } from '../../units/wei.js';
+import type { PolicyIdentity, PolicyKind } from '../kind.js';
+import { decideCycle } from './cycle.js';
+import { limitRecord, type LimitBody } from './record.js';
+import { spendingLimitSchema } from './schema.js';
+import { compileLimits, type CompiledLimit } from './shares.js';
+import type { CycleStatus, LimitConfig, SpendingLimitSpec } from './spec.js';
+
+/** A limit per cycle. It is decided where usage is counted: the usage store judges the shares of `shares.ts`. */
+export const spendingLimit = {
+  member: 'spendingLimit',
+  schema: spendingLimitSchema,
+  most: { count: 20, name: 'spending limits' },
+  columns: [
+    {
+      name: 'Threshold',
+      type: 'string',
+      jsonPath: '.spec.spendingLimit.threshold',
+      description: 'Limit per cycle.',
+      priority: 1,
+    },
+  ],
+  problem,
+  compile({ spec, active: _, cycle: recorded, ...identity }, { served, now, lastingCycle }) {
+    const cycle = decideCycle(spec, recorded, served, now, lastingCycle);
+    return { config: configOf(identity, cycle, now), cycle };
+  },
+  config: {
+    write: (limits) => ({ limits }),
+    read: ({ limits }, { policyId }) => limits.find((limit) => limit.policyId === policyId),
+    serve: ({ limits }) => ({ limits: compileLimits(limits) }),
+  },
+  record: limitRecord,
+} as const satisfies PolicyKind<
+  SpendingLimitSpec,
+  LimitConfig,
+  { readonly limits: readonly LimitConfig[] },
+  { readonly limits: readonly CompiledLimit[] },
+  LimitBody
+>;
+
+function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: EpochMs): LimitConfig {
+  return {
+    policyId,
+    name,
+    scope: cycle.scope,
+    thresholdType: cycle.thresholdType,
+    threshold: cycle.threshold,
+    // Only a status that somebody else wrote could hold no time; then the cycle that is recorded starts now.
+    startMs: parseInstant(cycle.startTime) ?? now,
+    durationMs: cycle.durationMs,
+  };
+}
+
+function problem(limit: SpendingLimitSpec): string | undefined {
+  const { value, unit } = limit.cycleDuration;
+  if (!Object.hasOwn(cycleUnits, unit))
+    return `spec.spendingLimit.cycleDuration.unit must be "hour" or "day", got ${quote(unit)}.`;
+  if (!Number.isInteger(value) || value < 1 || value > maxCycleValue[unit])
+    return `spec.spendingLimit.cycleDuration.value must be a whole number from 1 to ${maxCycleValue[unit]}, got ${quote(value)}.`;
+  if (limit.startTime !== undefined && parseInstant(limit.startTime) === undefined)
+    return `spec.spendingLimit.startTime must be an RFC 3339 time, got ${quote(limit.startTime)}.`;
+  try {
+    if (limit.thresholdType === 'NATIVE_ASSET') parseEther(limit.threshold);
+    else parseDecimal(limit.threshold, 0);
+    return undefined;
+  } catch {
+    const expected =
+      limit.thresholdType === 'NATIVE_ASSET' ? 'decimal text with at most 18 decimals' : 'a whole number';
+    return `spec.spendingLimit.threshold must be ${expected}, got ${quote(limit.threshold)}.`;
+  }
+}

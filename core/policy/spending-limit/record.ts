@@ -1,0 +1,120 @@
+import { quote, type Problem } from '../../errors.js';
+import { cycleUnit } from '../../meta/schema-parts.js';
+import { record as jsonRecord } from '../../schema/json-schema.js';
+import { fieldOf, isObject } from '../../schema/json-value.js';
+import { choice, object, type SchemaOf } from '../../schema/structural.js';
+import { decimalText } from '../../units/decimal-text.js';
+import { cycleUnits, maxCycleValue, type CycleUnit } from '../../units/time.js';
+import type { PolicyRecord, PolicyToRender } from '../kind.js';
+import type { LimitScope, SpendingLimitSpec, ThresholdType } from './spec.js';
+import { thresholdProblem } from './threshold.js';
+
+export type CycleDuration = { readonly value: number; readonly unit: CycleUnit };
+export type LimitBody = {
+  readonly type: LimitScope;
+  readonly cycleDuration: CycleDuration;
+  readonly threshold: number;
+  readonly thresholdType: ThresholdType;
+};
+
+const cycleDuration: SchemaOf<CycleDuration> = object('Length of the cycle.', {
+  required: {
+    value: {
+      type: 'integer',
+      description: 'Number of units: at most 8,760 hours or 365 days.',
+      minimum: 1,
+      maximum: 8760,
+      expected: 'a whole number from 1 to 8760 (hour) or 365 (day)',
+    },
+    unit: cycleUnit('Unit of the cycle.'),
+  },
+  optional: {},
+});
+const threshold: SchemaOf<number> = {
+  type: 'number',
+  description: 'COUNT: user operations per cycle. NATIVE_ASSET: gas spend per cycle in the native token.',
+  minimum: 0,
+  expected: 'a number of 0 or more',
+};
+const thresholdType = choice<ThresholdType>('What is counted.', ['COUNT', 'NATIVE_ASSET']);
+const scope = choice<LimitScope>('PAYMASTER: all users together. SMART_ACCOUNT: each user for itself.', [
+  'PAYMASTER',
+  'SMART_ACCOUNT',
+]);
+
+/** Fields of a limit in requests that create it, and in those that update it. */
+export const limitFields = { type: scope, cycleDuration, threshold, thresholdType };
+
+export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
+  body: object('Data of a spending limit.', { required: limitFields, optional: {} }),
+  normalise: withCycle,
+  problems: limitProblems,
+  specOf: ({ type, cycleDuration: cycle, threshold: most, thresholdType: counted }, now) => ({
+    scope: type,
+    cycleDuration: cycle,
+    threshold: decimalText(most),
+    thresholdType: counted,
+    startTime: new Date(now).toISOString(),
+  }),
+  render: (policy) => {
+    const { spec } = policy;
+    return {
+      type: spec.scope,
+      cycleDuration: spec.cycleDuration,
+      threshold: Number(spec.threshold),
+      thresholdType: spec.thresholdType,
+      startTimeInEpoch: cycleStartMs(policy),
+      durationInMs: spec.cycleDuration.value * cycleUnits[spec.cycleDuration.unit],
+    };
+  },
+  answer: {
+    required: {
+      type: { enum: ['PAYMASTER', 'SMART_ACCOUNT'] },
+      cycleDuration: jsonRecord({
+        value: { type: 'integer', minimum: 1 },
+        unit: { enum: ['hour', 'day'] },
+      }),
+      threshold: { type: 'number', minimum: 0 },
+      thresholdType: { enum: ['COUNT', 'NATIVE_ASSET'] },
+      startTimeInEpoch: { type: 'integer', description: 'Epoch milliseconds.' },
+      durationInMs: { type: 'integer', minimum: 3_600_000 },
+    },
+  },
+};
+
+/** When the cycle in force began, in milliseconds: what the policy says, unless the operator has since restarted it. */
+function cycleStartMs({ metadata, spec, status }: PolicyToRender<SpendingLimitSpec>): number {
+  const stated = spec.startTime;
+  const observed = status?.cycle;
+  if (stated !== undefined && observed?.specStartTime !== stated) return Date.parse(stated);
+  return Date.parse(observed?.startTime ?? stated ?? metadata.creationTimestamp);
+}
+
+/** The document types the `cycleDuration` of an update as a string: the JSON text of the object is accepted too. */
+export function withCycle(data: unknown): unknown {
+  if (!isObject(data) || typeof data['cycleDuration'] !== 'string') return data;
+  try {
+    const parsed: unknown = JSON.parse(data['cycleDuration']);
+    return { ...data, cycleDuration: parsed };
+  } catch {
+    return data;
+  }
+}
+
+/** Of a new limit or of a change, where any field may be absent. */
+export function limitProblems(data: unknown, prefix: string): readonly Problem[] {
+  const most = fieldOf(data, 'threshold');
+  const type = fieldOf(data, 'thresholdType');
+  const cycle = fieldOf(data, 'cycleDuration');
+  const value = fieldOf(cycle, 'value');
+  const problems: (Problem | undefined)[] = [];
+  if (typeof most === 'number' && (type === 'COUNT' || type === 'NATIVE_ASSET'))
+    problems.push(thresholdProblem(decimalText(most), type, `${prefix}threshold`));
+  if (fieldOf(cycle, 'unit') === 'day' && typeof value === 'number' && value > maxCycleValue.day)
+    problems.push({
+      field: `${prefix}cycleDuration.value`,
+      expected: `at most ${maxCycleValue.day} when the unit is day`,
+      value: quote(value),
+    });
+  return problems.filter((problem) => problem !== undefined);
+}

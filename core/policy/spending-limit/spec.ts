@@ -1,0 +1,39 @@
+import type { CycleUnit, EpochMs } from '../../units/time.js';
+
+/** `PAYMASTER`: one counter for all users. `SMART_ACCOUNT`: one counter per `sender`. */
+export type LimitScope = 'PAYMASTER' | 'SMART_ACCOUNT';
+export type ThresholdType = 'COUNT' | 'NATIVE_ASSET';
+
+export type SpendingLimitSpec = {
+  readonly scope: LimitScope;
+  readonly cycleDuration: { readonly value: number; readonly unit: CycleUnit };
+  /** Exact decimal text: a count, or ether for NATIVE_ASSET. */
+  readonly threshold: string;
+  readonly thresholdType: ThresholdType;
+  /** RFC 3339 with milliseconds. A new or changed value starts a new cycle then. */
+  readonly startTime?: string;
+};
+
+/** The cycle in force, with the fields it was started for, so that a change can be told from a re-apply. */
+export type CycleStatus = {
+  /** RFC 3339 with milliseconds. */
+  readonly startTime: string;
+  readonly durationMs: number;
+  readonly scope: LimitScope;
+  readonly threshold: string;
+  readonly thresholdType: ThresholdType;
+  /** `spec.spendingLimit.startTime` at that time, if any. */
+  readonly specStartTime?: string;
+};
+
+/** What is served of it. */
+export type LimitConfig = {
+  readonly policyId: string;
+  readonly name: string;
+  readonly scope: LimitScope;
+  readonly thresholdType: ThresholdType;
+  /** Exact decimal text as in the resource: a count, or ether. */
+  readonly threshold: string;
+  readonly startMs: EpochMs;
+  readonly durationMs: number;
+};

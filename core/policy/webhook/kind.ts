@@ -1,0 +1,55 @@
+import { formatProblem } from '../../errors.js';
+import { parseInstant } from '../../units/time.js';
+import type { PolicyIdentity, PolicyKind } from '../kind.js';
+import { webhookRecord, type WebhookBody } from './record.js';
+import { webhookSchema } from './schema.js';
+import type { WebhookConfig, WebhookSpec } from './spec.js';
+import { judgeWebhookUrl } from './webhook-url.js';
+
+type Webhooks = { readonly webhooks: readonly WebhookConfig[] };
+
+/** A check by a host of the owner's. `decide.ts` judges what the hosts of all of them answered. */
+export const webhook = {
+  member: 'webhook',
+  schema: webhookSchema,
+  most: { count: 5, name: 'webhooks' },
+  // By its text only; its addresses are judged when it is called.
+  problem({ url }, { webhookUrls }) {
+    const wrong = judgeWebhookUrl(url, webhookUrls, 'spec.webhook.url');
+    return wrong && `${formatProblem(wrong)}.`;
+  },
+  compile({ spec, active: _, cycle: __, ...identity }, known) {
+    // An object that is made again without a generation must not bring a rotated key back.
+    const keyGeneration = Math.max(spec.keyGeneration ?? 1, known.keyGeneration);
+    return { config: configOf(identity, spec, keyGeneration), keyGeneration };
+  },
+  config: {
+    write: (webhooks) => ({ webhooks }),
+    read: ({ webhooks }, { policyId }) => webhooks.find((each) => each.policyId === policyId),
+    serve: ({ webhooks }) => ({ webhooks: webhooks.length === 0 ? none : webhooks }),
+  },
+  record: webhookRecord,
+} as const satisfies PolicyKind<WebhookSpec, WebhookConfig, Webhooks, Webhooks, WebhookBody>;
+
+/** One for all paymasters that have none: there may be a hundred thousand. */
+const none: readonly never[] = Object.freeze([]);
+
+function configOf(
+  { policyId, name }: PolicyIdentity,
+  spec: WebhookSpec,
+  keyGeneration: number,
+): WebhookConfig {
+  // The overlap was granted for the generation that the spec names, and for no later one.
+  const isOwn = keyGeneration === spec.keyGeneration;
+  const previousKeyUntil = isOwn ? parseInstant(spec.previousKeyUntil ?? '') : undefined;
+  return {
+    policyId,
+    name,
+    url: spec.url,
+    method: spec.method ?? 'POST',
+    onError: spec.onError ?? 'Deny',
+    ...(spec.timeoutSeconds === undefined ? {} : { timeoutMs: Math.round(spec.timeoutSeconds * 1000) }),
+    ...(keyGeneration === 1 ? {} : { keyGeneration }),
+    ...(keyGeneration === 1 || previousKeyUntil === undefined ? {} : { previousKeyUntil }),
+  };
+}

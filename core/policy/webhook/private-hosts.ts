@@ -1,0 +1,74 @@
+import type { Settings } from '../../settings.js';
+import { isInNetwork, parseIp, parseNetwork, type IpNetwork } from './ip-address.js';
+import { isLoopbackName, type PrivateHost, type WebhookUrlRules } from './webhook-url.js';
+
+/** `PAYMASTER_WEBHOOK_ALLOW_…` and `PAYMASTER_WEBHOOK_PRIVATE_HOSTS`, of every process that judges or calls webhooks. */
+export function readWebhookRules(settings: Settings): WebhookUrlRules {
+  const name = 'PAYMASTER_WEBHOOK_PRIVATE_HOSTS';
+  const text = settings.optional(name);
+  const rules = {
+    allowHttp: settings.flag('PAYMASTER_WEBHOOK_ALLOW_HTTP'),
+    allowLoopback: settings.flag('PAYMASTER_WEBHOOK_ALLOW_LOOPBACK'),
+  };
+  if (text === undefined) return rules;
+  try {
+    return { ...rules, privateHosts: parsePrivateHosts(text) };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    settings.mistake(name, error.message);
+    return rules;
+  }
+}
+
+/**
+ * Parses `URL=CIDR,CIDR` entries with spaces between them, e.g. `http://hooks.shop.svc.cluster.local:8080=10.96.0.0/12`.
+ * RangeError that says what an entry should be, and quotes it.
+ */
+export function parsePrivateHosts(text: string): readonly PrivateHost[] {
+  return text
+    .split(/\s+/)
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const at = entry.lastIndexOf('=');
+      const [url, networks] = at < 0 ? [entry, ''] : [entry.slice(0, at), entry.slice(at + 1)];
+      return { origin: parseOrigin(url), networks: networks.split(',').map(parsePrivateNetwork) };
+    });
+}
+
+function parseOrigin(text: string): string {
+  const expected = `entries URL=CIDR,CIDR whose URL has scheme, full host name and port only, got "${text}"`;
+  if (!/^https?:\/\/[^/?#@\\\s]+\/?$/i.test(text) || !URL.canParse(text)) throw new RangeError(expected);
+  const { origin, hostname } = new URL(text);
+  const isName = /^[\w-]+(\.[\w-]+)+$/.test(hostname) && parseIp(hostname) === undefined;
+  if (!isName || isLoopbackName(hostname)) throw new RangeError(expected);
+  return origin;
+}
+
+function parsePrivateNetwork(text: string): string {
+  const network = parseNetwork(text);
+  const inside = neverAllowed.find((each) => overlap(parseNetwork(each), network));
+  if (inside !== undefined)
+    throw new RangeError(`entries URL=CIDR,CIDR without addresses of ${inside}, got "${text}"`);
+  return text;
+}
+
+/** Addresses of the machine itself, of the metadata service that gives out its credentials, and of nobody in particular. */
+const neverAllowed = [
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '168.63.129.16/32',
+  '169.254.0.0/16',
+  '192.0.0.0/24',
+  '100.100.100.200/32',
+  '224.0.0.0/3',
+  '::/96',
+  '::ffff:0:0/96',
+  '64:ff9b::/96',
+  'fd00:ec2::/32',
+  'fe80::/10',
+  'ff00::/8',
+];
+
+function overlap(a: IpNetwork, b: IpNetwork): boolean {
+  return isInNetwork(a.address, b) || isInNetwork(b.address, a);
+}

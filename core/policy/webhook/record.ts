@@ -1,0 +1,55 @@
+import { fieldOf } from '../../schema/json-value.js';
+import { choice, number, object, text } from '../../schema/structural.js';
+import type { PolicyRecord } from '../kind.js';
+import { webhookTimeoutSeconds } from './schema.js';
+import { deriveWebhookKey } from './signing-key.js';
+import type { WebhookSpec } from './spec.js';
+import { judgeWebhookUrl } from './webhook-url.js';
+
+/** Keys are rotated in the resource itself. */
+export type WebhookBody = Omit<WebhookSpec, 'keyGeneration' | 'previousKeyUntil'>;
+
+/** A webhook's signing key is derived, shown in the answer to creating it and never again. */
+export const webhookRecord: PolicyRecord<WebhookSpec, WebhookBody> = {
+  body: object<WebhookBody>('Data of a webhook rule.', {
+    required: {
+      url: text('Address that is asked for each operation.', { minLength: 1, maxLength: 2048 }),
+    },
+    optional: {
+      method: choice('How it is asked; POST when absent.', ['POST', 'GET']),
+      timeoutSeconds: number(
+        'Time for the host to answer, one retry included; 3 when absent.',
+        webhookTimeoutSeconds,
+      ),
+      onError: choice(
+        'What a failing webhook means; Deny when absent. Allow means that anyone who can overload your host is sponsored: only spending limits bound what that costs.',
+        ['Deny', 'Allow'],
+      ),
+    },
+  }),
+  problems: (data, prefix, { webhookUrls }) => {
+    const url = fieldOf(data, 'url');
+    const problem = typeof url === 'string' ? judgeWebhookUrl(url, webhookUrls, `${prefix}url`) : undefined;
+    return problem ? [problem] : [];
+  },
+  specOf: (body) => body,
+  render: ({ spec }) => ({ ...spec }),
+  answer: {
+    required: { url: { type: 'string' } },
+    optional: {
+      timeoutSeconds: { type: 'number', minimum: 0.5, maximum: 10 },
+      method: { enum: ['POST', 'GET'] },
+      onError: {
+        enum: ['Deny', 'Allow'],
+        description:
+          'What a failing webhook means. Allow means that anyone who can overload your host is sponsored: only spending limits bound what that costs.',
+      },
+    },
+  },
+  once: {
+    answer: { signingKey: { type: 'string' } },
+    render: ({ webhookMaster, policyId, keyGeneration }) => ({
+      signingKey: deriveWebhookKey(webhookMaster, policyId, keyGeneration),
+    }),
+  },
+};

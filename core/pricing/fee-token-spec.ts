@@ -1,0 +1,53 @@
+/** Where a token's price comes from: exactly one member. */
+export type PriceSpec = {
+  readonly static?: {
+    /** Token base units per 10^18 wei, as decimal text. */
+    readonly rate: string;
+    /** US dollars per native coin, as decimal text. */
+    readonly usdPerNative?: string;
+  };
+  readonly chainlink?: {
+    readonly nativeFeed: string;
+    /** Absent: `nativeFeed` quotes the token itself. */
+    readonly tokenFeed?: string;
+    readonly inverse?: boolean;
+    /** Default 7200. */
+    readonly maxAgeSeconds?: number;
+    /** Of `tokenFeed`. Default 90000. */
+    readonly tokenMaxAgeSeconds?: number;
+  };
+  readonly http?: {
+    /** May hold `{chainId}`, `{address}` (lowercase) and `{symbol}`; so may the paths. */
+    readonly url: string;
+    /** Where the price stands: tokens per native coin, or with `tokenPath` the native coin's price. */
+    readonly path: string;
+    /** Where the token's price stands, in the currency of `path`. */
+    readonly tokenPath?: string;
+    readonly inverse?: boolean;
+    /** Where the native coin's price in US dollars stands. */
+    readonly usdPath?: string;
+    /** Where the time of the price stands. Absent: the time of the answer. */
+    readonly timePath?: string;
+    readonly headersFile?: string;
+    /** Default 7200. */
+    readonly maxAgeSeconds?: number;
+  };
+  readonly combine?: {
+    readonly sources: readonly Omit<PriceSpec, 'combine'>[];
+    readonly maxAgeSeconds?: number;
+    readonly maxDeviationPercent?: number;
+    /** Default: 2 with `maxDeviationPercent`, else 1. */
+    readonly minSources?: number;
+  };
+};
+
+export type FeeTokenSpec = {
+  readonly chainId: number;
+  readonly address: string;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly price: PriceSpec;
+  /** Percent text 0 to 100, e.g. "12" or "7.5". Default "0". */
+  readonly premiumPercentage?: string;
+  readonly logoUrl?: string;
+};

@@ -1,0 +1,264 @@
+import { DomainError, type ErrorCode } from './errors.js';
+
+/** What a decision comes to. There is no other shape of "no". */
+export type Verdict = { readonly pass: true } | Refusal;
+export type Refusal = {
+  readonly pass: false;
+  readonly reason: RefusalReason;
+  /** What exactly, for the person who debugs: which address, limit, figure. No secrets. */
+  readonly detail: string;
+  /** Set where the usual remedy of the reason would mislead. */
+  readonly cause?: RefusalCause;
+  /** What would make it pass, where the policy that refuses knows better than the table. */
+  readonly remedy?: string;
+  /** What a webhook host wants the caller to be told: bounded, one line. */
+  readonly hostReason?: string;
+};
+
+export const pass: Verdict = { pass: true };
+
+export function refuse(reason: RefusalReason, detail: string, cause?: RefusalCause): Refusal {
+  return cause === undefined ? { pass: false, reason, detail } : { pass: false, reason, detail, cause };
+}
+
+/** The refusal of a policy whose kind has no reason of its own. `why` says what exactly, `remedy` what would make it pass. */
+export function refuseByPolicy(name: string, why: string, remedy: string): Refusal {
+  return { pass: false, reason: 'POLICY_REFUSED', detail: `policy "${name}": ${why}`, remedy };
+}
+
+type Row = {
+  /** For the caller. */
+  readonly text: string;
+  /** What would make the operation pass. */
+  readonly remedy: string;
+  /**
+   * Who reads the detail in the forms that answer a refusal by an error. `caller`: everyone, since it repeats what the caller
+   * sent. `owner`: it has figures and names of the paymaster, so only its owner, the log, and in mode ERC20 the wallet that pays.
+   */
+  readonly details: 'caller' | 'owner';
+  /** How it is answered where it is an error; absent: SPONSORSHIP_REFUSED. */
+  readonly error?: { readonly code: ErrorCode; readonly retryAfterSeconds?: number };
+};
+
+/**
+ * Why an operation is not signed for: a closed, published table. The reason is counted in metrics and logged, sent in
+ * `X-Sponsorship-Reason`, `result.reason` and `error.data.reason`, and shown by `pm_explainSponsorship` with its remedy.
+ */
+export const refusals = {
+  SUSPENDED: {
+    text: 'The paymaster or its chain is suspended.',
+    remedy: 'Set spec.suspended of the Paymaster or Chain to false.',
+    details: 'owner',
+  },
+  NOT_FUNDED: {
+    text: 'No funding wallet: set one, or ask the platform for a default.',
+    remedy:
+      'Set and prove a funding wallet, or have the platform list the organisation for its default wallet.',
+    details: 'owner',
+  },
+  POLICY_INVALID: {
+    text: 'An active policy has never been valid: correct or pause it.',
+    remedy: 'Correct the policies named, or pause them.',
+    details: 'owner',
+  },
+  POLICY_REFUSED: {
+    text: 'A policy of the paymaster refuses the operation.',
+    remedy: 'Change what the policy named refuses, or pause or change the policy.',
+    details: 'owner',
+  },
+  OPEN_SPONSORSHIP_DENIED: {
+    text: 'No contract is registered and defaultContractAction is Deny.',
+    remedy: 'Register the contract that is called, or set defaultContractAction to Allow.',
+    details: 'owner',
+  },
+  CALLDATA_UNDECODABLE: {
+    text: 'callData does not decode as the calls of a known account.',
+    remedy: 'Send callData that the account encodes as the standard ABI encodes it.',
+    details: 'caller',
+  },
+  ACCOUNT_UNKNOWN: {
+    text: 'The selector of callData belongs to no known account.',
+    remedy:
+      'Use an account that makes its calls by one of the functions that /openrpc.json lists for callData of a UserOperation.',
+    details: 'caller',
+  },
+  VALUE_TRANSFER: {
+    text: 'A call without data to an address that is not registered: plain transfers are not sponsored.',
+    remedy: 'Call a whitelisted method: a transfer without data is never sponsored.',
+    details: 'caller',
+  },
+  DELEGATE_CALL: {
+    text: 'The account would delegate-call, which is not sponsored.',
+    remedy: 'Make a plain call; only the known MultiSend contracts may be delegate-called.',
+    details: 'caller',
+  },
+  CONTRACT_NOT_REGISTERED: {
+    text: 'Smart contract data not found: a called address is not registered.',
+    remedy: 'Register the contract that is called.',
+    details: 'caller',
+  },
+  METHOD_NOT_WHITELISTED: {
+    text: 'A called method is not whitelisted.',
+    remedy: 'Add the method that is called to whitelistedMethods of the contract.',
+    details: 'caller',
+  },
+  DEPLOYMENT_NOT_ALLOWED: {
+    text: 'A deploy-only operation needs an active WALLET_DEPLOYMENT policy.',
+    remedy: 'Activate a WALLET_DEPLOYMENT policy, or add a whitelisted call to the operation.',
+    details: 'caller',
+  },
+  FEE_TOO_HIGH: {
+    text: 'maxFeePerGas is above the cap.',
+    remedy: 'Lower maxFeePerGas, or raise the cap in spec.gas of the Paymaster or Chain.',
+    details: 'owner',
+  },
+  PRIORITY_FEE_TOO_HIGH: {
+    text: 'maxPriorityFeePerGas is above maxFeePerGas or the cap.',
+    remedy: 'Lower maxPriorityFeePerGas, or raise the cap in spec.gas of the Paymaster or Chain.',
+    details: 'owner',
+  },
+  GAS_LIMIT_TOO_HIGH: {
+    text: 'A gas limit is above its cap, or far above what the call needs.',
+    remedy: 'Lower the gas limit, or raise the cap in spec.gas of the Paymaster or Chain.',
+    details: 'owner',
+  },
+  GAS_LIMIT_TOO_LOW: {
+    text: 'A gas limit is below the least that the paymaster contract needs.',
+    remedy: 'Raise the gas limit, or send calculateGasLimits: true.',
+    details: 'owner',
+  },
+  LIMIT_REACHED: {
+    text: 'A spending limit has too little left in this cycle.',
+    remedy: 'Wait for the next cycle, raise the threshold, or update the limit, which starts a new cycle.',
+    details: 'owner',
+  },
+  USAGE_LOST: {
+    text: 'Usage of this cycle was lost with the store: wait for the next cycle or update the limit.',
+    remedy: 'Wait for the next cycle, or update the limit, which starts a new cycle.',
+    details: 'owner',
+  },
+  DEPOSIT_TOO_LOW: {
+    text: 'The deposit does not cover this operation and those already promised.',
+    remedy: 'Deposit more for the account named, or wait until what is promised is settled.',
+    details: 'owner',
+  },
+  WEBHOOK_REFUSED: {
+    text: 'A webhook answered that its conditions are not met.',
+    remedy: 'Meet the conditions of the webhook that refused.',
+    details: 'owner',
+  },
+  WEBHOOK_FAILED: {
+    text: 'A webhook did not answer as specified in time.',
+    remedy:
+      'Repair the webhook host. With onError: Allow on its policy anyone who can overload the host is sponsored.',
+    details: 'owner',
+  },
+  EXECUTION_REVERTS: {
+    text: 'The simulated operation fails.',
+    remedy: 'Send an operation that succeeds when it is simulated.',
+    details: 'caller',
+  },
+  TOKEN_BALANCE: {
+    text: 'The account would hold too few tokens to pay for its gas.',
+    remedy: 'Send the account as many tokens as the quote says, or lower the gas limits or fees.',
+    details: 'caller',
+  },
+  TOKEN_ALLOWANCE: {
+    text: 'The account would allow the paymaster too few tokens to pay for its gas.',
+    remedy: 'Approve the token paymaster for the amount of the quote, in this operation or before.',
+    details: 'caller',
+  },
+  TOKEN_PAYMENT_FAILS: {
+    text: 'The simulated operation does not pay for its gas in tokens.',
+    remedy: 'Send an operation whose simulation lets the paymaster take its tokens.',
+    details: 'caller',
+  },
+  ORGANISATION_SHARE_FULL: {
+    text: 'The operations of this organisation that are not mined yet take its share of a deposit that several use.',
+    remedy:
+      'Wait until operations are mined or expire, use a funding wallet of your own, or have the platform raise organisationShare of the profile.',
+    details: 'owner',
+  },
+  TOO_MANY_PROMISES: {
+    text: 'The paymaster has too many operations under way that are not mined yet.',
+    remedy: 'Wait until operations are mined or expire.',
+    details: 'owner',
+  },
+  SENDER_BARRED: {
+    text: 'An operation of the account was mined and paid no token: wait a day.',
+    remedy: 'Wait a day: the account has had an operation mined that paid no token.',
+    details: 'caller',
+  },
+  TOKEN_ALLOWANCE_REQUIRED: {
+    text: 'This version signs token payments only where the contract can take the tokens before the operation runs.',
+    remedy:
+      'Approve the token paymaster for the amount of the quote in an operation before this one, and hold the tokens.',
+    details: 'caller',
+  },
+  TOKEN_EXPOSURE_FULL: {
+    text: 'Unsecured token payments are full for now: try again in a minute, or allow the token paymaster to take the tokens before this operation, where the contract takes them first.',
+    remedy:
+      'Wait until token payments are mined or expire, approve the token paymaster in an earlier operation, or raise tokenLossBudget of the profile.',
+    details: 'owner',
+    // Promises in tokens are mined or expire within minutes.
+    error: { code: 'RATE_LIMITED', retryAfterSeconds: 15 },
+  },
+  TOKEN_LOSS: {
+    text: 'Token payments have stopped for today: operations that paid no token cost more than the budget of the day.',
+    remedy:
+      'Wait for the next day (UTC), or find out why operations did not pay and raise tokenLossBudget of the profile.',
+    details: 'owner',
+    error: { code: 'PAYMASTER_NOT_READY' },
+  },
+  DELEGATE_NOT_ALLOWED: {
+    text: 'The EIP-7702 delegate is not on the allow-list of the chain.',
+    remedy: 'Add the delegate to spec.delegates of the Chain.',
+    details: 'caller',
+  },
+  AUTHORIZATION_INVALID: {
+    text: 'The EIP-7702 authorization is not signed by the sender.',
+    remedy:
+      'Have the sender sign the authorization before the operation is sent here (only pm_getPaymasterStubData takes placeholders).',
+    details: 'caller',
+  },
+  FACTORY_NOT_ALLOWED: {
+    text: 'The factory of initCode is not in accountFactories of the chain or the paymaster.',
+    remedy: 'Use a listed factory, or add this one to spec.accountFactories of Chain and Paymaster.',
+    details: 'caller',
+  },
+} as const satisfies Record<string, Row>;
+export type RefusalReason = keyof typeof refusals;
+
+/** Cases of a reason that have a remedy of their own. */
+const remedies = {
+  NO_CALL:
+    'Put a call of a registered contract into callData. Without one an operation is sponsored only where it deploys its account and a WALLET_DEPLOYMENT policy is active.',
+  ABOVE_THRESHOLD:
+    'Lower the gas limits or fees, or raise the threshold: this operation alone needs more than the whole limit, in every cycle.',
+} as const;
+export type RefusalCause = keyof typeof remedies;
+
+export function remedyOf({ reason, cause, remedy }: Refusal): string {
+  if (remedy !== undefined) return remedy;
+  return cause === undefined ? refusals[reason].remedy : remedies[cause];
+}
+
+export function isRefusalReason(text: string): text is RefusalReason {
+  return Object.hasOwn(refusals, text);
+}
+
+/**
+ * A refusal in the forms whose clients know nothing but errors. `isPayer`: mode ERC20, where the wallet pays, so it is told
+ * the figures: it can do something about them.
+ */
+export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: boolean }): DomainError {
+  const { reason, detail, hostReason } = refusal;
+  const { text, details, error }: Row = refusals[reason];
+  const message = isPayer || details === 'caller' ? `${text} (${detail})` : text;
+  return new DomainError(error?.code ?? 'SPONSORSHIP_REFUSED', message, {
+    reason,
+    detail,
+    ...(hostReason === undefined ? {} : { webhookReason: hostReason }),
+    ...(error?.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
+  });
+}

@@ -1,0 +1,221 @@
+import { DomainError, isDomainError } from '../core/errors.js';
+import type { Logger } from '../core/log.js';
+import {
+  decideKeys,
+  isSameAnnouncement,
+  leaderKeys,
+  type KeyAnnouncement,
+  type KeyAnnouncements,
+  type MountedKeys,
+} from '../core/master-keys.js';
+import type { Metrics } from '../core/metrics.js';
+import { finding, type Finding } from '../core/meta/conditions.js';
+import type { MasterKeys } from '../core/secrets.js';
+import type { Clock, EpochMs } from '../core/units/time.js';
+import type { Timers } from './runtime/timers.js';
+
+/** Master keys that may change while the operator runs. */
+export type KeySource = {
+  /** What is mounted now. Throws INVALID_INPUT naming a file that holds no key. */
+  readonly read: () => Promise<MountedKeys>;
+  readonly announcements: KeyAnnouncements;
+  /** Where the files come from, e.g. `Secret paymaster-system/paymaster-master-keys`. */
+  readonly place: string;
+  /** How long every pod gets to load a Secret that has changed. Default two minutes: kubelets take up to one and a half. */
+  readonly settleMs?: number;
+};
+
+export type KeyRotation = {
+  /** Each read throws UNAVAILABLE while the keys in force are not mounted here and never were. */
+  readonly keys: MasterKeys;
+  /** False: nothing can be compiled. */
+  readonly isUsable: () => boolean;
+  /** The condition MasterKeys of every Chain. */
+  readonly finding: () => Finding;
+  /** Begins to look; resolves after the first look, whatever came of it. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const everyMs = 10_000;
+const defaultSettleMs = 120_000;
+
+/**
+ * Carries a changed Secret over into what is in force, all of it or nothing: the leader compiles every paymaster with both
+ * keys, waits until each pod has had time to load the Secret, and then announces the new key. See docs/key-rotation.md.
+ */
+export function createKeyRotation(deps: {
+  readonly source: KeySource;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Compiles every paymaster with the keys as they are now; resolves when each was stored. */
+  readonly compileAll: () => Promise<void>;
+  /** The condition has changed. */
+  readonly onChange: () => void;
+}): KeyRotation {
+  const { source, clock, timers, log } = deps;
+  const settleMs = source.settleMs ?? defaultSettleMs;
+  const waitingSeconds = deps.metrics
+    .gauge({
+      name: 'paymaster_operator_master_keys_waiting_seconds',
+      help: 'How long the mounted master keys have not been those in force; 0 while they are',
+      labels: [],
+    })
+    .with({});
+  let keys: MasterKeys | undefined;
+  let state: Finding = finding('MasterKeys', 'Unknown');
+  let candidate: { readonly next: KeyAnnouncement; readonly since: EpochMs; isCompiled: boolean } | undefined;
+  let waitingSince: EpochMs | undefined;
+  let failure: string | undefined;
+  let hasStarted = false;
+  let isStopped = false;
+  let cancel: (() => void) | undefined;
+  let looking: Promise<void> = Promise.resolve();
+
+  function show(next: Finding): void {
+    if (next.reason === state.reason && next.message === state.message) return;
+    if (next.reason === 'Refused') log.error('changed master keys are refused', { why: next.message });
+    state = next;
+    deps.onChange();
+  }
+
+  async function look(): Promise<void> {
+    try {
+      await decide();
+      failure = undefined;
+    } catch (error) {
+      const text = String(error);
+      if (text !== failure) log.warn('looking at the master keys failed', { error });
+      failure = text;
+      // Files or an announcement that cannot be read as such; an outage says nothing.
+      if (isDomainError(error, 'INVALID_INPUT')) refuse(`${source.place}: ${error.message}.`);
+    }
+    const now = clock.now();
+    waitingSince = state.reason === 'InForce' ? undefined : (waitingSince ?? now);
+    waitingSeconds.set(waitingSince === undefined ? 0 : (now - waitingSince) / 1000);
+  }
+
+  async function decide(): Promise<void> {
+    const mounted = await source.read();
+    const announced = await source.announcements.read();
+    const decision = decideKeys(announced, mounted);
+    switch (decision.kind) {
+      case 'refuse':
+        candidate = undefined;
+        return refuse(
+          `${source.place} no longer has a key that is in force: add it as ${decision.lacking.join(' and ')}, or undo the change.`,
+        );
+      case 'announce':
+        candidate = undefined;
+        return (await announce(decision.next)) ? decide() : undefined;
+      case 'in-force':
+        candidate = undefined;
+        if (announced !== undefined) use(announced, mounted);
+        show(finding('MasterKeys', 'InForce'));
+        return;
+      case 'prepare':
+        if (announced !== undefined) await prepare(announced, decision.next, mounted);
+    }
+  }
+
+  function refuse(why: string): void {
+    const meanwhile =
+      keys === undefined
+        ? 'Nothing is compiled until then; what was compiled before is served.'
+        : 'The keys of before stay in force.';
+    show(finding('MasterKeys', 'Refused', `${why} ${meanwhile}`));
+  }
+
+  async function prepare(
+    announced: KeyAnnouncement,
+    next: KeyAnnouncement,
+    mounted: MountedKeys,
+  ): Promise<void> {
+    const now = clock.now();
+    if (candidate === undefined || !isSameAnnouncement(candidate.next, next)) {
+      const fresh = { next, since: now, isCompiled: false };
+      candidate = fresh;
+      log.info('master keys have changed: paymasters are compiled with both', next);
+      keys = leaderKeys(announced, mounted);
+      show(finding('MasterKeys', 'Switching'));
+      void deps.compileAll().then(() => {
+        fresh.isCompiled = true;
+      });
+      return;
+    }
+    if (!candidate.isCompiled || now - candidate.since < settleMs) return;
+    if (!(await announce(next))) return;
+    candidate = undefined;
+    use(next, mounted);
+    show(finding('MasterKeys', 'InForce'));
+  }
+
+  /** False when another operator has written meanwhile: looked at again. */
+  async function announce(next: KeyAnnouncement): Promise<boolean> {
+    const isWritten = await source.announcements.write(next);
+    if (isWritten) log.info('master keys announced', next);
+    return isWritten;
+  }
+
+  function use(announced: KeyAnnouncement, mounted: MountedKeys): void {
+    const before = keys;
+    keys = leaderKeys(announced, mounted);
+    // At its start everything is compiled anyway.
+    if (hasStarted && !isSameKeys(before, keys)) void deps.compileAll();
+  }
+
+  function inForce(): MasterKeys {
+    if (keys !== undefined) return keys;
+    throw new DomainError('UNAVAILABLE', `the master keys in force are not known: ${state.message}`, {
+      reason: 'MASTER_KEYS_MISSING',
+    });
+  }
+
+  function schedule(): void {
+    if (isStopped) return;
+    cancel = timers.after(everyMs, () => {
+      looking = look().finally(schedule);
+    });
+  }
+
+  return {
+    keys: {
+      get current() {
+        return inForce().current;
+      },
+      get previous() {
+        return inForce().previous;
+      },
+      get webhook() {
+        return inForce().webhook;
+      },
+    },
+    isUsable: () => keys !== undefined,
+    finding: () => state,
+    async start() {
+      looking = look();
+      await looking;
+      hasStarted = true;
+      schedule();
+    },
+    async stop() {
+      isStopped = true;
+      cancel?.();
+      await looking;
+    },
+  };
+}
+
+function isSameKeys(a: MasterKeys | undefined, b: MasterKeys | undefined): boolean {
+  const same = (left: Uint8Array | undefined, right: Uint8Array | undefined): boolean =>
+    left === undefined || right === undefined ? left === right : Buffer.compare(left, right) === 0;
+  return (
+    a !== undefined &&
+    b !== undefined &&
+    same(a.current, b.current) &&
+    same(a.previous, b.previous) &&
+    same(a.webhook, b.webhook)
+  );
+}

@@ -1,0 +1,35 @@
+import { connect, createServer } from 'node:net';
+
+/** Connections to `host` and `port` (0: a free one) are passed on to the loopback port of a dev chain. */
+export type Exposed = { readonly port: number; stop(): Promise<void> };
+
+/** anvil itself listens on loopback only. Anybody who reaches the address may do anything with the chain. */
+export function exposeChain(
+  url: string,
+  at: { readonly host: string; readonly port: number },
+): Promise<Exposed> {
+  const target = Number(new URL(url).port);
+  const forwarder = createServer((socket) => {
+    const upstream = connect(target, '127.0.0.1');
+    socket.on('error', () => upstream.destroy());
+    upstream.on('error', () => socket.destroy());
+    socket.on('close', () => upstream.destroy());
+    socket.pipe(upstream).pipe(socket);
+    open.add(socket.once('close', () => open.delete(socket)));
+  });
+  const open = new Set<{ destroy(): unknown }>();
+  return new Promise((resolve, reject) => {
+    forwarder.once('error', reject);
+    forwarder.listen(at.port, at.host, () => {
+      const address = forwarder.address();
+      resolve({
+        port: typeof address === 'object' && address !== null ? address.port : at.port,
+        stop: () =>
+          new Promise((done) => {
+            forwarder.close(() => done());
+            for (const socket of open) socket.destroy();
+          }),
+      });
+    });
+  });
+}

@@ -1,0 +1,10 @@
+/** A rule of money is broken: the number of the rule, and by what. */
+export class BrokenRule extends Error {
+  readonly rule: number;
+
+  constructor(rule: number, message: string) {
+    super(`rule ${rule}: ${message}`);
+    this.name = 'BrokenRule';
+    this.rule = rule;
+  }
+}

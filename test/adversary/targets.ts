@@ -1,0 +1,27 @@
+import { isSoak } from '../support/soak-seconds.js';
+
+// How many steps each campaign takes. `make soak STEPS=… CHAIN_STEPS=…` asks for others.
+
+const inMemory = numberOf('PAYMASTER_TEST_STEPS', isSoak ? 1_000_000 : 100_000);
+
+/** Of the model of the chain: in memory, and where each step costs writes to a disk or a server. */
+export const modelSteps = { inMemory, inFile: share(16), onRedis: share(40) } as const;
+
+/** On the real EntryPoints. */
+export const chainSteps = numberOf('PAYMASTER_TEST_CHAIN_STEPS', isSoak ? 50_000 : 2_400);
+
+/** Bounds a hang: a soak takes hours on a slow machine. */
+export const campaignTimeoutMs = 12 * 3_600_000;
+
+function share(of: number): number {
+  return Math.ceil(inMemory / of);
+}
+
+function numberOf(name: string, usual: number): number {
+  const text = process.env[name];
+  if (text === undefined || text === '') return usual;
+  const steps = Number(text);
+  if (!Number.isSafeInteger(steps) || steps < 1)
+    throw new RangeError(`${name} must be a number of steps from 1 on, got ${text}`);
+  return steps;
+}

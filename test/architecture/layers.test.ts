@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { repositoryRoot as root } from '../support/repository-root.js';
+
+// Imports of types count as well: what a type names, its reader has to know.
+
+/** Folders and files of `core`, lowest first: each may import those before it. */
+const layers = [
+  'units',
+  'crypto',
+  'errors.ts',
+  'schema',
+  'refusal.ts',
+  'log.ts',
+  'metrics.ts',
+  'settings.ts',
+  'secrets.ts',
+  'master-keys.ts',
+  'tenant-access.ts',
+  'meta',
+  'entry-point',
+  'userop',
+  'chain',
+  'paymaster',
+  'pricing',
+  'usage',
+  'policy',
+  'resources',
+  'config',
+] as const;
+
+describe('core is built in layers', () => {
+  const edges = importsBelow('core').filter(({ from }) => !from.startsWith('core/adapters/'));
+
+  test('every folder has its place', () => {
+    const present = new Set(edges.map(({ from }) => layerOf(from)));
+    expect([...present].filter((layer) => !layers.some((known) => known === layer))).toEqual([]);
+  });
+
+  test('none imports from a folder above it', () => {
+    const upwards = edges.filter(({ from, to }) => heightOf(from) < heightOf(to));
+    expect(upwards.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+});
+
+test.each(['core', 'operator', 'server'])('no modules of %s import each other in a circle', (folder) => {
+  const importsOf = Map.groupBy(importsBelow(folder), ({ from }) => from);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const { to } of importsOf.get(file) ?? []) visit(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of importsOf.keys()) visit(file, []);
+  expect(circles.filter((circle) => !circle.startsWith('server/sponsorship/'))).toEqual([]);
+});
+
+type Import = { readonly from: string; readonly to: string };
+
+/** Imports of one file of the repository by another, as paths from its root. */
+function importsBelow(folder: string): readonly Import[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => {
+      const file = join(root, folder, name);
+      const names = readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)\.js'/g);
+      return [...names].map(([, path = '']) => ({
+        from: relative(root, file),
+        to: relative(root, `${join(dirname(file), path)}.ts`),
+      }));
+    });
+}
+
+function layerOf(file: string): string {
+  return file.split('/')[1] ?? '';
+}
+
+function heightOf(file: string): number {
+  return layers.findIndex((layer) => layer === layerOf(file));
+}

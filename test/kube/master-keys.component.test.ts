@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deriveApiKey } from '../../core/config/api-key.js';
+import { fingerprintOf } from '../../core/master-keys.js';
+import { startCluster, type Cluster } from '../../server/standalone/cluster/cluster.js';
+import { systemNamespace, type Component } from '../../server/standalone/cluster/component.js';
+import { applyQuickstart, describeQuickstart } from '../../server/standalone/cluster/quickstart.js';
+import type { Connection } from '../../server/standalone/connection.js';
+import { until } from '../support/until.js';
+import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
+
+// Master keys rotated as a kubelet does it: the files of each pod are replaced at another time, and no process is restarted.
+
+const patienceMs = 240_000;
+const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
+
+let cluster: Cluster;
+let operator: Component;
+let early: Component;
+let late: Component;
+let replica: Component;
+let connection: Required<Connection>;
+beforeAll(async () => {
+  cluster = await startCluster({ console: quiet });
+  operator = await cluster.start('operator', { environment: { PAYMASTER_KEY_SETTLE_SECONDS: '1' } });
+  early = await cluster.start('dashboard', { path: '/healthz' });
+  late = await cluster.start('dashboard', { path: '/healthz', index: 1 });
+  applyQuickstart(cluster);
+  replica = await cluster.start('rpc');
+  const described = await describeQuickstart(
+    cluster,
+    { dashboard: early.origin, rpc: replica.origin },
+    AbortSignal.timeout(patienceMs),
+    patienceMs,
+  );
+  connection = described.connection as Required<Connection>;
+}, 600_000);
+afterAll(async () => {
+  await cluster?.stop();
+}, 240_000);
+
+/** Turns the link `..data` of a pod's mounted Secret, as a kubelet does. */
+function mount({ name }: Component, files: Readonly<Record<string, Uint8Array>>): void {
+  const keys = join(cluster.directory, name, 'etc/paymaster/keys');
+  const version = mkdtempSync(join(keys, '..version-'));
+  mkdirSync(version, { recursive: true });
+  for (const [file, key] of Object.entries(files))
+    writeFileSync(join(version, file), Buffer.from(key).toString('hex'));
+  symlinkSync(version, join(keys, '..next'));
+  renameSync(join(keys, '..next'), join(keys, '..data'));
+}
+
+const apiKeyOf = (master: Uint8Array): string =>
+  deriveApiKey(master, { namespace: 'quickstart', name: 'shop', keyGeneration: 1 });
+const sponsors = async (apiKey: string): Promise<boolean> => {
+  const url = `${replica.origin}/api/v1/${connection.chainId}/${apiKey}`;
+  const asked = [freshUserOp(connection), { mode: 'SPONSORED', calculateGasLimits: false }];
+  return (await rpc(url, 'pm_sponsorUserOperation', asked)).result?.['mode'] === 'SPONSORED';
+};
+/** The apiKey of the quickstart's paymaster as a dashboard shows it, or the HTTP status. */
+async function shownBy({ origin }: Component): Promise<string> {
+  const answer = await dashboard({ ...connection, dashboardUrl: origin }, 'GET', '/paymaster');
+  const [first] = (answer.body.data ?? []) as { readonly apiKey: string }[];
+  return first?.apiKey ?? String(answer.status);
+}
+const statusFor = async ({ origin }: Component, apiKey: string): Promise<number> =>
+  (await dashboard({ ...connection, dashboardUrl: origin }, 'GET', '/smart-contract', { apiKey })).status;
+const condition = (): string =>
+  cluster.plane.kubectl([
+    'get',
+    'chain',
+    'dev',
+    '-o',
+    'jsonpath={.status.conditions[?(@.type=="MasterKeys")].reason}',
+  ]);
+const announced = (): string =>
+  cluster.plane.kubectl([
+    'get',
+    'configmap',
+    'paymaster-master-keys',
+    '-n',
+    systemNamespace,
+    '-o',
+    'jsonpath={.data.apiKeys}',
+  ]);
+
+test(
+  'a rotated master key is taken over by every process, and none works on with other keys than its neighbours',
+  async () => {
+    const { current: k0, webhook } = cluster.masterKeys;
+    const k1 = randomBytes(32);
+    const former = { 'master.key': k0, 'webhook-master.key': webhook };
+    const rotated = { 'master.key': k1, 'master-previous.key': k0, 'webhook-master.key': webhook };
+    expect(announced()).toBe(fingerprintOf(k0));
+    expect(await shownBy(early)).toBe(apiKeyOf(k0));
+    expect(await sponsors(apiKeyOf(k0))).toBe(true);
+
+    // A pod whose Secret is newer goes on with the key in force.
+    mount(early, rotated);
+    mount(late, former);
+    await until(
+      'it accepts the next key',
+      async () => (await statusFor(early, apiKeyOf(k1))) === 200,
+      patienceMs,
+    );
+    expect(await shownBy(early)).toBe(apiKeyOf(k0));
+
+    mount(operator, rotated);
+    await until(
+      'it is announced',
+      () => announced() === `${fingerprintOf(k1)} ${fingerprintOf(k0)}`,
+      patienceMs,
+      250,
+    );
+    await until('it is shown', async () => (await shownBy(early)) === apiKeyOf(k1), patienceMs, 250);
+    // The one whose Secret is older answers nothing about keys rather than something else.
+    await until('the other one refuses', async () => (await shownBy(late)) === '503', patienceMs, 250);
+    mount(late, rotated);
+    await until('it goes on', async () => (await shownBy(late)) === apiKeyOf(k1), patienceMs, 250);
+    for (const key of [apiKeyOf(k0), apiKeyOf(k1)]) {
+      expect(await sponsors(key)).toBe(true);
+      for (const each of [early, late]) expect(await statusFor(each, key)).toBe(200);
+    }
+    await until('the condition says so', () => condition() === 'InForce', patienceMs, 250);
+
+    // The old key is taken away.
+    const ended = { 'master.key': k1, 'webhook-master.key': webhook };
+    for (const each of [operator, early, late]) mount(each, ended);
+    await until('the old key has ended', async () => !(await sponsors(apiKeyOf(k0))), patienceMs, 250);
+    await until('also here', async () => (await statusFor(late, apiKeyOf(k0))) !== 200, patienceMs, 250);
+    expect(await sponsors(apiKeyOf(k1))).toBe(true);
+
+    // A Secret that would end every key is refused.
+    mount(operator, { 'master.key': randomBytes(32), 'webhook-master.key': webhook });
+    await until('it is refused', () => condition() === 'Refused', patienceMs, 250);
+    expect(announced()).toBe(fingerprintOf(k1));
+    expect(await sponsors(apiKeyOf(k1))).toBe(true);
+    expect(await shownBy(early)).toBe(apiKeyOf(k1));
+  },
+  4 * patienceMs,
+);

@@ -1,0 +1,166 @@
+import { mkdtempSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { loadSigners, type LoadedSigners } from '../../../core/adapters/signer/signers.js';
+import type { ProfileConfig } from '../../../core/config/chain-config.js';
+import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
+import { silentLogger } from '../../../core/log.js';
+import type { Chain, ProfileSpec } from '../../../core/resources/chain.js';
+import { apiVersion } from '../../../core/meta/meta.js';
+import {
+  startReplicatedPlatform,
+  type ReplicatedPlatform,
+} from '../../attacks/support/replicated-platform.js';
+import { createChainClock, type ChainClock } from '../../chain/support/chain-clock.js';
+import { sponsorSignerKey, type DevChain } from '../../chain/support/dev-chain.js';
+import { repositoryRoot } from '../../support/repository-root.js';
+import { until } from '../../support/until.js';
+import { freshUserOp, rpc } from './client.js';
+
+/** Who has signing keys mounted: the operator, or a replica of the rpc role. */
+export type Mounting = 'operator' | number;
+export const replicas = [0, 1, 2] as const;
+export const everybody: readonly Mounting[] = ['operator', ...replicas];
+
+/** The key file that the dev chain begins with. */
+export const firstKeyFile = 'dev';
+
+/**
+ * A platform on a real chain whose signing keys are rotated as docs/key-rotation.md says: the manifest of its Chain is edited, and every
+ * process has key files of its own, since a changed Secret comes to each at another time.
+ */
+export type Rotation = Pick<ReplicatedPlatform, 'devChain' | 'configs' | 'redisUrl' | 'stop'> & {
+  readonly clock: ChainClock;
+  /** JSON-RPC address of the paymaster of a version, at each replica. */
+  urls(version: string): Promise<readonly string[]>;
+  /** Edits the profiles of these versions. */
+  editProfiles(versions: readonly string[], edit: (profile: ProfileSpec) => ProfileSpec): void;
+  mount(file: string, privateKey: string, processes: readonly Mounting[]): Promise<void>;
+  unmount(file: string): Promise<void>;
+  /** Resolves when what the operator serves of a version is as wanted. */
+  serves(version: string, what: string, isAsWanted: (profile: ProfileConfig) => boolean): Promise<void>;
+};
+
+const patienceMs = 120_000;
+const namespace = 'quickstart';
+
+export async function startRotation(versions: readonly string[]): Promise<Rotation> {
+  const scratch = mkdtempSync(join(tmpdir(), 'paymaster-rotation-'));
+  const manifests = join(scratch, 'manifests');
+  mkdirSync(manifests);
+  for (const file of ['chain.yaml', 'organisation.yaml'])
+    copyFileSync(join(repositoryRoot, 'examples/quickstart', file), join(manifests, file));
+  for (const version of versions) writePaymaster(manifests, version);
+
+  const mounted = new Map<Mounting, { readonly directory: string; readonly signers: LoadedSigners }>();
+  for (const process of everybody) {
+    const directory = join(scratch, `signers-${process}`);
+    mkdirSync(directory);
+    writeFileSync(join(directory, firstKeyFile), sponsorSignerKey, { mode: 0o600 });
+    mounted.set(process, { directory, signers: await loadSigners({ directory, log: silentLogger }) });
+  }
+  const mountOf = (process: Mounting) => {
+    const found = mounted.get(process);
+    if (found === undefined) throw new Error(`there is no process ${process}`);
+    return found;
+  };
+  const clock = createChainClock();
+  const platform = await startReplicatedPlatform(manifests, undefined, {
+    clock,
+    signersOf: (process) => Promise.resolve(mountOf(process).signers),
+  });
+  const { devChain, configs, redisUrl, origins, secrets } = platform;
+  await clock.keepUp(devChain);
+  for (const version of versions) for (const url of await urls(version)) await signs(devChain, url);
+  // What was signed to see that everything is there.
+  await clock.pass(devChain, defaultMaxExpirySeconds);
+
+  return {
+    devChain,
+    configs,
+    redisUrl,
+    clock,
+    urls,
+    editProfiles(edited, edit) {
+      const file = join(manifests, 'chain.yaml');
+      const chain = parse(readFileSync(file, 'utf8')) as Chain;
+      const profiles = chain.spec.profiles.map((profile) =>
+        edited.includes(profile.version) ? edit(profile) : profile,
+      );
+      writeFileSync(file, stringify({ ...chain, spec: { ...chain.spec, profiles } }));
+    },
+    async mount(file, privateKey, processes) {
+      for (const process of processes) {
+        const { directory, signers } = mountOf(process);
+        writeFileSync(join(directory, file), privateKey, { mode: 0o600 });
+        await signers.reload();
+      }
+    },
+    async unmount(file) {
+      for (const { directory, signers } of mounted.values()) {
+        rmSync(join(directory, file));
+        await signers.reload();
+      }
+    },
+    serves: (version, what, isAsWanted) =>
+      until(
+        `${version} is served ${what}`,
+        async () => {
+          const stored = await configs.getChain(devChain.chainId);
+          const profile = stored?.config.profiles.find((each) => each.version === version);
+          return profile !== undefined && isAsWanted(profile);
+        },
+        patienceMs,
+        50,
+      ),
+    async stop() {
+      await platform.stop();
+      rmSync(scratch, { recursive: true, force: true });
+    },
+  };
+
+  async function urls(version: string): Promise<readonly string[]> {
+    const file = join(secrets, namespace, `${nameOf(version)}.json`);
+    let path: string | undefined;
+    const isWritten = () => (path = pathIn(file)) !== undefined;
+    await until(`${version} has its key`, isWritten, patienceMs);
+    return origins.map((origin) => `${origin}${path}`);
+  }
+}
+
+/** Resolves when a replica signs: it has read the configs, and the balances on the chain. */
+async function signs({ deployments }: DevChain, url: string): Promise<void> {
+  await until(
+    'a replica signs',
+    async () => {
+      const params = [freshUserOp(deployments), { mode: 'SPONSORED' }];
+      const { result } = await rpc(url, 'pm_sponsorUserOperation', params);
+      return result !== undefined && result['paymasterAndData'] !== '0x';
+    },
+    patienceMs,
+  );
+}
+
+function nameOf(version: string): string {
+  return `shop-${version.replaceAll('.', '-')}`;
+}
+
+/** A paymaster that sponsors any contract: here it is about keys. */
+function writePaymaster(manifests: string, version: string): void {
+  const name = nameOf(version);
+  const spec = { name, chainId: 31_337, type: 'HYBRID', version, writeConnectionSecretToRef: { name } };
+  const paymaster = { apiVersion, kind: 'Paymaster', metadata: { name, namespace }, spec };
+  writeFileSync(join(manifests, `${name}.yaml`), stringify(paymaster));
+}
+
+/** Path of the JSON-RPC address in a connection secret; undefined until it is written. */
+function pathIn(file: string): string | undefined {
+  try {
+    const { data } = JSON.parse(readFileSync(file, 'utf8')) as { readonly data: { readonly rpcUrl: string } };
+    return new URL(data.rpcUrl).pathname;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
