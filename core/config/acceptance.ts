@@ -2,7 +2,7 @@ import { finding } from '../meta/conditions.js';
 import type { Finding } from '../meta/conditions.js';
 import { parseInstant } from '../units/time.js';
 import type { ProfileConfig } from './chain-config.js';
-import { judgeChecksum } from './checksum.js';
+import { judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
 import { quotaOf } from './platform.js';
 import type { Paymaster } from '../resources/paymaster.js';
 import { conflicts, countBefore, rank } from './ranking.js';
@@ -20,7 +20,7 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
     );
   if (previousKeyUntil !== undefined && parseInstant(previousKeyUntil) === undefined)
     return finding('Accepted', 'Invalid', 'spec.previousKeyUntil must be an RFC 3339 time.');
-  const checksum = checksumOfFunding(sources);
+  const checksum = checksumsOf(sources);
   if (checksum?.type === 'Accepted') return checksum;
   const isProgrammed = ({ metadata }: Paymaster): boolean => sources.programmed.has(metadata.name);
   const self = sources.siblings.find(({ metadata }) => metadata.name === paymaster.metadata.name);
@@ -53,12 +53,26 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
   return undefined;
 }
 
-/** Of the wallet that funds the paymaster; one that is served already stays. */
+/** Of the wallet that funds the paymaster, and of its factories; what is served already stays. */
+export function checksumsOf(sources: PaymasterSources): Finding | undefined {
+  return worstOf([checksumOfFunding(sources), factoriesOf(sources)?.told]);
+}
+
 export function checksumOfFunding({ paymaster, previous }: PaymasterSources): Finding | undefined {
   const address = paymaster.spec.funding?.address;
   if (address === undefined) return undefined;
   const isInUse = previous?.fundingAddress?.toLowerCase() === address.toLowerCase();
   return judgeChecksum('spec.funding.address', address, isInUse);
+}
+
+/** Undefined where the paymaster allows any. */
+export function factoriesOf({
+  paymaster,
+  previous,
+}: PaymasterSources): ReturnType<typeof judgeAddresses> | undefined {
+  const { accountFactories } = paymaster.spec;
+  if (accountFactories === undefined) return undefined;
+  return judgeAddresses('spec.accountFactories', accountFactories, previous?.accountFactories);
 }
 
 /** Whether the chain and version that the paymaster names are offered. */

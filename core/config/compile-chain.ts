@@ -6,12 +6,12 @@ import type { Chain, ProfileSpec } from '../resources/chain.js';
 import { finding } from '../meta/conditions.js';
 import type { Finding } from '../meta/conditions.js';
 import type { FeeToken } from '../resources/fee-token.js';
-import type { FeeTokenSpec } from '../pricing/fee-token-spec.js';
+import type { FeeTokenSpec, PriceSpec } from '../pricing/fee-token-spec.js';
 import { acceptedLossAnnotation } from '../meta/meta.js';
 import { isAddressText, parseAddress, zeroAddress } from '../units/address.js';
 import type { Address } from '../units/address.js';
 import type { ChainConfig, ProfileConfig } from './chain-config.js';
-import { judgeChecksum } from './checksum.js';
+import { isRefusal, judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 
 /** What compiling needs to know of the layouts: which exist, and which EntryPoint each speaks to. */
@@ -37,6 +37,8 @@ export type ChainSources = {
 export type CompiledChain = {
   readonly config: ChainConfig;
   readonly accepted: Finding;
+  /** Set where an address of the Chain's own lists stays in use although its checksum is wrong. */
+  readonly checksum?: Finding;
   /** One per profile of the spec, in its order; `served` is absent when the profile is not accepted. */
   readonly profiles: readonly {
     readonly version: string;
@@ -83,6 +85,13 @@ export function compileChain({
   });
   const tokens = compileFeeTokens(feeTokens, previous);
   const { spec, metadata } = chain;
+  // Whoever cannot say what is in use takes all for it.
+  const known = checksums === 'judged' ? previous : spec;
+  const delegates = judgeAddresses('spec.delegates', spec.delegates ?? [], known?.delegates);
+  const factories =
+    spec.accountFactories &&
+    judgeAddresses('spec.accountFactories', spec.accountFactories, known?.accountFactories);
+  const checksum = worstOf([delegates.told, factories?.told]);
   const wrong = profiles.filter(({ accepted }) => accepted.status !== 'True');
   const config: ChainConfig = {
     chainId: spec.chainId,
@@ -93,10 +102,8 @@ export function compileChain({
     ...(spec.bundlerUrl === undefined ? {} : { bundlerUrl: spec.bundlerUrl }),
     nativeCurrency: spec.nativeCurrency,
     confirmations: spec.confirmations ?? 12,
-    delegates: (spec.delegates ?? []).filter(isAddressText).map(parseAddress),
-    ...(spec.accountFactories === undefined
-      ? {}
-      : { accountFactories: spec.accountFactories.filter(isAddressText).map(parseAddress) }),
+    delegates: delegates.kept,
+    ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     gas: spec.gas ?? {},
     ...(spec.maxExpirySeconds === undefined ? {} : { maxExpirySeconds: spec.maxExpirySeconds }),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
@@ -106,15 +113,27 @@ export function compileChain({
       accepted.status === 'True' ? [servedToken(object)] : [],
     ),
   };
+  const refused = [
+    ...wrong.map((each) => ({ ...each.accepted, message: `${each.version}: ${each.accepted.message}` })),
+    ...(checksum !== undefined && isRefusal(checksum) ? [checksum] : []),
+  ];
+  const areChecksums = refused.every(({ reason }) => reason === 'BadChecksum');
   const accepted =
-    wrong.length === 0
+    refused.length === 0
       ? finding('Accepted', 'Accepted')
       : finding(
           'Accepted',
-          wrong.every(({ accepted: { reason } }) => reason === 'BadChecksum') ? 'BadChecksum' : 'Invalid',
-          wrong.map((each) => `${each.version}: ${each.accepted.message}`).join(' '),
+          areChecksums ? 'BadChecksum' : 'Invalid',
+          refused.map(({ message }) => message).join(' '),
         );
-  return { config, accepted, profiles, feeTokens: tokens };
+  const warning = checksums === 'left' || isRefusal(checksum) ? undefined : checksum;
+  return {
+    config,
+    accepted,
+    ...(warning === undefined ? {} : { checksum: warning }),
+    profiles,
+    feeTokens: tokens,
+  };
 }
 
 /** An id and a time; anything else names no loss. */
@@ -236,7 +255,7 @@ function compileFeeTokens(
   feeTokens: readonly FeeToken[],
   previous: ChainConfig | undefined,
 ): CompiledChain['feeTokens'] {
-  const served = new Set((previous?.feeTokens ?? []).map(({ address }) => address.toLowerCase()));
+  const served = new Map((previous?.feeTokens ?? []).map((token) => [token.address.toLowerCase(), token]));
   const losers = conflicts(
     rank(feeTokens, () => false),
     ({ spec }) => spec.address.toLowerCase(),
@@ -248,8 +267,7 @@ function compileFeeTokens(
         object,
         accepted: finding('Accepted', 'Invalid', 'spec.address must be 0x and 40 hex digits.'),
       };
-    const { address } = object.spec;
-    const checksum = judgeChecksum('spec.address', address, served.has(address.toLowerCase()));
+    const checksum = checksumOfToken(object.spec, served.get(object.spec.address.toLowerCase()));
     if (checksum?.type === 'Accepted') return { object, accepted: checksum };
     if (holder === undefined)
       return {
@@ -260,6 +278,32 @@ function compileFeeTokens(
     const message = `FeeToken ${holder.metadata.name} has the address ${object.spec.address}: delete one.`;
     return { object, accepted: finding('Accepted', 'NameConflict', message) };
   });
+}
+
+/** Of the token and its price feeds; what is served already stays. */
+function checksumOfToken(
+  { address, price }: FeeTokenSpec,
+  served: FeeTokenSpec | undefined,
+): Finding | undefined {
+  const inUse = new Set(served && feedsOf(served.price, 'spec.price').map(([, feed]) => feed.toLowerCase()));
+  return worstOf([
+    judgeChecksum('spec.address', address, served !== undefined),
+    ...feedsOf(price, 'spec.price').map(([field, feed]) =>
+      judgeChecksum(field, feed, inUse.has(feed.toLowerCase())),
+    ),
+  ]);
+}
+
+/** The price feeds of a source, each with its field. */
+function feedsOf({ chainlink, combine }: PriceSpec, field: string): readonly (readonly [string, string])[] {
+  const own = [
+    [`${field}.chainlink.nativeFeed`, chainlink?.nativeFeed],
+    [`${field}.chainlink.tokenFeed`, chainlink?.tokenFeed],
+  ] as const;
+  const combined = (combine?.sources ?? []).flatMap((source, index) =>
+    feedsOf(source, `${field}.combine.sources[${index}]`),
+  );
+  return [...own.flatMap(([name, feed]) => (feed === undefined ? [] : [[name, feed] as const])), ...combined];
 }
 
 function servedToken({ spec }: FeeToken): FeeTokenSpec {

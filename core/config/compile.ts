@@ -1,11 +1,11 @@
-import { isAddressText, parseAddress } from '../units/address.js';
 import { writeParts } from '../policy/derived.js';
 import { finding } from '../meta/conditions.js';
 import type { Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { PaymasterStatus } from '../resources/paymaster.js';
 import { parseInstant } from '../units/time.js';
-import { checksumOfFunding, refusalOf, resolution } from './acceptance.js';
+import { checksumOfFunding, checksumsOf, factoriesOf, refusalOf, resolution } from './acceptance.js';
+import { isRefusal } from './checksum.js';
 import { deriveApiKey, hashApiKey } from './api-key.js';
 import type { ProfileConfig } from './chain-config.js';
 import { compileContracts } from './compile-contracts.js';
@@ -81,7 +81,7 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
     programmed,
     openSponsorship: openSponsorship(complete),
     limitedCaps: widerCaps(paymaster.spec, chain),
-    checksum: checksumOfFunding(sources),
+    checksum: checksumsOf(sources),
     profile,
     status: {
       paymasterId: config.paymasterId,
@@ -106,11 +106,14 @@ export function holdsItsName(config: PaymasterConfig | undefined): boolean {
 const losing: ReadonlySet<string> = new Set(['NameConflict', 'QuotaExceeded']);
 
 function fundingOf(
-  { paymaster, organisation }: PaymasterSources,
+  sources: PaymasterSources,
   profile: ProfileConfig | undefined,
 ): ReturnType<typeof resolveFunding> {
+  const { paymaster, organisation } = sources;
   if (organisation === undefined || profile === undefined) return {};
-  return resolveFunding(paymaster, organisation, profile);
+  // A wallet that is compiled counts as in use from then on.
+  if (isRefusal(checksumOfFunding(sources))) return {};
+  return resolveFunding(paymaster, organisation, profile, sources.previous?.fundingAddress);
 }
 
 function notReadyOf(...findings: readonly Finding[]): PaymasterConfig['notReady'] {
@@ -127,6 +130,7 @@ function assemble(
 ): PaymasterConfig {
   const { metadata, spec } = sources.paymaster;
   const memory = memoryOf(sources, policies);
+  const factories = factoriesOf(sources);
   const namespace = metadata.namespace ?? '';
   const served = policies.flatMap((policy) =>
     policy.served === undefined || policy.served === 'invalid' ? [] : [policy.served],
@@ -156,9 +160,7 @@ function assemble(
       .filter(({ served }) => served === 'invalid')
       .map(({ object }) => object.spec.name),
     gas: spec.gas ?? {},
-    ...(spec.accountFactories === undefined
-      ? {}
-      : { accountFactories: spec.accountFactories.filter(isAddressText).map(parseAddress) }),
+    ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
     ...(memory === undefined ? {} : { memory }),

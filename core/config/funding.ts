@@ -2,7 +2,7 @@ import { finding } from '../meta/conditions.js';
 import type { Finding } from '../meta/conditions.js';
 import type { Organisation } from '../resources/organisation.js';
 import type { Paymaster } from '../resources/paymaster.js';
-import { isAddressText, parseAddress } from '../units/address.js';
+import { hasWrongChecksum, isAddressText, parseAddress } from '../units/address.js';
 import type { Address } from '../units/address.js';
 import type { ProfileConfig } from './chain-config.js';
 import { verifyFunding } from './funding-proof.js';
@@ -17,19 +17,24 @@ export type Funding = {
 
 /**
  * Which wallet may pay for a paymaster. A wallet is honoured when its Organisation lists it (the platform's hand), or
- * when it signed a message for exactly this paymaster.
+ * when it signed a message for exactly this paymaster. A wallet that is listed with a wrong checksum counts only where it is
+ * `inUse` already.
  */
 export function resolveFunding(
   paymaster: Paymaster,
   organisation: Organisation,
   profile: ProfileConfig,
+  inUse?: Address,
 ): Funding {
   const funding = paymaster.spec.funding;
   if (funding === undefined) return {};
   if (!isAddressText(funding.address)) return notProven('spec.funding.address must be 0x and 40 hex digits.');
   const address = parseAddress(funding.address);
-  const vouched = (organisation.spec.fundingAddresses ?? []).map((listed) => listed.toLowerCase());
-  if (vouched.includes(address.toLowerCase())) return { address };
+  const isListed = (organisation.spec.fundingAddresses ?? []).some(
+    (listed) =>
+      listed.toLowerCase() === address.toLowerCase() && (address === inUse || !hasWrongChecksum(listed)),
+  );
+  if (isListed) return { address };
   const terms = {
     chainId: paymaster.spec.chainId,
     contract: profile.sponsorship,

@@ -158,7 +158,7 @@ async function writeChain(
   const ready = summarise([...own, reachable, ...wrong], holdOf(chain, clock, usage));
   // A loss is told apart: sponsorships go on, and paymasters of the version stay ready.
   const losses = lossesOf(deps, compiled.config).map(told);
-  const checksums = compiled.profiles.flatMap(({ checksum }) => checksum ?? []).slice(0, 1);
+  const checksums = [compiled, ...compiled.profiles].flatMap(({ checksum }) => checksum ?? []).slice(0, 1);
   const shown = [
     ...own,
     ...checksums,

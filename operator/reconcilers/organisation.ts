@@ -1,3 +1,4 @@
+import { isRefusal, judgeAddresses } from '../../core/config/checksum.js';
 import { conflicts, rank } from '../../core/config/ranking.js';
 import { summarise } from '../../core/config/summary.js';
 import { unreachable } from '../../core/errors.js';
@@ -5,6 +6,7 @@ import { findCondition, finding, isConditionTrue } from '../../core/meta/conditi
 import type { Finding } from '../../core/meta/conditions.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { TenantAccess } from '../../core/tenant-access.js';
+import { hasWrongChecksum } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Cache } from '../cache.js';
 import { done } from '../runtime/controller.js';
@@ -23,7 +25,7 @@ export function organisationOf(
 
 /** Says of the Organisations of a namespace which one counts. */
 export function createOrganisationReconciler(deps: {
-  readonly cache: Pick<Cache, 'organisationsOf'>;
+  readonly cache: Pick<Cache, 'organisationsOf' | 'paymastersIn'>;
   readonly statuses: StatusWriter;
   /** Absent where the dashboard needs no grants. */
   readonly tenantAccess?: TenantAccess;
@@ -37,15 +39,18 @@ export function createOrganisationReconciler(deps: {
     await runAll(
       organisations.map((organisation) => async () => {
         const holder = losers.get(organisation);
+        const checksum = checksumOf(organisation, deps.cache);
         const accepted =
           holder === undefined
-            ? finding('Accepted', 'Accepted')
+            ? (checksum?.refused ?? finding('Accepted', 'Accepted'))
             : finding(
                 'Accepted',
                 'NameConflict',
                 `Organisation ${holder.metadata.name} has the namespace "${namespace}": delete one.`,
               );
-        const details = holder === undefined && access !== undefined ? [access] : [];
+        const details = [...(holder === undefined ? [access] : []), checksum?.warning].filter(
+          (found) => found !== undefined,
+        );
         const block =
           access && lastingOf(organisation.status?.conditions, access, 'NoAccess', deps.clock.now());
         waits.push(block?.lookAgainMs ?? Infinity);
@@ -81,6 +86,28 @@ export function createOrganisationReconciler(deps: {
         return unreachable(outcome);
     }
   }
+}
+
+/**
+ * Of the wallets that the platform vouches for. They stay where the Organisation was accepted with them, or while a Paymaster is
+ * funded by them.
+ */
+function checksumOf(
+  { metadata, spec, status }: Organisation,
+  cache: Pick<Cache, 'paymastersIn'>,
+): { readonly refused?: Finding; readonly warning?: Finding } | undefined {
+  const { namespace, fundingAddresses = [] } = spec;
+  if (!fundingAddresses.some(hasWrongChecksum)) return undefined;
+  const accepted = findCondition(status?.conditions, 'Accepted');
+  const isStored = accepted?.status === 'True' && accepted.observedGeneration === metadata.generation;
+  const wallets = cache
+    .paymastersIn(namespace)
+    .filter((paymaster) => isConditionTrue(paymaster, 'Accepted'))
+    .flatMap(({ spec: { funding } }) => funding?.address ?? []);
+  const inUse = isStored ? fundingAddresses : wallets;
+  const { told } = judgeAddresses('spec.fundingAddresses', fundingAddresses, inUse);
+  if (told === undefined) return undefined;
+  return isRefusal(told) ? { refused: told } : { warning: told };
 }
 
 /** Namespaces and role bindings are not watched: the operator would need access to all of them. */

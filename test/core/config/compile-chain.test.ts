@@ -5,6 +5,7 @@ import type { FeeToken } from '../../../core/resources/fee-token.js';
 import type { Chain, ProfileSpec } from '../../../core/resources/chain.js';
 import { aChain, aFeeToken, aProfile } from '../../build/resources.js';
 import { someLayouts } from '../../build/sources.js';
+import { parseAddress } from '../../../core/units/address.js';
 
 const compile = (chain: Chain, feeTokens: readonly FeeToken[] = []): CompiledChain =>
   compileChain({ chain, feeTokens, layouts: someLayouts, previous: undefined });
@@ -72,6 +73,94 @@ describe('a wrong EIP-55 checksum', () => {
     const warning = { type: 'AddressChecksum', reason: 'Wrong' };
     expect(after.profiles[0]?.checksum).toMatchObject(warning);
     expect(after.feeTokens[0]?.checksum).toMatchObject(warning);
+  });
+});
+
+describe('a wrong EIP-55 checksum in a list of the Chain', () => {
+  const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
+  const right = `0x${'ab'.repeat(20)}`;
+
+  test.each(['delegates', 'accountFactories'] as const)(
+    'of a new entry of %s is not accepted: it is left out, and everything else is served',
+    (list) => {
+      const chain = aChain({ [list]: [right, mistyped] });
+      const { accepted, config, checksum } = compile(chain);
+      expect(accepted).toMatchObject({
+        status: 'False',
+        reason: 'BadChecksum',
+        message: expect.stringMatching(new RegExp(`^spec\\.${list}\\[1\\] must be .*EIP-55.*"${mistyped}"`)),
+      });
+      expect(checksum).toBeUndefined();
+      expect(config[list]).toEqual([parseAddress(right)]);
+      expect(config.profiles).toHaveLength(1);
+      // Nothing that was refused is in use the next time.
+      const again = compileChain({ chain, feeTokens: [], layouts: someLayouts, previous: config });
+      expect(again.accepted.reason).toBe('BadChecksum');
+      expect(again.config).toEqual(config);
+    },
+  );
+
+  test.each(['delegates', 'accountFactories'] as const)(
+    'of an entry of %s that is in use is a warning',
+    (list) => {
+      const previous = compile(aChain({ [list]: [mistyped.toLowerCase()] })).config;
+      const chain = aChain({ [list]: [mistyped] });
+      const after = compileChain({ chain, feeTokens: [], layouts: someLayouts, previous });
+      expect(after.config).toEqual(previous);
+      expect(after.accepted.status).toBe('True');
+      expect(after.checksum).toMatchObject({ type: 'AddressChecksum', reason: 'Wrong' });
+    },
+  );
+
+  test('is told beside a profile that is wrong in another way', () => {
+    const profiles = [{ ...aProfile, layout: 'vendor-9' }] as never;
+    const { accepted } = compile(aChain({ profiles, delegates: [mistyped] }));
+    expect(accepted).toMatchObject({
+      reason: 'Invalid',
+      message: expect.stringMatching(/layout must be one of .* spec\.delegates\[0\] must be/),
+    });
+  });
+});
+
+describe('a wrong EIP-55 checksum of a price feed', () => {
+  const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
+  const other = `0x${'cd'.repeat(20)}`;
+  const prices = [
+    { field: 'chainlink.nativeFeed', price: (feed: string) => ({ chainlink: { nativeFeed: feed } }) },
+    {
+      field: 'chainlink.tokenFeed',
+      price: (feed: string) => ({ chainlink: { nativeFeed: other, tokenFeed: feed } }),
+    },
+    {
+      field: 'combine.sources[1].chainlink.nativeFeed',
+      price: (feed: string) => ({
+        combine: { sources: [{ static: { rate: '1' } }, { chainlink: { nativeFeed: feed } }] },
+      }),
+    },
+  ];
+
+  test.each(prices)('in $field leaves a new token out', ({ field, price }) => {
+    const { feeTokens, config } = compile(aChain(), [aFeeToken({ price: price(mistyped) })]);
+    expect(feeTokens[0]?.accepted).toMatchObject({ reason: 'BadChecksum' });
+    expect(feeTokens[0]?.accepted.message).toContain(`spec.price.${field} must be an address whose`);
+    expect(config.feeTokens).toEqual([]);
+  });
+
+  test.each(prices)('in $field of a token that is served with it is a warning', ({ price }) => {
+    const before = compile(aChain(), [aFeeToken({ price: price(mistyped.toLowerCase()) })]).config;
+    const compiledWith = (feed: string) =>
+      compileChain({
+        chain: aChain(),
+        feeTokens: [aFeeToken({ price: price(feed) })],
+        layouts: someLayouts,
+        previous: before,
+      }).feeTokens[0];
+    expect(compiledWith(mistyped)).toMatchObject({
+      accepted: { status: 'True' },
+      checksum: { type: 'AddressChecksum', reason: 'Wrong' },
+    });
+    expect(compiledWith('0x6B175474E89094C44Da98b954EedeAC495271d0F')?.accepted.status).toBe('True');
+    expect(compiledWith('0x6b175474E89094C44Da98b954EedeAC495271d0F')?.accepted.reason).toBe('BadChecksum');
   });
 });
 

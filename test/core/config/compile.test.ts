@@ -201,6 +201,24 @@ describe('a paymaster may not be served', () => {
       message: 'spec.funding.address must be an address whose upper and lower case is its EIP-55 checksum',
     },
     {
+      name: 'with a factory whose checksum is wrong',
+      sources: {
+        paymaster: aPaymaster({ accountFactories: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD'] }),
+      },
+      reason: 'BadChecksum',
+      message:
+        'spec.accountFactories[0] must be an address whose upper and lower case is its EIP-55 checksum',
+    },
+    {
+      name: 'with a funding wallet that the platform lists with a wrong checksum',
+      sources: {
+        organisation: anOrganisation({ fundingAddresses: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD'] }),
+        paymaster: aPaymaster({ funding: { address: '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed' } }),
+      },
+      reason: 'FundingNotProven',
+      message: 'list the address in fundingAddresses',
+    },
+    {
       name: 'with a funding wallet that proved nothing',
       sources: { paymaster: aPaymaster({ funding: { address: owner.address } }) },
       reason: 'FundingNotProven',
@@ -229,6 +247,46 @@ describe('a paymaster may not be served', () => {
     expect(refused?.message).toContain(message);
     expect(compiled.config.notReady).toEqual({ reason, message: refused?.message });
     expect(compiled.programmed).toMatchObject({ status: 'False', reason: 'NotAccepted' });
+  });
+
+  describe('for a checksum, and then', () => {
+    const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
+    const lower = mistyped.toLowerCase();
+    const warning = { type: 'AddressChecksum', status: 'False', reason: 'Wrong' };
+
+    test.each([
+      { name: 'factory', spec: { accountFactories: [mistyped] } },
+      { name: 'wallet', spec: { funding: { address: mistyped } } },
+    ])('stays so: what was refused, a $name, is not in use the next time', ({ spec }) => {
+      const sources = {
+        organisation: anOrganisation({ fundingAddresses: [lower] }),
+        paymaster: aPaymaster(spec),
+      };
+      const { config } = compile(sources);
+      const again = compile({ ...sources, previous: config });
+      expect(again.accepted.reason).toBe('BadChecksum');
+      expect(again.config).toEqual(config);
+    });
+
+    test('what is in use stays, with a warning', () => {
+      const organisation = anOrganisation({ fundingAddresses: [lower] });
+      const spec = (address: string) => ({ accountFactories: [address], funding: { address } });
+      const previous = compile({ organisation, paymaster: aPaymaster(spec(lower)) }).config;
+      for (const sources of [
+        { organisation, paymaster: aPaymaster(spec(mistyped)) },
+        {
+          organisation: anOrganisation({ fundingAddresses: [mistyped] }),
+          paymaster: aPaymaster(spec(lower)),
+        },
+      ])
+        expect(compile({ ...sources, previous })).toMatchObject({
+          accepted: { status: 'True' },
+          config: previous,
+        });
+      expect(
+        compile({ organisation, paymaster: aPaymaster(spec(mistyped)), previous }).checksum,
+      ).toMatchObject(warning);
+    });
   });
 
   test('but keeps being served as it was, next to a newcomer that takes its name', () => {
