@@ -29,18 +29,20 @@ import { createRequestIds } from './rpc/request-id.js';
 import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
 import { createRpcRouter, type RequestBodies, type RpcRouter } from './rpc/router.js';
-import { createExplain } from './sponsorship/explain.js';
-import { createSigningBatch } from './sponsorship/signing-batch.js';
-import { createSponsor } from './sponsorship/sponsor.js';
-import { withNewAccounts } from './sponsorship/new-accounts.js';
-import { createSponsorStub } from './sponsorship/stub.js';
-import { timeDependencies } from './sponsorship/timing.js';
-import { warmUp } from './sponsorship/warm-up.js';
-import { createExplainTokenPayment } from './token-payment/explain.js';
-import { createPayInTokens } from './token-payment/pay.js';
-import { createQuote } from './token-payment/quote.js';
-import { createTokenPaymentStub } from './token-payment/stub.js';
-import { createTokenAccounts, type TokenAccounts } from './token-payment/token-accounts.js';
+import { createExplain } from './decision/explain.js';
+import { tokenMode } from './decision/in-tokens.js';
+import { withNewAccounts } from './decision/new-accounts.js';
+import { createQuote } from './decision/quote.js';
+import type { ExplainedPayment } from './decision/request.js';
+import { showSponsored } from './decision/show-sponsored.js';
+import { showInTokens } from './decision/show-token.js';
+import { createSponsor } from './decision/sign.js';
+import { createSigningBatch } from './decision/signing-batch.js';
+import { sponsoredMode } from './decision/sponsored.js';
+import { createStub } from './decision/stub.js';
+import { timeDependencies } from './decision/timing.js';
+import { createTokenAccounts, type TokenAccounts } from './decision/token-accounts.js';
+import { warmUp } from './decision/warm-up.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
 import { createSeenGenerations } from './view/seen-generations.js';
 
@@ -121,16 +123,20 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const signing = createSigningBatch({ instruments });
   const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks, payments }, instruments);
   const shared = { view, heads, clock, prices, tokenAccounts, signing, ...waits };
+  const sponsored = sponsoredMode(shared);
+  const inTokens = tokenMode(shared);
   const methods = createMethods({
     view,
     clock,
-    sponsor: createSponsor(shared),
-    sponsorStub: createSponsorStub(shared),
-    explain: createExplain(shared),
-    explainTokenPayment: createExplainTokenPayment(shared),
+    sponsor: createSponsor(shared, sponsored),
+    sponsorStub: createStub(sponsored, { clock, isPayer: false }),
+    explain: createExplain(view, sponsored, showSponsored),
+    explainTokenPayment: createExplain(view, inTokens, (on, trace, { choice }: ExplainedPayment) =>
+      showInTokens(shared, on, trace, choice),
+    ),
     quoteFees: createQuote(shared),
-    payInTokens: createPayInTokens(shared),
-    tokenStub: createTokenPaymentStub(shared),
+    payInTokens: createSponsor(shared, inTokens),
+    tokenStub: createStub(inTokens, { clock, isPayer: true }),
   });
   const bodies = createRequestBodies();
   const rateLimiter = createRateLimiter({ clock });

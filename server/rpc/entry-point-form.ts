@@ -1,13 +1,10 @@
 import { invalidInput, quote } from '../../core/errors.js';
 import { isAddressText } from '../../core/units/address.js';
-import type { Sponsorship, SponsorRequest } from '../sponsorship/request.js';
+import type { Sponsored, Sponsorship, SponsorRequest, TokenPaymentRequest } from '../decision/request.js';
 import { refusedError } from '../../core/refusal.js';
-import type { TokenPaymentRequest } from '../token-payment/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import type { RpcResult } from './method.js';
 import { parseFeeToken, parseSponsorParams } from './params.js';
-import { renderSponsorship } from './results.js';
 
 // Forms that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their clients
 // expect a refusal to be an error, and read errors from HTTP 200 answers only.
@@ -75,11 +72,11 @@ export function parseErc7677Params(
   return parseEntryPointParams(operation, form, profile, requestId);
 }
 
-/** The documented result where sponsored; throws SPONSORSHIP_REFUSED otherwise. */
-export function renderOrRefuse(
+/** Throws what the refusal is as an error. `isPayer`: mode ERC20, which has no `0x` to fall back to, since the user pays already. */
+export function requireSponsored(
   sponsorship: Sponsorship,
-  render: (sponsored: Extract<Sponsorship, { outcome: 'sponsored' }>) => RpcResult = renderSponsorship,
-): RpcResult {
-  if (sponsorship.outcome === 'sponsored') return render(sponsorship);
-  throw refusedError(sponsorship.refusal, { isPayer: false });
+  { isPayer }: { readonly isPayer: boolean },
+): Sponsored {
+  if (sponsorship.outcome === 'sponsored') return sponsorship;
+  throw refusedError(sponsorship.refusal, { isPayer });
 }

@@ -3,7 +3,7 @@ import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
-import type { SponsorRequest } from '../sponsorship/request.js';
+import type { SponsorRequest } from '../decision/request.js';
 
 export type Mode = 'SPONSORED' | 'ERC20';
 

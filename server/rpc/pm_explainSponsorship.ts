@@ -1,9 +1,9 @@
 import { DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
-import { requireProfile } from '../sponsorship/case.js';
-import type { Explain } from '../sponsorship/explain.js';
-import type { ExplainTokenPayment } from '../token-payment/explain.js';
+import type { Explain } from '../decision/explain.js';
+import { requireProfile } from '../decision/facts.js';
+import type { ExplainedPayment } from '../decision/request.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod } from './method.js';
@@ -13,7 +13,7 @@ import { parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js
 export type ExplainMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
   readonly explain: Explain;
-  readonly explainTokenPayment: ExplainTokenPayment;
+  readonly explainTokenPayment: Explain<ExplainedPayment>;
   readonly clock: Clock;
 };
 
@@ -38,11 +38,14 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
               feeToken: feeTokenOf(members),
               choice: parseTokenChoice(members),
             })
-          : await explain(paymaster, request, { callWebhook });
+          : await explain(paymaster, request, callWebhook ? {} : notAsked);
       return { json: JSON.stringify(explanation, bigintAsText), outcome: 'answered' };
     },
   };
 }
+
+/** A webhook may cost its owner something, and count what it is asked. */
+const notAsked = { webhooks: 'Not asked: send callWebhook: true.' } as const;
 
 function readCallWebhook({ callWebhook = false }: Readonly<Record<string, unknown>>): boolean {
   if (typeof callWebhook === 'boolean') return callWebhook;

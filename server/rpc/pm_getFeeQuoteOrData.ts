@@ -1,8 +1,8 @@
 import { isDomainError, unreachable } from '../../core/errors.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
-import { requireProfile } from '../sponsorship/case.js';
-import type { SponsorRequest } from '../sponsorship/request.js';
-import type { QuoteFees } from '../token-payment/quote.js';
+import { requireProfile } from '../decision/facts.js';
+import type { SponsorRequest } from '../decision/request.js';
+import type { QuoteFees } from '../decision/quote.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod, RpcResult } from './method.js';
 import { parseSponsorParams, parseTokenChoice } from './params.js';

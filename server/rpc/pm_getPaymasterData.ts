@@ -1,8 +1,7 @@
-import { requireProfile } from '../sponsorship/case.js';
-import type { SponsorRequest } from '../sponsorship/request.js';
-import { refusedError } from '../../core/refusal.js';
+import { requireProfile } from '../decision/facts.js';
+import type { Sponsored, SponsorRequest } from '../decision/request.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { parseErc7677Params, type ModeRequest } from './entry-point-form.js';
+import { parseErc7677Params, requireSponsored, type ModeRequest } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
@@ -19,7 +18,7 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps): RpcMethod {
       const calculated = asked.request.calculateGasLimits === true;
       const data = await signed(deps, paymaster, asked, calculated);
       const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderWindow(data) };
-      const isOpen = 'isOpen' in data && data.isOpen;
+      const { isOpen } = data;
       const shown = isOpen ? { ...fields, openSponsorship: true } : fields;
       return { json: JSON.stringify(calculated ? { ...shown, ...renderHexLimits(data.op) } : shown), isOpen };
     },
@@ -33,10 +32,9 @@ async function signed(
   paymaster: ServedPaymaster,
   asked: ModeRequest,
   calculateGasLimits: boolean,
-) {
+): Promise<Sponsored> {
   const limits: Pick<SponsorRequest, 'calculateGasLimits'> = { calculateGasLimits };
-  if (asked.mode === 'ERC20') return payInTokens(paymaster, { ...asked.request, ...limits });
-  const sponsorship = await sponsor(paymaster, { ...asked.request, ...limits });
-  if (sponsorship.outcome === 'refused') throw refusedError(sponsorship.refusal, { isPayer: false });
-  return sponsorship;
+  return asked.mode === 'ERC20'
+    ? requireSponsored(await payInTokens(paymaster, { ...asked.request, ...limits }), { isPayer: true })
+    : requireSponsored(await sponsor(paymaster, { ...asked.request, ...limits }), { isPayer: false });
 }

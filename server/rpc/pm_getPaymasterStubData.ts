@@ -1,6 +1,6 @@
-import { requireProfile } from '../sponsorship/case.js';
-import type { SponsorStub } from '../sponsorship/stub.js';
-import type { TokenPaymentStub } from '../token-payment/stub.js';
+import { requireProfile } from '../decision/facts.js';
+import type { TokenPaymentRequest } from '../decision/request.js';
+import type { Stub } from '../decision/stub.js';
 import type { ConfigView } from '../view/config-view.js';
 import { parseErc7677Params } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
@@ -8,8 +8,8 @@ import { renderErc7677 } from './results.js';
 
 export type StubMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
-  readonly sponsorStub: SponsorStub;
-  readonly tokenStub: TokenPaymentStub;
+  readonly sponsorStub: Stub;
+  readonly tokenStub: Stub<TokenPaymentRequest>;
 };
 
 /** ERC-7677, first call of a wallet: data of the final shape that nobody has signed. */
@@ -18,7 +18,7 @@ export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMe
     async handle(params, { paymaster, requestId }) {
       const profile = requireProfile(view, paymaster);
       const asked = parseErc7677Params(params, profile, paymaster, requestId);
-      const { paymasterAndData } =
+      const paymasterAndData =
         asked.mode === 'ERC20'
           ? await tokenStub(paymaster, asked.request)
           : await sponsorStub(paymaster, asked.request);

@@ -1,17 +1,17 @@
 import { unreachable } from '../../core/errors.js';
-import { requireProfile } from '../sponsorship/case.js';
-import type { Sponsor } from '../sponsorship/sponsor.js';
-import type { PayInTokens } from '../token-payment/pay.js';
+import { requireProfile } from '../decision/facts.js';
+import type { Sponsorship, TokenPaymentRequest } from '../decision/request.js';
+import type { Sponsor } from '../decision/sign.js';
 import type { ConfigView } from '../view/config-view.js';
-import type { RpcMethod } from './method.js';
+import type { RpcMethod, RpcResult } from './method.js';
 import { modeRequired, parseFeeToken, parseSponsorParams } from './params.js';
-import { parseEntryPointParams, renderOrRefuse } from './entry-point-form.js';
+import { parseEntryPointParams, requireSponsored } from './entry-point-form.js';
 import { renderSponsorship, renderTokenPayment } from './results.js';
 
 export type SponsorMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
   readonly sponsor: Sponsor;
-  readonly payInTokens: PayInTokens;
+  readonly payInTokens: Sponsor<TokenPaymentRequest>;
 };
 
 /** `params`: `[partial user operation, mode object]`, or permissionless' `[user operation, entry point, context]`. */
@@ -23,17 +23,16 @@ export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorM
         const [operation, entryPoint, context] = params;
         const form = { entryPoint, context, contextPath: 'params[2]' };
         const asked = parseEntryPointParams(operation, form, profile, requestId);
-        if (asked.mode === 'ERC20') return renderTokenPayment(await payInTokens(paymaster, asked.request));
-        return renderOrRefuse(await sponsor(paymaster, asked.request));
+        return asked.mode === 'ERC20'
+          ? paid(await payInTokens(paymaster, asked.request))
+          : renderSponsorship(requireSponsored(await sponsor(paymaster, asked.request), { isPayer: false }));
       }
       const { mode, request, members } = parseSponsorParams(params, profile, requestId);
       switch (mode) {
         case 'SPONSORED':
           return renderSponsorship(await sponsor(paymaster, request));
         case 'ERC20':
-          return renderTokenPayment(
-            await payInTokens(paymaster, { ...request, feeToken: parseFeeToken(members) }),
-          );
+          return paid(await payInTokens(paymaster, { ...request, feeToken: parseFeeToken(members) }));
         case undefined:
           throw modeRequired();
         default:
@@ -43,6 +42,9 @@ export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorM
     answersErrorsWithOk: namesEntryPoint,
   };
 }
+
+const paid = (payment: Sponsorship): RpcResult =>
+  renderTokenPayment(requireSponsored(payment, { isPayer: true }));
 
 function namesEntryPoint(params: readonly unknown[]): boolean {
   return typeof params[1] === 'string';

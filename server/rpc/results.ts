@@ -1,10 +1,10 @@
-import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
+import type {} from '../../core/entry-point/user-operation.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
-import type { FinalUserOperation, GasLimits } from '../../core/entry-point/user-operation.js';
+import type { GasLimits } from '../../core/entry-point/user-operation.js';
 import { hexQuantity, type Hex } from '../../core/units/hex.js';
-import type { Sponsorship } from '../sponsorship/request.js';
+import type { FeeQuotes } from '../decision/quote.js';
+import type { Sponsored, Sponsorship } from '../decision/request.js';
 import type { ServedProfile } from '../view/served-chain.js';
-import type { FeeQuotes, TokenPayment } from '../token-payment/request.js';
 import type { RpcResult } from './method.js';
 import type { Mode } from './params.js';
 
@@ -30,14 +30,14 @@ export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
       detail,
     };
   }
-  const { isOpen, profile } = sponsorship;
-  const members = signed('SPONSORED', sponsorship, profile.paymasterGas);
+  const { isOpen } = sponsorship;
+  const members = signed('SPONSORED', sponsorship);
   return { json: `{${members}${isOpen ? ',"openSponsorship":true' : ''}}`, isOpen };
 }
 
 /** Result of `pm_sponsorUserOperation` in mode ERC20: the same members. */
-export function renderTokenPayment(payment: TokenPayment): RpcResult {
-  return { json: `{${signed('ERC20', payment, payment.paymasterGas)}}` };
+export function renderTokenPayment(payment: Sponsored): RpcResult {
+  return { json: `{${signed('ERC20', payment)}}` };
 }
 
 /** Result of `pm_getFeeQuoteOrData` in mode ERC20. `unsupportedReasons` says per token why there is no quote. */
@@ -53,22 +53,14 @@ export function renderFeeQuotes({ paymasterAddress, feeQuotes, unsupported }: Fe
   return { json: JSON.stringify(quotes), outcome: 'answered' };
 }
 
-type Signed = {
-  readonly profile: ServedProfile;
-  readonly op: FinalUserOperation;
-  readonly paymasterAndData: Hex;
-} & Window;
-
-type Window = { readonly validUntil: number; readonly expiryAsked: number | undefined };
-
 function signed(
   mode: Mode,
-  { profile, op, paymasterAndData, validUntil, expiryAsked }: Signed,
-  { paymasterVerificationGasLimit, paymasterPostOpGasLimit }: PaymasterGas,
+  { profile, paymasterGas, op, paymasterAndData, validUntil, expiryAsked }: Sponsored,
 ): string {
   const asked = expiryAsked === undefined ? '' : `,"expiryAsked":${expiryAsked}`;
   const members = `${head(mode, paymasterAndData, op)},"validUntil":${validUntil}${asked}`;
   if (!entryPointRules[profile.entryPointVersion].form.hasPaymasterFields) return members;
+  const { paymasterVerificationGasLimit, paymasterPostOpGasLimit } = paymasterGas;
   return (
     `${members},"paymaster":"${paymasterAndData.slice(0, 42)}","paymasterData":"0x${paymasterAndData.slice(106)}",` +
     `"paymasterVerificationGasLimit":${paymasterVerificationGasLimit},"paymasterPostOpGasLimit":${paymasterPostOpGasLimit}`
@@ -92,7 +84,10 @@ export function renderErc7677(
 }
 
 /** Until when signed data are valid, beside the fields of ERC-7677, whose clients pass over what they do not know. */
-export function renderWindow({ validUntil, expiryAsked }: Window): Readonly<Record<string, number>> {
+export function renderWindow({
+  validUntil,
+  expiryAsked,
+}: Pick<Sponsored, 'validUntil' | 'expiryAsked'>): Readonly<Record<string, number>> {
   return { validUntil, ...(expiryAsked === undefined ? {} : { expiryAsked }) };
 }
 

@@ -7,12 +7,10 @@ import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.j
 import { reserve, type Reserved } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import { planReservation, type Promised } from '../../server/decision/reservation.js';
-import type { SponsorCase } from '../../server/sponsorship/case.js';
-import { draftSponsorship } from '../../server/sponsorship/promise.js';
-import type { TokenCase } from '../../server/token-payment/case.js';
-import { unsecuredOf } from '../../server/token-payment/draft.js';
-import { draftPayment } from '../../server/token-payment/promise.js';
-import { windowOf } from '../../server/sponsorship/terms.js';
+import { draftPayment, type TokenCase } from '../../server/decision/in-tokens.js';
+import type { SponsorCase } from '../../server/decision/sponsored-case.js';
+import { draftSponsorship } from '../../server/decision/sponsored.js';
+import { windowOf } from '../../server/decision/window.js';
 import { servesByDefault, type ServedProfile } from '../../server/view/served-chain.js';
 import { feeToken, secondsOf, treasury, type Configs } from './world.js';
 
@@ -120,7 +118,8 @@ function draft(
     return { promised, terms, hash, dataWith };
   }
   const mode = profile.token!;
-  const tokenFacts = { ...facts, mode } as unknown as TokenCase;
+  const payer: AddressKey | undefined = profile.keepsBalances ? treasury : undefined;
+  const tokenFacts = { ...facts, mode, payer } as unknown as TokenCase;
   const terms: TokenTerms = {
     chainId: paymaster.chainId,
     paymaster: mode.contract,
@@ -132,9 +131,7 @@ function draft(
     options: mode.options,
     ...(asked.inAdvance ? { inAdvance: true as const } : {}),
   };
-  const payer: AddressKey | undefined = profile.keepsBalances ? treasury : undefined;
-  const stake = { payer, token: feeToken, unsecured: unsecuredOf(tokenFacts, asked.op, terms) };
-  const { promised, hash } = draftPayment(tokenFacts, asked.op, terms, { stake, now });
+  const { promised, hash } = draftPayment(tokenFacts, asked.op, terms, now);
   const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
   return { promised, terms, hash, dataWith };
 }

@@ -4,14 +4,15 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
-import type { ReserveResult } from '../../core/usage/usage-store.js';
+import type { ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
 import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
 import { createInstruments } from '../../server/ops/instruments.js';
-import type { Sponsorship } from '../../server/sponsorship/request.js';
-import { createSigningBatch } from '../../server/sponsorship/signing-batch.js';
-import { createSponsor, type Sponsor, type SponsorDeps } from '../../server/sponsorship/sponsor.js';
+import type { Sponsorship } from '../../server/decision/request.js';
+import { createSigningBatch } from '../../server/decision/signing-batch.js';
+import { createSponsor, type SignDeps, type Sponsor } from '../../server/decision/sign.js';
+import { sponsoredMode, type SponsoredDeps } from '../../server/decision/sponsored.js';
 import { compileChain } from '../../server/view/served-chain.js';
 import { compilePaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
@@ -277,9 +278,9 @@ function aSponsor(
     view,
     usage,
     ...asked
-  }: Partial<Pick<SponsorDeps, 'estimator' | 'webhooks'>> & {
-    readonly view: Partial<SponsorDeps['view']>;
-    readonly usage: Pick<SponsorDeps['usage'], 'peek' | 'reserve'>;
+  }: Partial<Pick<SponsoredDeps, 'estimator' | 'webhooks'>> & {
+    readonly view: Partial<SignDeps['view'] & SponsoredDeps['view']>;
+    readonly usage: Pick<UsageStore, 'peek' | 'reserve'>;
   },
 ): Sponsor {
   const signer = {
@@ -295,7 +296,7 @@ function aSponsor(
     priorityFeePerGas: 1_000_000_000n,
     observedAt: someNow,
   };
-  return createSponsor({
+  const deps = {
     view: {
       chain: () => chain,
       isStale: () => false,
@@ -310,5 +311,6 @@ function aSponsor(
     signing: createSigningBatch({ instruments: createInstruments(noMetrics) }),
     clock: { now: () => someNow },
     ...asked,
-  });
+  };
+  return createSponsor(deps, sponsoredMode(deps));
 }

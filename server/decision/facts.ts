@@ -2,11 +2,9 @@ import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { Head, Heads } from '../../core/chain/heads.js';
 import { DomainError } from '../../core/errors.js';
 import type { Signer } from '../../core/paymaster/signer.js';
-import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
-import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
 import type { ConfigView } from '../view/config-view.js';
-import { servesByDefault, type ServedChain, type ServedProfile } from '../view/served-chain.js';
+import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { wantsEstimate } from './gas-limits.js';
 import { defaultExpirySeconds, type SponsorRequest } from './request.js';
@@ -27,15 +25,7 @@ export type RequestFacts = {
   readonly estimating: boolean;
 };
 
-/** Everything that the rules of mode SPONSORED look at, gathered before the first of them runs. */
-export type SponsorCase = RequestFacts & {
-  /** The wallet that pays; undefined when nobody does. */
-  readonly funding: AddressKey | undefined;
-  /** What callData makes the account do. */
-  readonly calls: DecodedCalls;
-};
-
-export type CaseDeps = {
+export type FactDeps = {
   readonly view: Pick<ConfigView, 'chain' | 'isStale'>;
   readonly heads: Heads;
   readonly clock: Clock;
@@ -47,20 +37,10 @@ const maxHeadAgeMs = 15 * 60_000;
 /**
  * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing could be signed whatever the rules say,
  * UNAVAILABLE when the chain's state is not known, INVALID_INPUT when the request contradicts itself.
- */
-export function gatherCase(deps: CaseDeps, paymaster: ServedPaymaster, request: SponsorRequest): SponsorCase {
-  const facts = gatherFacts(deps, paymaster, request);
-  const { callData, callDataBytes } = request.op;
-  const calls = decodeCalls(callData, callDataBytes);
-  return { ...facts, funding: payerOf(facts.profile, paymaster), calls };
-}
-
-/**
- * The part of a case that both modes need; throws as {@link gatherCase}. `longestExpirySeconds` is the mode's own bound of
- * the window, beside those of chain and paymaster.
+ * `longestExpirySeconds` is the mode's own bound of the window, beside those of chain and paymaster.
  */
 export function gatherFacts(
-  { view, heads, clock }: CaseDeps,
+  { view, heads, clock }: FactDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
   longestExpirySeconds = Infinity,
@@ -138,21 +118,6 @@ function requireChain(view: Pick<ConfigView, 'chain'>, { chainId }: ServedPaymas
   if (chain !== undefined) return chain;
   throw notReady('CHAIN_UNKNOWN', `Chain ${chainId} is not configured here.`);
 }
-
-/**
- * The paymaster's own wallet, else the profile's default where it serves the organisation. A layout without a balance
- * per sponsor pays from the contract's one deposit: nobody's wallet is named, and a default that lists organisations
- * says who may draw on it.
- */
-function payerOf(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey | undefined {
-  const { defaultFunding } = profile;
-  const byDefault = servesByDefault(profile, paymaster.namespace) ? defaultFunding?.address : undefined;
-  if (profile.keepsBalances) return paymaster.fundingAddress ?? byDefault;
-  return defaultFunding === undefined ? noWallet : byDefault;
-}
-
-/** What layouts without balances are given: they do not write it. */
-const noWallet = toAddressKey(zeroAddress);
 
 function notReady(reason: string, message: string): DomainError {
   return new DomainError('PAYMASTER_NOT_READY', message, { reason });

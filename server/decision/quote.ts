@@ -7,21 +7,30 @@ import { chooseTokens, type TokenChoice } from '../../core/pricing/token-list.js
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { plusSeconds, toSeconds, type EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
-import type { CaseDeps } from '../sponsorship/case.js';
-import type { SponsorRequest } from '../sponsorship/request.js';
-import { rulesOfTokenStub } from '../sponsorship/rules.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import {
   decideTokenLimits,
   estimateIfAsked,
-  gatherTokenCase,
+  gatherTokenFacts,
   maxChargeOf,
   tokenTermsOf,
-  type TokenCase,
-} from './case.js';
-import { type FeeQuotes } from './request.js';
+  type TokenFacts,
+} from './token-terms.js';
+import type { FactDeps } from './facts.js';
+import type { SponsorRequest } from './request.js';
+import { rulesOfAnyMode } from './rules.js';
+import { runToRefusal, stepsOfStub } from './run.js';
 
-export type QuoteDeps = CaseDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
+export type QuoteDeps = FactDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
+
+/** Answer to a request for quotes. */
+export type FeeQuotes = {
+  /** Contract that the account has to allow to take its tokens. */
+  readonly paymasterAddress: string;
+  readonly feeQuotes: readonly FeeQuote[];
+  /** Requested tokens without a quote, spelled as they were requested. */
+  readonly unsupported: readonly { readonly address: string; readonly why: string }[];
+};
 
 export type QuoteFees = (
   paymaster: ServedPaymaster,
@@ -37,7 +46,9 @@ export type QuoteFees = (
 export function createQuote(deps: QuoteDeps): QuoteFees {
   const { prices, estimator, clock } = deps;
   return async (paymaster, request, choice) => {
-    const facts = gatherTokenCase(deps, paymaster, request, rulesOfTokenStub);
+    const facts = gatherTokenFacts(deps, paymaster, request);
+    const outcome = await runToRefusal(rules, facts);
+    if (outcome !== 'stale' && !outcome.pass) throw refusedError(outcome, { isPayer: true });
     const { tokens, unsupported } = chooseTokens(choice, facts.chain.feeTokens);
     const [estimate, answers] = await Promise.all([
       tokens.length === 0 ? undefined : estimateIfAsked(estimator, facts),
@@ -57,6 +68,9 @@ export function createQuote(deps: QuoteDeps): QuoteFees {
     return { paymasterAddress: facts.mode.contract, feeQuotes, unsupported: without };
   };
 }
+
+/** A wallet has its user sign after the quote. */
+const rules = stepsOfStub(rulesOfAnyMode);
 
 /** Without a turn of the event loop where every price is at hand. */
 function pricesOf(
@@ -80,7 +94,7 @@ type Quoted = {
 };
 
 /** Throws FEE_TOKEN_UNSUPPORTED for this token, SPONSORSHIP_REFUSED for the operation whatever the token. */
-function quoteOne(prices: Prices, facts: TokenCase, { token, answer, estimate, now }: Quoted): FeeQuote {
+function quoteOne(prices: Prices, facts: TokenFacts, { token, answer, estimate, now }: Quoted): FeeQuote {
   if (answer === undefined) throw new Error(`no answer about the price of ${token.symbol}`);
   const price = requirePrice(token, answer);
   const terms = tokenTermsOf(facts, token, price, now);

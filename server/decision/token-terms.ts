@@ -3,7 +3,7 @@ import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { limitsWithPayment } from '../../core/paymaster/token-payment.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
-import { refuse, type Verdict, refusedError } from '../../core/refusal.js';
+import { refuse, type Verdict } from '../../core/refusal.js';
 import { markupOf } from '../../core/pricing/premium.js';
 import type { Price } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
@@ -13,57 +13,39 @@ import type { EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
 import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, UserOperation } from '../../core/entry-point/user-operation.js';
-import { gatherFacts, type CaseDeps, type RequestFacts } from '../sponsorship/case.js';
-import { estimateRequest, withLimits } from '../sponsorship/gas-limits.js';
-import type { SponsorRequest } from '../sponsorship/request.js';
-import { firstRefusal, rulesOfAnyMode, type Rule } from '../sponsorship/rules.js';
-import { windowOf } from '../sponsorship/terms.js';
-import { decideUnused, needsSimulation } from '../sponsorship/unused-gas.js';
-import { guardOf, type ServedProfile, type ServedTokenMode } from '../view/served-chain.js';
+import { guardOf, type ServedTokenMode } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import { maxTokenExpirySeconds } from './request.js';
+import { gatherFacts, type FactDeps, type RequestFacts } from './facts.js';
+import { estimateRequest, withLimits } from './gas-limits.js';
+import type { SponsorRequest } from './request.js';
+import { decideUnused, needsSimulation } from './unused-gas.js';
+import { windowOf } from './window.js';
 
 /** What is known of a request in mode ERC20 before its token is looked at. */
-export type TokenCase = RequestFacts & { readonly mode: ServedTokenMode };
+export type TokenFacts = RequestFacts & { readonly mode: ServedTokenMode };
 
-/**
- * Gathers the facts and asks the rules that hold in any mode: whitelist, deployment rule, spending limits and webhooks do
- * not apply, since the user pays. Throws as a sponsorship does, MODE_NOT_AVAILABLE without a token contract, and
- * SPONSORSHIP_REFUSED.
- */
-export function gatherTokenCase(
-  deps: CaseDeps,
-  paymaster: ServedPaymaster,
-  request: SponsorRequest,
-  rules: readonly Rule<RequestFacts>[] = rulesOfAnyMode,
-): TokenCase {
-  const facts = gatherTokenFacts(deps, paymaster, request);
-  const mode = requireTokenMode(facts.profile, paymaster);
-  const verdict = firstRefusal(rules, facts);
-  if (!verdict.pass) throw refusedError(verdict, { isPayer: true });
-  return { ...facts, mode };
-}
+/** A rate is promised for as long as data are valid: whatever the chain allows sponsorships, no longer than this. */
+const maxTokenExpirySeconds = 600;
 
+/** Throws as {@link gatherFacts}, and MODE_NOT_AVAILABLE without a token contract. */
 export function gatherTokenFacts(
-  deps: CaseDeps,
+  deps: FactDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
-): RequestFacts {
-  return gatherFacts(deps, paymaster, request, maxTokenExpirySeconds);
-}
-
-export function requireTokenMode(profile: ServedProfile, { chainId }: ServedPaymaster): ServedTokenMode {
-  if (profile.token !== undefined) return profile.token;
+): TokenFacts {
+  const facts = gatherFacts(deps, paymaster, request, maxTokenExpirySeconds);
+  const { token: mode, version } = facts.profile;
+  if (mode !== undefined) return { ...facts, mode };
   throw new DomainError(
     'MODE_NOT_AVAILABLE',
-    `Version "${profile.version}" of chain ${chainId} has no contract for mode ERC20; use SPONSORED.`,
+    `Version "${version}" of chain ${paymaster.chainId} has no contract for mode ERC20; use SPONSORED.`,
     { reason: 'MODE_NOT_AVAILABLE' },
   );
 }
 
 /** What would be signed besides the operation, at this price. */
 export function tokenTermsOf(
-  facts: TokenCase,
+  facts: TokenFacts,
   token: Pick<FeeTokenSpec, 'address' | 'premiumPercentage'>,
   { rate }: Pick<Price, 'rate'>,
   now: EpochSeconds,
@@ -80,9 +62,9 @@ export function tokenTermsOf(
   };
 }
 
-/** Data of the final shape with a signature by nobody. */
-export function tokenStubData({ mode }: TokenCase, op: UserOperation, terms: TokenTerms): Hex {
-  return mode.codec.encode(withLimits(op, op), terms, stubSignature());
+/** Data of the final shape with a signature by nobody. Throws FEE_TOKEN_UNSUPPORTED. */
+export function tokenStubData({ mode }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
+  return atRate(terms, () => mode.codec.encode(withLimits(op, op), terms, stubSignature()));
 }
 
 /**
@@ -92,7 +74,7 @@ export function tokenStubData({ mode }: TokenCase, op: UserOperation, terms: Tok
  */
 export async function estimateIfAsked(
   estimator: GasEstimator,
-  facts: TokenCase,
+  facts: TokenFacts,
 ): Promise<Estimate | undefined> {
   const { profile, paymaster, request, mode } = facts;
   if (!needsSimulation(facts, mode.gas)) return undefined;
@@ -100,7 +82,7 @@ export async function estimateIfAsked(
 }
 
 /** The operation with the least limits that an estimate can find for it. */
-export function leastOperation(facts: TokenCase, terms: TokenTerms): FinalUserOperation {
+export function leastOperation(facts: TokenFacts, terms: TokenTerms): FinalUserOperation {
   const { mode, request } = facts;
   const nothing = { callGasLimit: 0n, verificationGasLimit: 0n, preVerificationGas: 0n };
   const stub = tokenStubData(facts, request.op, terms);
@@ -109,7 +91,7 @@ export function leastOperation(facts: TokenCase, terms: TokenTerms): FinalUserOp
 
 /** The operation with final limits, and whether those are acceptable. */
 export function decideTokenLimits(
-  facts: TokenCase,
+  facts: TokenFacts,
   terms: TokenTerms,
   estimate: Estimate | undefined,
 ): { readonly op: FinalUserOperation; readonly verdict: Verdict } {
@@ -130,22 +112,20 @@ export function decideTokenLimits(
   return { op, verdict: decideUnused(facts, op, estimate) };
 }
 
-/**
- * The most that the contract can take, in token base units. Throws FEE_TOKEN_UNSUPPORTED when the contract could not even
- * work it out: at such a rate its arithmetic would overflow, and the gas would be lost.
- */
-export function maxChargeOf({ mode }: TokenCase, op: FinalUserOperation, terms: TokenTerms): bigint {
+/** The most that the contract can take, in token base units. Throws FEE_TOKEN_UNSUPPORTED. */
+export function maxChargeOf({ mode }: TokenFacts, op: FinalUserOperation, terms: TokenTerms): bigint {
+  return atRate(terms, () => mode.codec.maxTokenCharge(op, terms));
+}
+
+/** Throws FEE_TOKEN_UNSUPPORTED for a rate that the contract's data or its arithmetic has no room for: the gas would be lost. */
+function atRate<T>({ token }: TokenTerms, compute: () => T): T {
   try {
-    return mode.codec.maxTokenCharge(op, terms);
+    return compute();
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw new DomainError(
-      'FEE_TOKEN_UNSUPPORTED',
-      `fee token ${terms.token} cannot be charged: ${cause.message}`,
-      {
-        reason: 'FEE_TOKEN_UNSUPPORTED',
-        cause,
-      },
-    );
+    throw new DomainError('FEE_TOKEN_UNSUPPORTED', `fee token ${token} cannot be charged: ${cause.message}`, {
+      reason: 'FEE_TOKEN_UNSUPPORTED',
+      cause,
+    });
   }
 }

@@ -10,7 +10,7 @@ import { pass, type Verdict } from '../../core/refusal.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { guardOf } from '../view/served-chain.js';
-import type { RequestFacts } from './case.js';
+import type { RequestFacts } from './facts.js';
 
 // From EntryPoint 0.7 on unused gas is fined, in favour of the bundler: a caller who is his own could ask for much, use
 // little, and keep the fine. Limits that risk more than the cap are compared with a simulation before they are signed.

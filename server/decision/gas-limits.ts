@@ -1,13 +1,10 @@
-import { stubSignature } from '../../core/paymaster/signature.js';
 import { invalidInput, type Problem } from '../../core/errors.js';
-import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Hex } from '../../core/units/hex.js';
-import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
+import type { EstimateRequest } from '../../core/userop/estimator.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
-import type { RequestFacts } from './case.js';
 
 /** Limits as the caller gave them; undefined members are missing. */
 export type GivenLimits = Pick<UserOperation, keyof GasLimits>;
@@ -58,20 +55,6 @@ export const noLimits: GivenLimits = {
   verificationGasLimit: undefined,
   preVerificationGas: undefined,
 };
-
-/** Paymaster data of the right shape with a signature by nobody. */
-export function stubData(profile: ServedProfile, op: UserOperation, terms: SponsorshipTerms): Hex {
-  return profile.layout.sponsorship.encode(withLimits(op, op), terms, stubSignature());
-}
-
-/** Simulates the operation with stub data. Throws ESTIMATION_FAILED, UNAVAILABLE. */
-export function estimateSponsored(
-  estimator: GasEstimator,
-  { profile, paymaster, request: { op } }: Pick<RequestFacts, 'profile' | 'paymaster' | 'request'>,
-  terms: SponsorshipTerms,
-): Promise<Estimate> {
-  return estimator.estimate(estimateRequest(profile, paymaster, op, stubData(profile, op, terms)));
-}
 
 /**
  * Limits that go with a refusal: what the caller gave, else fixed figures that are enough for an ordinary operation. Never

@@ -9,7 +9,8 @@ import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import { compilePaymaster, type ServedPaymaster } from '../view/served-paymaster.js';
 import { createSharing } from '../view/sharing.js';
 import type { SigningBatch } from './signing-batch.js';
-import { createSponsor } from './sponsor.js';
+import { createSponsor } from './sign.js';
+import { sponsoredMode } from './sponsored.js';
 
 /** Enough for the engine to have compiled the path: later requests cost the same as the thousandth. */
 const rounds = 128;
@@ -70,7 +71,10 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   };
   const estimator = { estimate: () => notAsked() };
   const webhooks = { call: () => notAsked() };
-  const sponsor = createSponsor({ view, heads, usage, estimator, webhooks, signing, clock });
+  const sponsor = createSponsor(
+    { view, usage, signing, clock },
+    sponsoredMode({ view, heads, usage, estimator, webhooks, clock }),
+  );
   return pm_sponsorUserOperation({ view, sponsor, payInTokens: () => notAsked() });
 }
 

@@ -7,10 +7,16 @@ import { toSeconds, type EpochMs } from '../../core/units/time.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import type { Holdings, TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { decideTokenLimits, leastOperation, maxChargeOf, tokenTermsOf, type TokenCase } from './case.js';
+import {
+  decideTokenLimits,
+  leastOperation,
+  maxChargeOf,
+  tokenTermsOf,
+  type TokenFacts,
+} from './token-terms.js';
 
 /** An operation with final limits and the terms on which it would pay. */
-export type Draft = {
+export type TokenDraft = {
   readonly op: FinalUserOperation;
   readonly terms: TokenTerms;
   readonly verdict: Verdict;
@@ -31,7 +37,7 @@ export type DraftInput = {
  */
 export async function takeableNow(
   payments: Pick<TokenPaymentChecker, 'holdings'>,
-  { paymaster, profile, mode, request }: TokenCase,
+  { paymaster, profile, mode, request }: TokenFacts,
   token: Pick<FeeTokenSpec, 'address'>,
 ): Promise<bigint> {
   if (!mode.isSecured) return 0n;
@@ -60,7 +66,10 @@ function lesser({ balance, allowance }: Holdings): bigint {
  * In advance where the account holds and allows the most that can be charged: such a payment cannot be lost. Else after the
  * call, which may be the approval, unless the platform wants no such payment.
  */
-export function draftOf(facts: TokenCase, { token, price, estimate, takeable, now }: DraftInput): Draft {
+export function draftOf(
+  facts: TokenFacts,
+  { token, price, estimate, takeable, now }: DraftInput,
+): TokenDraft {
   const terms = tokenTermsOf(facts, token, price, toSeconds(now));
   if (takeable > 0n) {
     const secured: TokenTerms = { ...terms, inAdvance: true };
@@ -78,9 +87,9 @@ export function draftOf(facts: TokenCase, { token, price, estimate, takeable, no
  * that it needs whatever the account does; taken in advance where that is possible. Nothing is refused that could still pass.
  */
 export function leastDraftOf(
-  facts: TokenCase,
+  facts: TokenFacts,
   { token, price, now }: Pick<DraftInput, 'token' | 'price' | 'now'>,
-): Draft {
+): TokenDraft {
   const plain = tokenTermsOf(facts, token, price, toSeconds(now));
   const terms: TokenTerms = facts.mode.isSecured ? { ...plain, inAdvance: true } : plain;
   const found = facts.estimating
@@ -93,7 +102,7 @@ export function leastDraftOf(
 }
 
 function allowanceRequired(
-  { mode }: TokenCase,
+  { mode }: TokenFacts,
   { paymaster, token }: TokenTerms,
   { most, takeable }: { readonly most: bigint; readonly takeable: bigint },
 ): Verdict {
@@ -104,7 +113,7 @@ function allowanceRequired(
 }
 
 /** What the platform loses if the account pays nothing after its call, in wei. */
-export function unsecuredOf({ mode }: TokenCase, op: FinalUserOperation, terms: TokenTerms): bigint {
+export function unsecuredOf({ mode }: TokenFacts, op: FinalUserOperation, terms: TokenTerms): bigint {
   return terms.inAdvance === true
     ? mode.codec.residual(op, terms)
     : mode.codec.need(op, mode.options).entryPoint;

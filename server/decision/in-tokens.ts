@@ -1,0 +1,239 @@
+import { DomainError } from '../../core/errors.js';
+import { digestOf } from '../../core/paymaster/digest.js';
+import type { TokenTerms } from '../../core/paymaster/layout.js';
+import { requirePrice, type Price, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
+import { pass, type Verdict } from '../../core/refusal.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import { zeroAddress, type AddressKey } from '../../core/units/address.js';
+import { toSeconds, type EpochMs } from '../../core/units/time.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { GasEstimator } from '../../core/userop/estimator.js';
+import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import type { FactDeps } from './facts.js';
+import { noLimits, withLimits } from './gas-limits.js';
+import { promiseOf, type Stake } from './promise.js';
+import type { ExplainedPayment, SponsorRequest } from './request.js';
+import { rulesOfAnyMode } from './rules.js';
+import { signHash } from './sign.js';
+import type { SigningBatch } from './signing-batch.js';
+import { step, type Case, type Draft, type Mode, type Outcome } from './step.js';
+import type { TokenAccounts } from './token-accounts.js';
+import { draftOf, leastDraftOf, takeableNow, unsecuredOf, type TokenDraft } from './token-draft.js';
+import {
+  decideTokenLimits,
+  estimateIfAsked,
+  gatherTokenFacts,
+  maxChargeOf,
+  tokenStubData,
+  tokenTermsOf,
+  type TokenFacts,
+} from './token-terms.js';
+import { peekUsage } from './usage.js';
+import { windowOf } from './window.js';
+
+/** Everything that the steps of mode ERC20 look at. */
+export type TokenCase = Case &
+  TokenFacts & {
+    readonly feeToken: AddressKey | undefined;
+    token: FeeTokenSpec | undefined;
+    price: Price | undefined;
+    /** Balance inside the contract that is charged, where there is one. */
+    payer: AddressKey | undefined;
+    /** With the least that the payment can take. */
+    least: TokenDraft | undefined;
+    draft: TokenDraft | undefined;
+    /** The most that the contract can take, in token base units. */
+    charge: bigint | undefined;
+  };
+
+export type TokenModeDeps = FactDeps & {
+  readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
+  readonly estimator: GasEstimator;
+  readonly payments: TokenPaymentChecker;
+  readonly prices: Prices;
+  readonly tokenAccounts: TokenAccounts;
+  readonly signing: SigningBatch;
+};
+
+/** Signed requests name the token; those that are explained may leave it out. */
+export type TokenRequest = SponsorRequest & Pick<ExplainedPayment, 'feeToken'>;
+export type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms>;
+
+/**
+ * Mode ERC20: state, fees, delegate → token and price → caps on limits that are given → a peek at losses and deposits with the
+ * least that the payment can take → what can be taken of the account in advance → limits, estimated where missing, and their
+ * caps → a second peek where it takes more than the least → simulation of exactly this operation: does it pay? → reservation of
+ * both → signature over today's rate. Whitelist, deployment rule, spending limits and webhooks do not apply, since the user pays.
+ */
+export function tokenMode(deps: TokenModeDeps): TokenMode {
+  const { usage, estimator, payments, prices, tokenAccounts, signing, clock } = deps;
+
+  function decidePrice(on: TokenCase): Outcome | Promise<Outcome> {
+    const token = known(on.token);
+    const priced = (answer: PriceAnswer): Outcome => {
+      on.price = requirePrice(token, answer);
+      return pass;
+    };
+    const warm = prices.peek(token);
+    return warm === undefined ? prices.get(token).then(priced) : priced(warm);
+  }
+
+  function decideLeast(on: TokenCase): Verdict {
+    on.least = leastDraftOf(on, { token: known(on.token), price: known(on.price), now: clock.now() });
+    return on.least.verdict;
+  }
+
+  async function peekAt(on: TokenCase, { op, terms }: Pick<TokenDraft, 'op' | 'terms'>): Promise<Outcome> {
+    on.payer = await tokenAccounts.payer(on.chain, on.mode);
+    return peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op, terms), clock.now()));
+  }
+
+  /** Without a token and its price those of the same length stand in: limits depend on the length of the data. */
+  const standIn = (on: TokenCase): TokenTerms =>
+    tokenTermsOf(on, { address: zeroAddress }, { rate: 1n }, toSeconds(clock.now()));
+
+  async function decideGas(on: TokenCase): Promise<Verdict> {
+    const { token, price } = on;
+    const [estimate, takeable] = await Promise.all([
+      estimateIfAsked(estimator, on),
+      token === undefined || price === undefined ? 0n : takeableNow(payments, on, token),
+    ]);
+    if (token === undefined || price === undefined) {
+      const terms = standIn(on);
+      on.draft = { ...decideTokenLimits(on, terms, estimate), terms };
+    } else on.draft = draftOf(on, { token, price, estimate, takeable, now: clock.now() });
+    on.op = on.draft.op;
+    return on.draft.verdict;
+  }
+
+  function decideCharge(on: TokenCase): Verdict {
+    const { op, terms } = known(on.draft);
+    on.charge = maxChargeOf(on, op, terms);
+    return pass;
+  }
+
+  /** Would exactly this operation pay? */
+  function decidePayment(on: TokenCase): Promise<Verdict> {
+    const { op, terms } = known(on.draft);
+    const { paymasterId, chainId } = on.paymaster;
+    const { entryPoint, entryPointVersion } = on.profile;
+    const target = { paymasterId, chainId, entryPoint, entryPointVersion, codec: on.mode.codec };
+    return payments.check({ ...target, op, terms, sign: (hash) => signHash(signing, on.signer, hash) });
+  }
+
+  const lacksPrice = ({ price }: TokenCase) =>
+    price === undefined ? 'There is no price to charge.' : undefined;
+  const lacksDraft = (on: TokenCase) =>
+    on.draft === undefined ? 'The gas limits are not known.' : lacksPrice(on);
+  return {
+    gather: (paymaster, request) => ({
+      ...gatherTokenFacts(deps, paymaster, request),
+      feeToken: request.feeToken,
+      op: undefined,
+      usage: undefined,
+      token: undefined,
+      price: undefined,
+      payer: undefined,
+      least: undefined,
+      draft: undefined,
+      charge: undefined,
+    }),
+    steps: [
+      ...rulesOfAnyMode,
+      step('token', decideToken),
+      step('price', decidePrice, {
+        lacks: ({ token }) => (token === undefined ? 'There is no token to price.' : undefined),
+      }),
+      // A refusal costs the chain nothing: what is known already is asked before balances are read or anything is simulated.
+      step('gas', decideLeast, { isEarly: true, lacks: lacksPrice }),
+      step('lossesAndDeposit', (on) => peekAt(on, known(on.least)), {
+        isEarly: true,
+        lacks: ({ least }) => (least === undefined ? 'There is nothing to look up.' : undefined),
+      }),
+      step('gas', decideGas, { isCostly: true }),
+      step('charge', decideCharge, { lacks: lacksDraft }),
+      step(
+        'lossesAndDeposit',
+        (on) => peekAt(on, on.draft ?? { op: withLimits(on.request.op, noLimits), terms: standIn(on) }),
+        { isSettled: takesTheLeast },
+      ),
+      step('payment', decidePayment, {
+        isCostly: true,
+        lacks: (on) =>
+          lacksDraft(on) ?? (on.charge === undefined ? 'There is no price to charge.' : undefined),
+      }),
+    ],
+    draft: (on, op, now) => {
+      // The rate that was simulated, for a window that begins now.
+      const terms = { ...known(on.draft).terms, ...windowOf(on, toSeconds(now)) };
+      return draftPayment(on, op, terms, now);
+    },
+    encode: ({ mode }, op, terms, signature) => mode.codec.encode(op, terms, signature),
+    stub: (on, now) => {
+      const plain = tokenTermsOf(on, known(on.token), known(on.price), toSeconds(now));
+      // As long as the data can become: the account may be able to pay in advance when its final operation comes.
+      return tokenStubData(on, on.request.op, on.mode.isSecured ? { ...plain, inAdvance: true } : plain);
+    },
+    gas: ({ mode }) => mode.gas,
+  };
+}
+
+/** What is signed of an operation that passes. */
+export function draftPayment(
+  on: TokenFacts & Pick<TokenCase, 'payer'>,
+  op: FinalUserOperation,
+  terms: TokenTerms,
+  now: EpochMs,
+): Draft<TokenTerms> {
+  const hash = on.mode.codec.hash(op, terms);
+  return { promised: promiseOf(on, op, stakeOf(on, op, terms), now, digestOf(hash)), terms, hash };
+}
+
+function stakeOf(
+  on: TokenFacts & Pick<TokenCase, 'payer'>,
+  op: FinalUserOperation,
+  terms: TokenTerms,
+): Stake {
+  const { mode, payer } = on;
+  return {
+    mode: 'ERC20',
+    contract: mode.contractKey,
+    payer,
+    token: terms.token,
+    need: mode.codec.need(op, mode.options),
+    unsecured: unsecuredOf(on, op, terms),
+  };
+}
+
+/** Throws FEE_TOKEN_REQUIRED, and FEE_TOKEN_UNSUPPORTED for a token that this chain does not serve. */
+function decideToken(on: TokenCase): Verdict {
+  const { feeToken, chain } = on;
+  if (feeToken === undefined)
+    throw new DomainError(
+      'FEE_TOKEN_REQUIRED',
+      'No tokenInfo.feeTokenAddress is given: the token to pay in.',
+      { reason: 'FEE_TOKEN_REQUIRED' },
+    );
+  on.token = chain.feeTokens.get(feeToken);
+  if (on.token !== undefined) return pass;
+  const served = [...chain.feeTokens.values()].map(({ symbol, address }) => `${symbol} ${address}`);
+  throw new DomainError(
+    'FEE_TOKEN_UNSUPPORTED',
+    `fee token ${feeToken} is not supported; supported: ${served.join(', ') || 'none'}`,
+    { reason: 'FEE_TOKEN_UNSUPPORTED' },
+  );
+}
+
+/** The peek with the least has said it: the limits were given, and as much is at stake. */
+function takesTheLeast(on: TokenCase): boolean {
+  const { estimating, least, draft } = on;
+  if (estimating || least === undefined || draft === undefined) return false;
+  return unsecuredOf(on, draft.op, draft.terms) === unsecuredOf(on, least.op, least.terms);
+}
+
+/** Of what an earlier step finds, without which a later one is not asked. */
+function known<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error('a step was asked before the one that it needs');
+  return found;
+}

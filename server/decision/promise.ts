@@ -1,0 +1,44 @@
+import type { DepositNeed } from '../../core/paymaster/layout.js';
+import type { AddressKey } from '../../core/units/address.js';
+import { plusSeconds, toSeconds, type EpochMs } from '../../core/units/time.js';
+import type { SignedPromise } from '../../core/usage/usage-store.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import type { RequestFacts } from './facts.js';
+import { nothingSigned, type Promised } from './reservation.js';
+
+/** What the platform puts at stake for an operation. */
+export type Stake = Pick<SignedPromise, 'mode' | 'contract'> & {
+  /** Wallet, or balance inside the contract, that is charged, where there is one. */
+  readonly payer: AddressKey | undefined;
+  readonly token?: AddressKey;
+  readonly need: DepositNeed;
+  /** Mode ERC20: what the platform loses if the account pays nothing after its call, in wei; 0 where it cannot. */
+  readonly unsecured: bigint;
+};
+
+/** `digest` is absent for a look at usage before the operation is final: takes the same, and nothing is signed. */
+export function promiseOf(
+  { paymaster, chain, profile, expirySeconds }: RequestFacts,
+  op: FinalUserOperation,
+  { mode, contract, payer, token, need, unsecured }: Stake,
+  now: EpochMs,
+  digest: SignedPromise['digest'] = nothingSigned,
+): Promised {
+  return {
+    paymaster,
+    chain,
+    profile,
+    op,
+    need,
+    unsecured,
+    promise: {
+      digest,
+      mode,
+      contract,
+      ...(payer === undefined ? {} : { fundingAddress: payer }),
+      ...(token === undefined ? {} : { token }),
+      prefundWei: need.entryPoint,
+      validUntil: plusSeconds(toSeconds(now), expirySeconds),
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
+import type { TokenChoice } from '../../core/pricing/token-list.js';
+import type { Refusal } from '../../core/refusal.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
+import type { ServedProfile } from '../view/served-chain.js';
+
+/** A request to sponsor one operation, parsed; it says nothing about how it arrived. */
+export type SponsorRequest = {
+  readonly op: UserOperation;
+  /** Undefined: decided by whether all limits are given. */
+  readonly calculateGasLimits: boolean | undefined;
+  /** Undefined: the default. */
+  readonly expirySeconds: number | undefined;
+  /** As the caller sent it; `{}` when absent. */
+  readonly webhookData: unknown;
+  readonly requestId: string;
+};
+
+/** A request for data with which the account pays for its gas in a token. */
+export type TokenPaymentRequest = SponsorRequest & { readonly feeToken: AddressKey };
+
+/** A request in mode ERC20 to be explained. The token to pay in may be missing, which is then what is shown. */
+export type ExplainedPayment = SponsorRequest & {
+  readonly feeToken: AddressKey | undefined;
+  /** Tokens that a quote would be asked for. */
+  readonly choice: TokenChoice;
+};
+
+/** The answer, in either mode. A refusal carries limits too, because the vendor's clients take theirs from here and from nowhere else. */
+export type Sponsorship = Sponsored | RefusedSponsorship;
+
+export type Sponsored = {
+  readonly outcome: 'sponsored';
+  readonly profile: ServedProfile;
+  readonly paymasterGas: PaymasterGas;
+  /** Exactly what was signed. */
+  readonly op: FinalUserOperation;
+  readonly paymasterAndData: Hex;
+  /** Mode SPONSORED: no contract is registered, and defaultContractAction lets calls to any of them pass. */
+  readonly isOpen: boolean;
+  /** Unix seconds. */
+  readonly validUntil: number;
+  readonly validAfter: number;
+  /** Set where the data end earlier than the caller asked, in seconds. */
+  readonly expiryAsked: number | undefined;
+};
+
+export type RefusedSponsorship = {
+  readonly outcome: 'refused';
+  readonly profile: ServedProfile;
+  readonly refusal: Refusal;
+  readonly limits: GasLimits;
+};
+
+/** Seconds for which sponsorship data is valid when the caller does not say: the service document's figure. */
+export const defaultExpirySeconds = 300;

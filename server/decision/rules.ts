@@ -1,0 +1,71 @@
+import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
+import { decideDelegate } from '../../core/policy/rules/delegate.js';
+import { decideFees } from '../../core/policy/rules/price-guard/decide.js';
+import { decideAuthorization } from '../../core/policy/rules/authorization.js';
+import { decideFactory } from '../../core/policy/rules/factory.js';
+import { pass, refuse, type Verdict } from '../../core/refusal.js';
+import { policyDecisions } from '../../core/policy/derived.js';
+import { guardOf } from '../view/served-chain.js';
+import type { RequestFacts } from './facts.js';
+import type { SponsorCase } from './sponsored-case.js';
+import { step, type Step } from './step.js';
+
+/** What holds whoever pays, decided from what is at hand. */
+const suspended = step<RequestFacts>('suspended', decideSuspended);
+const standing: readonly Step<RequestFacts>[] = [
+  step('factory', decideFactories),
+  step('delegate', decideDelegation),
+  // A wallet fills in a placeholder while it asks for a stub: it has its user sign when the operation is complete.
+  step('authorization', ({ chain, request }) => decideAuthorization(request.op, chain.recover), {
+    isOfSigned: true,
+  }),
+  step('fees', decidePrices),
+];
+
+/** Mode ERC20 has no others, since the user pays. */
+export const rulesOfAnyMode: readonly Step<RequestFacts>[] = [suspended, ...standing];
+
+export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
+  suspended,
+  step('funding', decideFunding),
+  step('policies', decidePolicies),
+  step('calls', ({ paymaster, calls, request }) => decideCalls(paymaster.allowList, calls, request.op)),
+  ...policyDecisions.map(({ step: name, decide }) =>
+    step<SponsorCase>(name, ({ paymaster, calls, request, now }) =>
+      decide(paymaster, { op: request.op, calls, allowList: paymaster.allowList, now }),
+    ),
+  ),
+  ...standing,
+];
+
+function decidePrices({ chain, paymaster, head, request }: RequestFacts): Verdict {
+  return decideFees(guardOf(chain, paymaster.gas), head, request.op);
+}
+
+function decideSuspended({ paymaster, chain }: RequestFacts): Verdict {
+  if (paymaster.suspended) return refuse('SUSPENDED', 'the paymaster is suspended');
+  return chain.suspended ? refuse('SUSPENDED', `chain ${chain.chainId} is suspended`) : pass;
+}
+
+function decideFunding({ funding, paymaster, profile }: SponsorCase): Verdict {
+  if (funding !== undefined) return pass;
+  return refuse(
+    'NOT_FUNDED',
+    `version "${profile.version}" has no wallet that pays for organisation "${paymaster.namespace}"`,
+  );
+}
+
+function decidePolicies({ paymaster }: SponsorCase): Verdict {
+  if (paymaster.invalidPolicies.length === 0) return pass;
+  const names = paymaster.invalidPolicies.map((name) => `"${name}"`).join(', ');
+  return refuse('POLICY_INVALID', `never valid: ${names}`);
+}
+
+function decideFactories({ chain, paymaster, profile, request }: RequestFacts): Verdict {
+  const lists = { chain: chain.accountFactories, paymaster: paymaster.accountFactories };
+  return decideFactory(lists, request.op, profile.entryPointVersion);
+}
+
+function decideDelegation({ chain, profile, request }: RequestFacts): Verdict {
+  return decideDelegate(chain, request.op, profile.entryPointVersion);
+}

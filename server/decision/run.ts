@@ -1,0 +1,109 @@
+import { isDomainError, type DomainError } from '../../core/errors.js';
+import { pass, remedyOf } from '../../core/refusal.js';
+import type { Outcome, Step } from './step.js';
+
+/** The first refusal, or a pass. No turn of the event loop where no step waits. Throws what a step throws. */
+export function runToRefusal<C>(steps: readonly Step<C>[], on: C): Outcome | Promise<Outcome> {
+  for (let index = 0; index < steps.length; index += 1) {
+    const step = steps[index];
+    if (step === undefined || step.applies?.(on) === false || step.isSettled?.(on) === true) continue;
+    const outcome = step.decide(on);
+    if (outcome instanceof Promise) return goOn(outcome, steps.slice(index + 1), on);
+    if (outcome === 'stale' || !outcome.pass) return outcome;
+  }
+  return pass;
+}
+
+async function goOn<C>(waiting: Promise<Outcome>, rest: readonly Step<C>[], on: C): Promise<Outcome> {
+  const outcome = await waiting;
+  return outcome === 'stale' || !outcome.pass ? outcome : runToRefusal(rest, on);
+}
+
+/** Steps that a wallet's first request passes: those before the first that costs something, of what is complete by then. */
+export function stepsOfStub<C>(steps: readonly Step<C>[]): readonly Step<C>[] {
+  const costly = steps.findIndex(({ isCostly }) => isCostly);
+  return steps.slice(0, costly === -1 ? steps.length : costly).filter(({ isOfSigned }) => !isOfSigned);
+}
+
+/** One step of a decision, for people. */
+export type TraceStep = {
+  readonly step: string;
+  readonly verdict: 'pass' | 'refuse' | 'skipped' | 'error';
+  /** Of a refusal; of an error its `data.reason`. */
+  readonly reason?: string;
+  /** What exactly: which address, limit, figure. */
+  readonly detail?: string;
+  /** What would make it pass. */
+  readonly remedy?: string;
+};
+
+export type Trace = {
+  readonly steps: readonly TraceStep[];
+  /** The first step that did not pass: what a request would be answered with, unless a step of `undecided` says no. */
+  readonly stoppedBy: TraceStep | undefined;
+  /** Steps before it that were not asked. */
+  readonly undecided: readonly string[];
+};
+
+/** All steps, also after a refusal. `unasked`: why steps of these names are not to be asked. */
+export async function runToEnd<C>(
+  steps: readonly Step<C>[],
+  on: C,
+  unasked: Readonly<Record<string, string>> = {},
+): Promise<Trace | 'stale'> {
+  const shown: TraceStep[] = [];
+  const undecided: string[] = [];
+  let stoppedBy: TraceStep | undefined;
+  for (const step of steps) {
+    if (step.applies?.(on) === false) continue;
+    const { name, isEarly } = step;
+    if (stoppedBy === undefined && unasked[name] !== undefined) undecided.push(name);
+    const skipped = unasked[name] ?? step.lacks?.(on);
+    const traced =
+      skipped === undefined
+        ? await trace(step, on)
+        : ({ step: name, verdict: 'skipped', detail: skipped } as const);
+    if (traced === 'stale') {
+      // A request that is refused before never comes here.
+      if (stoppedBy === undefined) return 'stale';
+      continue;
+    }
+    const hasStopped = traced.verdict === 'refuse' || traced.verdict === 'error';
+    if (hasStopped) stoppedBy ??= traced;
+    // What an early step has refused is said once.
+    const isShown = hasStopped || !isEarly;
+    if (isShown && !shown.some((each) => each.step === name)) shown.push(traced);
+  }
+  return { steps: shown, stoppedBy, undecided };
+}
+
+async function trace<C>({ name, decide }: Step<C>, on: C): Promise<TraceStep | 'stale'> {
+  try {
+    const outcome = await decide(on);
+    if (outcome === 'stale') return 'stale';
+    if (outcome.pass) return { step: name, verdict: 'pass' };
+    const { reason, detail } = outcome;
+    return { step: name, verdict: 'refuse', reason, detail, remedy: remedyOf(outcome) };
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    return traceError(name, error);
+  }
+}
+
+/** A request would be answered with this error. */
+function traceError(step: string, { code, message, details }: DomainError): TraceStep {
+  const reason = details.reason ?? code;
+  const remedy = details.remedy ?? errorRemedies.get(reason);
+  return { step, verdict: 'error', reason, detail: message, ...(remedy === undefined ? {} : { remedy }) };
+}
+
+/** What would end an error that does not pass by itself. */
+const errorRemedies: ReadonlyMap<string, string> = new Map([
+  ['SIMULATIONS_BUSY', 'Try again in a second, or send gas limits: then nothing is simulated.'],
+  ['WEBHOOK_BUSY', 'Try again in a second; limit the requests of a key with spec.rateLimit if it persists.'],
+  ['FEE_TOKEN_REQUIRED', 'Name one of the tokens shown in tokenInfo.feeTokenAddress.'],
+  [
+    'FEE_TOKEN_UNSUPPORTED',
+    'Name a token that is shown with a price, or correct the price source of this one.',
+  ],
+]);

@@ -1,0 +1,55 @@
+import { traceCalls } from '../../core/policy/rules/allow-list/decide.js';
+import { amount } from '../../core/policy/spending-limit/texts.js';
+import type { Trace } from './run.js';
+import { showGas, showOutcome, showPaymaster, showUsage } from './show.js';
+import type { SponsorCase } from './sponsored-case.js';
+
+/** Everything that decides about an operation in mode SPONSORED. Amounts of ether and gwei are decimal text in ether. */
+export function showSponsored(on: SponsorCase, trace: Trace): object {
+  const { paymaster, profile, funding, calls } = on;
+  return {
+    mode: 'SPONSORED',
+    ...showOutcome(
+      trace,
+      paymaster.webhooks.map(({ name }) => name),
+    ),
+    paymaster: {
+      ...showPaymaster(on, profile.contract),
+      ...(paymaster.allowList.kind === 'open' ? { openSponsorship: true } : {}),
+      ...(profile.keepsBalances && funding !== undefined ? { fundingAddress: funding } : {}),
+    },
+    account: calls.outcome === 'calls' ? calls.signature : '',
+    // Each by itself; an operation passes when all of them do.
+    calls: traceCalls(paymaster.allowList, calls),
+    ...showGas(on, {
+      gas: profile.paymasterGas,
+      maxCost: (op) => profile.layout.sponsorship.need(op, profile.options).entryPoint,
+    }),
+    limits: showLimits(on),
+    ...showUsage(on),
+    webhooks: paymaster.webhooks.map(({ name, onError }, index) =>
+      on.outcomes === undefined ? { name, verdict: 'not asked' } : { name, onError, ...on.outcomes[index] },
+    ),
+  };
+}
+
+function showLimits({ paymaster, usage, op }: SponsorCase): readonly object[] {
+  if (usage === undefined) return [];
+  const { peeked, request } = usage;
+  return paymaster.limits.map((limit, index) => {
+    const counter = peeked.limits[index];
+    const share = request.limits[index];
+    const used = (counter?.used ?? 0) + (counter?.reserved ?? 0);
+    return {
+      policyId: limit.policyId,
+      name: limit.name,
+      scope: limit.perSender ? 'SMART_ACCOUNT' : 'PAYMASTER',
+      thresholdType: limit.unit,
+      threshold: amount(limit, limit.threshold),
+      used: amount(limit, used),
+      left: amount(limit, Math.max(0, limit.threshold - used)),
+      ...(share === undefined || op === undefined ? {} : { needed: amount(limit, share.cost) }),
+      ...(share === undefined ? {} : { resetsAt: new Date(share.window.until).toISOString() }),
+    };
+  });
+}

@@ -1,0 +1,132 @@
+import { isDomainError } from '../../core/errors.js';
+import { approvalAllowance, withApproval } from '../../core/paymaster/token-payment.js';
+import { quoteLifeSeconds, renderFeeQuote, type FeeQuote } from '../../core/pricing/fee-quote.js';
+import { formatRefusal, type PriceAnswer } from '../../core/pricing/price-source.js';
+import { chooseTokens, type TokenChoice } from '../../core/pricing/token-list.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
+import { formatDecimal } from '../../core/units/wei.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { TokenCase, TokenModeDeps } from './in-tokens.js';
+import type { Trace } from './run.js';
+import { ether, showGas, showOutcome, showPaymaster, showUsage } from './show.js';
+import { maxChargeOf } from './token-terms.js';
+
+export type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
+  readonly usage: Pick<UsageStore, 'counters'>;
+};
+
+/** Everything that decides about a payment in tokens. Amounts of coins are decimal text, of tokens as they are named. */
+export async function showInTokens(
+  deps: ShowTokenDeps,
+  on: TokenCase,
+  trace: Trace,
+  choice: TokenChoice,
+): Promise<object> {
+  const { mode, draft } = on;
+  return {
+    mode: 'ERC20',
+    ...showOutcome(trace),
+    paymaster: showPaymaster(on, mode.contract),
+    tokens: await showTokens(deps, on, choice),
+    ...showGas(on, { gas: mode.gas, maxCost: (op) => mode.codec.need(op, mode.options).entryPoint }),
+    ...showFee(deps, on),
+    secured: draft?.terms.inAdvance === true,
+    losses: await showLosses(deps, on),
+    ...showUsage(on),
+  };
+}
+
+function showToken({ symbol, address, decimals, premiumPercentage = '0' }: FeeTokenSpec): object {
+  return { symbol, address, decimals, premiumPercentage };
+}
+
+/** The price with its source and age, or why there is none that may be used. */
+function showPrice(token: FeeTokenSpec, answer: PriceAnswer | undefined, now: EpochMs): object {
+  if (answer === undefined) return {};
+  if (!answer.ok)
+    return { refusal: { reason: answer.refusal.reason, detail: formatRefusal(answer.refusal) } };
+  const { rate, usdPerNative, observedAt, staleAt, source } = answer.price;
+  return {
+    price: {
+      source,
+      tokensPerCoin: formatDecimal(rate, token.decimals),
+      exchangeRate: rate.toString(),
+      ...(usdPerNative === undefined ? {} : { usdPerCoin: formatDecimal(usdPerNative, 18) }),
+      observedAt: new Date(observedAt).toISOString(),
+      ageSeconds: Math.max(0, Math.floor((now - observedAt) / 1000)),
+      ...(staleAt === undefined ? {} : { staleAt: new Date(staleAt).toISOString() }),
+    },
+  };
+}
+
+/** How `maxGasFee` comes about. Nothing where there is no price to charge, or none for an operation with an `approve`. */
+function showFee({ prices }: Pick<TokenModeDeps, 'prices'>, on: TokenCase): object {
+  const { token, price, draft, charge, chain } = on;
+  if (token === undefined || price === undefined || draft === undefined || charge === undefined) return {};
+  let quoted: FeeQuote;
+  try {
+    quoted = renderFeeQuote({
+      token,
+      price,
+      maxCharge: maxChargeOf(on, withApproval(draft.op), draft.terms),
+      usdPerNative: price.usdPerNative ?? prices.usdPerNative(chain.chainId),
+      validUntil: quoteLifeSeconds as EpochSeconds,
+    });
+  } catch (error) {
+    if (isDomainError(error, 'FEE_TOKEN_UNSUPPORTED')) return {};
+    throw error;
+  }
+  const { maxGasFee, maxGasFeeUSD } = quoted;
+  return {
+    fee: {
+      symbol: token.symbol,
+      exchangeRate: price.rate.toString(),
+      premiumPercentage: token.premiumPercentage ?? '0',
+      maxCharge: formatDecimal(charge, token.decimals),
+      maxChargeBaseUnits: charge.toString(),
+      gasForApproval: {
+        callGasLimit: approvalAllowance.callGasLimit.toString(),
+        verificationGasLimit: approvalAllowance.verificationGasLimit.toString(),
+        preVerificationGas: approvalAllowance.preVerificationGas.toString(),
+      },
+      maxGasFee,
+      ...(maxGasFeeUSD === undefined ? {} : { maxGasFeeUSD }),
+    },
+  };
+}
+
+/** Counters of losses; those of one account in two windows, of which each bars it. */
+async function showLosses({ usage }: ShowTokenDeps, { usage: asked }: TokenCase): Promise<readonly object[]> {
+  if (asked === undefined) return [];
+  const { bars, key } = asked.request;
+  const counters = await usage.counters(key.chainId, bars);
+  return bars.map(({ most, window }, index) => ({
+    // The last bar is the contract's.
+    ...(index === bars.length - 1 ? { of: 'contract' } : { of: 'account', account: key.sender }),
+    unit: 'ether',
+    lost: ether(counters[index]?.used ?? 0),
+    budget: ether(most),
+    resetsAt: new Date(window.until).toISOString(),
+  }));
+}
+
+/** Those that a quote would be asked for, in its order, with their prices. */
+async function showTokens(
+  { prices, clock }: ShowTokenDeps,
+  { chain }: TokenCase,
+  choice: TokenChoice,
+): Promise<readonly object[]> {
+  const { tokens, unsupported } = chooseTokens(choice, chain.feeTokens);
+  const answers = await Promise.all(tokens.map((token) => prices.get(token)));
+  return [
+    ...tokens.map((token, index) => ({
+      ...showToken(token),
+      ...showPrice(token, answers[index], clock.now()),
+    })),
+    ...unsupported.map((address) => ({
+      address,
+      refusal: { reason: 'FEE_TOKEN_UNSUPPORTED', detail: 'not served on this chain' },
+    })),
+  ];
+}

@@ -1,0 +1,110 @@
+import type { Address } from '../../core/units/address.js';
+import { formatDecimal } from '../../core/units/wei.js';
+import type { Trace } from './run.js';
+import type { PlannedReservation } from './reservation.js';
+import type { Case } from './step.js';
+import { unusedFees } from './unused-gas.js';
+import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
+
+// The parts that explanations of both modes show, for people. Nothing here decides.
+
+/** What a request would come to: null where only what was not asked, `undecided`, could still say no. */
+export function showOutcome(
+  { steps, stoppedBy, undecided }: Trace,
+  namesOfUndecided: readonly string[] = [],
+): object {
+  return {
+    sponsored: stoppedBy === undefined ? (undecided.length === 0 ? true : null) : false,
+    ...(undecided.length === 0 ? {} : { undecided: namesOfUndecided }),
+    ...(stoppedBy?.reason === undefined ? {} : { reason: stoppedBy.reason }),
+    steps,
+  };
+}
+
+export function showPaymaster({ paymaster, profile }: Case, contract: Address): object {
+  return {
+    paymasterId: paymaster.paymasterId,
+    chainId: paymaster.chainId,
+    version: paymaster.version,
+    configGeneration: paymaster.configGeneration,
+    layout: profile.layout.id,
+    entryPoint: profile.entryPoint,
+    contract,
+  };
+}
+
+/** Empty where the limits are not known. `maxCost`: the EntryPoint's prefund in wei. */
+export function showGas(
+  on: Case,
+  { gas, maxCost }: { readonly gas: PaymasterGas; readonly maxCost: (op: NonNullable<Case['op']>) => bigint },
+): object {
+  const { op, estimating } = on;
+  if (op === undefined) return {};
+  const unused = unusedFees(on, op, gas);
+  return {
+    gas: {
+      estimated: estimating,
+      callGasLimit: op.callGasLimit.toString(),
+      verificationGasLimit: op.verificationGasLimit.toString(),
+      preVerificationGas: op.preVerificationGas.toString(),
+      maxFeePerGas: op.maxFeePerGas.toString(),
+      maxPriorityFeePerGas: op.maxPriorityFeePerGas.toString(),
+      maxCost: formatDecimal(maxCost(op), 18),
+      unusedGasFee: formatDecimal(unused.fee, 18),
+      maxUnusedGasFee: formatDecimal(unused.cap, 18),
+    },
+  };
+}
+
+/**
+ * Deposits, and bounds of what is promised at once: operations of the paymaster, the organisation's share of a deposit, and in mode
+ * ERC20 what unsecured payments may lose. `taken` is held by other operations, with the losses of the day where they count.
+ * `needed` is left out while the operation's limits are not known. Empty where the usage store did not answer.
+ */
+export function showUsage({ usage, op }: Case): {
+  readonly deposits: readonly object[];
+  readonly bounds: readonly object[];
+} {
+  if (usage === undefined) return { deposits: [], bounds: [] };
+  const { peeked, request } = usage;
+  const { accounts, holds } = request;
+  const last = accounts.at(-1);
+  return {
+    deposits: peeked.accounts.map(({ contract, fundingAddress, balance, reserved, readAt }, index) => ({
+      contract,
+      unit: 'ether',
+      ...(fundingAddress === undefined ? {} : { fundingAddress }),
+      ...(balance === undefined ? {} : { balance: ether(balance) }),
+      promised: ether(reserved),
+      ...(op === undefined ? {} : { needed: ether(accounts[index]?.need ?? 0) }),
+      ...(readAt === undefined ? {} : { readAt: new Date(readAt).toISOString() }),
+    })),
+    bounds: peeked.holds.flatMap(({ taken, most }, index) => {
+      const hold = holds[index];
+      if (hold === undefined) return [];
+      const { bounds, unit, cost } = hold;
+      const amount = (value: number): string | number => (unit === 'COUNT' ? value : ether(value));
+      return {
+        of: boundNames[bounds],
+        ...(bounds === 'share' ? { account: last?.fundingAddress ?? last?.contract } : {}),
+        unit: unit === 'COUNT' ? 'operations' : 'ether',
+        taken: amount(taken),
+        most: amount(most),
+        ...(op === undefined ? {} : { needed: amount(cost) }),
+      };
+    }),
+  };
+}
+
+const boundNames = {
+  live: 'live operations of the paymaster',
+  share: "organisation's share of the deposit",
+  contract: 'unsecured token payments and losses of the contract',
+  organisation: 'unsecured token payments of the organisation',
+  paymaster: 'unsecured token payments of the paymaster',
+  account: 'unsecured token payments of the account',
+} as const satisfies Record<PlannedReservation['holds'][number]['bounds'], string>;
+
+export function ether(gwei: number): string {
+  return formatDecimal(BigInt(gwei), 9);
+}

@@ -1,0 +1,50 @@
+import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
+import { decodeCalls, type DecodedCalls } from '../../core/userop/call-data.js';
+import type { WebhookOutcome } from '../../core/policy/webhook/webhook-caller.js';
+import { servesByDefault, type ServedProfile } from '../view/served-chain.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { gatherFacts, type FactDeps } from './facts.js';
+import type { SponsorRequest } from './request.js';
+import type { Case } from './step.js';
+import { needsSimulation } from './unused-gas.js';
+
+/** Everything that the steps of mode SPONSORED look at. */
+export type SponsorCase = Case & {
+  /** The wallet that pays; undefined when nobody does. */
+  readonly funding: AddressKey | undefined;
+  /** What callData makes the account do. */
+  readonly calls: DecodedCalls;
+  readonly simulates: boolean;
+  /** In the order of the paymaster's webhooks, once they were asked. */
+  outcomes: readonly WebhookOutcome[] | undefined;
+};
+
+/** Throws as {@link gatherFacts}. */
+export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: SponsorRequest): SponsorCase {
+  const facts = gatherFacts(deps, paymaster, request);
+  const { callData, callDataBytes } = request.op;
+  return {
+    ...facts,
+    funding: payerOf(facts.profile, paymaster),
+    calls: decodeCalls(callData, callDataBytes),
+    simulates: needsSimulation(facts, facts.profile.paymasterGas),
+    op: undefined,
+    usage: undefined,
+    outcomes: undefined,
+  };
+}
+
+/**
+ * The paymaster's own wallet, else the profile's default where it serves the organisation. A layout without a balance
+ * per sponsor pays from the contract's one deposit: nobody's wallet is named, and a default that lists organisations
+ * says who may draw on it.
+ */
+function payerOf(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey | undefined {
+  const { defaultFunding } = profile;
+  const byDefault = servesByDefault(profile, paymaster.namespace) ? defaultFunding?.address : undefined;
+  if (profile.keepsBalances) return paymaster.fundingAddress ?? byDefault;
+  return defaultFunding === undefined ? noWallet : byDefault;
+}
+
+/** What layouts without balances are given, which do not write it, and data that nobody signs. */
+export const noWallet = toAddressKey(zeroAddress);

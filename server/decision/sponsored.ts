@@ -1,0 +1,173 @@
+import { digestOf } from '../../core/paymaster/digest.js';
+import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
+import { decideWebhooks } from '../../core/policy/webhook/decide.js';
+import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import { refuse, type Verdict } from '../../core/refusal.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { GasEstimator } from '../../core/userop/estimator.js';
+import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import { renderUserOperation } from '../../core/userop/render.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { guardOf } from '../view/served-chain.js';
+import type { FactDeps, RequestFacts } from './facts.js';
+import { estimateRequest, noLimits, withLimits } from './gas-limits.js';
+import { promiseOf, type Stake } from './promise.js';
+import type { SponsorRequest } from './request.js';
+import { rulesOfSponsored } from './rules.js';
+import { gatherCase, noWallet, type SponsorCase } from './sponsored-case.js';
+import { step, type Case, type Draft, type Mode } from './step.js';
+import { decideUnused } from './unused-gas.js';
+import { peekUsage } from './usage.js';
+import { windowOf } from './window.js';
+
+export type SponsoredDeps = FactDeps & {
+  readonly usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>;
+  readonly estimator: GasEstimator;
+  readonly webhooks: Pick<WebhookCaller, 'call'>;
+};
+
+export type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms>;
+
+/**
+ * Mode SPONSORED: what is known at once (state of the paymaster, calls, deployment, prices) → a peek at limits and deposit →
+ * limits by simulation, or those given, and their caps → webhooks → reservation. Where nothing slow lies between, the peek is
+ * left out: the reservation says the same.
+ */
+export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
+  const { usage, estimator, webhooks, clock } = deps;
+
+  const peekAt = (on: SponsorCase, op: FinalUserOperation) =>
+    peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op), clock.now()));
+
+  /**
+   * Limits by simulation, or the caller's compared with one. An operation that would fail is not worth a sponsor's money. What
+   * is refused anyway is not simulated.
+   */
+  async function findLimits(on: SponsorCase): Promise<Verdict> {
+    const { profile, paymaster, request, estimating } = on;
+    if (!estimating) {
+      const given = decideGiven(on);
+      if (!given.pass) return given;
+    }
+    const stub = stubData(on, toSeconds(clock.now()));
+    const estimate = await estimator.estimate(estimateRequest(profile, paymaster, request.op, stub));
+    on.op ??= withLimits(request.op, estimate);
+    if (estimate.reverted !== undefined) return refuse('EXECUTION_REVERTS', estimate.reverted);
+    return estimating ? decideGas(on, on.op) : decideUnused(on, on.op, estimate);
+  }
+
+  /** Asks every webhook at once about the operation as it will be signed. */
+  async function askWebhooks(on: SponsorCase): Promise<Verdict> {
+    const { paymaster, profile, request } = on;
+    on.outcomes = await webhooks.call({
+      paymasterId: paymaster.paymasterId,
+      organisation: paymaster.namespace,
+      webhooks: paymaster.webhooks,
+      data: request.webhookData,
+      userOp: renderUserOperation(finalOp(on), profile.entryPointVersion),
+      requestId: request.requestId,
+    });
+    return decideWebhooks(paymaster.webhooks, on.outcomes);
+  }
+
+  return {
+    gather: (paymaster, request) => gatherCase(deps, paymaster, request),
+    steps: [
+      ...rulesOfSponsored,
+      step('limitsAndDeposit', (on) => peekAt(on, leastOp(on)), {
+        isEarly: true,
+        applies: ({ simulates, paymaster }) => simulates || paymaster.webhooks.length > 0,
+      }),
+      step('gas', (on) => (on.simulates ? findLimits(on) : decideGiven(on)), {
+        isCostly: true,
+        lacks: ({ simulates, funding }) =>
+          simulates && funding === undefined ? 'Nobody pays, so there is nothing to simulate.' : undefined,
+      }),
+      step('webhooks', askWebhooks, {
+        isCostly: true,
+        applies: ({ paymaster }) => paymaster.webhooks.length > 0,
+        lacks: ({ op }) => (op === undefined ? 'The gas limits are not known.' : undefined),
+      }),
+      step('limitsAndDeposit', (on) => peekAt(on, on.op ?? leastOp(on)), { isSettled: () => true }),
+    ],
+    draft: draftSponsorship,
+    encode: ({ profile }, op, terms, signature) => profile.layout.sponsorship.encode(op, terms, signature),
+    stub: (on, now) => stubData(on, toSeconds(now)),
+    gas: ({ profile }) => profile.paymasterGas,
+  };
+}
+
+/** The caller's limits, judged. */
+function decideGiven(on: SponsorCase): Verdict {
+  on.op = withLimits(on.request.op, on.request.op);
+  return decideGas(on, on.op);
+}
+
+/** Caps and floors of the limits that will be signed. */
+function decideGas(on: SponsorCase, op: FinalUserOperation): Verdict {
+  const { chain, paymaster, profile, now } = on;
+  return decideGasLimits(guardOf(chain, paymaster.gas), op, {
+    minVerificationGasLimit: profile.layout.sponsorship.minVerificationGasLimit,
+    ownPreVerificationGas: () => boundedPreVerificationGas(op, stubData(on, toSeconds(now))),
+  });
+}
+
+/** With the least that it can cost, so that nothing is refused that could still pass: 0 for limits that are missing. */
+function leastOp({ request, estimating }: RequestFacts): FinalUserOperation {
+  return withLimits(request.op, estimating ? noLimits : request.op);
+}
+
+function finalOp({ op }: Case): FinalUserOperation {
+  if (op === undefined) throw new Error('the gas limits are not known');
+  return op;
+}
+
+function termsOf(
+  on: Pick<SponsorCase, 'paymaster' | 'profile' | 'head' | 'expirySeconds'>,
+  fundingAddress: AddressKey,
+  now: EpochSeconds,
+): SponsorshipTerms {
+  const { paymaster, profile } = on;
+  const { validUntil, validAfter } = windowOf(on, now);
+  return {
+    chainId: paymaster.chainId,
+    paymaster: profile.contract,
+    fundingAddress,
+    validUntil,
+    validAfter,
+    options: profile.options,
+  };
+}
+
+function stubData(on: SponsorCase, now: EpochSeconds): Hex {
+  const { profile, request, funding = noWallet } = on;
+  const op = withLimits(request.op, request.op);
+  return profile.layout.sponsorship.encode(op, termsOf(on, funding, now), stubSignature());
+}
+
+function stakeOf({ profile, funding }: SponsorCase, op: FinalUserOperation): Stake {
+  return {
+    mode: 'SPONSORED',
+    contract: profile.contractKey,
+    payer: profile.keepsBalances ? funding : undefined,
+    need: profile.layout.sponsorship.need(op, profile.options),
+    unsecured: 0n,
+  };
+}
+
+/** What is signed of an operation that passes. */
+export function draftSponsorship(
+  on: SponsorCase,
+  op: FinalUserOperation,
+  now: EpochMs,
+): Draft<SponsorshipTerms> {
+  if (on.funding === undefined) throw new Error('terms are asked for an operation that nobody pays for');
+  const terms = termsOf(on, on.funding, toSeconds(now));
+  const hash = on.profile.layout.sponsorship.hash(op, terms);
+  return { promised: promiseOf(on, op, stakeOf(on, op), now, digestOf(hash)), terms, hash };
+}

@@ -1,0 +1,28 @@
+import { refusedError } from '../../core/refusal.js';
+import type { Clock } from '../../core/units/time.js';
+import type { Hex } from '../../core/units/hex.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { SponsorRequest } from './request.js';
+import { runToRefusal, stepsOfStub } from './run.js';
+import type { Case, Mode } from './step.js';
+
+/** Data of the length and shape that the signed data will have, for a wallet's own gas estimate. */
+export type Stub<Request = SponsorRequest> = (paymaster: ServedPaymaster, request: Request) => Promise<Hex>;
+
+/**
+ * The stub stage of ERC-7677: everything that can be refused without a cost is refused here, by an error, before the wallet asks
+ * its user. Reserves nothing, signs nothing, simulates nothing, asks no webhook.
+ */
+export function createStub<Request extends SponsorRequest, C extends Case>(
+  mode: Pick<Mode<Request, C>, 'gather' | 'steps' | 'stub'>,
+  { clock, isPayer }: { readonly clock: Clock; readonly isPayer: boolean },
+): Stub<Request> {
+  const steps = stepsOfStub(mode.steps);
+  return async (paymaster, request) => {
+    // Whatever limits the wallet sends are placeholders: it estimates with what it gets here.
+    const on = mode.gather(paymaster, { ...request, calculateGasLimits: true });
+    const outcome = await runToRefusal(steps, on);
+    if (outcome !== 'stale' && !outcome.pass) throw refusedError(outcome, { isPayer });
+    return mode.stub(on, clock.now());
+  };
+}

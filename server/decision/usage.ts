@@ -1,0 +1,32 @@
+import { pass } from '../../core/refusal.js';
+import { peek, type Reserved } from '../../core/usage/plan.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { describeRefusal } from './refusal.js';
+import { planReservation, type PlannedReservation, type Promised } from './reservation.js';
+import type { Case, Outcome } from './step.js';
+
+/** What a reservation of this promise would come to now; the figures are noted in the case. Throws UNAVAILABLE. */
+export async function peekUsage(
+  usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>,
+  on: Case,
+  promised: Promised,
+): Promise<Outcome> {
+  on.usage = await peek(usage, planReservation(promised, usage.capacity()));
+  return outcomeOf(promised.paymaster, on.usage);
+}
+
+/** What the store has answered, in words where it refuses. */
+export function outcomeOf(
+  paymaster: ServedPaymaster,
+  { request, result }: Reserved<PlannedReservation>,
+): Outcome {
+  switch (result.outcome) {
+    case 'reserved':
+      return pass;
+    case 'stale':
+      return 'stale';
+    default:
+      return describeRefusal(paymaster, request, result);
+  }
+}
