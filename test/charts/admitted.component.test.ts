@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { kubectl, mustKubectl } from './support/cluster.js';
-import { crdsChart, helm, renderOperator, type Manifest } from './support/helm.js';
+import { crdsChart, helm, operatorChart, renderOperator, type Manifest } from './support/helm.js';
 
 // What the charts render, given to a real API server: accepted as it is, in a namespace that enforces `restricted`.
 
@@ -126,6 +126,39 @@ describe('the release of the definitions', () => {
     expect(release('install', 'paymaster-crds', crdsChart)).toMatchObject({ ok: true });
     expect(stored()).toBe('shop');
   }, 240_000);
+});
+
+describe('install.yaml on a cluster that was installed with helm', () => {
+  const system = 'paymaster-system';
+  const file = join(repositoryRoot, 'charts/install.yaml');
+  const install = (...args: readonly string[]) => kubectl(cluster, ['apply', '--server-side', '-f', file, ...args]);
+  const release = (...args: readonly string[]) =>
+    helm([...args, `--kubeconfig=${cluster.kubeconfig('admin')}`, `--namespace=${system}`]);
+
+  test('conflicts with no field of a release of the same values', () => {
+    kubectl(cluster, ['create', 'namespace', system]);
+    const definitions = release('install', 'paymaster-crds', crdsChart, '--take-ownership', '--force-conflicts');
+    expect(definitions).toMatchObject({ ok: true, stderr: '' });
+    const values = '--set=redis.enabled=true';
+    expect(release('install', 'paymaster', operatorChart, values)).toMatchObject({ ok: true, stderr: '' });
+    expect(install()).toMatchObject({ ok: true, stderr: '' });
+    expect(release('upgrade', 'paymaster', operatorChart, values)).toMatchObject({ ok: true, stderr: '' });
+  }, 400_000);
+
+  test('names what another release has set otherwise, and helm takes it back', () => {
+    const values = ['--set=redis.enabled=true', '--set=rpc.replicas=5'];
+    const upgrade = () => release('upgrade', 'paymaster', operatorChart, ...values, '--force-conflicts');
+    expect(upgrade()).toMatchObject({ ok: true });
+    const conflicts = install().stderr.match(/Apply failed with .*/g);
+    expect(conflicts).toEqual(['Apply failed with 1 conflict: conflict with "helm": .spec.replicas']);
+    expect(upgrade()).toMatchObject({ ok: true, stderr: '' });
+  }, 400_000);
+
+  test('conflicts with nothing that a release has left', () => {
+    expect(release('uninstall', 'paymaster')).toMatchObject({ ok: true });
+    expect(release('uninstall', 'paymaster-crds')).toMatchObject({ ok: true });
+    expect(install()).toMatchObject({ ok: true, stderr: '' });
+  }, 400_000);
 });
 
 type PodTemplate = { readonly metadata: object; readonly spec: { readonly serviceAccountName?: string } };

@@ -169,9 +169,9 @@ spec:
 {{- end }}
 - { name: LOG_LEVEL, value: {{ .root.Values.logLevel }} }
 - name: POD_NAME
-  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+  valueFrom: { fieldRef: { apiVersion: v1, fieldPath: metadata.name } }
 - name: POD_NAMESPACE
-  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+  valueFrom: { fieldRef: { apiVersion: v1, fieldPath: metadata.namespace } }
 - { name: PAYMASTER_KEY_DIR, value: /etc/paymaster/keys }
 {{- if ne .component "rpc" }}
 {{- with .root.Values.organisations }}
