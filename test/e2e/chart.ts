@@ -157,7 +157,7 @@ export async function proveIngress({ tools, report }: World): Promise<void> {
       ]);
       return found.code === 0 ? found.stdout : undefined;
     });
-    if (text !== 'rpc.example.org /api/v1 /openrpc.json') throw new Error(text);
+    if (text !== 'rpc.example.org /api/v1 /api/v2 /openrpc.json') throw new Error(text);
     return text;
   });
 }

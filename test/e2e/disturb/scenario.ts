@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { awaited, condition, tenant } from '../cluster.js';
 import { connectionUrl, install, sponsorAndMine, startQuickstart, type World } from '../scenario.js';
+import { rotateMasterKeys } from './master-keys.js';
 import { fillRedis, loseRedis } from './redis.js';
 import type { Scene } from './scene.js';
 import { deleteConnectionSecret, deleteSigners } from './secrets.js';
@@ -36,10 +37,16 @@ export async function runDisturbances(world: World): Promise<void> {
       await fillRedis(world, scene);
       await deleteSigners(world, scene);
       await isSecretBack();
+      await rotateMasterKeys(world, scene);
     } finally {
       await caller.stop();
     }
-    await sponsorAndMine(world, wallet, url, 'after all of that an operation is sponsored and mined');
+    await sponsorAndMine(
+      world,
+      wallet,
+      await connectionUrl(tools),
+      'after all of that an operation is sponsored and mined',
+    );
   } finally {
     rmSync(files, { recursive: true, force: true });
   }
