@@ -27,7 +27,7 @@ export const conditionReasons = {
     QuotaExceeded: { status: 'False', text: 'A quota of the Organisation is used up by older objects.' },
     TooMany: {
       status: 'False',
-      text: 'Only the oldest of a paymaster count: 20 spending limits, 5 webhooks, 5 wallet deployment policies, 1000 contracts.',
+      text: 'Only so many contracts, and policies of a type, of a paymaster count: the oldest. The message says how many.',
     },
   },
   ResolvedRefs: {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { policyTypes } from '../../core/policy/derived.js';
 import { entryPointVersions } from '../../core/entry-point/version.js';
 import { repositoryRoot as root } from '../support/repository-root.js';
 
@@ -108,6 +109,18 @@ test('what differs between EntryPoints is a row: nothing else names a version', 
     .filter((file) => !file.startsWith('core/entry-point/') && !/\.schema\.ts$|[/-]examples\.ts$/.test(file))
     .filter((file) => versions.test(read(join(root, file))));
   expect(naming).toEqual([]);
+});
+
+test('what a kind of policies is stands in its folder: nothing else names one', () => {
+  const named = new RegExp(`(['"\`])(${policyTypes.join('|')})\\1`);
+  const naming = sources
+    .map((file) => relative(root, file))
+    .filter((file) => !file.startsWith('core/policy/') && named.test(read(join(root, file))));
+  expect(naming.sort()).toEqual([
+    // Hands the signing keys of webhooks to the cluster.
+    'operator/reconcilers/connection-secret.ts',
+    'server/dashboard/openapi-examples.ts',
+  ]);
 });
 
 test('no source escapes the type system or leaves work undone', () => {

@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { repositoryRoot as root } from '../support/repository-root.js';
+
+// "A policy kind is a folder and a row", tried on a copy of the tree: a kind that exists nowhere else is added, and everything
+// that a kind has to be follows.
+
+/** Compiling the whole tree takes most of a minute where nothing else runs. */
+const mostMs = 1_800_000;
+const folder = 'core/policy/nonce-parity';
+const fixtures = join(root, 'test/architecture/made-up-kind');
+
+let copy: string;
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), 'policy-kind-'));
+  for (const file of git(root, 'ls-files', '--cached', '--others', '--exclude-standard').split('\n'))
+    if (file !== '' && existsSync(join(root, file))) bring(file);
+  // What is compiled already need not be compiled again, but for what the kind changes.
+  cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true, preserveTimestamps: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  git(copy, 'init', '--quiet');
+  git(copy, 'add', '--all');
+  const author = ['-c', 'user.name=test', '-c', 'user.email=test@example.org'];
+  git(copy, ...author, 'commit', '--quiet', '--no-verify', '--message', 'as it is');
+
+  mkdirSync(join(copy, folder));
+  cpSync(join(fixtures, 'kind.ts.txt'), join(copy, folder, 'kind.ts'));
+  const table = join(copy, 'core/policy/kinds.ts');
+  const text = readFileSync(table, 'utf8')
+    .replace(/^import/m, "import { nonceParity } from './nonce-parity/kind.js';\nimport")
+    .replace('\n} as const', '\n  NONCE_PARITY: nonceParity,\n} as const');
+  writeFileSync(table, text);
+  run('node_modules/.bin/tsc', '-b');
+  run(process.execPath, 'dist/operator/generate.js');
+  run(process.execPath, 'hack/charts/generate.mjs');
+}, mostMs);
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+test('nothing else changes but generated files', () => {
+  const changed = git(copy, 'status', '--porcelain', '--untracked-files=all').split('\n').filter(Boolean);
+  const files = changed.map((line) => line.slice(3));
+  // Rendered only where helm is at hand.
+  const rendered = /^(charts\/install\.yaml|test\/charts\/golden\/.*)$/;
+  expect(files.filter((file) => !rendered.test(file)).sort()).toEqual([
+    'charts/paymaster-crds/templates/paymasterpolicies.yaml',
+    'core/policy/kinds.ts',
+    `${folder}/kind.ts`,
+    'crds/paymasterpolicies.yaml',
+  ]);
+});
+
+test('the definition of the resource has the type, its member, and the rule that ties them', () => {
+  const definition = readFileSync(join(copy, 'crds/paymasterpolicies.yaml'), 'utf8');
+  expect(definition).toMatch(/- NONCE_PARITY\n/);
+  expect(definition).toMatch(/nonceParity:\n +type: object\n/);
+  expect(definition).toContain("(self.policyType == 'NONCE_PARITY') == has(self.nonceParity)");
+});
+
+describe('what was compiled', () => {
+  let trial: Readonly<Record<string, unknown>>;
+  beforeAll(() => {
+    cpSync(join(fixtures, 'trial.mjs.txt'), join(copy, 'dist/trial.mjs'));
+    const parsed: unknown = JSON.parse(run(process.execPath, 'dist/trial.mjs'));
+    trial = { ...(parsed as object) };
+  }, mostMs);
+
+  test('the dashboard takes the kind, judges its data, and shows it', () => {
+    expect(trial).toMatchObject({
+      wrongBody: expect.stringContaining('policyData.parity'),
+      record: { policyType: 'NONCE_PARITY', policyData: { parity: 'even' } },
+    });
+  });
+
+  test('the OpenAPI document has its body and its answers', () => {
+    const text = JSON.stringify(trial['openApi']);
+    expect(text).toContain('"description":"Parity of the nonces that pass."');
+    expect(text.split('"policyType":{"const":"NONCE_PARITY"}')).toHaveLength(1 + 2 * 2);
+  });
+
+  test('the operator compiles it, an operation that it does not refuse is signed', () => {
+    expect(trial).toMatchObject({ accepted: ['Accepted'], invalidPolicies: [] });
+    expect(trial['even']).toMatch(/^0x[0-9a-f]{80,}$/);
+  });
+
+  test('it refuses, and explain says which policy, why, and what would make it pass', () => {
+    const why = { reason: 'POLICY_REFUSED', detail: 'policy "Even only": the nonce 3 is odd' };
+    expect(trial['odd']).toMatchObject({ paymasterAndData: '0x', reason: why.reason });
+    expect(trial['explained']).toMatchObject({
+      sponsored: false,
+      reason: why.reason,
+      steps: expect.arrayContaining([
+        { step: 'nonce-parity', verdict: 'refuse', ...why, remedy: 'Take the next nonce.' },
+      ]),
+    });
+  });
+});
+
+function bring(file: string): void {
+  mkdirSync(dirname(join(copy, file)), { recursive: true });
+  cpSync(join(root, file), join(copy, file));
+}
+
+function git(directory: string, ...args: readonly string[]): string {
+  return execFileSync('git', args, { cwd: directory, encoding: 'utf8', maxBuffer: 2 ** 28 });
+}
+
+function run(command: string, ...args: readonly string[]): string {
+  return execFileSync(command, args, { cwd: copy, encoding: 'utf8', maxBuffer: 2 ** 28 });
+}
