@@ -257,6 +257,7 @@ export class Run {
         );
         if (to >= this.#chain.height) return;
         await this.#ground.reorganise(to);
+        this.truth.excess.reorganised(to);
         await this.#mineEmpty(1);
         return;
       }
@@ -405,6 +406,7 @@ export class Run {
     const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
     if (settled === undefined || to >= this.#chain.height) return;
     await this.#ground.reorganise(to);
+    this.truth.excess.reorganised(to);
     await this.#mineEmpty(1);
     if (settled <= to) return;
     this.#seenHeight = to;

@@ -1,6 +1,6 @@
 import type { AddressKey } from '../../core/units/address.js';
 import { BrokenRule } from './broken-rule.js';
-import { Excess } from './excess.js';
+import { Excess, type Bounded } from './excess.js';
 import type { ModelChain } from './chain/model-chain.js';
 import { payerOf } from './chain/entry-point.js';
 import { prefundOf, type BundledOperation } from './chain/operations.js';
@@ -103,9 +103,12 @@ export class Truth {
   check(): void {
     const mineable = this.mineable();
     const mined = this.#chain.operationsAfter(0);
-    this.#checkLimits(mineable, mined);
-    this.#checkDeposits(mineable);
-    this.#checkLosses(mineable, mined);
+    const sums = new Map([
+      [1, this.#limitSums(mineable, mined)],
+      [2, this.#depositSums(mineable)],
+      [3, this.#lossSums(mineable, mined)],
+    ]);
+    this.excess.check(sums, this.#chain.height);
   }
 
   /** What each limit has spent by what was mined: every operation to the limits of the signature that it carried. */
@@ -165,10 +168,10 @@ export class Truth {
       }));
   }
 
-  #checkLimits(
+  #limitSums(
     mineable: readonly Grant[],
     mined: readonly { readonly result: { readonly operation: BundledOperation; readonly cost: bigint } }[],
-  ): void {
+  ): readonly Bounded[] {
     const total = new Map<string, { sum: number; most: number }>();
     const add = (limit: Grant['limits'][number], amount: number) => {
       const known = total.get(limit.name) ?? { sum: 0, most: 0 };
@@ -189,21 +192,19 @@ export class Truth {
         if ((dearest.get(key)?.amount ?? 0) < amount) dearest.set(key, { limit, amount });
       }
     for (const { limit, amount } of dearest.values()) add(limit, amount);
-    const sums = [...total].map(([name, { sum, most }]) => ({
+    return [...total].map(([name, { sum, most }]) => ({
       name: `limit ${name}`,
       sum: BigInt(sum),
       most: BigInt(most),
     }));
-    this.excess.check(1, sums);
   }
 
-  #checkDeposits(mineable: readonly Grant[]): void {
+  #depositSums(mineable: readonly Grant[]): readonly Bounded[] {
     const state = this.#chain.state();
-    const sums = [...dearestNeeds(mineable)].map(([account, sum]) => {
+    return [...dearestNeeds(mineable)].map(([account, sum]) => {
       const balance = account.includes('/') ? state.wallets.get(account) : state.deposits.get(account);
       return { name: `account ${account}`, sum, most: balance ?? 0n };
     });
-    this.excess.check(2, sums);
   }
 
   /** The share of an organisation, when it has just been given something. */
@@ -269,14 +270,16 @@ export class Truth {
     }
   }
 
-  #checkLosses(mineable: readonly Grant[], mined: ReturnType<ModelChain['operationsAfter']>): void {
-    const sums = Object.values(contracts).map((contract) => {
+  #lossSums(
+    mineable: readonly Grant[],
+    mined: ReturnType<ModelChain['operationsAfter']>,
+  ): readonly Bounded[] {
+    return Object.values(contracts).map((contract) => {
       const dearest = dearestUnsecured(mineable.filter((grant) => grant.contract === contract));
       const live = [...dearest.values()].reduce((sum, one) => sum + one, 0);
       const lost = mined.length === 0 ? 0 : this.lost(contract, this.#chain.time);
       return { name: `losses of ${contract}`, sum: BigInt(lost + live), most: BigInt(lossBudget) };
     });
-    this.excess.check(3, sums);
   }
 }
 
