@@ -1,7 +1,7 @@
 import { DomainError } from '../../core/errors.js';
 import { silentLogger, type Logger } from '../../core/log.js';
 import { contractFence } from '../../core/usage/counter-names.js';
-import type { Cursor, UsageStore } from '../../core/usage/usage-store.js';
+import { chainFence, type Cursor, type UsageStore } from '../../core/usage/usage-store.js';
 import { contractLosses } from '../../core/usage/token-losses.js';
 import type { AddressKey } from '../../core/units/address.js';
 import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
@@ -23,7 +23,7 @@ import type {
 } from './chain/operations.js';
 import { BrokenRule } from './broken-rule.js';
 import { Forgeries } from './forgeries.js';
-import { ask, forge, rate, signNothing, type Answer, type Asked, type Sign } from './service.js';
+import { ask, forge, rate, signNothing, type Answer, type Asked, type Behind, type Sign } from './service.js';
 import type { AskStep, MineStep, Step } from './steps.js';
 import type { OpenStores, Stores } from './stores.js';
 import { ceilGwei, needsOf, operationOf, Truth, type Grant } from './truth.js';
@@ -49,6 +49,8 @@ export type Switches = {
   readonly usage?: (store: UsageStore) => UsageStore;
   /** What the follower reads in the place of the chain. */
   readonly chain?: (chain: Chain) => Chain;
+  /** Whether a paymaster that is made again is a new one. */
+  readonly forgetsNames?: boolean;
 };
 
 /** Where operations are mined: the model, or a real chain beside it. */
@@ -139,7 +141,9 @@ export class Run {
   readonly #chain: ModelChain;
   /** Blocks up to here are not taken back. */
   #begunAt: number;
-  readonly #configs = new Configs();
+  readonly #configs: Configs;
+  /** The highest key that each paymaster has ever had. */
+  readonly #keyGenerations = paymasters.map(() => 1);
   #follower!: ChainFollower;
   /** Highest block that a follower has been shown. */
   #seenHeight = 0;
@@ -150,8 +154,9 @@ export class Run {
   /** False once data were lost or something made attribution impossible: counters may then hold more than was spent. */
   #isExact = true;
   #wereLogsHidden = false;
-  /** Generations below these were refused by the store once. */
+  /** Generations below these the store refuses: of paymasters, and of the chain. */
   #noted: readonly number[] = [];
+  #notedChain = 1;
   readonly #forgeries: Forgeries;
   /** The first block that the present follower remembers, once it has taken a step. */
   #remembersFrom: number | undefined;
@@ -171,6 +176,7 @@ export class Run {
     this.#ground = ground;
     this.#chain = ground.model;
     this.#begunAt = ground.model.height;
+    this.#configs = new Configs(switches.forgetsNames);
     this.truth = new Truth(this.#chain);
     this.#forgeries = new Forgeries(this.#chain);
   }
@@ -301,12 +307,22 @@ export class Run {
         const startMs = isNew
           ? this.#clock.now()
           : this.#configs.limits[step.paymaster]![step.limit]!.startMs;
-        this.#configs.changeLimit(step.paymaster, step.limit, { threshold, isActive, startMs });
+        const change = { threshold, isActive, startMs };
+        this.#configs.changeLimit(step.paymaster, step.limit, change, this.#clock.now());
         return this.#noteGenerations();
       }
       case 'profile':
         this.#configs.toggleProfile(step.profile);
-        return;
+        return this.#noteGenerations();
+      case 'rotate-key':
+        this.#configs.rotateKey(step.paymaster, this.#clock.now());
+        this.#keyGenerations[step.paymaster]! += 1;
+        return this.#noteGenerations();
+      case 'make-again': {
+        const forgotten = this.#configs.makeAgain(step.paymaster, this.#clock.now());
+        if (forgotten.length > 0) throw new BrokenRule(14, `limits ${forgotten.join(', ')} start over`);
+        return this.#noteGenerations();
+      }
     }
   }
 
@@ -334,8 +350,10 @@ export class Run {
       signature: '0x',
     };
     const mode = step.isToken ? 'ERC20' : 'SPONSORED';
+    const keyGeneration = this.#configs.keyGeneration(step.paymaster);
+    const former = step.hasFormerKey ? Math.max(1, this.#keyGenerations[step.paymaster]! - 1) : keyGeneration;
     return {
-      asked: { ...step, mode, op, inAdvance: step.inAdvance && takesInAdvance(spec) },
+      asked: { ...step, keyGeneration: former, mode, op, inAdvance: step.inAdvance && takesInAdvance(spec) },
       spec,
       call,
     };
@@ -345,19 +363,22 @@ export class Run {
     const { paymasterId } = paymasters[step.paymaster]!;
     const { asked, spec, call } = this.#askedBy(step);
     const { op, mode } = asked;
-    const behind = step.isBehind && (this.#noted[step.paymaster] ?? 1) > 1 ? 1 : 0;
+    const behind = this.#behind(step);
     const bounds = boundsOf(this.#configs, step.paymaster, op.sender, this.#clock.now());
     const answer = await unlessUnavailable(() =>
       ask(this.#store(step.replica), this.#configs, asked, {
         chainTime: this.#chain.time,
         sign: this.#ground.sign,
-        generationsBehind: behind,
+        behind,
       }),
     );
     if (answer === undefined) return;
     this.#count(`${mode} ${answer.result.outcome}`);
     if (answer.result.outcome !== 'reserved') return;
-    if (behind > 0) throw new BrokenRule(12, `${paymasterId} was served by a config that is known to be old`);
+    if (behind.generations > 0 || behind.isChain)
+      throw new BrokenRule(12, `${paymasterId} was served by a config that is known to be old`);
+    if (asked.keyGeneration < this.#keyGenerations[step.paymaster]!)
+      throw new BrokenRule(14, `${paymasterId} was served by a key that was rotated`);
     this.#forgeries.checkSigned(spec.address);
     const bundled = signedOperation(step.paymaster, { asked, spec, call }, answer);
     const needs = needsOf(bundled);
@@ -425,6 +446,16 @@ export class Run {
       await this.#round();
     }
     return !this.#isReorganised;
+  }
+
+  /** Only what the store was told of: a replica that nobody has told cannot know. */
+  #behind({ paymaster, isBehind, isChainBehind }: AskStep): Behind {
+    const generation = this.#configs.generations[paymaster]!;
+    const chainGeneration = this.#configs.chainGeneration;
+    return {
+      generations: isBehind && generation > 1 && this.#noted[paymaster] === generation ? 1 : 0,
+      isChain: isChainBehind && chainGeneration > 1 && this.#notedChain === chainGeneration,
+    };
   }
 
   /** Rule 11: nothing is signed while a promise may be alive that the data have forgotten. */
@@ -497,6 +528,7 @@ export class Run {
     this.#lostGrants = [...this.#lostGrants, ...forgotten];
     if (forgotten.length > 0) this.truth.forgetLosses(this.#now());
     this.#noted = [];
+    this.#notedChain = 1;
     this.#isExact = false;
     const cursor = await unlessUnavailable(() => this.#store(0).cursor(chainId));
     const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
@@ -507,15 +539,17 @@ export class Run {
   }
 
   async #noteGenerations(): Promise<void> {
-    const fences = paymasters.map(({ paymasterId: id }, i) => ({
-      id,
-      generation: this.#configs.generations[i]!,
-    }));
+    const fences = [
+      { id: chainFence, generation: this.#configs.chainGeneration },
+      ...paymasters.map(({ paymasterId: id }, i) => ({ id, generation: this.#configs.generations[i]! })),
+    ];
     const done = await unlessUnavailable(async () => {
       await this.#store(0).noteGenerations(chainId, fences);
       return true;
     });
-    if (done === true) this.#noted = [...this.#configs.generations];
+    if (done !== true) return;
+    this.#noted = [...this.#configs.generations];
+    this.#notedChain = this.#configs.chainGeneration;
   }
 
   /** False when it came to nothing. */

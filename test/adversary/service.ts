@@ -12,6 +12,7 @@ import type { SponsorCase } from '../../server/decision/sponsored-case.js';
 import { draftSponsorship } from '../../server/decision/sponsored.js';
 import { windowOf } from '../../server/decision/window.js';
 import { servesByDefault, type ServedProfile } from '../../server/view/served-chain.js';
+import { apiKeyHash } from './ownership.js';
 import { feeToken, secondsOf, treasury, type Configs } from './world.js';
 
 /** What somebody asks a replica to sign. */
@@ -22,7 +23,12 @@ export type Asked = {
   readonly expirySeconds: number;
   /** Mode ERC20: with data that demand the tokens in validation. */
   readonly inAdvance: boolean;
+  /** Which of the keys is shown that the paymaster has had. */
+  readonly keyGeneration: number;
 };
+
+/** What a replica has not been told of: changes of the paymaster's config, and whether the last one of the chain's. */
+export type Behind = { readonly generations: number; readonly isChain: boolean };
 
 export type Answer = {
   readonly result: Reserved['result'];
@@ -36,6 +42,8 @@ export type Sign = (hash: Uint8Array) => Uint8Array;
 /** On the model nobody compares it: the contract is told whether it is good. */
 export const signNothing: Sign = () => stubSignature();
 
+const current: Behind = { generations: 0, isChain: false };
+
 /** A case as far as it was decided: what is promised, and the data once it is signed. */
 type Drafted = {
   readonly promised: Promised;
@@ -46,8 +54,7 @@ type Drafted = {
 
 /**
  * A replica that serves these configs over a usage store: terms, promise, reservation and data by the code that serves requests,
- * without HTTP, prices and simulations. `generations`: of a config that this replica has not been told of, older ones. Undefined when
- * nothing is served; throws what the store throws.
+ * without HTTP, prices and simulations. Undefined when nothing is served, or the key is not known; throws what the store throws.
  */
 export async function ask(
   usage: UsageStore,
@@ -56,10 +63,10 @@ export async function ask(
   {
     chainTime,
     sign = signNothing,
-    generationsBehind = 0,
-  }: { readonly chainTime: number; readonly sign?: Sign; readonly generationsBehind?: number },
+    behind = current,
+  }: { readonly chainTime: number; readonly sign?: Sign; readonly behind?: Behind },
 ): Promise<Answer | undefined> {
-  const drafted = draft(configs, asked, { chainTime, now: usage.now(), generationsBehind });
+  const drafted = draft(configs, asked, { chainTime, now: usage.now(), behind });
   if (drafted === undefined) return undefined;
   const { result } = await reserve(usage, planReservation(drafted.promised, usage.capacity()));
   return {
@@ -75,7 +82,7 @@ export function forge(
   asked: Asked,
   { chainTime, sign, now }: { readonly chainTime: number; readonly sign: Sign; readonly now: EpochMs },
 ): Omit<Answer, 'result'> | undefined {
-  const drafted = draft(configs, asked, { chainTime, now, generationsBehind: 0 });
+  const drafted = draft(configs, asked, { chainTime, now, behind: current });
   if (drafted === undefined) return undefined;
   return {
     paymasterAndData: drafted.dataWith(sign(drafted.hash)),
@@ -86,15 +93,13 @@ export function forge(
 function draft(
   configs: Configs,
   asked: Asked,
-  {
-    chainTime,
-    now,
-    generationsBehind,
-  }: { readonly chainTime: number; readonly now: EpochMs; readonly generationsBehind: number },
+  { chainTime, now, behind }: { readonly chainTime: number; readonly now: EpochMs; readonly behind: Behind },
 ): Drafted | undefined {
-  const chain = configs.chain();
-  const served = configs.paymaster(asked.paymaster);
-  const paymaster = { ...served, configGeneration: served.configGeneration - generationsBehind };
+  const chain = configs.chain(behind.isChain);
+  const paymaster = configs.paymaster(asked.paymaster, behind.generations);
+  // One that is behind knows the keys of then.
+  const key = apiKeyHash(paymaster.paymasterId, asked.keyGeneration);
+  if (behind.generations === 0 && !paymaster.keys.includes(key)) return undefined;
   const profile = chain.profiles.get(paymaster.version);
   if (profile === undefined) return undefined;
   // Of a case, what the steps below read.

@@ -33,7 +33,9 @@ export type Step =
       readonly isNew: boolean;
       readonly isActive: boolean;
     }
-  | { readonly do: 'profile'; readonly profile: number };
+  | { readonly do: 'profile'; readonly profile: number }
+  /** The owner asks for another key, or deletes the object and makes it again as it was written first. */
+  | { readonly do: 'rotate-key' | 'make-again'; readonly paymaster: number };
 
 export type AskStep = {
   readonly paymaster: number;
@@ -47,7 +49,11 @@ export type AskStep = {
   readonly feeGwei: number;
   readonly expirySeconds: number;
   readonly replica: number;
+  /** Of a replica that was not told of the last change of the paymaster, or of the chain. */
   readonly isBehind: boolean;
+  readonly isChainBehind: boolean;
+  /** With the key that was in force before the present one. */
+  readonly hasFormerKey: boolean;
   readonly call: CallKind;
 };
 export type CallKind = 'nothing' | 'fail' | 'send' | 'approve' | 'revoke';
@@ -75,6 +81,8 @@ const ask: fc.Arbitrary<AskStep> = fc.record({
   expirySeconds: often(300, fc.constantFrom(10, 60, 6_000), 2),
   replica: fc.nat(2),
   isBehind: often(false, fc.constant(true), 20),
+  isChainBehind: often(false, fc.constant(true), 20),
+  hasFormerKey: often(false, fc.constant(true), 20),
   call,
 });
 const mine: fc.Arbitrary<MineStep> = fc.record({
@@ -157,6 +165,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   ),
   weighted(1, fc.record({ do: fc.constant('profile'), profile: fc.nat(3) })),
+  weighted(1, fc.record({ do: fc.constantFrom('rotate-key', 'make-again'), paymaster: fc.nat(7) })),
 );
 
 export const manySteps: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 60, maxLength: 140, size: 'max' });

@@ -156,6 +156,19 @@ export const defects: readonly Defect[] = [
     usage: stepped((step) => (step.restored.length === 0 ? step : { ...step, charges: [] })),
   },
   {
+    name: 'a config that is known to be old is served',
+    rules: [12],
+    usage: asked((request) => ({
+      ...request,
+      fences: request.fences.filter(({ id }) => id.startsWith('contract:')),
+    })),
+  },
+  {
+    name: 'a paymaster that is made again is a new one',
+    rules: [14],
+    forgetsNames: true,
+  },
+  {
     name: 'a backup that is put back passes for the newest data',
     rules: [11, 1, 2, 3, 6],
     // Nobody elsewhere knows how far the data had come.

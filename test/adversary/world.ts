@@ -2,6 +2,7 @@ import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.
 import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { Wallet } from 'ethers';
+import { apiKeyHash, NameMemory } from './ownership.js';
 import { silentLogger } from '../../core/log.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
@@ -85,21 +86,35 @@ const kinds = [
   { scope: 'SMART_ACCOUNT', thresholdType: 'COUNT', durationMs: 1_800_000 },
 ] as const;
 
+/** Thresholds as they were written first. */
+const first = [30, 4] as const;
+
+function policyIdOf(index: number, limit: number): string {
+  return `${paymasters[index]!.paymasterId}/${limit}`;
+}
+
 /** Nothing is signed by way of configs. */
 const noSigners: Signers = { get: () => undefined, recover: () => undefined };
 
 /** What the platform and the tenants have written, and what is compiled of it by the code that serves. */
 export class Configs {
-  readonly limits: LimitState[][] = paymasters.map(() => [
-    { startMs, threshold: 30, isActive: true },
-    { startMs, threshold: 4, isActive: true },
-  ]);
+  readonly limits: LimitState[][] = paymasters.map(() =>
+    first.map((threshold) => ({ startMs, threshold, isActive: true })),
+  );
   readonly #removed = new Set<string>();
+  readonly #names: readonly NameMemory[];
+  readonly #served: ServedPaymaster[][] = paymasters.map(() => []);
   /** Generation of each paymaster's config and of the chain's. */
   readonly generations: number[] = paymasters.map(() => 1);
-  #chainGeneration = 1;
+  chainGeneration = 1;
   #config: ChainConfig | undefined;
   #chain: ServedChain | undefined;
+  #chainBefore: ServedChain | undefined;
+
+  constructor(forgetsNames = false) {
+    this.#names = paymasters.map(() => new NameMemory(forgetsNames));
+    for (const index of paymasters.keys()) this.#publish(index, startMs);
+  }
 
   chainConfig(): ChainConfig {
     return (this.#config ??= this.#chainConfig());
@@ -109,7 +124,7 @@ export class Configs {
     return {
       chainId,
       objectName: 'dev',
-      configGeneration: this.#chainGeneration,
+      configGeneration: this.chainGeneration,
       suspended: false,
       rpc: { urls: ['http://127.0.0.1:1'] },
       nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
@@ -123,24 +138,62 @@ export class Configs {
     };
   }
 
-  chain(): ServedChain {
+  /** `isBehind`: as it was before the last change. */
+  chain(isBehind = false): ServedChain {
+    if (isBehind) return this.#chainBefore ?? this.chain();
     return (this.#chain ??= compileChain(this.chainConfig(), noSigners, silentLogger));
   }
 
-  paymaster(index: number): ServedPaymaster {
-    return compilePaymaster(this.#paymasterConfig(index), createSharing());
+  /** `generationsBehind`: as it was so many changes ago. */
+  paymaster(index: number, generationsBehind = 0): ServedPaymaster {
+    return this.#served[index]!.at(-1 - generationsBehind)!;
   }
 
   /** A limit is changed or paused, a profile removed or offered again. */
-  changeLimit(index: number, limit: number, change: Partial<LimitState>): void {
+  changeLimit(index: number, limit: number, change: Partial<LimitState>, now: EpochMs): void {
     Object.assign(this.limits[index]![limit]!, change);
+    this.#change(index, now);
+  }
+
+  keyGeneration(index: number): number {
+    return this.#names[index]!.keyGeneration;
+  }
+
+  /** The owner asks for another key: the one before ends at once. */
+  rotateKey(index: number, now: EpochMs): void {
+    this.#names[index]!.rotate();
+    this.#change(index, now);
+  }
+
+  /**
+   * The object is deleted, and made again as it was written first. Its cycles go on until the window ends in which it went. Answers
+   * the limits whose cycle was forgotten.
+   */
+  makeAgain(index: number, now: EpochMs): readonly string[] {
+    const limits = this.limits[index]!;
+    const policyIds = limits.map((_, i) => policyIdOf(index, i));
+    const starts = this.#names[index]!.makeAgain(this.#paymasterConfig(index, now), policyIds, now);
+    const forgotten = policyIds.filter((_, i) => starts[i] !== limits[i]!.startMs);
+    for (const [i, limit] of limits.entries())
+      Object.assign(limit, { startMs: starts[i]!, threshold: first[i]!, isActive: true });
+    this.#change(index, now);
+    return forgotten;
+  }
+
+  #change(index: number, now: EpochMs): void {
     this.generations[index]! += 1;
+    this.#publish(index, now);
+  }
+
+  #publish(index: number, now: EpochMs): void {
+    this.#served[index]!.push(compilePaymaster(this.#paymasterConfig(index, now), createSharing()));
   }
 
   toggleProfile(index: number): void {
     const { layout } = worlds[index]!;
     if (!this.#removed.delete(layout)) this.#removed.add(layout);
-    this.#chainGeneration += 1;
+    this.#chainBefore = this.chain();
+    this.chainGeneration += 1;
     this.#config = undefined;
     this.#chain = undefined;
   }
@@ -150,8 +203,11 @@ export class Configs {
     return worlds.some((world) => world.contract === contract && !this.#removed.has(world.layout));
   }
 
-  #paymasterConfig(index: number): PaymasterConfig {
+  #paymasterConfig(index: number, now: EpochMs): PaymasterConfig {
     const { paymasterId, namespace, version, ...rest } = paymasters[index]!;
+    const name = this.#names[index]!;
+    const limits = this.#limitsOf(index, true);
+    const memory = name.remember(limits, this.#limitsOf(index, false), now);
     return {
       paymasterId,
       namespace,
@@ -161,13 +217,14 @@ export class Configs {
       version,
       configGeneration: this.generations[index]!,
       suspended: false,
-      keys: [],
+      keys: [{ sha256: apiKeyHash(paymasterId, name.keyGeneration) }],
+      ...(memory === undefined ? {} : { memory }),
       tokens: [],
       ...('fundingAddress' in rest ? { fundingAddress: parseAddress(rest.fundingAddress) } : {}),
       defaultContractAction: 'Allow',
       contractsRegistered: false,
       contracts: [],
-      limits: this.#limitsOf(index),
+      limits,
       webhooks: [],
       walletDeployment: false,
       invalidPolicies: [],
@@ -176,10 +233,10 @@ export class Configs {
     } as PaymasterConfig;
   }
 
-  #limitsOf(index: number): readonly LimitConfig[] {
+  #limitsOf(index: number, areActive: boolean): readonly LimitConfig[] {
     return this.limits[index]!.flatMap(({ startMs: start, threshold, isActive }, i): LimitConfig[] => {
-      if (!isActive) return [];
-      const policyId = `${paymasters[index]!.paymasterId}/${i}`;
+      if (isActive !== areActive) return [];
+      const policyId = policyIdOf(index, i);
       // Thousandths of a coin, or operations.
       const text = kinds[i]!.thresholdType === 'COUNT' ? String(threshold) : (threshold / 1000).toFixed(3);
       return [{ policyId, name: policyId, ...kinds[i]!, threshold: text, startMs: start } as LimitConfig];

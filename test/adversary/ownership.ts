@@ -1,0 +1,68 @@
+import { deriveApiKey, hashApiKey } from '../../core/config/api-key.js';
+import { keyGenerationOf, knownCycles, lastingCycle, remember } from '../../core/config/memory.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { buryPaymaster } from '../../core/config/tombstone.js';
+import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
+import { parseInstant, type EpochMs } from '../../core/units/time.js';
+
+/** Derives every key of a run. */
+const master = new Uint8Array(32).fill(7);
+
+export function apiKeyHash(paymasterId: string, keyGeneration: number): string {
+  const [namespace, name] = paymasterId.split('/') as [string, string];
+  return hashApiKey(deriveApiKey(master, { namespace, name, keyGeneration }));
+}
+
+/**
+ * What the name of a paymaster keeps while its object is changed, deleted and made again: by the code that compiles configs. `forgets`
+ * turns that off.
+ */
+export class NameMemory {
+  #last: Pick<PaymasterConfig, 'limits' | 'memory'> | undefined;
+  #keyGeneration = 1;
+  readonly #forgets: boolean;
+
+  constructor(forgets: boolean) {
+    this.#forgets = forgets;
+  }
+
+  get keyGeneration(): number {
+    return this.#keyGeneration;
+  }
+
+  /** The owner asks for another key. */
+  rotate(): void {
+    this.#keyGeneration += 1;
+  }
+
+  /** What the config remembers, with these limits served, and those that are paused. */
+  remember(
+    served: readonly LimitConfig[],
+    paused: readonly LimitConfig[],
+    now: EpochMs,
+  ): PaymasterConfig['memory'] {
+    const memory = remember({
+      keyGeneration: this.#keyGeneration,
+      unserved: [...knownCycles({ limits: paused }).values()],
+      servedIds: new Set(served.map(({ policyId }) => policyId)),
+      webhookKeys: [],
+      previous: this.#last,
+      now,
+    });
+    this.#last = { limits: served, ...(memory === undefined ? {} : { memory }) };
+    return memory;
+  }
+
+  /** Deletes the object, and makes it again as its YAML was in the beginning. Answers when each limit's cycle begins. */
+  makeAgain(config: PaymasterConfig, policyIds: readonly string[], now: EpochMs): readonly EpochMs[] {
+    const tombstone = buryPaymaster(config, now);
+    const { memory } = this.#forgets ? { memory: undefined } : tombstone;
+    this.#keyGeneration = keyGenerationOf({}, memory);
+    const known = knownCycles(this.#forgets ? undefined : tombstone);
+    this.#last = { limits: [], ...(memory === undefined ? {} : { memory }) };
+    return policyIds.map((policyId) => {
+      const cycle = lastingCycle(known, policyId, now);
+      return (cycle === undefined ? undefined : parseInstant(cycle.startTime)) ?? now;
+    });
+  }
+}
