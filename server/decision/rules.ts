@@ -3,7 +3,10 @@ import { decideDelegate } from '../../core/policy/rules/delegate.js';
 import { decideFees } from '../../core/policy/rules/price-guard/decide.js';
 import { decideAuthorization } from '../../core/policy/rules/authorization.js';
 import { decideFactory } from '../../core/policy/rules/factory.js';
-import { pass, refuse, type Verdict } from '../../core/refusal.js';
+import { decideFunding } from '../../core/policy/rules/funding.js';
+import { decideSuspended } from '../../core/policy/rules/suspended.js';
+import { decideValidPolicies } from '../../core/policy/rules/valid-policies.js';
+import type { Verdict } from '../../core/refusal.js';
 import { policyDecisions } from '../../core/policy/derived.js';
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts } from './facts.js';
@@ -11,7 +14,9 @@ import type { SponsorCase } from './sponsored-case.js';
 import { step, type Step } from './step.js';
 
 /** What holds whoever pays, decided from what is at hand. */
-const suspended = step<RequestFacts>('suspended', decideSuspended);
+const suspended = step<RequestFacts>('suspended', ({ paymaster, chain }) =>
+  decideSuspended(paymaster, chain),
+);
 const standing: readonly Step<RequestFacts>[] = [
   step('factory', decideFactories),
   step('delegate', decideDelegation),
@@ -27,8 +32,10 @@ export const rulesOfAnyMode: readonly Step<RequestFacts>[] = [suspended, ...stan
 
 export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
   suspended,
-  step('funding', decideFunding),
-  step('policies', decidePolicies),
+  step('funding', ({ funding, paymaster, profile }) =>
+    decideFunding(funding, { version: profile.version, organisation: paymaster.namespace }),
+  ),
+  step('policies', ({ paymaster }) => decideValidPolicies(paymaster.invalidPolicies)),
   step('calls', ({ paymaster, calls, request }) => decideCalls(paymaster.allowList, calls, request.op)),
   ...policyDecisions.map(({ step: name, decide }) =>
     step<SponsorCase>(name, ({ paymaster, calls, request, now }) =>
@@ -40,25 +47,6 @@ export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
 
 function decidePrices({ chain, paymaster, head, request }: RequestFacts): Verdict {
   return decideFees(guardOf(chain, paymaster.gas), head, request.op);
-}
-
-function decideSuspended({ paymaster, chain }: RequestFacts): Verdict {
-  if (paymaster.suspended) return refuse('SUSPENDED', 'the paymaster is suspended');
-  return chain.suspended ? refuse('SUSPENDED', `chain ${chain.chainId} is suspended`) : pass;
-}
-
-function decideFunding({ funding, paymaster, profile }: SponsorCase): Verdict {
-  if (funding !== undefined) return pass;
-  return refuse(
-    'NOT_FUNDED',
-    `version "${profile.version}" has no wallet that pays for organisation "${paymaster.namespace}"`,
-  );
-}
-
-function decidePolicies({ paymaster }: SponsorCase): Verdict {
-  if (paymaster.invalidPolicies.length === 0) return pass;
-  const names = paymaster.invalidPolicies.map((name) => `"${name}"`).join(', ');
-  return refuse('POLICY_INVALID', `never valid: ${names}`);
 }
 
 function decideFactories({ chain, paymaster, profile, request }: RequestFacts): Verdict {
