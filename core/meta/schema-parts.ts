@@ -97,7 +97,10 @@ export const instant = (description: string): SchemaOf<string> =>
 export const paymasterRef = (description: string): SchemaOf<{ readonly name: string }> =>
   object(
     description,
-    { required: { name: objectName('Name of the Paymaster object, in the same namespace.') }, optional: {} },
+    {
+      required: { name: objectName('Name of the Paymaster object, in the same namespace, e.g. shop.') },
+      optional: {},
+    },
     { rule: 'self == oldSelf', message: 'must be left as it was: delete this object and create another' },
   );
 

@@ -50,13 +50,23 @@ const profile = object<ProfileSpec>(
     required: {
       version: version('Name by which a Paymaster chooses this profile, e.g. "2.0.0".'),
       layout: choice(
-        'How the contract reads paymasterAndData. vendor-1.1.0: EntryPoint 0.6, a balance for each funding wallet; for accounts that are on 0.6 already. vendor-2.x: EntryPoint 0.7, the same; choose it where several teams pay from wallets of their own. singleton-0.6, -0.7, -0.8: one contract for both modes, one deposit for all; choose it where the platform pays, for token payments that are taken in validation, and for EntryPoint 0.8. verifying-0.7: the reference contract of EntryPoint 0.7, sponsorships only, one deposit for all; the smallest. It must be the layout of what is deployed: condition HashMatches says whether it is.',
+        'How the contract reads paymasterAndData. vendor-1.1.0: EntryPoint 0.6, a balance for each funding wallet; for accounts that are on 0.6 already. vendor-2.x: EntryPoint 0.7, the same; choose it where several teams pay from wallets of their own. singleton-0.6, -0.7, -0.8: one contract for both modes, one deposit for all; choose it where the platform pays, for token payments that are taken in validation, and for EntryPoint 0.8. verifying-0.7: the reference contract of EntryPoint 0.7, sponsorships only, one deposit for all; the smallest. Signing keys: singleton contracts accept several at once, vendor contracts one that can be changed, verifying-0.7 the one of its constructor, so that a new key is a new contract. It must be the layout of what is deployed: condition HashMatches says whether it is.',
         layoutIds,
       ),
-      entryPoint: address('EntryPoint that the contract belongs to.'),
+      entryPoint: address(
+        'EntryPoint that the contract belongs to, e.g. 0x0000000071727De22E5E9d8BAf0edAc6f37da032 (0.7).',
+      ),
       addresses: object<ProfileSpec['addresses']>('The contract of each mode; both may be the same.', {
-        required: { sponsorship: address('Contract of mode SPONSORED.') },
-        optional: { token: address('Contract of mode ERC20, where the layout has that mode.') },
+        required: {
+          sponsorship: address(
+            'Contract of mode SPONSORED, e.g. 0x9A960CF26E7420d360B2eA671112992e0631ad63.',
+          ),
+        },
+        optional: {
+          token: address(
+            'Contract of mode ERC20, where the layout has that mode; often the same one, e.g. 0x9A960CF26E7420d360B2eA671112992e0631ad63.',
+          ),
+        },
       }),
     },
     optional: {
@@ -75,10 +85,10 @@ const profile = object<ProfileSpec>(
         'Funding wallet of Paymasters that name none.',
         {
           required: {
-            address: address('Address of the wallet.'),
+            address: address('Address of the wallet, e.g. 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed.'),
             organisations: list(
               'Namespaces that it pays for, e.g. [team-a, team-b]. "*" means all, also those of Organisations that are made later: condition OpenFunding warns of it outside of dev chains.',
-              text('A namespace or "*".', {
+              text('A namespace, e.g. team-a, or "*".', {
                 maxLength: 63,
                 pattern: '^([*]|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$',
                 expected: 'a namespace, or "*" for all',
@@ -92,15 +102,20 @@ const profile = object<ProfileSpec>(
       options: object<NonNullable<ProfileSpec['options']>>('What some layouts need besides.', {
         required: {},
         optional: {
-          priceMarkup: integer('vendor-2.x: 1000000 is no premium. Default 1000000.', {
-            minimum: 1_000_000,
-            maximum: 2_000_000,
-          }),
+          priceMarkup: integer(
+            'vendor-2.x: what a sponsor is charged, e.g. 1100000 for 10 percent more than the gas. Default 1000000, no premium.',
+            {
+              minimum: 1_000_000,
+              maximum: 2_000_000,
+            },
+          ),
           unaccountedGas: integer("vendor-2.x: the contract's unaccountedGas. Default 50000.", {
             minimum: 0,
             maximum: 10_000_000,
           }),
-          treasury: address('singleton layouts, mode ERC20: who receives the tokens.'),
+          treasury: address(
+            'singleton layouts, mode ERC20: who receives the tokens, e.g. 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed.',
+          ),
         },
       }),
       organisationShare: integer(
@@ -157,7 +172,7 @@ const profile = object<ProfileSpec>(
 
 const spec = object<ChainSpec>('What the platform offers.', {
   required: {
-    chainId: chainId('Chain id; one Chain object each.'),
+    chainId: chainId('Chain id, e.g. 8453; one Chain object each.'),
     rpc: object<ChainSpec['rpc']>(
       'How to reach the chain: exactly one of urls and file.',
       {
@@ -165,7 +180,7 @@ const spec = object<ChainSpec>('What the platform offers.', {
         optional: {
           urls: list(
             'JSON-RPC URLs in order of preference, e.g. [https://mainnet.base.org]. For URLs that hold a key use file.',
-            httpUrl('A URL.', { confidential: true }),
+            httpUrl('A URL, e.g. https://mainnet.base.org.', { confidential: true }),
             { minItems: 1, maxItems: 16 },
           ),
           file: mountedFile(
@@ -199,21 +214,26 @@ const spec = object<ChainSpec>('What the platform offers.', {
   },
   optional: {
     suspended: boolean('True stops every signature on this chain at once.'),
-    bundlerUrl: httpUrl('Bundler that is asked for gas estimates instead of our own simulation.', {
-      confidential: true,
-    }),
+    bundlerUrl: httpUrl(
+      'Bundler that is asked for gas estimates instead of our own simulation, e.g. https://bundler.example.org/rpc.',
+      {
+        confidential: true,
+      },
+    ),
     confirmations: integer('Blocks on top of an event before it settles a reservation. Default 12.', {
       minimum: 0,
       maximum: 10_000,
     }),
     delegates: list(
       'Delegates that EIP-7702 operations may name (EntryPoint 0.8). Absent means none.',
-      address('Address of a delegate.'),
+      address('Address of a delegate, e.g. 0xe6Cae83BdE06E4c305530e199D7217f42808555B (Simple7702Account).'),
       { maxItems: 256 },
     ),
     accountFactories: list(
       'Factories that the initCode of an operation may name; code that is paid for before any call is looked at. Absent means any, an empty list none. A Paymaster can only tighten it. What a factory does within maxDeploymentGas is not bounded by this.',
-      address('Address of a factory.'),
+      address(
+        'Address of a factory, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985 (SimpleAccount, EntryPoint 0.7).',
+      ),
       { maxItems: 256 },
     ),
     gas: gasCaps(
@@ -255,7 +275,7 @@ export const chainDefinition = {
   printerColumns: [
     readyColumn,
     reasonColumn,
-    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id.' },
+    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
     {
       name: 'Versions',
       type: 'string',

@@ -30,7 +30,7 @@ const maxAgeSeconds = (description: string) => integer(description, { minimum: 1
 const fixed = object<NonNullable<PriceSpec['static']>>('A price that never moves.', {
   required: {
     rate: text(
-      'Token base units per 10^18 wei, as decimal text.',
+      'Token base units per 10^18 wei, as decimal text, e.g. "3000000000": 3,000 tokens of 6 decimals for a coin.',
       {
         minLength: 1,
         maxLength: 56,
@@ -58,11 +58,13 @@ const chainlink = object<NonNullable<PriceSpec['chainlink']>>(
   'Price feeds on the same chain (AggregatorV3Interface).',
   {
     required: {
-      nativeFeed: address("Feed of the native coin's price: in tokens, or with tokenFeed in its currency."),
+      nativeFeed: address(
+        "Feed of the native coin's price, e.g. 0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419 (ETH / USD on Ethereum): in tokens, or with tokenFeed in its currency.",
+      ),
     },
     optional: {
       tokenFeed: address(
-        "Feed of the token's price, in the currency of nativeFeed. Absent: nativeFeed quotes the token itself.",
+        "Feed of the token's price, in the currency of nativeFeed, e.g. 0x8fFfFfd4AfB6115b954Bd326cbe7B4BA576818f6 (USDC / USD on Ethereum). Absent: nativeFeed quotes the token itself.",
       ),
       inverse: boolean('True when nativeFeed quotes native coins per token.'),
       maxAgeSeconds: maxAgeSeconds(
@@ -88,21 +90,27 @@ const http = object<NonNullable<PriceSpec['http']>>(
   'A price from a JSON document. {chainId}, {address} (in lowercase) and {symbol} in the URL and the paths stand for those of the token.',
   {
     required: {
-      url: httpUrl('Address of the document.', { confidential: true }),
+      url: httpUrl('Address of the document, e.g. https://prices.example.org/v1/{chainId}/{address}.', {
+        confidential: true,
+      }),
       path: documentPath(
         "Where the price stands in it: whole tokens per native coin, or with tokenPath the native coin's price. E.g. data.rate.",
       ),
     },
     optional: {
-      tokenPath: documentPath("Where the token's price stands, in the same currency as the one of path."),
+      tokenPath: documentPath(
+        "Where the token's price stands, in the same currency as the one of path, e.g. data.token.usd.",
+      ),
       inverse: boolean('True when path is native coins per token.'),
       usdPath: documentPath(
-        "Where the native coin's price in US dollars stands; quotes then show maxGasFeeUSD. Without any source on the chain that knows dollars quotes leave it out.",
+        "Where the native coin's price in US dollars stands, e.g. data.eth.usd; quotes then show maxGasFeeUSD. Without any source on the chain that knows dollars quotes leave it out.",
       ),
       timePath: documentPath(
-        'Where the time of the price stands, in Unix seconds or milliseconds or as RFC 3339. Absent: the time of the answer.',
+        'Where the time of the price stands, e.g. data.updatedAt, in Unix seconds or milliseconds or as RFC 3339. Absent: the time of the answer.',
       ),
-      headersFile: mountedFile('Mounted file with one header per line, for services that want a key.'),
+      headersFile: mountedFile(
+        'Mounted file with one header per line, for services that want a key, e.g. coingecko.',
+      ),
       maxAgeSeconds: maxAgeSeconds('Oldest price that is used, in seconds. Default 7200.'),
     },
   },
@@ -141,9 +149,9 @@ const price: SchemaOf<PriceSpec> = object<PriceSpec>(
             sources: list('The sources, the preferred one first.', single, { minItems: 1, maxItems: 8 }),
           },
           optional: {
-            maxAgeSeconds: maxAgeSeconds('Sources whose price is older are left out, in seconds.'),
+            maxAgeSeconds: maxAgeSeconds('Sources whose price is older are left out, in seconds, e.g. 3600.'),
             maxDeviationPercent: number(
-              'When the lowest and the highest price are further apart, none is used. Absent: they are not compared.',
+              'When the lowest and the highest price are further apart, e.g. 2, none is used. Absent: they are not compared.',
               { minimum: 0, maximum: 100 },
             ),
             minSources: integer(
@@ -168,20 +176,20 @@ const price: SchemaOf<PriceSpec> = object<PriceSpec>(
 
 const spec = object<FeeTokenSpec>('What the platform accepts.', {
   required: {
-    chainId: chainId('Chain of the token.'),
-    address: address('Address of the token.'),
+    chainId: chainId('Chain of the token, e.g. 8453.'),
+    address: address('Address of the token, e.g. 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913.'),
     symbol: text('Symbol, e.g. USDC.', { minLength: 1, maxLength: 32 }),
-    decimals: integer('Decimals of the token.', { minimum: 0, maximum: 36 }),
+    decimals: integer('Decimals of the token, e.g. 6.', { minimum: 0, maximum: 36 }),
     price,
   },
   optional: {
-    premiumPercentage: text('Premium on top of the gas cost in percent. Default "0".', {
+    premiumPercentage: text('Premium on top of the gas cost in percent, e.g. "12" or "7.5". Default "0".', {
       minLength: 1,
       maxLength: 8,
       pattern: '^(100(\\.0{1,4})?|(0|[1-9][0-9]?)(\\.[0-9]{1,4})?)$',
       expected: 'a percentage from 0 to 100 as text in quotes, e.g. "12" or "7.5", with at most 4 decimals',
     }),
-    logoUrl: httpUrl('Picture of the token for wallets.'),
+    logoUrl: httpUrl('Picture of the token for wallets, e.g. https://example.org/usdc.png.'),
   },
 });
 
@@ -200,7 +208,7 @@ export const feeTokenDefinition = {
   printerColumns: [
     readyColumn,
     reasonColumn,
-    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id.' },
+    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
     { name: 'Symbol', type: 'string', jsonPath: '.spec.symbol', description: 'Symbol of the token.' },
     { name: 'Address', type: 'string', jsonPath: '.spec.address', description: 'Address.', priority: 1 },
     {

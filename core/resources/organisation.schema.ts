@@ -19,15 +19,17 @@ import { contractAction } from './schema-parts.js';
 
 const token = object<OrganisationToken>('A token of the dashboard API.', {
   required: {
-    name: displayName('What the token is for; shown as the creator of what it makes.'),
-    sha256: text('SHA-256 of the token. The token itself is stored nowhere.', {
+    name: displayName('What the token is for, e.g. ci; shown as the creator of what it makes.'),
+    sha256: text('SHA-256 of the token, as make auth-token prints it. The token itself is stored nowhere.', {
       maxLength: 64,
       pattern: '^[0-9a-f]{64}$',
       expected: 'the SHA-256 of the token: 64 lowercase hex digits',
       confidential: true,
     }),
   },
-  optional: { expiresAt: instant('From then on the token is refused. Absent means never.') },
+  optional: {
+    expiresAt: instant('From then on the token is refused, e.g. "2027-01-01T00:00:00Z". Absent means never.'),
+  },
 });
 
 const spec = object<OrganisationSpec>(
@@ -54,12 +56,12 @@ const spec = object<OrganisationSpec>(
       ),
       fundingAddresses: list(
         'Funding wallets that the platform vouches for: a Paymaster of the organisation may name them without a signature.',
-        address('Address of a wallet.'),
+        address('Address of a wallet, e.g. 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed.'),
         { maxItems: 256 },
       ),
       chains: list(
         'Chains that the organisation may use, e.g. [1, 8453]. Absent means all.',
-        chainId('Chain id.'),
+        chainId('Chain id, e.g. 8453.'),
         {
           maxItems: 256,
         },
@@ -72,9 +74,12 @@ const spec = object<OrganisationSpec>(
         {
           required: {},
           optional: {
-            paymasters: integer('Paymasters.', { minimum: 0, maximum: 1_000_000 }),
-            contractsPerPaymaster: integer('SmartContracts of one Paymaster.', { minimum: 0, maximum: 1000 }),
-            policiesPerPaymaster: integer('PaymasterPolicies of one Paymaster.', {
+            paymasters: integer('Paymasters, e.g. 100.', { minimum: 0, maximum: 1_000_000 }),
+            contractsPerPaymaster: integer('SmartContracts of one Paymaster, e.g. 50.', {
+              minimum: 0,
+              maximum: 1000,
+            }),
+            policiesPerPaymaster: integer('PaymasterPolicies of one Paymaster, e.g. 20.', {
               minimum: 0,
               maximum: 1000,
             }),

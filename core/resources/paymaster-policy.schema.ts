@@ -22,7 +22,7 @@ const spec = object<PaymasterPolicySpec>(
   {
     required: {
       paymasterRef: paymasterRef('The Paymaster that this policy guards. Never changes.'),
-      name: displayName('Name of the policy, unique per Paymaster.'),
+      name: displayName('Name of the policy, unique per Paymaster, e.g. daily budget.'),
       policyType: choice(
         'Kind of the policy; the member of the same kind holds its data. Never changes.',
         policyTypes,

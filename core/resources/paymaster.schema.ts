@@ -22,7 +22,11 @@ const another = 'delete this Paymaster and create another';
 const funding = object<NonNullable<PaymasterSpec['funding']>>(
   "The wallet whose deposit pays, and the proof that it agrees. Without it the profile's default funding wallet pays, if it serves this namespace.",
   {
-    required: { address: address('Address of the funding wallet: the paymasterId on chain.') },
+    required: {
+      address: address(
+        'Address of the funding wallet, e.g. 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed: the paymasterId on chain.',
+      ),
+    },
     optional: {
       message: text('The funding message that the wallet signed, exactly as it was shown.', {
         minLength: 1,
@@ -89,13 +93,15 @@ const spec = object<PaymasterSpec>(
       ),
       accountFactories: list(
         'Factories that the initCode of an operation may name, as far as the Chain allows them too. Absent means all that it allows, an empty list none.',
-        address('Address of a factory.'),
+        address(
+          'Address of a factory, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985 (SimpleAccount, EntryPoint 0.7).',
+        ),
         { maxItems: 256 },
       ),
       rateLimit: rateLimits("Limits of requests. They can only tighten the Chain's; none by default."),
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(
         'Secret in the same namespace that receives apiKey, rpcUrl, paymasterId, chainId and webhookKey, e.g. {name: shop-connection}.',
-        { required: { name: objectName('Name of the Secret.') }, optional: {} },
+        { required: { name: objectName('Name of the Secret, e.g. shop-paymaster.') }, optional: {} },
       ),
     },
   },
@@ -144,7 +150,7 @@ export const paymasterDefinition = {
   printerColumns: [
     readyColumn,
     reasonColumn,
-    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id.' },
+    { name: 'Chain', type: 'integer', jsonPath: '.spec.chainId', description: 'Chain id, e.g. 8453.' },
     { name: 'Name', type: 'string', jsonPath: '.spec.name', description: 'Name of the DApp.' },
     { name: 'Version', type: 'string', jsonPath: '.spec.version', description: 'Profile of the chain.' },
     {

@@ -49,8 +49,11 @@ export const gasCaps = (description: string): SchemaOf<GasCaps> =>
 const rateLimit = (description: string): SchemaOf<RateLimit> =>
   object<RateLimit>(description, {
     required: {
-      requests: integer('Requests per period, and the largest burst.', { minimum: 1, maximum: 1_000_000 }),
-      perSeconds: integer('Length of the period in seconds.', { minimum: 1, maximum: 86_400 }),
+      requests: integer('Requests per period, and the largest burst, e.g. 100.', {
+        minimum: 1,
+        maximum: 1_000_000,
+      }),
+      perSeconds: integer('Length of the period in seconds, e.g. 60.', { minimum: 1, maximum: 86_400 }),
     },
     optional: {},
   });

@@ -32,11 +32,14 @@ export const methodName = (description: string) =>
 const spec = object<SmartContractSpec>('What the owner wants.', {
   required: {
     paymasterRef: paymasterRef('The Paymaster that sponsors calls to this contract. Never changes.'),
-    name: displayName('Name of the contract, unique per Paymaster.'),
-    address: address('Address of the contract, unique per Paymaster. Never changes.', {
-      rule: 'self.lowerAscii() == oldSelf.lowerAscii()',
-      message: 'must be left as it was: delete this SmartContract and create another',
-    }),
+    name: displayName('Name of the contract, unique per Paymaster, e.g. counter.'),
+    address: address(
+      'Address of the contract, unique per Paymaster, e.g. 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913. Never changes.',
+      {
+        rule: 'self.lowerAscii() == oldSelf.lowerAscii()',
+        message: 'must be left as it was: delete this SmartContract and create another',
+      },
+    ),
     abi: text(
       'ABI of the contract as JSON text, at most 196608 characters, e.g. \'[{"type":"function","name":"mint","inputs":[],"outputs":[],"stateMutability":"nonpayable"}]\'.',
       {
@@ -50,7 +53,9 @@ const spec = object<SmartContractSpec>('What the owner wants.', {
     active: boolean('False pauses the contract: its methods are not sponsored. Absent means active.'),
     whitelistedMethods: list(
       'Methods that are sponsored: a name stands for all its overloads, a signature for one. Tuples may nest to 16 levels, arrays have 16 dimensions. E.g. [mint, "transfer(address,uint256)"]. Absent means none yet.',
-      methodName('Name or signature of a method of the ABI.'),
+      methodName(
+        'Name or signature of a method of the ABI, e.g. mint, or mint(address,uint256) where several have the name.',
+      ),
       { maxItems: 1000 },
     ),
   },

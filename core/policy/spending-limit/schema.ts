@@ -31,7 +31,7 @@ export const spendingLimitSchema = object<SpendingLimitSpec>(
         'Length of a cycle, e.g. {value: 1, unit: day}; the count begins anew with each.',
         {
           required: {
-            value: integer('Number of units.', { minimum: 1, maximum: maxCycleValue.hour }),
+            value: integer('Number of units, e.g. 7.', { minimum: 1, maximum: maxCycleValue.hour }),
             unit: cycleUnit('hour or day.'),
           },
           optional: {},

@@ -30,7 +30,7 @@ export const webhookSchema = object<WebhookSpec>(
         { minimum: 1, maximum: 1_000_000 },
       ),
       previousKeyUntil: instant(
-        'Until then X-Signature is made with the key of the generation before, and X-Signature-Next with the new one.',
+        'Until then, e.g. "2026-12-01T00:00:00Z", X-Signature is made with the key of the generation before, and X-Signature-Next with the new one.',
       ),
     },
   },

@@ -7,6 +7,7 @@ import { validateResource, validateStatus } from '../../../core/resources/valida
 import type { KindDefinition } from '../../../core/schema/crd.js';
 import type { StructuralSchema } from '../../../core/schema/structural.js';
 import { compileSchema } from '../../../core/schema/validate.js';
+import { hasWrongChecksum } from '../../../core/units/address.js';
 import { staleFiles } from '../../../operator/generate.js';
 import { join } from 'node:path';
 import {
@@ -35,6 +36,25 @@ describe('every schema', () => {
     expect(
       namesOf(({ description }) => !/^\S.*\.$/s.test(description) && !/e\.g\./.test(description)),
     ).toEqual([]);
+  });
+
+  test('gives an example of every field that people fill in, or a default or a figure that says enough', () => {
+    const written = Object.values(definitions).flatMap(({ kind, spec }) => nodesOf(spec, `${kind} spec`));
+    const isFilledIn = ({ type, enum: choices }: StructuralSchema) =>
+      ['string', 'integer', 'number'].includes(type ?? '') && choices === undefined;
+    const bare = written.filter(
+      ({ schema }) => isFilledIn(schema) && !/[eE]\.g\. |Default|[0-9]{2}/.test(schema.description ?? ''),
+    );
+    // The service shows the message, and a wallet signs it: nobody writes one.
+    expect(bare.map(({ name }) => name)).toEqual(['Paymaster spec.funding.message']);
+  });
+
+  test('shows addresses in their EIP-55 form', () => {
+    const shown = all
+      .flatMap(({ spec }) => nodesOf(spec, ''))
+      .flatMap(({ schema }) => schema.description?.match(/0x[0-9a-fA-F]{40}/g) ?? []);
+    expect(shown.length).toBeGreaterThan(10);
+    expect(shown.filter(hasWrongChecksum)).toEqual([]);
   });
 
   test('bounds every text, list and number, which is what the API server prices rules by', () => {
