@@ -88,7 +88,10 @@ export const noPolicies: PolicyParts = writeParts([]);
 export type ServedPolicies = Intersection<ReturnType<Kinds[PolicyType]['config']['serve']>>;
 
 export function serveParts(parts: PolicyParts): ServedPolicies {
-  return Object.assign({}, ...rows.map(([, { config }]) => config.serve(parts))) as ServedPolicies;
+  const served = {};
+  // A loop, because this runs for each of a hundred thousand paymasters when a process starts.
+  for (const [, { config }] of rows) Object.assign(served, config.serve(parts));
+  return served as ServedPolicies;
 }
 
 /** Kinds that are decided from the request alone, in the order of the table. */
