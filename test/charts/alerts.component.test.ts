@@ -71,6 +71,16 @@ describe('the runbook', () => {
   });
 });
 
+test('what an alert is about can be seen on the Grafana dashboard', () => {
+  const files = join(repositoryRoot, 'charts/paymaster-operator/files');
+  const named = (file: string) =>
+    new Set(readFileSync(join(files, file), 'utf8').match(/\bpaymaster_[a-z_]+(?=\{| ==)/g));
+  const shown = named('grafana.json');
+  // How often a chain makes blocks: a condition of an alert, not its subject.
+  const besides = ['paymaster_follower_block'];
+  expect([...named('alerts.yaml')].filter((name) => !shown.has(name))).toEqual(besides);
+});
+
 test('each alert says how urgent it is, what is wrong and what to do', () => {
   for (const { labels, annotations } of rules) {
     expect(['critical', 'warning']).toContain(labels.severity);
