@@ -37,8 +37,9 @@ reachable, usage store lost, contract or signer not usable, connection Secret no
 when it has lasted 60 seconds, at most 50 a second, and again when it has been over for 30 seconds. So do they when deposits and contracts become
 known by the thousand. An Organisation follows its namespace in the same way.
 
-\`Serving\` says whether operations are signed now, as far as the operator can tell. Limits that are full and webhooks that fail are known to the
-servers only: metrics \`paymaster_refusals_total\` and the answer of \`pm_explainSponsorship\` show them.
+\`Serving\` says whether operations are signed now. It never changes \`Ready\`. Limits that are full and webhooks that fail are known to the servers, which report
+them every 15 seconds; such a trouble is shown for five minutes after it was last met. Servers notice it when they are asked: without requests nothing is
+shown. Metrics \`paymaster_refusals_total\` and the answer of \`pm_explainSponsorship\` show each refusal at once.
 `;
 
 const about: Partial<Readonly<Record<string, string>>> = {
@@ -102,6 +103,8 @@ const remedies: Readonly<Record<string, string>> = {
   'Ready/Paused': 'Set `spec.active` to true when it should count again.',
   'Serving/NotReady': seeOther,
   'Serving/DepositEmpty': 'Top up the deposit that the message names.',
+  'Serving/LimitFull': 'Wait for the next cycle, or raise the threshold of the limit that the message names.',
+  'Serving/WebhookFailing': 'Repair the host of the webhook that the message names.',
   'Serving/ContractUnusable':
     'Put right on chain or in the profile what the message names; signing goes on by itself, a minute after it stopped at the earliest.',
   'Funded/Empty': 'Top up the deposit that the message names.',

@@ -10,6 +10,7 @@ import type { Metrics } from '../core/metrics.js';
 import { layouts } from '../core/paymaster/layouts.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { EpochCopies } from '../core/usage/epoch.js';
+import type { ServingReports } from '../core/policy/serving-reports.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
@@ -18,12 +19,13 @@ import type { ConnectionSecrets, MasterKeys } from '../core/secrets.js';
 import type { TenantAccess } from '../core/tenant-access.js';
 import type { Clock } from '../core/units/time.js';
 import { createMethodReader } from './method-reader.js';
-import { createCache } from './cache.js';
+import { createCache, ownerOf } from './cache.js';
 import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts } from './facts/loss-facts.js';
 import { createUsageFacts } from './facts/usage-facts.js';
 import { createPlatformView } from './facts/platform-view.js';
 import { createPriceFacts } from './facts/price-facts.js';
+import { createServingFacts } from './facts/serving-facts.js';
 import { createFollowers } from './followers.js';
 import { createKeyRotation, type KeySource } from './key-rotation.js';
 import { createAnnouncer } from './reconcilers/announcer.js';
@@ -68,6 +70,8 @@ export type OperatorDeps = {
   readonly priceHeadersDirectory?: string;
   /** Where the followers tell which token modes have stopped. Default: no condition says so. */
   readonly tokenLosses?: Pick<TokenLossReports, 'all'>;
+  /** Where servers tell of full limits and failing webhooks. Default: `Serving` shows none. */
+  readonly servingReports?: Pick<ServingReports, 'all'>;
   /** Copies of the usage store's epochs, which tell that it has lost its data. Default: no condition says so. */
   readonly usageEpochs?: EpochCopies;
   /** Default: this process is alone. */
@@ -146,7 +150,10 @@ export function createOperator(deps: OperatorDeps): Operator {
     clock,
     timers,
     log,
-    onChange: addChain,
+    onChange(chainId) {
+      platform.look(chainId);
+      addChain(chainId);
+    },
   });
   const losses =
     deps.tokenLosses &&
@@ -168,6 +175,20 @@ export function createOperator(deps: OperatorDeps): Operator {
         addChain(chainId);
       },
     });
+  const serving =
+    deps.servingReports &&
+    createServingFacts({
+      reports: deps.servingReports,
+      timers,
+      log,
+      onChange: (policyIds) =>
+        followers.add(
+          cache.all('PaymasterPolicy').flatMap((policy) => {
+            const { policyId } = policy.status ?? {};
+            return policyId !== undefined && policyIds.has(policyId) ? [ownerOf(policy)] : [];
+          }),
+        ),
+    });
   const followers = createFollowers({
     timers,
     handle: (paymasters) => roots.add({ paymasters, chains: [], organisations: [] }),
@@ -175,6 +196,13 @@ export function createOperator(deps: OperatorDeps): Operator {
   const platform = createPlatformView({
     facts,
     usage,
+    unpriced: (chainId) =>
+      cache
+        .feeTokensOn(chainId)
+        .filter(({ spec }) => prices.answer(spec)?.ok === false)
+        .map(({ metadata }) => metadata.name)
+        .toSorted()
+        .join(', '),
     clock,
     timers,
     onChange: (chainId) => followers.add(cache.paymastersOn(chainId).map((each) => formatKey(keyOf(each)))),
@@ -187,6 +215,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         statuses,
         facts,
         view: platform,
+        serving,
         offeredChains,
         connectionSecrets,
         signers,
@@ -265,6 +294,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     if (stopped !== undefined) return;
     roots.start(allKeys(cache));
     losses?.start();
+    serving?.start();
     usage?.start();
     sweepAgain(0);
   }
@@ -315,6 +345,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         prices.stop(),
         losses?.stop(),
         usage?.stop(),
+        serving?.stop(),
         roots.stop(),
         rotation?.stop(),
         sweeping,

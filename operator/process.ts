@@ -6,6 +6,7 @@ import { createKubeEventRecorder } from '../core/adapters/kube/event-recorder.js
 import { guardWrites } from '../core/adapters/kube/guarded-transport.js';
 import { createKubeKeyAnnouncements } from '../core/adapters/kube/key-announcements.js';
 import { createLeaderElection } from '../core/adapters/kube/leader-election.js';
+import { createKubeServingReports } from '../core/adapters/kube/serving-reports.js';
 import { createKubeTenantAccess, type TenantBinding } from '../core/adapters/kube/tenant-access.js';
 import { createKubeTokenLossReports } from '../core/adapters/kube/token-loss-reports.js';
 import { createKubeTransport } from '../core/adapters/kube/transport.js';
@@ -126,6 +127,7 @@ async function startParts(
       : { urlPlace: `Secret ${namespace}/${config.chainUrlSecret}` }),
     ...(bindings.length === 0 ? {} : { tenantAccess: createKubeTenantAccess({ ...guarded, bindings }) }),
     tokenLosses: createKubeTokenLossReports({ transport, namespace, log }),
+    servingReports: createKubeServingReports({ transport, namespace, clock }),
     usageEpochs: createKubeEpochMirror({ transport, namespace }),
     leader,
     onLost: () => lost.resolve('another operator leads'),

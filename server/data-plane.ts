@@ -10,6 +10,7 @@ import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
+import type { ServingReports } from '../core/policy/serving-reports.js';
 import type { TokenLossReports } from '../core/policy/token-loss-reports.js';
 import type { UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
@@ -43,6 +44,7 @@ import { createStub } from './decision/stub.js';
 import { timeDependencies } from './decision/timing.js';
 import { createTokenAccounts, type TokenAccounts } from './decision/token-accounts.js';
 import { warmUp } from './decision/warm-up.js';
+import { createServingNotes } from './ops/serving-notes.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
 import { createSeenGenerations } from './view/seen-generations.js';
 
@@ -55,6 +57,8 @@ export type DataPlaneDeps = {
   readonly recovery?: UsageRecovery;
   /** Where the follower tells which token modes have stopped, for the operator. Default: nowhere. */
   readonly tokenLosses?: TokenLossReports;
+  /** Where full limits and failing webhooks are told, for the operator. Default: nowhere. */
+  readonly servingReports?: Pick<ServingReports, 'merge'>;
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;
@@ -122,7 +126,16 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const prices = deps.prices ?? keepPrices(deps, view);
   const signing = createSigningBatch({ instruments });
   const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks, payments }, instruments);
-  const shared = { view, heads, clock, prices, tokenAccounts, signing, ...waits };
+  const notes = deps.servingReports && createServingNotes({ reports: deps.servingReports, clock, log });
+  const noted =
+    notes === undefined
+      ? waits
+      : {
+          ...waits,
+          usage: { ...waits.usage, ...notes.ofUsage(waits.usage) },
+          webhooks: notes.ofWebhooks(waits.webhooks),
+        };
+  const shared = { view, heads, clock, prices, tokenAccounts, signing, ...noted };
   const sponsored = sponsoredMode(shared);
   const inTokens = tokenMode(shared);
   const methods = createMethods({
@@ -222,6 +235,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       await view.start();
       follower?.start();
       prices.start();
+      notes?.start();
       await warmUp(view.chains(), { signing, clock });
       isWarm = true;
     },
@@ -231,6 +245,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       seen.stop();
       await Promise.all([follower?.stop(), prices.stop()]);
       await losses?.stop();
+      await notes?.stop();
     },
   };
 }

@@ -4,6 +4,7 @@ import { createChains } from '../core/adapters/chain/chains.js';
 import { createCredentialSource } from '../core/adapters/kube/credentials.js';
 import { createKubeEpochMirror, rememberEpochs } from '../core/adapters/kube/epoch-mirror.js';
 import { createKubeKeyAnnouncements } from '../core/adapters/kube/key-announcements.js';
+import { createKubeServingReports } from '../core/adapters/kube/serving-reports.js';
 import { createKubeTokenLossReports } from '../core/adapters/kube/token-loss-reports.js';
 import { createKubeTransport, type KubeTransport } from '../core/adapters/kube/transport.js';
 import { createMetrics } from '../core/adapters/metrics/prometheus.js';
@@ -118,7 +119,10 @@ async function startParts(
     configs,
     ...usageParts,
     ...(isRpc
-      ? { tokenLosses: createKubeTokenLossReports({ transport, namespace: config.namespace, log }) }
+      ? {
+          tokenLosses: createKubeTokenLossReports({ transport, namespace: config.namespace, log }),
+          servingReports: createKubeServingReports({ transport, namespace: config.namespace, clock }),
+        }
       : {}),
     chains,
     signers,

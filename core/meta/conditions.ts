@@ -88,6 +88,18 @@ export const conditionReasons = {
     Serving: { status: 'True', text: 'Data are signed.' },
     NotReady: { status: 'False', text: 'Ready is False; see its message.' },
     DepositEmpty: { status: 'False', text: 'The deposit that pays is empty; see Funded.' },
+    LimitFull: {
+      status: 'False',
+      text: 'A limit that all users share is full: a request was refused by it in the last five minutes.',
+    },
+    WebhookFailing: {
+      status: 'False',
+      text: 'A webhook does not answer, and its policy refuses then: a request was refused in the last five minutes.',
+    },
+    TokensUnpriced: {
+      status: 'True',
+      text: 'Sponsorships are signed; payments in some tokens are refused, which have had no usable price for a minute.',
+    },
     Unknown: { status: 'Unknown', text: 'Not checked against the chain yet.' },
     ContractUnusable: {
       status: 'False',

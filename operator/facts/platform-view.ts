@@ -15,6 +15,8 @@ import type { UsageFacts } from './usage-facts.js';
 export type PlatformView = {
   /** Facts of the profile's contract; unknown until the chain was asked. */
   profile(chainId: number, profile: ProfileConfig): ProfileFacts;
+  /** Names of fee tokens that have no usable price; '' when all have. */
+  unpriced(chainId: number): string;
   /** Why nothing can be signed on the chain at all. */
   blocker(chainId: number): Finding | undefined;
   /** Looks at what is known of a chain now. */
@@ -26,6 +28,8 @@ export type PlatformViewDeps = {
   readonly facts: Pick<ChainFacts, 'profile' | 'reachability'>;
   /** Undefined where nobody tells of the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
+  /** Names of fee tokens of a chain whose last price was not usable. */
+  readonly unpriced: (chainId: number) => string;
   readonly clock: Clock;
   readonly timers: Timers;
   /** What Paymasters of the chain show has changed. */
@@ -37,6 +41,7 @@ type Blocker = 'ChainNotReady' | 'UsageStoreLost' | undefined;
 
 type Watched = {
   blocker: Steady<Blocker>;
+  unpriced: Steady<string>;
   readonly profiles: Map<string, { readonly profile: ProfileConfig; steady: Steady<ProfileFacts> }>;
   cancel: (() => void) | undefined;
 };
@@ -48,7 +53,12 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
   function watched(chainId: number): Watched {
     const present = chains.get(chainId);
     if (present !== undefined) return present;
-    const fresh: Watched = { blocker: { shown: undefined }, profiles: new Map(), cancel: undefined };
+    const fresh: Watched = {
+      blocker: { shown: undefined },
+      unpriced: { shown: '' },
+      profiles: new Map(),
+      cancel: undefined,
+    };
     chains.set(chainId, fresh);
     return fresh;
   }
@@ -59,7 +69,9 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
     const now = deps.clock.now();
     const before = chain.blocker.shown;
     chain.blocker = settle(chain.blocker, blockerNow(chainId), now, blockers);
-    let isChanged = chain.blocker.shown !== before;
+    const tokens = chain.unpriced.shown;
+    chain.unpriced = settle(chain.unpriced, deps.unpriced(chainId), now, unpricedTokens);
+    let isChanged = chain.blocker.shown !== before || chain.unpriced.shown !== tokens;
     for (const [key, entry] of chain.profiles) {
       const shown = entry.steady.shown;
       const seen = deps.facts.profile(chainId, entry.profile);
@@ -77,6 +89,7 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
     const now = deps.clock.now();
     const waits = [
       dueInMs(chain.blocker, now, blockers),
+      dueInMs(chain.unpriced, now, unpricedTokens),
       ...Array.from(chain.profiles.values(), ({ steady }) => dueInMs(steady, now, profiles)),
     ].filter((ms) => ms !== undefined);
     chain.cancel =
@@ -100,6 +113,7 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
       else if (isOpen(known.steady.shown)) known.steady = { shown: seen };
       return chain.profiles.get(key)?.steady.shown ?? unknownProfile;
     },
+    unpriced: (chainId) => chains.get(chainId)?.unpriced.shown ?? '',
     blocker(chainId) {
       switch (chains.get(chainId)?.blocker.shown) {
         case 'ChainNotReady':
@@ -126,6 +140,7 @@ export function createPlatformView(deps: PlatformViewDeps): PlatformView {
 }
 
 const blockers: Judge<Blocker> = { isSame: (a, b) => a === b, isGood: (blocker) => blocker === undefined };
+const unpricedTokens: Judge<string> = { isSame: (a, b) => a === b, isGood: (names) => names === '' };
 const profiles: Judge<ProfileFacts> = { isSame: isDeepStrictEqual, isGood };
 
 /** What is learned about something that was not known is shown at once. */

@@ -17,6 +17,7 @@ import { findCondition, finding, isConditionTrue } from '../../core/meta/conditi
 import type { Finding } from '../../core/meta/conditions.js';
 import { parseKey } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
+import type { ServingTrouble } from '../../core/policy/serving-reports.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock } from '../../core/units/time.js';
@@ -24,6 +25,7 @@ import type { Cache } from '../cache.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import type { FundingQuestion } from '../facts/facts.js';
 import type { PlatformView } from '../facts/platform-view.js';
+import type { ServingFacts } from '../facts/serving-facts.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeContracts, writeOrphans, writePolicies } from './children.js';
@@ -42,7 +44,9 @@ export type PaymasterReconcilerDeps = {
   readonly configs: Pick<ConfigStore, 'getLatest' | 'getPaymaster' | 'putPaymaster' | 'deletePaymaster'>;
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
-  readonly view: Pick<PlatformView, 'profile' | 'blocker'>;
+  readonly view: Pick<PlatformView, 'profile' | 'blocker' | 'unpriced'>;
+  /** What servers have met; undefined where nobody reports it. */
+  readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;
   readonly signers: Pick<Signers, 'get' | 'place'>;
@@ -264,16 +268,57 @@ function paymasterFindings(
   // An empty deposit ends by itself when somebody tops it up; that nobody's pays is a mistake in what is written.
   const unpaid = question === undefined ? [funded] : [];
   const ready = summarise([...own, ...contract, signer, ...unpaid], hold(deps, paymaster, compiled));
-  return [...own, ready, servingFinding(ready, funded), signer, funded, ...told];
+  const serving = keptServing(deps, paymaster, servingFinding(deps, compiled, { ready, funded }));
+  return [...own, ready, serving, signer, funded, ...told];
 }
 
-/** Whether operations are signed for now, as far as the operator can tell: limits and webhooks are metrics of the servers. */
-function servingFinding(ready: Finding, funded: Finding): Finding {
+/** After a start, what servers have met stands until they were asked: otherwise each restart would turn it twice. */
+function keptServing(
+  { serving }: PaymasterReconcilerDeps,
+  { status, metadata }: Paymaster,
+  found: Finding,
+): Finding {
+  const before = findCondition(status?.conditions, 'Serving');
+  const isMet = before?.reason === 'LimitFull' || before?.reason === 'WebhookFailing';
+  const mayStand = serving?.isKnown() === false && found.status === 'True';
+  return mayStand && isMet && before.observedGeneration === metadata.generation
+    ? finding('Serving', before.reason === 'LimitFull' ? 'LimitFull' : 'WebhookFailing', before.message)
+    : found;
+}
+
+/** Whether operations are signed for now, as far as the operator and the servers have seen. */
+function servingFinding(
+  { serving, view }: PaymasterReconcilerDeps,
+  { policies, profile, config }: CompiledPaymaster,
+  { ready, funded }: { readonly ready: Finding; readonly funded: Finding },
+): Finding {
   if (ready.status === 'False') return finding('Serving', 'NotReady', ready.message);
   if (funded.status === 'False') return finding('Serving', 'DepositEmpty', funded.message);
-  return ready.status === 'Unknown' || funded.status === 'Unknown'
-    ? finding('Serving', 'Unknown')
-    : finding('Serving', 'Serving');
+  if (ready.status === 'Unknown' || funded.status === 'Unknown') return finding('Serving', 'Unknown');
+  const met = (trouble: ServingTrouble): string =>
+    policies
+      .filter(
+        ({ policyId, object }) => object.spec.active !== false && serving?.of(policyId)?.trouble === trouble,
+      )
+      .map(({ object }) => `"${object.spec.name}"`)
+      .join(', ');
+  const [full, failing] = [met('LimitFull'), met('WebhookFailing')];
+  if (full !== '')
+    return finding('Serving', 'LimitFull', `Full: ${full}. Wait for the next cycle, or raise the threshold.`);
+  if (failing !== '')
+    return finding(
+      'Serving',
+      'WebhookFailing',
+      `No answer from the host of ${failing}: operations are refused.`,
+    );
+  const unpriced = profile?.token === undefined ? '' : view.unpriced(config.chainId);
+  return unpriced === ''
+    ? finding('Serving', 'Serving')
+    : finding(
+        'Serving',
+        'TokensUnpriced',
+        `Sponsorships are signed; payments in ${unpriced} are refused: see the FeeTokens.`,
+      );
 }
 
 /** What keeps an otherwise sound paymaster from sponsoring. */

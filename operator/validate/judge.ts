@@ -101,7 +101,8 @@ async function startReconcilers(
   const shared = { cache, configs, statuses, facts: noChainFacts, signers: anySigner, layouts, clock };
   const paymasters = createPaymasterReconciler({
     ...shared,
-    view: { profile: noChainFacts.profile, blocker: () => undefined },
+    view: { profile: noChainFacts.profile, blocker: () => undefined, unpriced: () => '' },
+    serving: undefined,
     offeredChains: createOfferedChains({ cache, layouts }),
     connectionSecrets: createConnectionSecretWriter({
       secrets: noSecrets,

@@ -16,6 +16,7 @@ import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.j
 import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
+import { createMemoryServingReports } from '../../core/policy/serving-reports.js';
 import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { systemClock } from '../../core/units/time.js';
@@ -140,6 +141,7 @@ async function startParts(
 
   const origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
   const tokenLosses = createMemoryTokenLossReports();
+  const servingReports = createMemoryServingReports(clock);
   const operator = createOperator({
     resources,
     configs,
@@ -151,6 +153,7 @@ async function startParts(
     webhookRules,
     platform: config.platform,
     tokenLosses,
+    servingReports,
     usageEpochs: epochMirror,
     rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
     clock,
@@ -169,6 +172,7 @@ async function startParts(
     signers,
     webhooks,
     tokenLosses,
+    servingReports,
     priceHeadersDirectory: directory.priceHeadersDirectory,
     dashboard: { resources, masterKeys, webhookUrls: webhookRules, quotas: config.platform.quotas },
     recentRefusals: refusals,

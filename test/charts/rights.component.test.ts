@@ -105,7 +105,7 @@ const accounts: readonly Account[] = [
         (name): Question => ['bind', 'clusterroles.rbac.authorization.k8s.io', '', `gas-system-gas-paymaster-${name}`],
       ),
       ...['get', 'create', 'update'].map((verb): Question => [verb, 'secrets', tenant]),
-      ...['paymaster-token-losses', 'paymaster-usage-epochs'].map(
+      ...['paymaster-token-losses', 'paymaster-usage-epochs', 'paymaster-serving'].map(
         (name): Question => ['get', 'configmaps', system, name],
       ),
       ['create', 'configmaps', system],
@@ -139,6 +139,7 @@ const accounts: readonly Account[] = [
       ['create', 'configmaps', tenant],
       ['update', 'configmaps', system, 'paymaster-token-losses'],
       ['update', 'configmaps', system, 'paymaster-usage-epochs'],
+      ['update', 'configmaps', system, 'paymaster-serving'],
       ['list', 'namespaces'],
     ],
   },
@@ -178,7 +179,7 @@ const accounts: readonly Account[] = [
     user: rpc,
     may: [
       ...product(['get', 'list', 'watch'], compiled, system),
-      ...['paymaster-usage-epochs', 'paymaster-token-losses'].flatMap((name) =>
+      ...['paymaster-usage-epochs', 'paymaster-token-losses', 'paymaster-serving'].flatMap((name) =>
         ['get', 'update'].map((verb): Question => [verb, 'configmaps', system, name]),
       ),
       ['get', 'configmaps', system, 'paymaster-master-keys'],

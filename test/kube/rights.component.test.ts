@@ -189,6 +189,52 @@ describe('what is done with the API server', () => {
   );
 
   test(
+    'by the rpc role: reports of limits that are full',
+    async () => {
+      const [replica] = installation.replicas;
+      if (replica === undefined) throw new Error('no replica');
+      const names = ['first-full', 'second-full'];
+      for (const [index, name] of names.entries()) {
+        const limit = {
+          apiVersion: 'paymasters.dev/v1alpha1',
+          kind: 'PaymasterPolicy',
+          metadata: { name, namespace: 'quickstart' },
+          spec: {
+            paymasterRef: { name: 'shop' },
+            name,
+            policyType: 'PAYMASTER_SA_LIMIT',
+            spendingLimit: {
+              scope: 'PAYMASTER',
+              cycleDuration: { value: 1, unit: 'day' },
+              threshold: '1',
+              thresholdType: 'COUNT',
+            },
+          },
+        };
+        installation.cluster.plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(limit) });
+        await until(
+          'it is told and said',
+          async () => {
+            await ask(replica);
+            const verb = index === 0 ? 'create' : 'update';
+            const isTold = isUsed('rpc', verb, '/configmaps', 'paymaster-serving');
+            return isTold && condition('pm', 'shop', 'Serving') === 'LimitFull';
+          },
+          patienceMs,
+          250,
+        );
+        kubectl('delete', 'pmpol', name, ...tenant);
+        await until(
+          'it is signed again',
+          async () => (await ask(replica)).result?.['mode'] === 'SPONSORED',
+          patienceMs,
+        );
+      }
+    },
+    longestMs,
+  );
+
+  test(
     'by the rpc role: a report of losses that somebody has changed',
     async () => {
       const name = 'paymaster-token-losses';

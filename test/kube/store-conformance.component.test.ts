@@ -3,6 +3,7 @@ import { kindNames, kinds } from '../../core/resources/kinds.js';
 import { group, version } from '../../core/meta/meta.js';
 import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
 import { createKubeEpochMirror, epochConfigMap } from '../../core/adapters/kube/epoch-mirror.js';
+import { createKubeServingReports, servingConfigMap } from '../../core/adapters/kube/serving-reports.js';
 import {
   createKubeTokenLossReports,
   tokenLossConfigMap,
@@ -14,6 +15,7 @@ import { noMetrics } from '../../core/metrics.js';
 import { systemClock, type EpochMs } from '../../core/units/time.js';
 import { configStoreConformance } from '../conformance/config-store.js';
 import { epochMirrorConformance } from '../conformance/epoch-mirror.js';
+import { servingReportsConformance } from '../conformance/serving-reports.js';
 import { tokenLossReportsConformance } from '../conformance/token-loss-reports.js';
 import { resourceStoreConformance } from '../conformance/resource-store.js';
 import { installCrds } from './support/crds.js';
@@ -104,6 +106,12 @@ test('copies of epochs in a ConfigMap that was restored are marked, until they a
   expect(await mirror.put(1, epoch, epoch)).toBe(false);
   expect(await mirror.put(1, { ...moved, sequence: 4 }, moved)).toBe(true);
   expect(await mirror.get(1)).toEqual({ ...epoch, sequence: 4 });
+});
+
+servingReportsConformance('the Kubernetes API', async (clock) => {
+  withoutConfigMap(servingConfigMap);
+  const open = () => createKubeServingReports({ transport, namespace: 'paymaster-system', clock });
+  return { reports: open(), reopen: open };
 });
 
 tokenLossReportsConformance('the Kubernetes API', async () => {

@@ -244,6 +244,7 @@ describe('the rights of what was done here', () => {
     expect([...configMaps].sort()).toEqual([
       'create paymaster-master-keys',
       'get paymaster-master-keys',
+      'get paymaster-serving',
       'get paymaster-token-losses',
       'get paymaster-usage-epochs',
     ]);

@@ -34,6 +34,7 @@ test('with ten thousand Paymasters a node that is away for 30 s wakes none, and 
   const view = createPlatformView({
     facts: { profile: () => unknownProfile, reachability: () => state.reachability },
     usage: undefined,
+    unpriced: () => '',
     clock: time.clock,
     timers: time.timers,
     onChange: () => followers.add(keys),

@@ -8,7 +8,7 @@ import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex, isHexBytes } from '../../core/units/hex.js';
 import type { Hex } from '../../core/units/hex.js';
-import { probeOperation, probeTerms } from '../../operator/facts/probe-operation.js';
+import { probeOperation, probeTerms, probeTokenTerms } from '../../operator/facts/probe-operation.js';
 
 /** State of a chain that a test sets; everything is right until the test breaks it. */
 export type ChainState = {
@@ -46,6 +46,9 @@ const profile: ProfileConfig = {
   options: { priceMarkup: 1_000_000, unaccountedGas: 50_000 },
 };
 
+/** The contract of a token mode of `aProfile`, where a test gives it one. */
+export const tokenContract = parseAddress('0x00000000000000000000000000000000000000a7');
+
 export const signerAddress = parseAddress('0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc');
 
 /** A chain that holds the contract of `aProfile` and answers what the operator asks of it. */
@@ -66,11 +69,14 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     token: { decimals: 6, symbol: 'USD' },
     feeds: new Map(),
   };
-  const { sponsorship } = layouts['vendor-1.1.0'];
+  const { sponsorship, token } = layouts['vendor-1.1.0'];
   // Once: encoding it takes milliseconds, and every call is compared with it.
   const terms = probeTerms(31337, profile);
   const hashCall = sponsorship.getHashCall(probeOperation, terms);
   const hash = sponsorship.hash(probeOperation, terms);
+  const tokenTerms = probeTokenTerms(31337, profile, tokenContract);
+  const tokenHashCall = token?.getHashCall(probeOperation, tokenTerms);
+  const tokenHash = token?.hash(probeOperation, tokenTerms);
 
   function reached(): void {
     if (!state.isReachable) throw new DomainError('UNAVAILABLE', 'the node does not answer');
@@ -92,6 +98,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     const signer = sponsorship.signerCall(signerAddress);
     if (data === signer.data) return word(toAddressKey(state.signer));
     if (data === hashCall) return state.hashesLikeUs ? bytesToHex(hash) : word('0x99');
+    if (data === tokenHashCall && tokenHash !== undefined) return bytesToHex(tokenHash);
     // getBalance(address)
     const wallet = `0x${data.slice(-40)}`;
     state.depositsAsked += 1;

@@ -1,0 +1,117 @@
+import type { Logger } from '../../core/log.js';
+import {
+  mostEntries,
+  type ServingReport,
+  type ServingReports,
+  type ServingTrouble,
+} from '../../core/policy/serving-reports.js';
+import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import { isForAllUsers } from '../../core/usage/counter-names.js';
+import type { LimitShare, ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+
+/** A trouble that is not met again for so long counts as over: so a status is written twice in that time at most. */
+export const standsMs = 300_000;
+const reportEveryMs = 15_000;
+
+export type ServingNotes = {
+  /** The same port, whose refusals by limits that all users share are noted. */
+  ofUsage(usage: Pick<UsageStore, 'reserve' | 'peek'>): Pick<UsageStore, 'reserve' | 'peek'>;
+  /** The same port, whose hosts that fail are noted where the policy refuses then. */
+  ofWebhooks(webhooks: Pick<WebhookCaller, 'call'>): Pick<WebhookCaller, 'call'>;
+  /** Tells what is new; never rejects. */
+  report(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+};
+
+/**
+ * Takes note of what keeps a paymaster from sponsoring while its requests are answered, and tells the operator now and then. What
+ * a caller alone decides is not noted: a limit counts as full by what it has counted, not because an operation asked for more.
+ */
+export function createServingNotes(deps: {
+  readonly reports: Pick<ServingReports, 'merge'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): ServingNotes {
+  const { reports, clock, log } = deps;
+  let fresh = new Map<string, ServingReport>();
+  const told = new Map<string, ServingReport>();
+  let timer: NodeJS.Timeout | undefined;
+  let hasFailed = false;
+  let reporting: Promise<void> = Promise.resolve();
+
+  function note(policyId: string, trouble: ServingTrouble, end: number): void {
+    const now = clock.now();
+    const known = told.get(policyId);
+    // Told again when half of its time is over.
+    if (known?.trouble === trouble && known.until - now > Math.min(standsMs, end - now) / 2) return;
+    if (fresh.size >= mostEntries && !fresh.has(policyId)) return;
+    fresh.set(policyId, { trouble, until: Math.min(now + standsMs, end) as EpochMs });
+  }
+
+  function noteLimit({ limits }: Pick<ReserveRequest, 'limits'>, result: ReserveResult): void {
+    if (result.outcome !== 'limit') return;
+    const share = limits[result.index];
+    if (share === undefined || !isForAllUsers(share.counter) || !isFull(share, result.used)) return;
+    note(share.counter.slice(0, share.counter.indexOf('/')), 'LimitFull', share.window.until);
+  }
+
+  async function report(): Promise<void> {
+    if (fresh.size === 0) return;
+    const entries = fresh;
+    fresh = new Map();
+    const now = clock.now();
+    for (const [policyId, { until }] of told) if (until <= now) told.delete(policyId);
+    try {
+      await reports.merge(entries);
+      for (const [policyId, entry] of entries) told.set(policyId, entry);
+      hasFailed = false;
+    } catch (error) {
+      // Said once; what is met again is noted again.
+      if (!hasFailed) log.warn('reporting full limits and failing webhooks failed', { error });
+      hasFailed = true;
+    }
+  }
+
+  return {
+    ofUsage: (usage) => ({
+      async reserve(request) {
+        const result = await usage.reserve(request);
+        noteLimit(request, result);
+        return result;
+      },
+      async peek(request) {
+        const peeked = await usage.peek(request);
+        noteLimit(request, peeked.result);
+        return peeked;
+      },
+    }),
+    ofWebhooks: (webhooks) => ({
+      async call(request) {
+        const outcomes = await webhooks.call(request);
+        for (const [index, { verdict }] of outcomes.entries()) {
+          const webhook = request.webhooks[index];
+          const isFailing = verdict === 'failed' && webhook?.onError !== 'Allow';
+          if (isFailing && webhook !== undefined) note(webhook.policyId, 'WebhookFailing', Infinity);
+        }
+        return outcomes;
+      },
+    }),
+    report,
+    start() {
+      timer ??= setInterval(() => {
+        reporting = reporting.then(report);
+      }, reportEveryMs).unref();
+    },
+    async stop() {
+      clearInterval(timer);
+      await reporting;
+    },
+  };
+}
+
+/** What an ordinary operation needs is more than a hundredth of a limit that anyone sets. */
+function isFull({ unit, threshold }: LimitShare, used: number): boolean {
+  return unit === 'COUNT' ? used >= threshold : used * 100 >= threshold * 99;
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ServingReport, ServingReports } from '../../core/policy/serving-reports.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+import { startMs } from './usage-requests.js';
+
+const full = (forMs: number): ServingReport => ({
+  trouble: 'LimitFull',
+  until: (startMs + forMs) as EpochMs,
+});
+const failing = (forMs: number): ServingReport => ({
+  trouble: 'WebhookFailing',
+  until: (startMs + forMs) as EpochMs,
+});
+
+/** What every way to hand reports of what does not serve guarantees; `reopen` gives another end of the same one. */
+export function servingReportsConformance(
+  implementation: string,
+  create: (clock: Clock) => Promise<{ readonly reports: ServingReports; reopen(): ServingReports }>,
+): void {
+  describe(`reports of what does not serve: ${implementation}`, () => {
+    let now = startMs;
+    const open = async () => {
+      now = startMs;
+      return create({ now: () => now });
+    };
+
+    test('what servers add is read at the other end, each with its later end', async () => {
+      const { reports, reopen } = await open();
+      expect(await reopen().all()).toEqual(new Map());
+      await reports.merge(new Map([['a', full(100)]]));
+      await reopen().merge(
+        new Map([
+          ['a', full(50)],
+          ['b', failing(100)],
+        ]),
+      );
+      await reports.merge(new Map([['b', failing(200)]]));
+      expect(await reopen().all()).toEqual(
+        new Map([
+          ['a', full(100)],
+          ['b', failing(200)],
+        ]),
+      );
+    });
+
+    test('what is over is not told, and makes room for others', async () => {
+      const { reports } = await open();
+      await reports.merge(new Map(Array.from({ length: 1_000 }, (_, index) => [`p${index}`, full(100)])));
+      await reports.merge(new Map([['late', full(200)]]));
+      expect(await reports.all()).toHaveProperty('size', 1_000);
+      expect((await reports.all()).has('late')).toBe(false);
+      now = (startMs + 100) as EpochMs;
+      expect(await reports.all()).toEqual(new Map());
+      await reports.merge(new Map([['late', full(200)]]));
+      expect(await reports.all()).toEqual(new Map([['late', full(200)]]));
+    });
+
+    test('servers that report at once do not undo each other', async () => {
+      const { reports, reopen } = await open();
+      const ids = ['a', 'b', 'c'];
+      await Promise.all(
+        ids.map((id, index) => (index % 2 === 0 ? reports : reopen()).merge(new Map([[id, full(100)]]))),
+      );
+      expect([...(await reports.all()).keys()].toSorted()).toEqual(ids);
+    });
+  });
+}
