@@ -14,6 +14,8 @@ export type CompiledLimit = Cycle & {
   readonly unit: Unit;
   /** COUNT: operations; NATIVE_ASSET: gwei, rounded down. */
   readonly threshold: number;
+  /** The counter of all users in the window that was asked for last. */
+  shared?: { readonly index: number; readonly counter: string };
 };
 
 const countScale = 18;
@@ -44,7 +46,9 @@ export function limitShares(
   return limits.map((limit) => {
     const window = windowAt(limit, now);
     return {
-      counter: limitCounter(limit, window.index, limit.perSender ? sender : ''),
+      counter: limit.perSender
+        ? limitCounter(limit, window.index, sender)
+        : sharedCounter(limit, window.index),
       unit: limit.unit,
       window,
       threshold: limit.threshold,
@@ -52,6 +56,12 @@ export function limitShares(
       enforce: true,
     };
   });
+}
+
+/** Its name is the same for everybody until the window turns: made once, and found in maps by a hash that is known already. */
+function sharedCounter(limit: CompiledLimit, index: number): string {
+  if (limit.shared?.index !== index) limit.shared = { index, counter: limitCounter(limit, index, '') };
+  return limit.shared.counter;
 }
 
 /** Rounds down: a part of an operation or of a gwei that is left over can pay for nothing. */
