@@ -27,7 +27,7 @@ import { joined, nothingLate, settleLate, type LateSettlement } from './late.js'
 import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
-import { nothingEnded, Releaser, type Ending } from './releaser.js';
+import { nothingEnded, Releaser } from './releaser.js';
 import { idle, type Round } from './round.js';
 import { merged, Scanner } from './scan.js';
 import { nothingSettled, settle, settledInStep, type Settlement } from './settlement.js';

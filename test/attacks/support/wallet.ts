@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { expect } from '@jest/globals';
 import { Interface } from 'ethers';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
@@ -6,7 +7,8 @@ import type { FinalUserOperation } from '../../../core/entry-point/user-operatio
 import { someToken } from '../../build/configs.js';
 import { asHex, buildAccount, encodeWith, type Call, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
-import { signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
+import { handleOps } from '../../chain/support/handle-ops.js';
+import { buildUserOp, signByAccount, type SignedUserOp } from '../../chain/support/user-op.js';
 import { until } from '../../support/until.js';
 import { rpc, toWire, type RpcAnswer } from '../../system/support/client.js';
 
@@ -67,6 +69,18 @@ export async function ask(
   const signed =
     isSigned && account !== undefined ? await signByAccount(account, op, data as Hex) : undefined;
   return { answer, reason: answer.error?.data?.['reason'] ?? answer.result?.['reason'], signed };
+}
+
+/** The control: an honest account's operation is signed and mined. */
+export async function expectServed(devChain: DevChain, version: string, url: string): Promise<void> {
+  const account = await aDeployedAccount(devChain, version);
+  const op = await buildUserOp(account, [increment(devChain)]);
+  const { answer, reason, signed } = await ask(url, op, { mode: 'SPONSORED' }, account);
+  if (signed === undefined)
+    throw new Error(`nothing was signed: ${String(reason)}, ${JSON.stringify(answer)}`);
+  const { entryPointVersion } = devChain.profile(version);
+  const { events } = await handleOps(devChain, entryPointVersion, [signed]);
+  expect(events).toMatchObject([{ success: true }]);
 }
 
 /** Asks for the same operation of so many senders that never act, many at once; the reasons of the answers, undefined where signed. */

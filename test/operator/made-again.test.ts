@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { aLimit, aPaymaster, aPolicy } from '../build/resources.js';
-import { startWorld, type World } from '../operator/world.js';
-import { aReplica, keyHash } from './support/tenants.js';
+import { startWorld, type World } from './world.js';
+import { aReplica, keyHash } from './tenants.js';
 
 // Somebody deletes objects and makes them again under their names, to get back what was rotated or to count from zero.
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import { anOrganisation, aPaymaster, aPolicy } from '../build/resources.js';
-import { startWorld, type World } from '../operator/world.js';
-import { aReplica, fundingProof, keyHash, owner } from './support/tenants.js';
+import { startWorld, type World } from './world.js';
+import { aReplica, fundingProof, keyHash, owner } from './tenants.js';
 
 // A namespace is given to another tenant. The former one still has his apiKey and his webhook key, and the next one shows the
 // public proof that a wallet of the former one once signed.

@@ -1,16 +1,16 @@
 import { Wallet } from 'ethers';
-import { deriveApiKey, hashApiKey } from '../../../core/config/api-key.js';
-import { fundingMessage } from '../../../core/config/funding-proof.js';
-import { silentLogger } from '../../../core/log.js';
-import { noMetrics } from '../../../core/metrics.js';
-import type { PaymasterSpec } from '../../../core/resources/paymaster.js';
-import { parseAddress } from '../../../core/units/address.js';
-import type { EpochMs } from '../../../core/units/time.js';
-import { createInstruments } from '../../../server/ops/instruments.js';
-import { createConfigView } from '../../../server/view/config-view.js';
-import type { ConfigView, SeenConfig } from '../../../server/view/config-view.js';
-import { aProfile } from '../../build/resources.js';
-import type { World } from '../../operator/world.js';
+import { deriveApiKey, hashApiKey } from '../../core/config/api-key.js';
+import { fundingMessage } from '../../core/config/funding-proof.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import type { PaymasterSpec } from '../../core/resources/paymaster.js';
+import { parseAddress } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
+import { createInstruments } from '../../server/ops/instruments.js';
+import { createConfigView } from '../../server/view/config-view.js';
+import type { ConfigView, SeenConfig } from '../../server/view/config-view.js';
+import { aProfile } from '../build/resources.js';
+import type { World } from './world.js';
 
 /** What attacks of tenants on the control plane share: an operator over real stores, and a replica that reads them. */
 

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { buildUserOp } from '../chain/support/user-op.js';
+import { until } from '../support/until.js';
+import {
+  anObject,
+  aShop,
+  planes,
+  servesEverywhere,
+  startTenantWorld,
+  version,
+  type TenantWorld,
+} from './support/tenant-world.js';
+import { aDeployedAccount, ask, expectServed, increment, type Asked } from './support/wallet.js';
+
+// Somebody deletes objects and makes them again under their names, to get back a key that was rotated or to count from zero.
+// Windows and deletions at other moments: ../operator/made-again.
+
+describe.each(planes)('on %s', (plane) => {
+  let world: TenantWorld;
+  beforeAll(async () => {
+    world = await startTenantWorld(plane);
+    await world.apply(...aShop(world, 'neighbour'));
+    await servesEverywhere(world, 'neighbour');
+  }, 600_000);
+  afterAll(() => world?.stop(), 240_000);
+
+  test('a Paymaster that is made again does not accept its rotated key, and goes on with the last one', async () => {
+    const rotated = aShop(world, 'boutique', { keyGeneration: 2 });
+    const first = aShop(world, 'boutique');
+    await world.apply(...first);
+    await servesEverywhere(world, 'boutique');
+    const [stolen] = world.urls('boutique');
+    await world.apply(...rotated);
+    await until('the key is rotated', () => world.urls('boutique')[0] !== stolen);
+    await servesEverywhere(world, 'boutique');
+    await until('the old key is refused', async () => isUnknownKey(await asked(stolen!)));
+
+    const last = world.urls('boutique');
+    await world.remove('Paymaster', 'boutique');
+    await until('it is gone', async () => isUnknownKey(await asked(last[0]!)));
+    await world.apply(...first);
+    for (const url of last)
+      await until(
+        'it is served again with its last key',
+        async () => (await asked(url)).signed !== undefined,
+      );
+    for (const url of last) await expectServed(world.devChain, version, url);
+    expect(isUnknownKey(await asked(stolen!))).toBe(true);
+    await servesEverywhere(world, 'neighbour');
+  }, 600_000);
+
+  test('a limit that is made again, alone or with its Paymaster, goes on counting', async () => {
+    const shop = aShop(world, 'limited');
+    const limit = anObject('PaymasterPolicy', 'limited-twice', {
+      paymasterRef: { name: 'limited' },
+      name: 'two a day',
+      policyType: 'PAYMASTER_SA_LIMIT',
+      spendingLimit: {
+        scope: 'PAYMASTER',
+        cycleDuration: { value: 30, unit: 'day' },
+        threshold: '2',
+        thresholdType: 'COUNT',
+      },
+    });
+    await world.apply(limit, ...shop);
+    await until('it has its key', () => world.urls('limited').length > 0);
+    const url = world.urls('limited')[0]!;
+    await until('it is served', async () => (await asked(url)).signed !== undefined);
+    await until('the limit is full', async () => isFull(await asked(url)));
+
+    await world.remove('PaymasterPolicy', 'limited-twice');
+    await until('nothing is limited', async () => (await asked(url)).signed !== undefined);
+    await world.apply(limit);
+    await until('the limit is there again, as full as it was', async () => isFull(await asked(url)));
+
+    for (const [kind, name] of [
+      ['PaymasterPolicy', 'limited-twice'],
+      ['Paymaster', 'limited'],
+    ] as const)
+      await world.remove(kind, name);
+    await until('it is gone', async () => isUnknownKey(await asked(url)));
+    await world.apply(limit, ...shop);
+    await until('it is known again', async () => !isUnknownKey(await asked(url)));
+    await until('the limit is as full as it was', async () => isFull(await asked(url)));
+    await servesEverywhere(world, 'neighbour');
+  }, 600_000);
+
+  /** Each time by another account, whose operation is not mined. */
+  async function asked(url: string): Promise<Asked> {
+    const account = await aDeployedAccount(world.devChain, version);
+    return ask(url, await buildUserOp(account, [increment(world.devChain)]), { mode: 'SPONSORED' }, account);
+  }
+});
+
+function isUnknownKey({ answer }: Asked): boolean {
+  return answer.status === 401;
+}
+
+function isFull({ reason }: Asked): boolean {
+  return reason === 'LIMIT_REACHED';
+}
