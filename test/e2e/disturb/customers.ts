@@ -105,8 +105,15 @@ export async function startCustomers(options: CustomersOptions): Promise<Custome
   async function mine(operation: SignedUserOp): Promise<string> {
     const refusal = await refusalOf(devChain, version, [operation]);
     if (refusal !== 'accepted') return refusal;
-    const { event } = await handleOp(devChain, version, operation);
-    return event.success ? 'mined' : 'mined, but its call failed';
+    try {
+      const { event } = await handleOp(devChain, version, operation);
+      return event.success ? 'mined' : 'mined, but its call failed';
+    } catch (error) {
+      // The contract may have changed since the EntryPoint was asked.
+      const changed = await refusalOf(devChain, version, [operation]);
+      if (changed === 'accepted') throw error;
+      return changed;
+    }
   }
 }
 
