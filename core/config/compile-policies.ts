@@ -101,7 +101,7 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
   const policyId = idOf(object, context.tenant);
   const active = object.spec.active !== false;
   const { config, ...recorded } = kind.compile(
-    { policyId, name, spec, active, cycle: object.status?.cycle },
+    { policyId, name, spec, cycle: object.status?.cycle },
     {
       now: context.now,
       served:

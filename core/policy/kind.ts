@@ -49,7 +49,6 @@ export type PolicyRules = { readonly webhookUrls: WebhookUrlRules };
 
 export type PolicyToCompile<Spec> = PolicyIdentity & {
   readonly spec: Spec;
-  readonly active: boolean;
   /** As the status records it. */
   readonly cycle: CycleStatus | undefined;
 };

@@ -1,7 +1,7 @@
 import type { RecoverAddress } from '../../paymaster/signer.js';
 import { getBytes, hashAuthorization } from 'ethers';
 
-import { toAddressKey, type Address } from '../../units/address.js';
+import { toAddressKey } from '../../units/address.js';
 import { hexToBytes } from '../../units/hex.js';
 import type { UserOperation } from '../../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';

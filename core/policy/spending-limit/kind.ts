@@ -24,9 +24,9 @@ export const spendingLimit = {
     },
   ],
   problem,
-  compile({ spec, active: _, cycle: recorded, ...identity }, { served, now, lastingCycle }) {
+  compile({ spec, cycle: recorded, policyId, name }, { served, now, lastingCycle }) {
     const cycle = decideCycle(spec, recorded, served, now, lastingCycle);
-    return { config: configOf(identity, cycle, now), cycle };
+    return { config: configOf({ policyId, name }, cycle, now), cycle };
   },
   config: {
     write: (limits) => ({ limits }),

@@ -18,10 +18,10 @@ export const webhook = {
     const wrong = judgeWebhookUrl(url, webhookUrls, 'spec.webhook.url');
     return wrong && `${formatProblem(wrong)}.`;
   },
-  compile({ spec, active: _, cycle: __, ...identity }, known) {
+  compile({ spec, policyId, name }, known) {
     // An object that is made again without a generation must not bring a rotated key back.
     const keyGeneration = Math.max(spec.keyGeneration ?? 1, known.keyGeneration);
-    return { config: configOf(identity, spec, keyGeneration), keyGeneration };
+    return { config: configOf({ policyId, name }, spec, keyGeneration), keyGeneration };
   },
   config: {
     write: (webhooks) => ({ webhooks }),

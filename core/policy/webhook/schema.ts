@@ -1,5 +1,5 @@
 import { httpUrl, instant } from '../../meta/schema-parts.js';
-import { choice, integer, number, object, text } from '../../schema/structural.js';
+import { choice, integer, number, object } from '../../schema/structural.js';
 import type { WebhookSpec } from './spec.js';
 
 export const webhookTimeoutSeconds = { minimum: 0.5, maximum: 10 } as const;
