@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../core/adapters/pause.js';
 
 /** A listening socket with limits, that can be drained. */
 export type HttpServer = {
@@ -77,7 +77,7 @@ export function createHttpServer(
   /** Resolves when no connection is left, or the time is over. */
   async function goodbye(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
-    while (performance.now() < deadline && (await connections()) > 0) await delay(drainIntervalMs);
+    while (performance.now() < deadline && (await connections()) > 0) await pause(drainIntervalMs);
   }
 
   function connections(): Promise<number> {

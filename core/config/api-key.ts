@@ -22,12 +22,7 @@ export function deriveApiKey(master: Uint8Array, owner: KeyOwner): string {
   return `${head}.${formatUuid({ random: bytes.subarray(16, 32) })}`;
 }
 
-/** SHA-256 of an apiKey as 64 lowercase hex digits: the form in which it is stored and looked up. */
-export function hashApiKey(apiKey: string): string {
-  return hash('sha256', apiKey, 'hex');
-}
-
-/** SHA-256 of an authToken as 64 lowercase hex digits, as in `Organisation.spec.tokens[].sha256`. */
-export function hashToken(authToken: string): string {
-  return hash('sha256', authToken, 'hex');
+/** SHA-256 of an apiKey or authToken as 64 lowercase hex digits: the form in which they are stored and looked up. */
+export function hashCredential(text: string): string {
+  return hash('sha256', text, 'hex');
 }

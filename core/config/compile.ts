@@ -6,7 +6,7 @@ import type { PaymasterStatus } from '../resources/paymaster.js';
 import { parseInstant } from '../units/time.js';
 import { checksumOfFunding, checksumsOf, factoriesOf, refusalOf, resolution } from './acceptance.js';
 import { isRefusal } from './checksum.js';
-import { deriveApiKey, hashApiKey } from './api-key.js';
+import { deriveApiKey, hashCredential } from './api-key.js';
 import type { ProfileConfig } from './chain-config.js';
 import { compileContracts } from './compile-contracts.js';
 import type { CompiledContract } from './compile-contracts.js';
@@ -216,14 +216,14 @@ function keysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
   const masters =
     masterKeys.previous === undefined ? [masterKeys.current] : [masterKeys.current, masterKeys.previous];
   const current = masters.map((master) => ({
-    sha256: hashApiKey(deriveApiKey(master, { ...owner, keyGeneration })),
+    sha256: hashCredential(deriveApiKey(master, { ...owner, keyGeneration })),
   }));
   const validUntil = parseInstant(spec.previousKeyUntil ?? '');
   // The overlap was granted for the generation that the spec names, and for no later one.
   const isOwn = keyGeneration === spec.keyGeneration;
   if (validUntil === undefined || keyGeneration < 2 || !isOwn) return current;
   const rotated = masters.map((master) => ({
-    sha256: hashApiKey(deriveApiKey(master, { ...owner, keyGeneration: keyGeneration - 1 })),
+    sha256: hashCredential(deriveApiKey(master, { ...owner, keyGeneration: keyGeneration - 1 })),
     validUntil,
   }));
   return [...current, ...rotated];

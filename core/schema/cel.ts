@@ -1,3 +1,4 @@
+import { isObject } from './json-value.js';
 import { Environment } from '@marcbachmann/cel-js';
 import { type Problem, quote } from '../errors.js';
 import { joinField } from './field-path.js';
@@ -36,7 +37,7 @@ export function createRuleChecker(): CheckRules {
   ): Problem[] {
     // A rule over a value of the wrong shape would only repeat, less clearly, what the schema has said.
     const problems = isShapeWrong(field) ? [] : checkNode(schema, value, old, field);
-    if (isRecord(value))
+    if (isObject(value))
       for (const [name, child] of Object.entries(schema.properties ?? {}))
         if (Object.hasOwn(value, name))
           problems.push(
@@ -107,7 +108,7 @@ function problemOf(
 function toCel(schema: StructuralSchema, value: unknown): unknown {
   if (schema.type === 'integer' && typeof value === 'number') return BigInt(value);
   if (Array.isArray(value)) return schema.items ? value.map((item) => toCel(schema.items!, item)) : value;
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   const properties = schema.properties ?? {};
   return Object.fromEntries(
     Object.entries(value).map(([name, child]) => [
@@ -118,9 +119,5 @@ function toCel(schema: StructuralSchema, value: unknown): unknown {
 }
 
 function member(value: unknown, name: string): unknown {
-  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -1,3 +1,4 @@
+import { isObject } from './json-value.js';
 import { joinField } from './field-path.js';
 import type { StructuralSchema } from './structural.js';
 
@@ -63,8 +64,4 @@ function editDistance(left: string, right: string): number {
 
 function shown(name: string): string {
   return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

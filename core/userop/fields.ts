@@ -1,6 +1,7 @@
+import { isObject } from '../schema/json-value.js';
 import { invalidInput, quote } from '../errors.js';
 import type { Problem } from '../errors.js';
-import { isAddressText, toAddressKey } from '../units/address.js';
+import { isAddressText, toAddressKey, zeroAddress } from '../units/address.js';
 import type { AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 
@@ -37,7 +38,7 @@ export class Fields {
   nested(name: string): Fields | undefined {
     const value = this.input[name];
     if (value === undefined || value === null) return undefined;
-    if (isRecord(value)) return new Fields(value, `${this.path}.${name}`, this.problems);
+    if (isObject(value)) return new Fields(value, `${this.path}.${name}`, this.problems);
     this.problem(name, 'an object', value);
     return undefined;
   }
@@ -127,11 +128,7 @@ export class Fields {
 type BytesOptions = { readonly required?: boolean; readonly secret?: boolean };
 
 const nothing: DecodedHex = { hex: '0x', bytes: new Uint8Array() };
-const nobody = toAddressKey('0x0000000000000000000000000000000000000000');
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+const nobody = toAddressKey(zeroAddress);
 
 function isMissing(value: unknown): boolean {
   return value === undefined || value === null || value === '' || value === '0x';

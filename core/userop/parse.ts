@@ -3,7 +3,8 @@ import { hexSize } from '../units/hex.js';
 import type { Hex } from '../units/hex.js';
 import { eip7702Factory, is7702InitCode } from '../entry-point/eip-7702.js';
 import { entryPointRules } from '../entry-point/table.js';
-import { Fields, isRecord, uint } from './fields.js';
+import { isObject } from '../schema/json-value.js';
+import { Fields, uint } from './fields.js';
 import type { Eip7702Auth, UserOperation } from '../entry-point/user-operation.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 
@@ -23,7 +24,7 @@ export function parseUserOperation(
   version: EntryPointVersion,
   path = 'params[0]',
 ): UserOperation {
-  if (!isRecord(input))
+  if (!isObject(input))
     throw invalidInput([{ field: path, expected: 'a user operation object', value: quote(input) }]);
   const fields = new Fields(input, path);
   const sender = fields.requiredAddress('sender');

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../../core/adapters/pause.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
@@ -57,7 +57,7 @@ async function poll(timeoutMs: number, ask: () => Promise<boolean | undefined>):
     if (answer !== undefined) return answer;
     const leftMs = deadline - performance.now();
     if (leftMs <= 0) return false;
-    await delay(Math.min(pauseMs, leftMs));
+    await pause(Math.min(pauseMs, leftMs));
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../../core/adapters/pause.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';
@@ -114,7 +114,7 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
       if (!isDomainError(error, 'WRITE_CONFLICT') || performance.now() > deadline) throw error;
     }
     // Jitter, so that those who collided do not meet again.
-    await delay(Math.random() * pauseMs);
+    await pause(Math.random() * pauseMs);
   }
 }
 

@@ -1,4 +1,5 @@
 import { CallReverted } from '../../core/chain/chain.js';
+import { shareInFlight } from '../../core/adapters/share-in-flight.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { AccountId } from '../../core/usage/usage-store.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';
@@ -19,30 +20,20 @@ const namesNobody = 'nobody';
 
 export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 'get'> }): TokenAccounts {
   const payers = new Map<string, AddressKey | typeof namesNobody>();
-  const flights = new Map<string, Promise<AddressKey | undefined>>();
-
-  function ask(chain: ServedChain, mode: ServedTokenMode, name: string): Promise<AddressKey | undefined> {
-    const running = flights.get(name);
-    if (running !== undefined) return running;
-    const flight = read(chains, chain, mode)
-      .then((payer) => {
-        if (payer !== undefined) payers.set(name, payer);
-        return payer === namesNobody ? undefined : payer;
-      })
-      .finally(() => flights.delete(name));
-    flights.set(name, flight);
-    return flight;
-  }
-
   const nameOf = ({ chainId }: ServedChain, { contractKey }: ServedTokenMode): string =>
     `${chainId} ${contractKey}`;
+  const ask = shareInFlight(nameOf, async (name, chain, mode) => {
+    const payer = await read(chains, chain, mode);
+    if (payer !== undefined) payers.set(name, payer);
+    return payer === namesNobody ? undefined : payer;
+  });
 
   return {
     payer(chain, mode) {
       if (mode.codec.tokenAccountCall === undefined) return undefined;
       const name = nameOf(chain, mode);
       const payer = payers.get(name);
-      if (payer === undefined) return ask(chain, mode, name);
+      if (payer === undefined) return ask(chain, mode);
       return payer === namesNobody ? undefined : payer;
     },
 
@@ -53,7 +44,7 @@ export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 
         const name = nameOf(chain, mode);
         const payer = payers.get(name);
         // Asked again next time when the node does not answer.
-        if (payer === undefined) ask(chain, mode, name).catch(() => {});
+        if (payer === undefined) ask(chain, mode).catch(() => {});
         else if (payer !== namesNobody)
           accounts.set(name, { contract: mode.contractKey, fundingAddress: payer });
       }

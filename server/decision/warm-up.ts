@@ -6,7 +6,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { RpcMethod } from '../rpc/method.js';
 import { pm_sponsorUserOperation } from '../rpc/pm_sponsorUserOperation.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
-import { compilePaymaster, type ServedPaymaster } from '../view/served-paymaster.js';
+import { servePaymaster, type ServedPaymaster } from '../view/served-paymaster.js';
 import { createSharing } from '../view/sharing.js';
 import type { SigningBatch } from './signing-batch.js';
 import { createSponsor } from './sign.js';
@@ -104,7 +104,7 @@ function dummyPaymaster(profile: ServedProfile): ServedPaymaster {
     gas: {},
     maxExpirySeconds: 7200,
   };
-  return compilePaymaster(config, createSharing());
+  return servePaymaster(config, createSharing());
 }
 
 const selector = '0xa9059cbb';

@@ -1,3 +1,4 @@
+import { pause } from '../../core/adapters/pause.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { Heads } from '../../core/chain/heads.js';
@@ -134,13 +135,13 @@ export function createFollower(deps: FollowerDeps): Follower {
   async function run(state: Omit<Followed, 'loop'>, chainId: number, log: Logger): Promise<void> {
     const { signal } = state.cancel;
     while (!signal.aborted) {
-      let pause = pauseOf(chainId);
+      let nextMs = pauseOf(chainId);
       try {
         const round = await step(state.follower, chainId);
         if (state.failures > 0) log.info('chain is followed again', { failures: state.failures });
         state.succeeded = true;
         state.failures = 0;
-        if (round?.isComplete === false) pause = 0;
+        if (round?.isComplete === false) nextMs = 0;
         if (round === undefined) meter.observed(chainId, state.follower.head);
         if (round !== undefined) {
           deps.losses?.followed(chainId, round);
@@ -151,9 +152,9 @@ export function createFollower(deps: FollowerDeps): Follower {
         meter.failure(chainId, state.follower.head);
         // Said once; after that the metric and the age of the balances tell.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
-        pause = Math.min(longestPauseMs, pause * 2 ** Math.min(state.failures, 10));
+        nextMs = Math.min(longestPauseMs, nextMs * 2 ** Math.min(state.failures, 10));
       }
-      await sleep(pause, signal);
+      await pause(nextMs, signal);
     }
     await giveBack(chainId);
   }
@@ -230,18 +231,4 @@ export function createFollower(deps: FollowerDeps): Follower {
       return done;
     },
   };
-}
-
-/** Resolves after `ms`, or at once when it is aborted. */
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-  });
 }

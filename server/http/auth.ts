@@ -6,7 +6,7 @@ import { keyGenerationOf } from '../../core/config/memory.js';
 import { tenantOfOrganisation } from '../../core/config/tenant.js';
 import type { Tenant } from '../../core/config/tenant.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { deriveApiKey, hashApiKey, hashToken } from '../../core/config/api-key.js';
+import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Organisation } from '../../core/resources/organisation.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -54,7 +54,7 @@ export function createAuthenticator({
 
   return {
     async principal(authToken) {
-      const sha256 = hashToken(authToken);
+      const sha256 = hashCredential(authToken);
       const hint = tokenHints.get(sha256);
       const hinted = hint === undefined ? undefined : await resources.get('Organisation', { name: hint });
       const known = hinted && principalOf(hinted, sha256, clock.now());
@@ -69,11 +69,11 @@ export function createAuthenticator({
     },
 
     async paymaster({ namespace, tenant }, apiKey) {
-      const sha256 = hashApiKey(apiKey);
+      const sha256 = hashCredential(apiKey);
       const accepts = async (paymaster: Paymaster): Promise<boolean> => {
         const generation = await keyGenerationInForce(configs, tenant, paymaster);
         return acceptedKeys(masterKeys, tenant, paymaster, generation, clock.now()).some((key) =>
-          equalHash(hashApiKey(key), sha256),
+          equalHash(hashCredential(key), sha256),
         );
       };
       const served = await findServed(configs, sha256);

@@ -1,3 +1,4 @@
+import { isObject } from '../../core/schema/json-value.js';
 import { DomainError, formatProblem, quote, type Problem } from '../../core/errors.js';
 
 /** One call of a request body whose envelope is right. `id` is JSON text, so that it is echoed with its type. */
@@ -11,7 +12,7 @@ export const maxBatchCalls = 100;
 
 /** Reads one member of a batch, or the whole body. `jsonrpc` "2.0.0" is what the service document's field table says. */
 export function parseCall(value: unknown): RpcCall | BadCall {
-  if (!isRecord(value))
+  if (!isObject(value))
     return bad('null', [{ field: 'request', expected: 'a JSON object', value: quote(value) }]);
   const id = readId(value['id']);
   const { jsonrpc, method, params } = value;
@@ -69,8 +70,4 @@ function readId(id: unknown): string | undefined {
     return String(id);
   }
   return typeof id === 'string' ? JSON.stringify(id) : undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

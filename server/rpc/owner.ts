@@ -1,4 +1,4 @@
-import { hashCredential } from '../view/config-view.js';
+import { hashCredential } from '../../core/config/api-key.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /** Whether an authToken is one of the paymaster's organisation and has not expired. */

@@ -1,3 +1,4 @@
+import { isObject } from '../../core/schema/json-value.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
@@ -29,7 +30,7 @@ const maxWebhookDataDepth = 32;
 
 /** Reads `params[1]`. Throws INVALID_INPUT with every problem. */
 function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
-  if (!isRecord(value))
+  if (!isObject(value))
     throw invalidInput([
       { field: path, expected: 'an object such as {"mode": "SPONSORED"}', value: quote(value) },
     ]);
@@ -95,7 +96,7 @@ export function parseTokenChoice(
   path = 'params[1].tokenInfo',
 ): TokenChoice {
   if (isMissing(tokenInfo)) return {};
-  if (!isRecord(tokenInfo))
+  if (!isObject(tokenInfo))
     throw invalidInput([{ field: path, expected: 'an object', value: quote(tokenInfo) }]);
   const { preferredToken, tokenList } = tokenInfo;
   const problems: Problem[] = [];
@@ -125,7 +126,7 @@ export const maxTokens = 1000;
  */
 export function parseFeeToken(members: Readonly<Record<string, unknown>>, path = 'params[1]'): AddressKey {
   const { tokenInfo, token } = members;
-  const named = isRecord(tokenInfo) ? tokenInfo['feeTokenAddress'] : undefined;
+  const named = isObject(tokenInfo) ? tokenInfo['feeTokenAddress'] : undefined;
   const field = isMissing(named) ? `${path}.token` : `${path}.tokenInfo.feeTokenAddress`;
   const feeToken = isMissing(named) ? token : named;
   if (isMissing(feeToken))
@@ -192,13 +193,13 @@ function readExpiry(value: unknown, path: string, problems: Problem[]): number |
 function readWebhookData(sponsorshipInfo: unknown, path: string, problems: Problem[]): unknown {
   if (sponsorshipInfo === undefined || sponsorshipInfo === null) return {};
   const field = `${path}.sponsorshipInfo`;
-  if (!isRecord(sponsorshipInfo)) {
+  if (!isObject(sponsorshipInfo)) {
     problems.push({ field, expected: 'an object', value: quote(sponsorshipInfo) });
     return {};
   }
   const data = sponsorshipInfo['webhookData'];
   if (data === undefined || data === null) return {};
-  if (!isRecord(data))
+  if (!isObject(data))
     problems.push({ field: `${field}.webhookData`, expected: 'an object', value: quote(data) });
   else if (!isShallow(data, maxWebhookDataDepth))
     problems.push({ field: `${field}.webhookData`, expected: `nested at most ${maxWebhookDataDepth} deep` });
@@ -208,8 +209,4 @@ function readWebhookData(sponsorshipInfo: unknown, path: string, problems: Probl
 function isShallow(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((member) => isShallow(member, depth - 1));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

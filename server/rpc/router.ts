@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { tighterLimits } from '../../core/config/rate-limits.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
-import { hashCredential, type ConfigView } from '../view/config-view.js';
+import { hashCredential } from '../../core/config/api-key.js';
+import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import { readBody, type UnreadBody } from './body.js';

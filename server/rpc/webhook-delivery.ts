@@ -1,3 +1,4 @@
+import { isObject } from '../../core/schema/json-value.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { type DomainError, invalidInput, isDomainError, quote } from '../../core/errors.js';
@@ -7,7 +8,8 @@ import { zeroAddress } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
 import type { BodyAdmission } from '../http/body-admission.js';
 import { parseJson } from '../http/json.js';
-import { hashCredential, type ConfigView } from '../view/config-view.js';
+import { hashCredential } from '../../core/config/api-key.js';
+import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { readBody, type UnreadBody } from './body.js';
 import { writeAnswer, writePreflight } from './http-answer.js';
@@ -144,9 +146,9 @@ async function sampleOf(
 }
 
 function parseSample(body: unknown): Sample {
-  if (!isRecord(body)) throw invalidInput([{ field: 'body', expected: 'a JSON object', value: quote(body) }]);
+  if (!isObject(body)) throw invalidInput([{ field: 'body', expected: 'a JSON object', value: quote(body) }]);
   const { webhookData = {}, userOp = sampleOperation } = body;
-  if (!isRecord(userOp))
+  if (!isObject(userOp))
     throw invalidInput([{ field: 'userOp', expected: 'an object', value: quote(userOp) }]);
   return { webhookData, userOp };
 }
@@ -173,8 +175,4 @@ function said(statusCode: number, message: string): Answer {
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : value?.[0];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

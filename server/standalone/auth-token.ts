@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { hashToken } from '../../core/config/api-key.js';
+import { hashCredential } from '../../core/config/api-key.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 import { newAuthToken } from '../http/new-auth-token.js';
 import type { StandaloneConfig } from './config.js';
@@ -26,7 +26,7 @@ export async function ensureAuthToken(deps: {
   const authToken =
     deps.config.authToken ??
     readOrCreate(join(deps.directory.path, 'auth-token'), () => newAuthToken().authToken);
-  const sha256 = hashToken(authToken);
+  const sha256 = hashCredential(authToken);
   if (organisation.spec.tokens?.some((token) => token.sha256 === sha256)) return authToken;
   await deps.resources.apply({
     manager,

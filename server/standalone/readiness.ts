@@ -1,3 +1,4 @@
+import { pause } from '../../core/adapters/pause.js';
 import { kinds } from '../../core/resources/kinds.js';
 import type { Server } from '../server.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
@@ -32,7 +33,7 @@ export async function watchReadiness(
     const isStanding = states.every(({ phase }) => phase !== 'refused') || now - since >= standingMs;
     if ((isDecided && isStanding) || now - start > waitMs) return states;
     signal.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await pause(pollMs);
   }
 }
 
@@ -47,7 +48,7 @@ export async function waitUntilReady(
     const failing = checks.flatMap((check) => (check.ready ? [] : [`${check.name}: ${check.action}`]));
     if (ready || Date.now() > deadline) return failing;
     signal.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await pause(pollMs);
   }
 }
 

@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import { isAhead } from '../../core/config/fences.js';
 import type { ConfigEvent, ConfigStore, Deletion } from '../../core/config/config-store.js';
@@ -11,8 +9,8 @@ import { chainFence, type AccountId } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import { createKeyLookup } from './key-lookup.js';
-import { compileChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
-import { compilePaymaster, type ServedPaymaster } from './served-paymaster.js';
+import { serveChain, defaultFundingAccounts, type ServedChain } from './served-chain.js';
+import { servePaymaster, type ServedPaymaster } from './served-paymaster.js';
 import { createSharing } from './sharing.js';
 
 /**
@@ -74,11 +72,6 @@ export type ConfigViewDeps = {
   /** Told of every config that this replica sees, before it is served. Default: nobody. */
   readonly onSeen?: (seen: SeenConfig) => void;
 };
-
-/** SHA-256 of an apiKey or authToken as stored in configs. */
-export function hashCredential(text: string): string {
-  return hash('sha256', text, 'hex');
-}
 
 const defaultMaxStalenessMs = 6 * 3_600_000;
 
@@ -147,7 +140,7 @@ export function createConfigView({
 
   function compile(config: PaymasterConfig): ServedPaymaster | undefined {
     try {
-      const compiled = compilePaymaster(config, sharing);
+      const compiled = servePaymaster(config, sharing);
       const { chainId, paymasterId: id, configGeneration: generation, suspended } = config;
       // Not before it has compiled: a fence for what no replica can serve would stop the last good record.
       const before = byId.get(id)?.chainId ?? chainId;
@@ -163,7 +156,7 @@ export function createConfigView({
 
   function putChain(config: ChainConfig): void {
     try {
-      const compiled = compileChain(config, signers, log);
+      const compiled = serveChain(config, signers, log);
       const { chainId, configGeneration: generation, suspended } = config;
       see({ chainId, id: chainFence, generation, state: suspended ? 'suspended' : 'active' });
       chains.set(chainId, compiled);

@@ -96,7 +96,7 @@ export type DefaultFunding = {
 };
 
 /** Compiles a chain config; throws on caps that are no integers. A profile whose layout this build does not know is left out, and the log says so. */
-export function compileChain(config: ChainConfig, signers: Signers, log: Logger): ServedChain {
+export function serveChain(config: ChainConfig, signers: Signers, log: Logger): ServedChain {
   const profiles = new Map<string, ServedProfile>();
   for (const profile of config.profiles) {
     if (!Object.hasOwn(layouts, profile.layout)) {

@@ -38,7 +38,7 @@ export type ServedPaymaster = {
 } & ServedPolicies;
 
 /** Compiles a config. Throws RangeError or SyntaxError on one that no operator writes, e.g. a threshold that is no number. */
-export function compilePaymaster(config: PaymasterConfig, share: Sharing): ServedPaymaster {
+export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedPaymaster {
   const ends = config.keys.flatMap(({ sha256, validUntil }) =>
     validUntil === undefined ? [] : [[sha256, validUntil] as const],
   );

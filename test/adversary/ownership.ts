@@ -1,4 +1,4 @@
-import { deriveApiKey, hashApiKey } from '../../core/config/api-key.js';
+import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { keyGenerationOf, knownCycles, lastingCycle, remember } from '../../core/config/memory.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { buryPaymaster } from '../../core/config/tombstone.js';
@@ -10,7 +10,7 @@ const master = new Uint8Array(32).fill(7);
 
 export function apiKeyHash(paymasterId: string, keyGeneration: number): string {
   const [namespace, name] = paymasterId.split('/') as [string, string];
-  return hashApiKey(deriveApiKey(master, { namespace, name, keyGeneration }));
+  return hashCredential(deriveApiKey(master, { namespace, name, keyGeneration }));
 }
 
 /**

@@ -12,8 +12,8 @@ import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { describeDevChain } from '../../server/standalone/dev-chain/deployments.js';
 import { sponsorSignerKey } from '../chain/support/dev-chain.js';
 import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
-import { compileChain, type ServedChain } from '../../server/view/served-chain.js';
-import { compilePaymaster, type ServedPaymaster } from '../../server/view/served-paymaster.js';
+import { serveChain, type ServedChain } from '../../server/view/served-chain.js';
+import { servePaymaster, type ServedPaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
 import { anAddress, chainId, startMs } from '../conformance/usage-requests.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
@@ -141,7 +141,7 @@ export class Configs {
   /** `isBehind`: as it was before the last change. */
   chain(isBehind = false): ServedChain {
     if (isBehind) return this.#chainBefore ?? this.chain();
-    return (this.#chain ??= compileChain(this.chainConfig(), noSigners, silentLogger));
+    return (this.#chain ??= serveChain(this.chainConfig(), noSigners, silentLogger));
   }
 
   /** `generationsBehind`: as it was so many changes ago. */
@@ -186,7 +186,7 @@ export class Configs {
   }
 
   #publish(index: number, now: EpochMs): void {
-    this.#served[index]!.push(compilePaymaster(this.#paymasterConfig(index, now), createSharing()));
+    this.#served[index]!.push(servePaymaster(this.#paymasterConfig(index, now), createSharing()));
   }
 
   toggleProfile(index: number): void {

@@ -1,5 +1,5 @@
 import { Interface } from 'ethers';
-import { hashApiKey } from '../../core/config/api-key.js';
+import { hashCredential } from '../../core/config/api-key.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
@@ -68,7 +68,7 @@ export function benchPaymasterConfig(index: number, shape: PaymasterShape, now: 
     version: '1.1.0',
     configGeneration: 1,
     suspended: false,
-    keys: [{ sha256: hashApiKey(apiKeyOf(index)) }],
+    keys: [{ sha256: hashCredential(apiKeyOf(index)) }],
     tokens: [],
     fundingAddress: parseAddress(walletOf(index, shape.wallets)),
     defaultContractAction: 'Deny',

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { hashToken } from '../../core/config/api-key.js';
+import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
@@ -238,7 +238,7 @@ async function seed(resources: ResourceStore): Promise<void> {
   ] as const)
     await applyOrganisation(resources, namespace, {
       namespace,
-      tokens: [{ name: `${namespace}-ci`, sha256: hashToken(token) }],
+      tokens: [{ name: `${namespace}-ci`, sha256: hashCredential(token) }],
     });
 }
 

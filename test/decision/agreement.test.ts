@@ -17,8 +17,8 @@ import { createSponsor } from '../../server/decision/sign.js';
 import { sponsoredMode } from '../../server/decision/sponsored.js';
 import { createStub } from '../../server/decision/stub.js';
 import { createInstruments } from '../../server/ops/instruments.js';
-import { compileChain } from '../../server/view/served-chain.js';
-import { compilePaymaster } from '../../server/view/served-paymaster.js';
+import { serveChain } from '../../server/view/served-chain.js';
+import { servePaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
 import {
   addressOf,
@@ -96,7 +96,7 @@ type Situation = typeof situations extends fc.Arbitrary<infer T> ? T : never;
 const unavailable = (reason: string): DomainError => new DomainError('UNAVAILABLE', 'not now', { reason });
 
 function decisionOf(at: Situation) {
-  const paymaster = compilePaymaster(
+  const paymaster = servePaymaster(
     aPaymasterConfig({
       version: at.version,
       suspended: at.isPaymasterSuspended,
@@ -118,7 +118,7 @@ function decisionOf(at: Situation) {
     implementation: 'test',
     sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
   };
-  const chain = compileChain(
+  const chain = serveChain(
     aChainConfig({
       suspended: at.isChainSuspended,
       delegates: [addressOf(8)],

@@ -13,8 +13,8 @@ import {
   type PlannedReservation,
   type Promised,
 } from '../../server/decision/reservation.js';
-import { compileChain } from '../../server/view/served-chain.js';
-import { compilePaymaster } from '../../server/view/served-paymaster.js';
+import { serveChain } from '../../server/view/served-chain.js';
+import { servePaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
 import {
   addressOf,
@@ -49,13 +49,13 @@ function promisedIn({ version = '1.1.0', profile, paymaster, mode = 'SPONSORED',
     configGeneration: 5,
     profiles: [aProfileConfig(version, { token, options: optionsOf(version), ...profile })],
   });
-  const chain = compileChain(config, { get: () => undefined, recover: () => undefined }, silentLogger);
+  const chain = serveChain(config, { get: () => undefined, recover: () => undefined }, silentLogger);
   const served = chain.profiles.get(version);
   if (served === undefined) throw new Error(`version ${version} is not served`);
   const isSponsored = mode === 'SPONSORED';
   const payer = 'payer' in rest ? rest.payer : undefined;
   return {
-    paymaster: compilePaymaster(
+    paymaster: servePaymaster(
       aPaymasterConfig({ version, configGeneration: 3, ...paymaster }),
       createSharing(),
     ),

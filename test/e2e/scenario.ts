@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync, chmodSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Interface } from 'ethers';
-import { hashToken } from '../../core/config/api-key.js';
+import { hashCredential } from '../../core/config/api-key.js';
 import type { Hex } from '../../core/units/hex.js';
 import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
@@ -313,7 +313,7 @@ export async function sponsorAndMine(
 /** The dashboard may touch this namespace only because the operator bound its role there. */
 async function useDashboard({ tools, report, chain }: World, wallet: WalletPod): Promise<void> {
   const authToken = randomBytes(24).toString('hex');
-  const token = { name: 'e2e', sha256: hashToken(authToken) };
+  const token = { name: 'e2e', sha256: hashCredential(authToken) };
   const url = `http://${release}-dashboard.${system}.svc/api/v2/public/sdk/paymaster`;
   await report.step('a paymaster is made through the dashboard Service and listed by it', async () => {
     const patch = JSON.stringify({ spec: { tokens: [token] } });

@@ -14,7 +14,7 @@ import { toAddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
 import { createLossReporter, type LossReporter } from '../../server/follower/loss-reporter.js';
-import { compileChain } from '../../server/view/served-chain.js';
+import { serveChain } from '../../server/view/served-chain.js';
 import { aChainConfig, addressOf } from '../build/configs.js';
 import { aTokenProfile } from '../build/fee-tokens.js';
 import { aHash, chainId, hourMs, seconds, sender, startMs } from '../conformance/usage-requests.js';
@@ -66,7 +66,7 @@ function open(place: TokenLossReports = reports): LossReporter {
     usage,
     reports: place,
     chain: (id) =>
-      compileChain(
+      serveChain(
         aChainConfig({ chainId: id, profiles }),
         { get: () => undefined, recover: () => undefined },
         silentLogger,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { deriveApiKey, hashApiKey } from '../../core/config/api-key.js';
+import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import { policyIdOf } from '../../core/config/ids.js';
 import { invalidInput } from '../../core/errors.js';
@@ -42,7 +42,7 @@ const start = async () => {
   world = await startWorld({ deps: { masterKeys: source } });
 };
 const hashOf = (master: Uint8Array, name = 'shop'): string =>
-  hashApiKey(deriveApiKey(master, { namespace: 'acme', name, keyGeneration: 1 }));
+  hashCredential(deriveApiKey(master, { namespace: 'acme', name, keyGeneration: 1 }));
 const hashes = async (name = 'shop'): Promise<readonly string[]> =>
   ((await world.config(name))?.keys ?? []).map(({ sha256 }) => sha256).toSorted();
 const both = [hashOf(k0), hashOf(k1)].toSorted();

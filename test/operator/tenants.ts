@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import { deriveApiKey, hashApiKey } from '../../core/config/api-key.js';
+import { deriveApiKey, hashCredential } from '../../core/config/api-key.js';
 import { fundingMessage } from '../../core/config/funding-proof.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
@@ -18,7 +18,7 @@ const master = new Uint8Array(32).fill(1);
 
 /** Hash of the key that a Paymaster `shop` of the tenant has in that generation. */
 export function keyHash(keyGeneration: number, tenant = 'acme'): string {
-  return hashApiKey(deriveApiKey(master, { namespace: tenant, name: 'shop', keyGeneration }));
+  return hashCredential(deriveApiKey(master, { namespace: tenant, name: 'shop', keyGeneration }));
 }
 
 /** A replica of the rpc role over the operator's config store, and every generation that it has seen. */

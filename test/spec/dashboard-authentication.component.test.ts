@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hashToken } from '../../core/config/api-key.js';
+import { hashCredential as hashToken } from '../../core/config/api-key.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import {

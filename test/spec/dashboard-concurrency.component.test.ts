@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
-import { hashToken } from '../../core/config/api-key.js';
+import { hashCredential as hashToken } from '../../core/config/api-key.js';
 import { DomainError } from '../../core/errors.js';
 import {
   aContractBody,

@@ -12,7 +12,7 @@ import {
   startDashboard,
 } from '../build/dashboard.js';
 import type { Answer, DashboardHost } from '../build/dashboard.js';
-import { hashToken } from '../../core/config/api-key.js';
+import { hashCredential as hashToken } from '../../core/config/api-key.js';
 import { policyIdOf } from '../../core/config/ids.js';
 import { aProfile } from '../build/resources.js';
 

@@ -13,8 +13,8 @@ import type { Sponsorship } from '../../server/decision/request.js';
 import { createSigningBatch } from '../../server/decision/signing-batch.js';
 import { createSponsor, type SignDeps, type Sponsor } from '../../server/decision/sign.js';
 import { sponsoredMode, type SponsoredDeps } from '../../server/decision/sponsored.js';
-import { compileChain } from '../../server/view/served-chain.js';
-import { compilePaymaster } from '../../server/view/served-paymaster.js';
+import { serveChain } from '../../server/view/served-chain.js';
+import { servePaymaster } from '../../server/view/served-paymaster.js';
 import { createSharing } from '../../server/view/sharing.js';
 import {
   addressOf,
@@ -200,7 +200,7 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
     requestId: 'test',
   };
   try {
-    const answer = await sponsor(compilePaymaster(scenario.paymaster, createSharing()), request);
+    const answer = await sponsor(servePaymaster(scenario.paymaster, createSharing()), request);
     return answer.outcome === 'sponsored' ? 'sponsored' : answer.refusal.reason;
   } catch (error) {
     if (!isDomainError(error)) throw error;
@@ -209,28 +209,28 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
 }
 
 test('a config that is older than the newest seen is read again once, and then used', async () => {
-  const older = compilePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
-  const newer = compilePaymaster(aPaymasterConfig({ configGeneration: 2 }), createSharing());
+  const older = servePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
+  const newer = servePaymaster(aPaymasterConfig({ configGeneration: 2 }), createSharing());
   expect(await sponsorAs(older, newer)).toBe('sponsored');
 });
 
 test('a config that stays older is UNAVAILABLE, to be tried again', async () => {
-  const older = compilePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
+  const older = servePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
   expect(await sponsorAs(older, older)).toBe('CONFIG_BEHIND');
   expect(await sponsorAs(older, undefined)).toBe('CONFIG_BEHIND');
 });
 
 test('data is valid no longer than the config in force allows, whatever an older one let pass', async () => {
-  const older = compilePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
+  const older = servePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
   const tightened = aPaymasterConfig({ configGeneration: 2, maxExpirySeconds: 100 });
-  const newer = compilePaymaster(tightened, createSharing());
+  const newer = servePaymaster(tightened, createSharing());
   const validUntil = someNow / 1000 + 100;
   expect(await answerAs(older, newer, 600)).toMatchObject({ outcome: 'sponsored', validUntil });
 });
 
 async function sponsorAs(
-  paymaster: ReturnType<typeof compilePaymaster>,
-  refreshed: ReturnType<typeof compilePaymaster> | undefined,
+  paymaster: ReturnType<typeof servePaymaster>,
+  refreshed: ReturnType<typeof servePaymaster> | undefined,
 ): Promise<string> {
   try {
     return (await answerAs(paymaster, refreshed)).outcome;
@@ -242,8 +242,8 @@ async function sponsorAs(
 
 /** Against a store that has seen generation 2. */
 async function answerAs(
-  paymaster: ReturnType<typeof compilePaymaster>,
-  refreshed: ReturnType<typeof compilePaymaster> | undefined,
+  paymaster: ReturnType<typeof servePaymaster>,
+  refreshed: ReturnType<typeof servePaymaster> | undefined,
   expirySeconds?: number,
 ): Promise<Sponsorship> {
   const judge = (generation: number): ReserveResult =>
@@ -288,7 +288,7 @@ function aSponsor(
     implementation: 'test',
     sign: (digests: readonly Uint8Array[]) => digests.map(() => new Uint8Array(65).fill(27)),
   };
-  const chain = compileChain(config, { get: () => signer, recover: () => addressOf(1) }, silentLogger);
+  const chain = serveChain(config, { get: () => signer, recover: () => addressOf(1) }, silentLogger);
   const head = {
     number: 1,
     timestamp: someNow / 1000,

@@ -4,12 +4,12 @@ import { silentLogger } from '../../core/log.js';
 import type { Hex } from '../../core/units/hex.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { createTokenAccounts } from '../../server/decision/token-accounts.js';
-import { compileChain } from '../../server/view/served-chain.js';
+import { serveChain } from '../../server/view/served-chain.js';
 import { aChainConfig } from '../build/configs.js';
 import { aTokenChain, aTokenProfile, someTokenAccount } from '../build/fee-tokens.js';
 import { FakeChain } from '../fakes/chain.js';
 
-const chain = compileChain(
+const chain = serveChain(
   aChainConfig(aTokenChain()),
   { get: () => undefined, recover: () => undefined },
   silentLogger,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { hashToken } from '../../core/config/api-key.js';
+import { hashCredential } from '../../core/config/api-key.js';
 import { validateResource } from '../../core/resources/validate.js';
 import { anOrganisation } from '../build/resources.js';
 
@@ -20,7 +20,7 @@ test('the command prints a token, and an entry with which an Organisation accept
   expect(status).toBe(0);
   const token = /^ {2}(pmo_\S+)$/m.exec(out)?.[1] ?? '';
   const tokens = parse(out.slice(out.indexOf('  - ')));
-  expect(tokens).toEqual([{ name: 'ci', sha256: hashToken(token), expiresAt: '2027-01-31T00:00:00Z' }]);
+  expect(tokens).toEqual([{ name: 'ci', sha256: hashCredential(token), expiresAt: '2027-01-31T00:00:00Z' }]);
   const organisation = anOrganisation();
   expect(
     validateResource('Organisation', { ...organisation, spec: { ...organisation.spec, tokens } }),

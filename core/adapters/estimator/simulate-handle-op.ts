@@ -4,7 +4,7 @@ import { CallReverted, type Chain, type StateOverride } from '../../chain/chain.
 import { DomainError } from '../../errors.js';
 import type { EntryPointRules } from '../../entry-point/rules.js';
 import { entryPointRules } from '../../entry-point/table.js';
-import type { Address } from '../../units/address.js';
+import { zeroAddress, type Address } from '../../units/address.js';
 import { hexQuantity, isHexBytes, type Hex } from '../../units/hex.js';
 import { toSeconds, type Clock } from '../../units/time.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
@@ -53,7 +53,6 @@ function speechOf(version: EntryPointVersion): Speech {
 
 /** JSON-RPC: invalid request, unknown method, invalid parameters. */
 const invalidParameters: ReadonlySet<number> = new Set([-32600, -32601, -32602]);
-const zeroAddress = '0x0000000000000000000000000000000000000000';
 /** The sender's deposit in simulations without a paymaster: enough for every limit at 1 wei per gas. */
 const senderDeposit: Hex = `0x${(10n ** 12n).toString(16).padStart(64, '0')}`;
 

@@ -18,17 +18,3 @@ export function createBackoff(random: () => number, firstMs = 800, maxMs = 30_00
     },
   };
 }
-
-/** Resolves after `ms`, or at once when the signal aborts; never rejects. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
-}

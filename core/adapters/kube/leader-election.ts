@@ -2,7 +2,7 @@ import type { Logger } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../units/time.js';
 import { KubeApiError, isStatus } from './api-error.js';
-import { pause } from './backoff.js';
+import { pause } from '../pause.js';
 import { microTime } from './micro-time.js';
 import type { KubeTransport } from './transport.js';
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '../pause.js';
 import { deriveWebhookKey } from '../../policy/webhook/signing-key.js';
 import type { WebhookConfig } from '../../policy/webhook/spec.js';
 import { DomainError, formatProblem } from '../../errors.js';
@@ -262,11 +262,8 @@ class UndiciWebhookCaller implements WebhookCaller {
     };
     const first = await attempt();
     if (!first.isRetryable) return first;
-    try {
-      await pause(retryDelayMs, undefined, { signal });
-    } catch {
-      return first;
-    }
+    await pause(retryDelayMs, signal);
+    if (signal.aborted) return first;
     this.#instruments.retries.with({}).inc();
     return attempt();
   }

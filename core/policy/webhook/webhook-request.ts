@@ -1,3 +1,4 @@
+import { isObject } from '../../schema/json-value.js';
 import { createHmac } from 'node:crypto';
 import type { WebhookConfig } from './spec.js';
 import type { EpochSeconds } from '../../units/time.js';
@@ -88,7 +89,7 @@ function headersOf(input: RenderInput, payload: string | Uint8Array): Record<str
  */
 function queryOf(url: URL, data: unknown): string {
   const owned = new Set(url.searchParams.keys());
-  const members = isPlainObject(data) ? Object.entries(data) : [['data', data] as const];
+  const members = isObject(data) ? Object.entries(data) : [['data', data] as const];
   const added = new URLSearchParams();
   for (const [name, value] of members) {
     if (value !== undefined && !owned.has(name)) added.append(name, renderParameter(value));
@@ -99,8 +100,4 @@ function queryOf(url: URL, data: unknown): string {
 
 function renderParameter(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

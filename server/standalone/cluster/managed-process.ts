@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '../../../core/adapters/pause.js';
 
 /** A program that is run, stopped, killed and run again. It ends with this process. */
 export type ManagedProcess = {

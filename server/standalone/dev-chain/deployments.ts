@@ -5,7 +5,7 @@ import { noMetrics } from '../../../core/metrics.js';
 import { entryPoints } from '../../../core/entry-point/address.js';
 import { parseEther } from '../../../core/units/wei.js';
 import type { Address } from '../../../core/units/address.js';
-import type { Hex } from '../../../core/units/hex.js';
+import { hexQuantity, type Hex } from '../../../core/units/hex.js';
 import { systemClock } from '../../../core/units/time.js';
 import type { EntryPointVersion } from '../../../core/entry-point/version.js';
 import { readOwnArtifact } from './artifacts.js';
@@ -75,7 +75,7 @@ const givenEther = parseEther('1000000');
 async function ensureEther(chain: Chain, account: Address): Promise<void> {
   for (const method of ['anvil_setBalance', 'hardhat_setBalance']) {
     if ((await chain.balance(account)) >= neededEther) return;
-    await chain.request(method, [account, `0x${givenEther.toString(16)}`]).catch(() => undefined);
+    await chain.request(method, [account, hexQuantity(givenEther)]).catch(() => undefined);
   }
 }
 

@@ -1,8 +1,9 @@
+import { pause } from '../../../core/adapters/pause.js';
 import { getCreate2Address, keccak256, Wallet } from 'ethers';
 import type { Chain } from '../../../core/chain/chain.js';
 import { DomainError } from '../../../core/errors.js';
 import { parseAddress, type Address } from '../../../core/units/address.js';
-import type { Hex } from '../../../core/units/hex.js';
+import { hexQuantity, type Hex } from '../../../core/units/hex.js';
 
 export type Call = { readonly to: Address; readonly data: Hex; readonly value?: bigint };
 
@@ -41,7 +42,7 @@ export function createTransactor(chain: Chain, privateKey: string): Transactor {
       chain.chainId(),
       chain.request('eth_getTransactionCount', [address, 'latest']),
       chain.block('latest'),
-      chain.request('eth_estimateGas', [{ from: address, to, data, value: `0x${value.toString(16)}` }]),
+      chain.request('eth_estimateGas', [{ from: address, to, data, value: hexQuantity(value) }]),
     ]);
     const margin = (BigInt(String(gas)) * 13n) / 10n;
     const tip = 1_000_000_000n;
@@ -96,7 +97,7 @@ async function mined(chain: Chain, what: string, hash: string): Promise<void> {
       if (receipt.status === '0x1') return;
       throw new DomainError('UNAVAILABLE', `${what} was reverted by the chain`);
     }
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await pause(pollMs);
   }
   throw new DomainError('UNAVAILABLE', `${what} was not mined within ${receiptTimeoutMs} ms`);
 }

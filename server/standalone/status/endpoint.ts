@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { hashToken } from '../../../core/config/api-key.js';
+import { hashCredential } from '../../../core/config/api-key.js';
 import type { Logger } from '../../../core/log.js';
 import type { Status } from './status.js';
 
@@ -15,11 +15,11 @@ export function createStatusEndpoint(deps: {
   readonly read: () => Promise<Status>;
   readonly log: Logger;
 }): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const expected = Buffer.from(hashToken(deps.operatorToken), 'hex');
+  const expected = Buffer.from(hashCredential(deps.operatorToken), 'hex');
 
   function isOwner({ headers }: IncomingMessage): boolean {
     const token = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
-    return timingSafeEqual(Buffer.from(hashToken(token), 'hex'), expected);
+    return timingSafeEqual(Buffer.from(hashCredential(token), 'hex'), expected);
   }
 
   return (request, response) => {

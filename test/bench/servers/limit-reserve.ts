@@ -11,8 +11,8 @@ import type { ReserveRequest } from '../../../core/usage/usage-store.js';
 import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';
 import { planReservation, type Promised } from '../../../server/decision/reservation.js';
-import { compileChain } from '../../../server/view/served-chain.js';
-import { compilePaymaster } from '../../../server/view/served-paymaster.js';
+import { serveChain } from '../../../server/view/served-chain.js';
+import { servePaymaster } from '../../../server/view/served-paymaster.js';
 import { createSharing } from '../../../server/view/sharing.js';
 import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
 import { chainId, expirySeconds } from '../fixture.js';
@@ -113,14 +113,14 @@ function requestOf(index: number, limits: number, now: EpochMs): ReserveRequest 
     throw new Error('the requests of the bench carry all gas limits');
   }
   const op = { ...parsed, callGasLimit, verificationGasLimit, preVerificationGas };
-  const chain = compileChain(
+  const chain = serveChain(
     benchChainConfig(),
     { get: () => undefined, recover: () => undefined },
     silentLogger,
   );
   // As large as those that a config store gives.
   const config = { ...benchPaymasterConfig(index, { limits, wallets: 'own' }, now), configGeneration: now };
-  const served = compilePaymaster(config, createSharing());
+  const served = servePaymaster(config, createSharing());
   const profile = chain.profiles.get(served.version);
   if (profile === undefined) throw new Error(`the chain of the bench has no version ${served.version}`);
   const need = profile.layout.sponsorship.need(op, profile.options);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { deriveApiKey, hashApiKey, hashToken } from '../../../core/config/api-key.js';
+import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
 import { deriveWebhookKey } from '../../../core/policy/webhook/signing-key.js';
 import { paymasterIdOf, policyIdOf } from '../../../core/config/ids.js';
 
@@ -33,8 +33,8 @@ describe('an apiKey', () => {
 
   test('is stored as SHA-256 in lowercase hex, as authTokens are', () => {
     const want = createHash('sha256').update('secret').digest('hex');
-    expect(hashApiKey('secret')).toBe(want);
-    expect(hashToken('secret')).toBe(want);
+    expect(hashCredential('secret')).toBe(want);
+    expect(hashCredential('secret')).toBe(want);
   });
 });
 

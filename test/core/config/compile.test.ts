@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
-import { deriveApiKey, hashApiKey } from '../../../core/config/api-key.js';
+import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
 import { compilePaymaster, holdsItsName } from '../../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../../core/config/compile.js';
 import type { PaymasterSources } from '../../../core/config/sources.js';
@@ -71,7 +71,7 @@ describe('a paymaster that has all it needs', () => {
       version: '1.1.0',
       configGeneration: 0,
       suspended: false,
-      keys: [{ sha256: hashApiKey(apiKey) }],
+      keys: [{ sha256: hashCredential(apiKey) }],
       tokens: [],
       defaultContractAction: 'Allow',
       contractsRegistered: true,
@@ -346,7 +346,7 @@ describe('a funding wallet is honoured', () => {
 describe('keys', () => {
   const master = { current: new Uint8Array(32).fill(1), previous: new Uint8Array(32).fill(2) };
   const keyOf = (which: Uint8Array, keyGeneration: number): string =>
-    hashApiKey(deriveApiKey(which, { namespace: 'acme', name: 'shop', keyGeneration }));
+    hashCredential(deriveApiKey(which, { namespace: 'acme', name: 'shop', keyGeneration }));
 
   test('of the previous generation work until previousKeyUntil', () => {
     const paymaster = aPaymaster({ keyGeneration: 2, previousKeyUntil: '2026-03-01T00:00:00Z' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { deriveApiKey, hashApiKey } from '../../../core/config/api-key.js';
+import { deriveApiKey, hashCredential } from '../../../core/config/api-key.js';
 import { compilePaymaster } from '../../../core/config/compile.js';
 import type { CompiledPaymaster } from '../../../core/config/compile.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
@@ -17,7 +17,9 @@ const compile = (hours: number, overrides: Partial<PaymasterSources> = {}): Comp
   compilePaymaster(someSources({ now: at(hours), ...overrides }));
 const startOf = ({ config }: CompiledPaymaster): number | undefined => config.limits[0]?.startMs;
 const keyOf = (keyGeneration: number): string =>
-  hashApiKey(deriveApiKey(new Uint8Array(32).fill(1), { namespace: 'acme', name: 'shop', keyGeneration }));
+  hashCredential(
+    deriveApiKey(new Uint8Array(32).fill(1), { namespace: 'acme', name: 'shop', keyGeneration }),
+  );
 const hashesOf = ({ keys }: PaymasterConfig) => keys.map(({ sha256 }) => sha256);
 
 describe('a limit of a day that is deleted and made again', () => {

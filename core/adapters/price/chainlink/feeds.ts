@@ -4,7 +4,7 @@ import { isDomainError } from '../../../errors.js';
 import { decodeRound, latestRoundDataCall, type FeedRound } from '../../../pricing/feed-round.js';
 import { refused, type RefusedPrice } from '../../../pricing/price-source.js';
 import type { Hex } from '../../../units/hex.js';
-import { shareInFlight } from '../share-in-flight.js';
+import { shareInFlight } from '../../share-in-flight.js';
 
 /** What a feed says now. */
 export type FeedReading = {

@@ -3,7 +3,7 @@ import type { Logger } from '../../../log.js';
 import { parseDocument, type JsonDocument } from '../../../pricing/json-document.js';
 import { refused, type PriceFault, type RefusedPrice } from '../../../pricing/price-source.js';
 import type { Clock, EpochMs } from '../../../units/time.js';
-import { shareInFlight } from '../share-in-flight.js';
+import { shareInFlight } from '../../share-in-flight.js';
 import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
 
 export type DocumentReading = {
