@@ -143,7 +143,8 @@ export async function startDashboard({
 type Listening = { readonly origin: string; stop(): Promise<void> };
 
 async function listen(deps: DashboardDeps): Promise<Listening> {
-  const server = createServer(createDashboard(deps)).listen(0, '127.0.0.1');
+  // No idle connection is closed: a test that blocks this process for seconds would use one that is.
+  const server = createServer({ keepAliveTimeout: 0 }, createDashboard(deps)).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   return {
     origin: `http://127.0.0.1:${portOf(server.address())}`,
