@@ -96,19 +96,15 @@ export async function servesEverywhere(world: TenantWorld, paymaster: string): P
 
 async function serves(world: TenantWorld, paymaster: string, replica: number): Promise<void> {
   let last: unknown;
-  await until(
-    `${paymaster} is served by replica ${replica}`,
-    async () => {
-      try {
-        await expectServed(world.devChain, version, world.urls(paymaster)[replica] ?? '');
-        return true;
-      } catch (error) {
-        last = error;
-        return false;
-      }
-    },
-    120_000,
-  ).catch((error: unknown) => {
+  await until(`${paymaster} is served by replica ${replica}`, async () => {
+    try {
+      await expectServed(world.devChain, version, world.urls(paymaster)[replica] ?? '');
+      return true;
+    } catch (error) {
+      last = error;
+      return false;
+    }
+  }).catch((error: unknown) => {
     throw new Error(String(error), { cause: last });
   });
 }

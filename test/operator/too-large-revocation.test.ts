@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { anOrganisation, aPaymaster, aSmartContract } from '../build/resources.js';
-import { startWorld, type World } from '../operator/world.js';
-import { aReplica, keyHash, owner } from '../operator/tenants.js';
+import { startWorld, type World } from './world.js';
+import { aReplica, keyHash, owner } from './tenants.js';
 
 // A tenant makes his configuration too large, so that the last one is kept, and then loses the platform's permission to draw on
 // a wallet. With the last config its wallet was kept too, and signed again as soon as he deleted spec.funding.

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { buildUserOp } from '../chain/support/user-op.js';
+import { until } from '../support/until.js';
+import { fundSponsor, sponsor } from './support/sponsor-wallet.js';
+import {
+  anObject,
+  aShop,
+  planes,
+  servesEverywhere,
+  startTenantWorld,
+  theOrganisation,
+  version,
+  type TenantWorld,
+} from './support/tenant-world.js';
+import { aDeployedAccount, ask, increment } from './support/wallet.js';
+
+// A tenant makes his configuration too large, so that the last one is kept, and then loses the platform's permission to draw on a
+// wallet. With the last config its wallet was kept too, and signed again as soon as he deleted spec.funding.
+
+const methods = Array.from({ length: 1000 }, (_, index) => `method${index}`);
+const abi = JSON.stringify(methods.map((name) => ({ type: 'function', name, inputs: [] })));
+const large = (index: number) =>
+  anObject('SmartContract', `large-${index}`, {
+    paymasterRef: { name: 'boutique' },
+    name: `Large ${index}`,
+    address: `0x${(index + 0x1000).toString(16).padStart(40, '0')}`,
+    abi,
+    whitelistedMethods: methods,
+  });
+/** Together more than a compiled config may have. */
+const contracts = Array.from({ length: 50 }, (_, index) => large(index));
+const wallet = sponsor.address.slice(2).toLowerCase();
+
+describe.each(planes)('on %s', (plane) => {
+  let world: TenantWorld;
+  beforeAll(async () => {
+    world = await startTenantWorld(plane);
+    await fundSponsor(world.devChain, version);
+    await world.apply(
+      theOrganisation({ fundingAddresses: [sponsor.address] }),
+      ...aShop(world, 'boutique', { funding: { address: sponsor.address } }),
+      ...aShop(world, 'neighbour'),
+    );
+    for (const name of ['boutique', 'neighbour']) await servesEverywhere(world, name);
+    await world.apply(...contracts);
+    await until(
+      'it is too large',
+      () => world.says('Paymaster', 'boutique').includes('compiled form is over'),
+      900_000,
+    );
+  }, 1_800_000);
+  afterAll(() => world?.stop(), 240_000);
+
+  test('a wallet that is revoked meanwhile is not drawn on, also after the tenant takes it out of the spec', async () => {
+    // While nothing is revoked the paymaster goes on with the contracts that fitted, and its wallet pays.
+    for (const url of world.urls('boutique')) expect(await signedData(url)).toContain(wallet);
+
+    await world.apply(theOrganisation({ fundingAddresses: [] }));
+    for (const url of world.urls('boutique'))
+      await until('it is refused', async () => (await signedData(url)) === '');
+    await servesEverywhere(world, 'neighbour');
+
+    const [withoutFunding] = aShop(world, 'boutique');
+    await world.apply(withoutFunding!);
+    await servesEverywhere(world, 'boutique');
+    for (const url of world.urls('boutique')) {
+      const data = await signedData(url);
+      expect(data).not.toBe('');
+      expect(data).not.toContain(wallet);
+    }
+    await servesEverywhere(world, 'neighbour');
+  }, 600_000);
+
+  /** "" where nothing is signed. */
+  async function signedData(url: string): Promise<string> {
+    const account = await aDeployedAccount(world.devChain, version);
+    const op = await buildUserOp(account, [increment(world.devChain)]);
+    const { signed } = await ask(url, op, { mode: 'SPONSORED' }, account);
+    return signed?.paymasterAndData.toLowerCase() ?? '';
+  }
+});
