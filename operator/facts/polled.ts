@@ -50,7 +50,7 @@ export function createPolled<V>(
       known = await read();
       hasFailed = false;
     } catch (error) {
-      if (!hasFailed) log.warn('what servers tell of chains could not be read', { what, error });
+      if (!hasFailed) log.warn('polling failed', { what, error });
       hasFailed = true;
       return;
     }
