@@ -16,6 +16,10 @@ export type LifeDeps = {
 
 /** Changes of one moment are told together, so that many are summarised. */
 const batchMs = 300;
+/** From so many changes on it may be a folder, which is told as one when no more come. */
+const fewChanges = 3;
+/** Batches for which everything is put off: while the operator has not seen all of it, and while more comes of a folder. */
+const gatheredBatches = { unseen: 6, folder: 20 } as const;
 /** Batches for which something missing is not told: a folder is applied object by object, and the next one may be it. */
 const patientBatches = 6;
 
@@ -30,11 +34,16 @@ export function reportLife({ resources, console, timers, shown, onBatch }: LifeD
   /** How many batches each has been missing something. */
   const held = new Map<string, number>();
   let deleted: ResourceState[] = [];
+  /** Batches since something was told that were put off. */
+  let gathered = 0;
+  /** Something came since the last batch. */
+  let getsOn = false;
   let cancel: (() => void) | undefined;
 
   function note(type: string, object: AnyResource): void {
     const state = stateOf(object);
     const id = idOf(state);
+    getsOn = true;
     if (type === 'DELETED') {
       for (const each of [latest, changed, held]) each.delete(id);
       if (told.delete(id)) deleted.push(state);
@@ -47,6 +56,15 @@ export function reportLife({ resources, console, timers, shown, onBatch }: LifeD
 
   function tell(): void {
     cancel = undefined;
+    const isUnseen = [...changed].some((id) => latest.get(id)?.phase === 'waiting');
+    const isFolder = changed.size >= fewChanges && getsOn;
+    getsOn = false;
+    gathered += 1;
+    if (gathered <= (isFolder ? gatheredBatches.folder : isUnseen ? gatheredBatches.unseen : 0)) {
+      cancel = timers.after(batchMs, tell);
+      return onBatch?.();
+    }
+    gathered = 0;
     const news: ResourceState[] = [];
     for (const id of changed) {
       const state = latest.get(id);

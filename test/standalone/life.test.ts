@@ -1,10 +1,21 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Condition } from '../../core/meta/meta.js';
+import type { Paymaster } from '../../core/resources/paymaster.js';
 import { createVirtualTime } from '../operator/virtual-time.js';
 import { isReady, startWorld, type World } from '../operator/world.js';
 import { aPaymaster, aPolicy, aSmartContract } from '../build/resources.js';
 import { reportLife } from '../../server/standalone/life.js';
 import { readStates } from '../../server/standalone/readiness.js';
 import { countStates, formatState, formatStates } from '../../server/standalone/resource-state.js';
+
+const ready: Condition = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Ready',
+  message: '',
+  observedGeneration: 1,
+  lastTransitionTime: '2026-01-01T12:00:00.000Z',
+};
 
 let world: World;
 let lines: string[];
@@ -88,6 +99,48 @@ test('more than twenty changes are one line per kind, with those that are refuse
     expect.stringMatching(/^✗ SmartContract acme\/c7 {2}spec\.whitelistedMethods\[0\]/),
   );
   expect(lines.length).toBeLessThanOrEqual(3);
+});
+
+test('a folder that the operator gets through over more than a moment is told as one; what it never gets to holds up nothing for long', () => {
+  const time = createVirtualTime();
+  const told: string[] = [];
+  let note: (event: { type: 'MODIFIED'; object: Paymaster }) => void = () => {};
+  const none = { synced: Promise.resolve(), stop: () => {} };
+  const own = reportLife({
+    resources: {
+      watch: (kind, handler) => {
+        if (kind === 'Paymaster') note = handler as never;
+        return none;
+      },
+    },
+    console: { line: (text = '') => void told.push(text) },
+    timers: time.timers,
+    shown: [],
+  });
+  const put = (n: number, conditions: readonly Condition[]) =>
+    note({ type: 'MODIFIED', object: aPaymaster({ meta: { name: `p${n}` }, status: { conditions } }) });
+  const numbers = Array.from({ length: 25 }, (_, n) => n);
+  for (const n of numbers) put(n, []);
+  for (const n of numbers) {
+    time.advance(150);
+    put(n, [ready]);
+  }
+  time.advance(600);
+  expect(told.splice(0)).toEqual(['✓ Paymaster ready: 25']);
+  // Applied one after the other, and each seen at once.
+  for (const n of numbers) {
+    put(100 + n, [ready]);
+    time.advance(60);
+  }
+  time.advance(600);
+  expect(told.splice(0)).toEqual(['✓ Paymaster ready: 25']);
+
+  put(30, []);
+  put(31, [ready]);
+  time.advance(3_000);
+  expect(told).toEqual(['✓ Paymaster acme/p31  Ready']);
+  expect(time.pending()).toBe(0);
+  own();
 });
 
 test('text of others cannot move the cursor, and counts name what is not ready', () => {
