@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { aLimitConfig } from '../build/configs.js';
 import { buildAccount } from '../chain/support/account.js';
-import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { startService, stores, type Served, type Service } from './support/service.js';
-import { aDeployedAccount, ask, askForNobody, increment } from './support/wallet.js';
+import { askForNobody, expectServed, increment } from './support/wallet.js';
 
 // A limit of 1,000 operations is filled in a moment by promises that nobody mines, for free. It was locked for two hours.
 
@@ -32,21 +31,10 @@ describe.each(stores)('on %s', (store) => {
     const reasons = await askForNobody(() => shop.url, template, { count: threshold + 100, mode: forADay });
     expect(reasons.filter((reason) => reason === undefined)).toHaveLength(threshold);
     expect(new Set(reasons)).toEqual(new Set([undefined, 'LIMIT_REACHED']));
-    await serves(neighbour);
+    await expectServed(service.devChain, version, neighbour.url);
 
     await service.pass(600 + 60);
     await service.settled();
-    await serves(shop);
+    await expectServed(service.devChain, version, shop.url);
   }, 240_000);
-
-  /** The control: what is signed is mined. */
-  async function serves({ url }: Served): Promise<void> {
-    const { devChain } = service;
-    const account = await aDeployedAccount(devChain, version);
-    const op = await buildUserOp(account, [increment(devChain)]);
-    const { reason, signed } = await ask(url, op, { mode: 'SPONSORED' }, account);
-    expect(reason).toBeUndefined();
-    if (signed === undefined) throw new Error('nothing was signed');
-    expect((await handleOps(devChain, '0.7', [signed])).events).toMatchObject([{ success: true }]);
-  }
 });
