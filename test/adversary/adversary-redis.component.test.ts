@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { startRedis, type RedisServer } from '../support/redis.js';
 import { campaign } from './campaign.js';
+import { startRedisPair, type RedisPair } from './redis-pair.js';
 import { openOnRedis } from './redis-stores.js';
 import { runAdversary } from './run.js';
 import { campaignTimeoutMs, modelSteps } from './targets.js';
 
-let server: RedisServer;
+let server: RedisPair;
 let data: Redis;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await startRedisPair();
   data = new Redis(server.url);
 });
 afterAll(async () => {

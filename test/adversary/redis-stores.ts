@@ -1,16 +1,18 @@
 import type { Redis } from 'ioredis';
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
-import type { RedisServer } from '../support/redis.js';
+import { succeeds, until } from '../support/until.js';
 import { copyOf, openStore, putBack, wipe, type Copy } from '../usage/redis-usage.js';
+import type { RedisPair } from './redis-pair.js';
 import type { OpenStores } from './stores.js';
 
 let runs = 0;
 
 /**
- * So many replicas over one Redis. A kill ends the server as well, or one replica; a backup is put back under the feet of those
- * that run (a replica of Redis that was promoted without the last writes) or before they start again.
+ * So many replicas over one Redis. A kill ends one replica, a crash the server while it is asked; a backup is put back under the feet
+ * of those that run, or before they start again; a failover leads to a replica of Redis that has everything, or lacks what was
+ * written since it was detached.
  */
-export function openOnRedis(server: RedisServer, data: Redis, count: number): OpenStores {
+export function openOnRedis(server: RedisPair, data: Redis, count: number): OpenStores {
   return async (clock) => {
     const keyPrefix = `adversary-${(runs += 1)}:`;
     const epochMirror = createMemoryEpochMirror();
@@ -19,21 +21,41 @@ export function openOnRedis(server: RedisServer, data: Redis, count: number): Op
     const replicas = await Promise.all(Array.from({ length: count }, (_, i) => open(i)));
     let backup: Copy | undefined;
     let kills = 0;
+    let isDetached = false;
     const replace = async (i: number) => {
       const former = replicas[i]!;
       replicas[i] = await open(i);
       await former.stop();
     };
+    const answer = async () => {
+      for (const replica of replicas) await until('Redis answers', () => succeeds(replica.ping()));
+    };
     return {
       get replicas() {
         return replicas;
       },
-      get recovery() {
-        return replicas[0]!.recovery;
-      },
+      recovery: (replica) => replicas[replica % count]!.recovery,
       kill: async () => {
         kills += 1;
         await replace(kills % count);
+      },
+      crash: async (during) => {
+        if (isDetached) return during();
+        await Promise.all([during(), server.crash()]);
+        await answer();
+      },
+      detach: async () => {
+        if (isDetached) return false;
+        await server.detach();
+        isDetached = true;
+        return true;
+      },
+      failover: async () => {
+        await server.failover();
+        await answer();
+        const isOlder = isDetached;
+        isDetached = false;
+        return isOlder ? 'older' : 'whole';
       },
       backup: async () => {
         backup = await copyOf(data, keyPrefix);
@@ -49,6 +71,7 @@ export function openOnRedis(server: RedisServer, data: Redis, count: number): Op
       stop: async () => {
         await Promise.all(replicas.map((replica) => replica.stop()));
         await wipe(data, keyPrefix);
+        if (isDetached) await server.attach();
       },
     };
   };

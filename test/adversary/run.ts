@@ -145,8 +145,13 @@ export class Run {
   /** The highest key that each paymaster has ever had. */
   readonly #keyGenerations = paymasters.map(() => 1);
   #follower!: ChainFollower;
+  /** The replica that follows the chain. */
+  #followedBy = 0;
   /** Highest block that a follower has been shown. */
   #seenHeight = 0;
+  /** Whether the copy that would take over stays behind, and the number of grants that it knows. */
+  #isDetached = false;
+  #detachedAt = 0;
   /** Number of grants when the backup was taken. */
   #backedUp = 0;
   /** Signatures that the present data know nothing of. */
@@ -219,7 +224,7 @@ export class Run {
     for (let i = 0; i < 66; i++) await this.#mineEmpty(1);
     if (!(await this.#settled())) return;
     await this.#checkCounters(false);
-    const live = await this.#store(0).liveCount(chainId);
+    const live = await this.#store(this.#followedBy).liveCount(chainId);
     if (live > 0) throw new BrokenRule(7, `${live} reservations are left when every signature has expired`);
   }
 
@@ -282,6 +287,25 @@ export class Run {
         return;
       case 'withdraw':
         return this.#withdraw(step.account, step.amount);
+      case 'crash':
+        await this.#stores.crash(async () => {
+          await Promise.all(step.asks.map((one) => this.#ask(one)));
+        });
+        return;
+      case 'detach':
+        if (this.#isReorganised || !(await this.#stores.detach())) return;
+        this.#isDetached = true;
+        this.#detachedAt = this.truth.grants.length;
+        return;
+      case 'failover': {
+        if (!(await this.#hasNoticed())) return;
+        const found = await this.#stores.failover();
+        this.#isDetached = false;
+        if (found === undefined) return;
+        this.#count(`failover to ${found} data`);
+        if (found === 'older') await this.#dataAreOlder(this.#detachedAt);
+        return;
+      }
       case 'forge':
         return this.#forge(step.ask, step.used);
       case 'resume':
@@ -421,9 +445,9 @@ export class Run {
    * much is known.
    */
   async #reorganiseDeeply(depth: number): Promise<void> {
-    if (this.#remembersFrom === undefined || this.#lostGrants.length > 0) return;
+    if (this.#remembersFrom === undefined || this.#lostGrants.length > 0 || this.#isDetached) return;
     const to = Math.max(this.#chain.height - depth, this.#begunAt, this.#remembersFrom);
-    const cursor = await unlessUnavailable(() => this.#store(0).cursor(chainId));
+    const cursor = await unlessUnavailable(() => this.#store(this.#followedBy).cursor(chainId));
     const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
     if (settled === undefined || to >= this.#chain.height) return;
     await this.#ground.reorganise(to);
@@ -516,7 +540,7 @@ export class Run {
     // Of a contract that no profile names the store need not know a balance.
     if (!this.#configs.isOffered(contract))
       return Math.min(this.truth.freeOf(walletName(contract, wallet)), wanted * 1_000_000);
-    const known = await unlessUnavailable(() => this.#store(0).accounts(chainId));
+    const known = await unlessUnavailable(() => this.#store(this.#followedBy).accounts(chainId));
     const of = known?.find((one) => one.contract === contract && one.fundingAddress === wallet);
     return of?.balance === undefined ? 0 : Math.min(of.balance - of.reserved, wanted * 1_000_000);
   }
@@ -524,18 +548,28 @@ export class Run {
   async #restore(): Promise<void> {
     if (!this.#isBackupUsable || !(await this.#hasNoticed()) || !this.#isBackupUsable) return;
     if (!(await this.#stores.restore())) return;
-    const forgotten = this.truth.grants.slice(this.#backedUp);
+    await this.#dataAreOlder(this.#backedUp);
+    this.#newFollower(0);
+  }
+
+  /** The data know nothing of signatures from this one on. */
+  async #dataAreOlder(from: number): Promise<void> {
+    const forgotten = this.truth.grants.slice(from);
     this.#lostGrants = [...this.#lostGrants, ...forgotten];
     if (forgotten.length > 0) this.truth.forgetLosses(this.#now());
     this.#noted = [];
     this.#notedChain = 1;
     this.#isExact = false;
-    const cursor = await unlessUnavailable(() => this.#store(0).cursor(chainId));
+    // A write that was lost is noticed by the next call of the process that had it confirmed; others know no better until then.
+    for (const i of this.#stores.replicas.keys())
+      await unlessUnavailable(() => this.#store(i).cursor(chainId));
+    const cursor = await unlessUnavailable(() => this.#store(this.#followedBy).cursor(chainId));
     const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
     // Data that are lost say nothing of blocks before the new ones.
     if (settled === undefined) this.#forgeries.mayBeHidden();
     this.#forgeries.goBack(settled ?? 0);
-    this.#newFollower(0);
+    // What a follower remembers does not lead to where the data are.
+    this.#remembersFrom = undefined;
   }
 
   async #noteGenerations(): Promise<void> {
@@ -544,7 +578,7 @@ export class Run {
       ...paymasters.map(({ paymasterId: id }, i) => ({ id, generation: this.#configs.generations[i]! })),
     ];
     const done = await unlessUnavailable(async () => {
-      await this.#store(0).noteGenerations(chainId, fences);
+      await this.#store(this.#followedBy).noteGenerations(chainId, fences);
       return true;
     });
     if (done !== true) return;
@@ -562,7 +596,7 @@ export class Run {
         (reason) => this.#count(`round: ${reason}`),
       );
       if (round === undefined) {
-        await unlessUnavailable(() => this.#stores.recovery.recover(chainId));
+        await unlessUnavailable(() => this.#stores.recovery(this.#followedBy).recover(chainId));
         return false;
       }
       for (const name of ['settled', 'released', 'forfeited', 'unpaid', 'unattributed', 'restored'] as const)
@@ -583,14 +617,14 @@ export class Run {
 
   /** After a complete round: what the service knows now it must have acted upon. */
   async #notice(): Promise<void> {
-    const cursor = await this.#store(0).cursor(chainId);
+    const cursor = await this.#store(this.#followedBy).cursor(chainId);
     const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
     if (settled === undefined) return;
     this.truth.knownFrom = settled;
     if (this.#isReorganised && !this.#reports.includes(reorganised))
       throw new BrokenRule(1, 'a reorganisation below the settled block was not reported');
     this.#isReorganised = false;
-    const suspended = await this.#store(0).suspended(chainId);
+    const suspended = await this.#store(this.#followedBy).suspended(chainId);
     this.#forgeries.check((contract) => suspended.includes(contractFence(contract)));
     if (this.#chain.faults.lag === 0 && !this.#forgeries.hasUnsettled()) this.truth.excess.mayGrow = false;
   }
@@ -604,8 +638,8 @@ export class Run {
 
   /** The platform's hand. */
   async #resume(): Promise<void> {
-    for (const id of await this.#store(0).suspended(chainId))
-      await this.#store(0).setSuspended(chainId, id, false);
+    for (const id of await this.#store(this.#followedBy).suspended(chainId))
+      await this.#store(this.#followedBy).setSuspended(chainId, id, false);
     this.#forgeries.stopped.clear();
   }
 
@@ -616,7 +650,7 @@ export class Run {
       await this.#mineEmpty(1);
       await this.#round();
     }
-    const cursor = await unlessUnavailable(() => this.#store(0).cursor(chainId));
+    const cursor = await unlessUnavailable(() => this.#store(this.#followedBy).cursor(chainId));
     return cursor !== undefined;
   }
 
@@ -636,7 +670,7 @@ export class Run {
     );
     const names = [...open.values()].map(({ name, unit }) => ({ counter: name, unit }));
     if (this.#lostGrants.length > 0) return;
-    const states = await this.#store(0).counters(chainId, names);
+    const states = await this.#store(this.#followedBy).counters(chainId, names);
     for (const [i, { counter }] of names.entries()) {
       const { reserved } = states[i]!;
       const used = states[i]!.used + (mayBeHeld ? reserved : 0);
@@ -650,7 +684,9 @@ export class Run {
     }
     for (const contract of Object.values(contracts)) {
       const at = toMs(this.#chain.time as EpochSeconds);
-      const [state] = await this.#store(0).counters(chainId, [contractLosses({ chainId, contract }, at)]);
+      const [state] = await this.#store(this.#followedBy).counters(chainId, [
+        contractLosses({ chainId, contract }, at),
+      ]);
       const lost = this.truth.lost(contract, this.#chain.time);
       if (this.#isExact && !mayBeHeld && state!.used !== lost)
         throw new BrokenRule(6, `${contract} counts losses of ${state!.used}, ${lost} were lost`);
@@ -665,6 +701,7 @@ export class Run {
 
   #newFollower(replica: number): void {
     this.#remembersFrom = undefined;
+    this.#followedBy = replica;
     const chain = this.#switches.chain?.(this.#ground.port) ?? this.#ground.port;
     this.#follower = new ChainFollower({
       usage: this.#store(replica),

@@ -24,7 +24,8 @@ export type Step =
     }
   | { readonly do: 'heal' }
   | { readonly do: 'deposit' | 'withdraw'; readonly account: number; readonly amount: number }
-  | { readonly do: 'new-follower' | 'kill' | 'backup' | 'restore' }
+  | { readonly do: 'new-follower' | 'kill' | 'backup' | 'restore' | 'detach' | 'failover' }
+  | { readonly do: 'crash'; readonly asks: readonly AskStep[] }
   | {
       readonly do: 'limit';
       readonly paymaster: number;
@@ -153,6 +154,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   ),
   weighted(2, fc.record({ do: fc.constantFrom('new-follower', 'kill', 'backup', 'restore') })),
+  weighted(1, fc.record({ do: fc.constantFrom('detach', 'failover') })),
+  weighted(1, fc.record({ do: fc.constant('crash'), asks: fc.array(ask, { minLength: 1, maxLength: 4 }) })),
   weighted(
     1,
     fc.record({

@@ -12,9 +12,16 @@ import { aDirectory } from '../usage/sqlite-usage.js';
 export type Stores = {
   /** Those that may be asked; the first one follows the chain. */
   readonly replicas: readonly UsageStore[];
-  readonly recovery: UsageRecovery;
+  /** Each process recovers by itself. */
+  recovery(replica: number): UsageRecovery;
   /** Processes end without a stop and come back. */
   kill(): Promise<void>;
+  /** What holds the data ends in the middle of this, and comes back with all that it has confirmed. */
+  crash(during: () => Promise<void>): Promise<void>;
+  /** The copy that would take over stays at what it has. False where there is none, or it does already. */
+  detach(): Promise<boolean>;
+  /** The copy takes over: with everything, or `older`; undefined where there is none. */
+  failover(): Promise<'whole' | 'older' | undefined>;
   backup(): Promise<void>;
   /** Processes end, the data of the backup are put back, and they start again. False where there is no backup. */
   restore(): Promise<boolean>;
@@ -22,13 +29,20 @@ export type Stores = {
 };
 export type OpenStores = (clock: ReturnType<typeof aClock>) => Promise<Stores>;
 
+const hasNoCopy: Pick<Stores, 'crash' | 'detach' | 'failover'> = {
+  crash: (during) => during(),
+  detach: async () => false,
+  failover: async () => undefined,
+};
+
 /** Data in memory: nothing can be killed or restored. */
 export const openInMemory: OpenStores = async (clock) => {
   const store = createSqliteUsageStore({ path: ':memory:', durability: 'process', clock, log: silentLogger });
   return {
     replicas: [store],
-    recovery: store.recovery,
+    recovery: () => store.recovery,
     kill: async () => {},
+    ...hasNoCopy,
     backup: async () => {},
     restore: async () => false,
     stop: () => store.stop(),
@@ -63,14 +77,13 @@ export function openInFile(mirrorOf?: () => EpochMirror): OpenStores {
       get replicas() {
         return [store];
       },
-      get recovery() {
-        return store.recovery;
-      },
+      recovery: () => store.recovery,
       // The files are copied as they are while the process runs, which then writes to files that nobody reads.
       kill: () => {
         const former = store;
         return movedFrom(place(), () => former.stop());
       },
+      ...hasNoCopy,
       backup: async () => {
         // What a backup tool has seen last: the copy of the epoch knows what came after it.
         rmSync(join(root.path, 'backup'), { recursive: true, force: true });

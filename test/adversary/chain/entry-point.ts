@@ -237,7 +237,9 @@ function execute(
 function payTokens(draft: Draft, operation: BundledOperation, taken: bigint, nature: Nature): bigint {
   const { op, contract, terms } = operation;
   if (taken > 0n && terms.preFund === undefined) {
-    const due = nature.tokensDue(operation, taken);
+    // A hybrid contract takes the most that it can charge.
+    const wanted = nature.tokensDue(operation, taken);
+    const due = wanted < taken ? wanted : taken;
     draft.add('tokens', op.sender, taken - due);
     return due;
   }

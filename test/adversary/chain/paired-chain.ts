@@ -33,9 +33,8 @@ export class PairedChain {
         premium: (operation) => of(operation)?.premium ?? 0n,
         tokensDue: (operation, most) => {
           const tokens = of(operation)?.tokens ?? 0n;
-          // Of what validation took a part is left: only a charge above everything makes it fail.
-          const unpayable = operation.terms.preFund === undefined ? most : most + 1n;
-          return tokens === 0n ? unpayable : tokens;
+          // Also an account that has some tokens may have too few.
+          return tokens === 0n ? most + 1n : tokens;
         },
       },
       await this.baseFee(),
