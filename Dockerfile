@@ -1,5 +1,5 @@
 # One image, four entry points, chosen by the first argument:
-#   dist/operator/main.js, dist/server/main.js (PAYMASTER_ROLES=rpc|dashboard), dist/server/standalone/main.js,
+#   dist/operator/main.js, dist/server/main.js (PAYMASTER_ROLES=rpc|dashboard), dist/standalone/main.js,
 #   dist/operator/validate/main.js (judges manifests, see README)
 # Node.js is process 1: it handles SIGTERM itself and drains, so that no init program is needed. Nothing is written
 # outside of /tmp and the mounted folders: run it with a read-only root.
@@ -26,7 +26,7 @@ USER 1000:1000
 EXPOSE 8545
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "--no-warnings"]
-CMD ["dist/server/standalone/dev-chain/main.js"]
+CMD ["dist/standalone/dev-chain/main.js"]
 
 FROM ${BASE}
 LABEL org.opencontainers.image.title="paymaster-operator" \
@@ -36,8 +36,10 @@ WORKDIR /app
 COPY --from=dependencies /src/node_modules node_modules
 COPY --from=build /src/package.json ./
 COPY --from=build /src/dist/core dist/core
+COPY --from=build /src/dist/adapters dist/adapters
 COPY --from=build /src/dist/operator dist/operator
 COPY --from=build /src/dist/server dist/server
+COPY --from=build /src/dist/standalone dist/standalone
 COPY --from=build /src/contracts/artifacts contracts/artifacts
 COPY --from=build /src/examples/quickstart examples/quickstart
 USER 1000:1000

@@ -17,13 +17,13 @@ build: install ## Compile everything to dist/
 	@PATH="$(CURDIR)/$(BIN):$$PATH" tsc -b
 
 run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next
-	@exec $(NODE) --no-warnings $(SERVER_FLAGS) dist/server/standalone/main.js
+	@exec $(NODE) --no-warnings $(SERVER_FLAGS) dist/standalone/main.js
 
 run-kube: build ## The same on a local Kubernetes API: operator, dashboard and three RPC replicas as processes, with Redis
 	@exec hack/run-kube
 
 status: build ## Resources, limits with use, deposits and the last refusals of the running instance (JSON=1)
-	@$(NODE) --no-warnings dist/server/standalone/status/main.js $(if $(JSON),--json)
+	@$(NODE) --no-warnings dist/standalone/status/main.js $(if $(JSON),--json)
 
 validate: build ## Judge manifests as the operator would (FILES="…", WITH="…" for what is there already, JSON=1, DEV=1)
 	@$(NODE) --no-warnings dist/operator/validate/main.js $(if $(JSON),--json) $(if $(DEV),--dev) $(foreach path,$(WITH),--with $(path)) $(FILES)
@@ -50,7 +50,7 @@ lint: build ## Lint with type information
 generate: build ## Write crds/, contracts/artifacts/, the dev chain's part of examples/quickstart/, what is rendered from charts/
 	@$(NODE) contracts/build.mjs
 	@$(NODE) dist/operator/generate.js
-	@$(NODE) dist/server/standalone/generate-quickstart.js
+	@$(NODE) dist/standalone/generate-quickstart.js
 	@$(NODE) hack/charts/generate.mjs
 
 contracts: install ## Compile the Solidity sources
@@ -59,7 +59,7 @@ contracts: install ## Compile the Solidity sources
 verify: build ## Fail when a generated file is not current
 	@$(NODE) contracts/build.mjs --check
 	@$(NODE) dist/operator/generate.js --check
-	@$(NODE) dist/server/standalone/generate-quickstart.js --check
+	@$(NODE) dist/standalone/generate-quickstart.js --check
 	@$(NODE) hack/charts/generate.mjs --check
 
 check: install ## Format check, lint, build, generated files current, tests

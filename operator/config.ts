@@ -1,6 +1,6 @@
-import { readKubeAccess } from '../core/adapters/kube/access.js';
-import type { KubeAccess } from '../core/adapters/kube/credentials.js';
-import { logLevels, type LogLevel } from '../core/adapters/log/pino-logger.js';
+import { readKubeAccess } from '../adapters/kube/access.js';
+import type { KubeAccess } from '../adapters/kube/credentials.js';
+import { logLevels, type LogLevel } from '../adapters/log/pino-logger.js';
 import { readWebhookRules } from '../core/policy/webhook/private-hosts.js';
 import type { WebhookUrlRules } from '../core/policy/webhook/webhook-url.js';
 import type { PlatformDefaults } from '../core/config/platform.js';

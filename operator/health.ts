@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { PrometheusMetrics } from '../core/adapters/metrics/prometheus.js';
+import type { PrometheusMetrics } from '../adapters/metrics/prometheus.js';
 import type { Logger } from '../core/log.js';
 
 /** `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else. */

@@ -1,4 +1,4 @@
-import { runProcess } from '../core/adapters/process/run-process.js';
+import { runProcess } from '../adapters/process/run-process.js';
 import { parseOperatorConfig } from './config.js';
 import { startOperatorProcess } from './process.js';
 

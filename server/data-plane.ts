@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createGasEstimator } from '../core/adapters/estimator/estimator.js';
-import { createTokenPaymentChecker } from '../core/adapters/estimator/token-payment.js';
-import { createPrices, type KeptPrices } from '../core/adapters/price/prices.js';
+import { createGasEstimator } from '../adapters/estimator/estimator.js';
+import { createTokenPaymentChecker } from '../adapters/estimator/token-payment.js';
+import { createPrices, type KeptPrices } from '../adapters/price/prices.js';
 import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';

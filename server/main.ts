@@ -1,4 +1,4 @@
-import { runProcess } from '../core/adapters/process/run-process.js';
+import { runProcess } from '../adapters/process/run-process.js';
 import { parseServerConfig } from './config.js';
 import { startServerProcess } from './process.js';
 

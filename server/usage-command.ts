@@ -1,4 +1,4 @@
-import { createRedisUsageStore } from '../core/adapters/store/redis/usage.js';
+import { createRedisUsageStore } from '../adapters/usage/redis/usage.js';
 import { silentLogger } from '../core/log.js';
 import { Settings, SettingsError } from '../core/settings.js';
 import { isAddressText, parseAddressKey } from '../core/units/address.js';

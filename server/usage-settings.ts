@@ -1,4 +1,4 @@
-import { parseRedisAddress } from '../core/adapters/store/redis/address.js';
+import { parseRedisAddress } from '../adapters/redis/address.js';
 import { DomainError } from '../core/errors.js';
 import type { Settings } from '../core/settings.js';
 

@@ -1,5 +1,5 @@
-import { createRedisUsageStore } from '../core/adapters/store/redis/usage.js';
-import { createSqliteUsageStore } from '../core/adapters/store/sqlite/usage.js';
+import { createRedisUsageStore } from '../adapters/usage/redis/usage.js';
+import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';

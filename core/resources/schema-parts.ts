@@ -1,6 +1,6 @@
 import { choice, integer, object, text, type SchemaOf } from '../schema/structural.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
-import type { ContractAction, RateLimit, RateLimits } from '../resources/paymaster.js';
+import type { ContractAction, RateLimit, RateLimits } from './paymaster.js';
 
 /** Fields that Chains, Organisations and Paymasters share; what every kind has is in `meta/`. */
 

@@ -47,8 +47,10 @@ function fillOperator(rootfs) {
   const app = join(rootfs, 'app');
   for (const part of [
     'dist/core',
+    'dist/adapters',
     'dist/operator',
     'dist/server',
+    'dist/standalone',
     'contracts/artifacts',
     'examples/quickstart',
     'package.json',
@@ -81,7 +83,7 @@ function fillDevChain(rootfs) {
   addBinary(rootfs, join(root, 'node_modules', anvil, 'bin/anvil'), `/app/node_modules/${anvil}/bin/anvil`);
   return {
     ...config,
-    Cmd: ['dist/server/standalone/dev-chain/main.js'],
+    Cmd: ['dist/standalone/dev-chain/main.js'],
     Env: [...config.Env, 'HOST=0.0.0.0'],
   };
 }

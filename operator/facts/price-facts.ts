@@ -1,4 +1,4 @@
-import { createPrices } from '../../core/adapters/price/prices.js';
+import { createPrices } from '../../adapters/price/prices.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ChainConfig } from '../../core/config/chain-config.js';
 import type { Logger } from '../../core/log.js';

@@ -1,4 +1,4 @@
-import { createOutageLog } from '../../core/adapters/log/outage-log.js';
+import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';

@@ -1,6 +1,6 @@
 import { formatProblem } from '../../core/errors.js';
-import type { ManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
-import type { ManifestObject } from '../../core/adapters/manifests/parse-manifest.js';
+import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
+import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import type { Kind } from '../../core/resources/kinds.js';
 import type { Condition } from '../../core/meta/meta.js';
 import { warnsWhenTrue } from '../reconcilers/transitions.js';

@@ -1,9 +1,9 @@
-import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
-import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
-import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
-import { applyManifests } from '../../core/adapters/manifests/apply-manifests.js';
-import type { ManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
-import type { ManifestObject } from '../../core/adapters/manifests/parse-manifest.js';
+import { openDatabase } from '../../adapters/sqlite/database.js';
+import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
+import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
+import { applyManifests } from '../../adapters/manifests/apply-manifests.js';
+import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
+import type { ManifestObject } from '../../adapters/manifests/parse-manifest.js';
 import type { PlatformDefaults } from '../../core/config/platform.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ManifestProblem } from '../../core/adapters/manifests/manifest-problem.js';
-import { isManifestName } from '../../core/adapters/manifests/manifest-files.js';
-import { type ManifestObject, parseManifest } from '../../core/adapters/manifests/parse-manifest.js';
+import type { ManifestProblem } from '../../adapters/manifests/manifest-problem.js';
+import { isManifestName } from '../../adapters/manifests/manifest-files.js';
+import { type ManifestObject, parseManifest } from '../../adapters/manifests/parse-manifest.js';
 import type { Tree } from '../../core/meta/field-tree.js';
 import { isKind } from '../../core/resources/kinds.js';
 import { group } from '../../core/meta/meta.js';

@@ -2,7 +2,7 @@ import cors from 'cors';
 import express from 'express';
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { quotaOf } from '../../core/config/platform.js';
-import { createOutageLog } from '../../core/adapters/log/outage-log.js';
+import { createOutageLog } from '../../adapters/log/outage-log.js';
 import { DomainError, isDomainError } from '../../core/errors.js';
 import { maxBodyBytes } from '../http/body.js';
 import { createBodyAdmission } from '../http/body-admission.js';

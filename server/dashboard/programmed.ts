@@ -1,4 +1,4 @@
-import { pause } from '../../core/adapters/pause.js';
+import { pause } from '../../adapters/pause.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { isDomainError } from '../../core/errors.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';

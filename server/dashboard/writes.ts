@@ -1,4 +1,4 @@
-import { pause } from '../../core/adapters/pause.js';
+import { pause } from '../../adapters/pause.js';
 import { DomainError, fieldOwned, isDomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Kind, Resources } from '../../core/resources/kinds.js';

@@ -1,5 +1,5 @@
 import { CallReverted } from '../../core/chain/chain.js';
-import { shareInFlight } from '../../core/adapters/share-in-flight.js';
+import { shareInFlight } from '../../adapters/share-in-flight.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { AccountId } from '../../core/usage/usage-store.js';
 import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/address.js';

@@ -1,4 +1,4 @@
-import { pause } from '../../core/adapters/pause.js';
+import { pause } from '../../adapters/pause.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { Heads } from '../../core/chain/heads.js';

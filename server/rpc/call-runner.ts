@@ -1,5 +1,5 @@
 import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
-import { createOutageLog } from '../../core/adapters/log/outage-log.js';
+import { createOutageLog } from '../../adapters/log/outage-log.js';
 import type { Logger } from '../../core/log.js';
 import { isRefusalReason, refusals, type RefusalReason } from '../../core/refusal.js';
 import type { Clock } from '../../core/units/time.js';

@@ -1,6 +1,6 @@
 import type { ConfigStore } from '../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
-import { withinDeadline } from '../../core/adapters/within-deadline.js';
+import { withinDeadline } from '../../adapters/within-deadline.js';
 import { DomainError } from '../../core/errors.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';

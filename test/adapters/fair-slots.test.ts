@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { FairSlots, SlotsBusy } from '../../core/adapters/fair-slots.js';
+import { FairSlots, SlotsBusy } from '../../adapters/fair-slots.js';
 
 const cleanUps: (() => void)[] = [];
 afterEach(() => {

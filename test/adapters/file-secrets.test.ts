@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createFileConnectionSecrets } from '../../core/adapters/secrets/file-secrets.js';
+import { createFileConnectionSecrets } from '../../adapters/secrets/file-secrets.js';
 
 let directory: string;
 beforeEach(async () => {

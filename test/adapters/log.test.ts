@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createLogger, type LoggerOptions } from '../../core/adapters/log/pino-logger.js';
+import { createLogger, type LoggerOptions } from '../../adapters/log/pino-logger.js';
 
 function capture(options: Omit<LoggerOptions, 'destination'> = {}) {
   const lines: string[] = [];

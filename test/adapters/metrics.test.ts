@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
 
 const render = async (metrics: ReturnType<typeof createMetrics>) => (await metrics.render()).body.split('\n');
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { createOutageLog, type OutageLog } from '../../core/adapters/log/outage-log.js';
+import { createOutageLog, type OutageLog } from '../../adapters/log/outage-log.js';
 import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
 import { createVirtualTime, type VirtualTime } from '../operator/virtual-time.js';
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import { succeeds, until } from '../support/until.js';
-import { copyOf, openStore, putBack, wipe, type Copy } from '../usage/redis-usage.js';
+import { copyOf, openStore, putBack, wipe, type Copy } from '../adapters/usage/redis-usage.js';
 import type { RedisPair } from './redis-pair.js';
 import type { OpenStores } from './stores.js';
 

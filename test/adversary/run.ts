@@ -9,7 +9,7 @@ import type { FinalUserOperation } from '../../core/entry-point/user-operation.j
 import type { Chain } from '../../core/chain/chain.js';
 import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { chainId } from '../conformance/usage-requests.js';
-import { aClock } from '../usage/clock.js';
+import { aClock } from '../adapters/usage/clock.js';
 import { prefundOf } from './chain/operations.js';
 import { walletName, type Nature } from './chain/entry-point.js';
 import { callDataOf } from './chain/real-chain.js';

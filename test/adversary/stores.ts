@@ -1,12 +1,12 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
-import type { SqliteUsageStore } from '../../core/adapters/store/sqlite/usage-epoch-guard.js';
+import { createSqliteUsageStore } from '../../adapters/usage/embedded/usage.js';
+import type { SqliteUsageStore } from '../../adapters/usage/embedded/usage-epoch-guard.js';
 import { silentLogger } from '../../core/log.js';
 import { createMemoryEpochMirror, type EpochMirror, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
-import type { aClock } from '../usage/clock.js';
-import { aDirectory } from '../usage/sqlite-usage.js';
+import type { aClock } from '../adapters/usage/clock.js';
+import { aDirectory } from '../adapters/usage/sqlite-usage.js';
 
 /** The usage store of a run: one or more replicas over the same data, and what may happen to them. */
 export type Stores = {

@@ -4,7 +4,7 @@ import { parseAddress, toAddressKey, type Address } from '../../core/units/addre
 import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from '../chain/support/account.js';
 import { sendWithAuthorization } from '../chain/support/authorization.js';
 import { encodeHandleOps } from '../chain/support/handle-ops.js';

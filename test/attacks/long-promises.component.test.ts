@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import { CallReverted } from '../../core/chain/chain.js';
 import type { Hex } from '../../core/units/hex.js';
-import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { buildAccount, encodeWith, type TestAccount } from '../chain/support/account.js';
 import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
 import { approval, mint } from '../chain/support/tokens.js';

@@ -1,13 +1,13 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createStops, type Stops } from '../../core/adapters/process/stops.js';
+import { createStops, type Stops } from '../../adapters/process/stops.js';
 import { aLimitConfig } from '../build/configs.js';
 import { handleOps } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
 import { until } from '../support/until.js';
-import { aDirectory } from '../usage/sqlite-usage.js';
+import { aDirectory } from '../adapters/usage/sqlite-usage.js';
 import { forward } from './support/forward.js';
 import { startService, type Served, type Service } from './support/service.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';

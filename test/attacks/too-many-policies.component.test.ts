@@ -3,7 +3,7 @@ import { buildAccount } from '../chain/support/account.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { until } from '../support/until.js';
 import { rpc, toWire } from '../system/support/client.js';
-import { answerJson, startHost, type WebhookHost } from '../webhook/webhook-host.js';
+import { answerJson, startHost, type WebhookHost } from '../adapters/webhook/webhook-host.js';
 import { stores } from './support/stores.js';
 import { expectServed, explain, increment } from './support/wallet.js';
 import { manifest, startWorld, type World } from './support/world.js';

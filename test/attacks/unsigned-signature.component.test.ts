@@ -5,7 +5,7 @@ import type { FinalUserOperation } from '../../core/entry-point/user-operation.j
 import { buildAccount, encodeWith, type TestAccount } from '../chain/support/account.js';
 import { handleOps, type Mined } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';
-import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
 import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
-import { createWebhookCaller } from '../../core/adapters/webhook/webhook-caller.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
+import { createWebhookCaller } from '../../adapters/webhook/webhook-caller.js';
 import { silentLogger } from '../../core/log.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
 import { systemClock } from '../../core/units/time.js';
 import { anOperation, sponsored } from '../build/operations.js';
 import { sha256 } from '../build/configs.js';
 import { rpcPath, startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
-import { answerJson, startHost, type WebhookHost } from '../webhook/webhook-host.js';
+import { answerJson, startHost, type WebhookHost } from '../adapters/webhook/webhook-host.js';
 import { until } from '../support/until.js';
 
 // A webhook with `onError: Allow`, whose host refuses everybody after a while. Asking often enough fills whatever queue there

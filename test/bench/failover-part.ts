@@ -1,6 +1,6 @@
-import type { KubeTransport } from '../../core/adapters/kube/transport.js';
-import { startCluster } from '../../server/standalone/cluster/cluster.js';
-import { systemNamespace, type Component } from '../../server/standalone/cluster/component.js';
+import type { KubeTransport } from '../../adapters/kube/transport.js';
+import { startCluster } from '../../standalone/cluster/cluster.js';
+import { systemNamespace, type Component } from '../../standalone/cluster/component.js';
 import { until } from '../support/until.js';
 import type { Goal } from './goals.js';
 import type { BenchOptions } from './options.js';

@@ -72,7 +72,7 @@ function startService(options: {
   readonly manifests: string;
   readonly port: number;
 }): ChildProcess {
-  const entry = join(root, 'dist/server/standalone/main.js');
+  const entry = join(root, 'dist/standalone/main.js');
   return spawn(process.execPath, ['--no-warnings', entry], {
     env: {
       PATH: process.env['PATH'] ?? '',

@@ -1,4 +1,4 @@
-import { reserveScript } from '../../core/adapters/store/redis/reserve-script.js';
+import { reserveScript } from '../../adapters/usage/redis/reserve-script.js';
 import { startRedis } from '../support/redis.js';
 import type { RequestShape, Wallets } from './fixture.js';
 import type { BenchOptions } from './options.js';

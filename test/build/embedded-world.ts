@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
-import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
-import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
-import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
+import { openDatabase } from '../../adapters/sqlite/database.js';
+import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
+import { createSqliteUsageStore } from '../../adapters/usage/embedded/usage.js';
 import { silentLogger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
 import { startTestOperator } from './operator.js';

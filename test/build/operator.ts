@@ -1,4 +1,4 @@
-import { createChains } from '../../core/adapters/chain/chains.js';
+import { createChains } from '../../adapters/chain/chains.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import type { MasterKeys } from '../../core/secrets.js';

@@ -1,7 +1,7 @@
 import { SigningKey, computeAddress, getBytes, hashMessage, recoverAddress } from 'ethers';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
-import { loadSigners } from '../../core/adapters/signer/signers.js';
-import type { KeptPrices } from '../../core/adapters/price/prices.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
+import { loadSigners } from '../../adapters/signer/signers.js';
+import type { KeptPrices } from '../../adapters/price/prices.js';
 import type { Chain } from '../../core/chain/chain.js';
 import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';

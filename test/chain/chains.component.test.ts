@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createChains } from '../../core/adapters/chain/chains.js';
+import { createChains } from '../../adapters/chain/chains.js';
 import { CallReverted } from '../../core/chain/chain.js';
 import type { Chains } from '../../core/chain/chains.js';
 import { DomainError, isDomainError } from '../../core/errors.js';

@@ -3,16 +3,16 @@ import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createChains } from '../../core/adapters/chain/chains.js';
+import { createChains } from '../../adapters/chain/chains.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { parseAddress } from '../../core/units/address.js';
 import { parseEther } from '../../core/units/wei.js';
 import { systemClock } from '../../core/units/time.js';
-import { findAnvil, startAnvil, type Anvil } from '../../server/standalone/dev-chain/anvil.js';
-import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
-import { deployDevChain } from '../../server/standalone/dev-chain/deployments.js';
+import { findAnvil, startAnvil, type Anvil } from '../../standalone/dev-chain/anvil.js';
+import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
+import { deployDevChain } from '../../standalone/dev-chain/deployments.js';
 import { succeeds, until } from '../support/until.js';
 
 let directory: string;
@@ -121,7 +121,7 @@ describe('anvil', () => {
 
   test('ends with its parent, also by kill -9, and writes its state', async () => {
     const stateFile = join(directory, 'state.json');
-    const module = new URL('../../server/standalone/dev-chain/anvil.js', import.meta.url).href;
+    const module = new URL('../../standalone/dev-chain/anvil.js', import.meta.url).href;
     const script = `
       const { startAnvil } = await import(${JSON.stringify(module)});
       const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
-import { createGasEstimator } from '../../core/adapters/estimator/estimator.js';
+import { createGasEstimator } from '../../adapters/estimator/estimator.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';

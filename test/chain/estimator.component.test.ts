@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet } from 'ethers';
-import { createGasEstimator } from '../../core/adapters/estimator/estimator.js';
+import { createGasEstimator } from '../../adapters/estimator/estimator.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { entryPoints } from '../../core/entry-point/address.js';

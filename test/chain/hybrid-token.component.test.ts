@@ -3,7 +3,7 @@ import { Interface } from 'ethers';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
+import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { balanceOf, sponsorBalance } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';

@@ -5,7 +5,7 @@ import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
+import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { profileNames, startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp, refusalOf } from './support/handle-ops.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
-import { createGasEstimator } from '../../core/adapters/estimator/estimator.js';
+import { createGasEstimator } from '../../adapters/estimator/estimator.js';
 import { silentLogger } from '../../core/log.js';
 import { approvalAllowance } from '../../core/paymaster/token-payment.js';
 import { systemClock } from '../../core/units/time.js';

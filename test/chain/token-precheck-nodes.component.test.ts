@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { getBytes } from 'ethers';
-import { createTokenPaymentChecker } from '../../core/adapters/estimator/token-payment.js';
+import { createTokenPaymentChecker } from '../../adapters/estimator/token-payment.js';
 import type { Verdict } from '../../core/refusal.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet, getBytes } from 'ethers';
-import { createTokenPaymentChecker } from '../../core/adapters/estimator/token-payment.js';
+import { createTokenPaymentChecker } from '../../adapters/estimator/token-payment.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { tokensFor } from '../../core/paymaster/token-price.js';
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
 import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
+import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type Call, type TestAccount } from './support/account.js';
 import { balanceOf } from './support/balances.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';

@@ -4,7 +4,7 @@ import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { hexToBytes } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { DevProfile } from '../../server/standalone/dev-chain/paymaster-contracts.js';
+import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp, refusalOf } from './support/handle-ops.js';

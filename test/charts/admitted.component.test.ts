@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { kubectl, mustKubectl } from './support/cluster.js';
 import { crdsChart, helm, operatorChart, renderOperator, type Manifest } from './support/helm.js';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { parsePrivateHosts } from '../../core/policy/webhook/private-hosts.js';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { serverFlags } from '../bench/subject-process.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { crdsChart, helm, operatorChart, renderOperator, renderText } from './support/helm.js';
@@ -222,7 +222,7 @@ describe('rendering the charts', () => {
     createInstruments(metrics);
     const { body } = await metrics.render();
     const declared = new Set([...body.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));
-    const elsewhere = readMetricNames('operator', 'core/adapters');
+    const elsewhere = readMetricNames('operator', 'adapters');
     // Of kube-state-metrics, by the configuration that the chart ships.
     declared.add('paymaster_resource_condition');
     const text = renderText({ valuesFile: join(casesDirectory, 'everything.yaml') });

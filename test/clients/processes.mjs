@@ -16,7 +16,7 @@ const utilityKey = '0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4e
 /** Starts the standalone command with data of its own. Answers what it wrote to connection.json. */
 export async function startService() {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-clients-'));
-  const child = start(join(root, 'dist/server/standalone/main.js'), [], {
+  const child = start(join(root, 'dist/standalone/main.js'), [], {
     PORT: String(await freePort()),
     PAYMASTER_DATA_DIR: directory,
   });

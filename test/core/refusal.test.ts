@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { estimationFailed } from '../../core/adapters/estimator/simulate-handle-op.js';
+import { estimationFailed } from '../../adapters/estimator/simulate-handle-op.js';
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { limitReached } from '../../core/policy/spending-limit/texts.js';
 import { refuse, refusedError, remedyOf, type Refusal, type Verdict } from '../../core/refusal.js';

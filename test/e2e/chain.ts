@@ -1,4 +1,4 @@
-import { exposeChain } from '../../server/standalone/dev-chain/expose.js';
+import { exposeChain } from '../../standalone/dev-chain/expose.js';
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 
 /** A dev chain on this machine that pods reach. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Interface } from 'ethers';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { Hex } from '../../core/units/hex.js';
-import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { buildAccount, encodeWith } from '../chain/support/account.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp, signByAccount } from '../chain/support/user-op.js';

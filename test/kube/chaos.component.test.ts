@@ -1,13 +1,13 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
-import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
-import type { KubeTransport } from '../../core/adapters/kube/transport.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
+import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
+import type { KubeTransport } from '../../adapters/kube/transport.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
 import { systemClock } from '../../core/units/time.js';
-import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
 import { aPaymasterConfig, sha256 } from '../build/configs.js';
 import { until } from '../support/until.js';
 import { installCrds } from './support/crds.js';

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { readKubeAccess } from '../../core/adapters/kube/access.js';
-import { createCredentialSource } from '../../core/adapters/kube/credentials.js';
+import { readKubeAccess } from '../../adapters/kube/access.js';
+import { createCredentialSource } from '../../adapters/kube/credentials.js';
 import { Settings } from '../../core/settings.js';
 import type { EpochMs } from '../../core/units/time.js';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { KubeApiError } from '../../core/adapters/kube/api-error.js';
-import type { KubeRequest, KubeTransport } from '../../core/adapters/kube/transport.js';
-import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
+import { KubeApiError } from '../../adapters/kube/api-error.js';
+import type { KubeRequest, KubeTransport } from '../../adapters/kube/transport.js';
+import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { KubeApiError } from '../../core/adapters/kube/api-error.js';
-import { guardWrites } from '../../core/adapters/kube/guarded-transport.js';
-import type { KubeRequest, KubeTransport } from '../../core/adapters/kube/transport.js';
-import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
+import { KubeApiError } from '../../adapters/kube/api-error.js';
+import { guardWrites } from '../../adapters/kube/guarded-transport.js';
+import type { KubeRequest, KubeTransport } from '../../adapters/kube/transport.js';
+import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';

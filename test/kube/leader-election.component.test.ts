@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { createLeaderElection, type LeaderElection } from '../../core/adapters/kube/leader-election.js';
+import { createLeaderElection, type LeaderElection } from '../../adapters/kube/leader-election.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';
 import { until } from '../support/until.js';
-import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
 
 // One Lease of a real API server and several candidates. A busy machine may stand still for seconds.
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { KubeApiError } from '../../core/adapters/kube/api-error.js';
-import { createLeaderElection, type LeaderElection } from '../../core/adapters/kube/leader-election.js';
-import type { KubeRequest, KubeTransport } from '../../core/adapters/kube/transport.js';
+import { KubeApiError } from '../../adapters/kube/api-error.js';
+import { createLeaderElection, type LeaderElection } from '../../adapters/kube/leader-election.js';
+import type { KubeRequest, KubeTransport } from '../../adapters/kube/transport.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';

@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, renameSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import { fingerprintOf } from '../../core/master-keys.js';
-import { startCluster, type Cluster } from '../../server/standalone/cluster/cluster.js';
-import { systemNamespace, type Component } from '../../server/standalone/cluster/component.js';
-import { applyQuickstart, describeQuickstart } from '../../server/standalone/cluster/quickstart.js';
-import type { Connection } from '../../server/standalone/connection.js';
+import { startCluster, type Cluster } from '../../standalone/cluster/cluster.js';
+import { systemNamespace, type Component } from '../../standalone/cluster/component.js';
+import { applyQuickstart, describeQuickstart } from '../../standalone/cluster/quickstart.js';
+import type { Connection } from '../../standalone/connection.js';
 import { until } from '../support/until.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freshUserOp, rpc } from '../system/support/client.js';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
-import type { Component } from '../../server/standalone/cluster/component.js';
+import type { Component } from '../../standalone/cluster/component.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';
 import { auditEvents } from './support/audit.js';
 import { startLoad } from './support/load.js';

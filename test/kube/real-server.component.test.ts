@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { createCredentialSource } from '../../core/adapters/kube/credentials.js';
-import type { KubeObject } from '../../core/adapters/kube/objects.js';
-import { createReflector, type Reflector, type ReflectorTiming } from '../../core/adapters/kube/reflector.js';
+import { createCredentialSource } from '../../adapters/kube/credentials.js';
+import type { KubeObject } from '../../adapters/kube/objects.js';
+import { createReflector, type Reflector, type ReflectorTiming } from '../../adapters/kube/reflector.js';
 import {
   createKubeTransport,
   type CredentialSource,
   type KubeTransport,
-} from '../../core/adapters/kube/transport.js';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+} from '../../adapters/kube/transport.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../core/log.js';
 import type { EpochMs } from '../../core/units/time.js';
-import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
 import { soakSeconds } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
 import { faults, startFaultyProxy, type FaultyProxy } from './support/faulty-proxy.js';

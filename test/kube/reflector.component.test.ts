@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { CacheEvent } from '../../core/adapters/kube/object-cache.js';
-import type { KubeObject } from '../../core/adapters/kube/objects.js';
-import { createReflector, type Reflector, type ReflectorTiming } from '../../core/adapters/kube/reflector.js';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import type { CacheEvent } from '../../adapters/kube/object-cache.js';
+import type { KubeObject } from '../../adapters/kube/objects.js';
+import { createReflector, type Reflector, type ReflectorTiming } from '../../adapters/kube/reflector.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../core/log.js';
 import { until } from '../support/until.js';
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { policyIdOf } from '../../core/config/ids.js';
-import { systemNamespace, type Component } from '../../server/standalone/cluster/component.js';
+import { systemNamespace, type Component } from '../../standalone/cluster/component.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
 import { until } from '../support/until.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';

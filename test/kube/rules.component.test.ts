@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { KubeApiError } from '../../core/adapters/kube/api-error.js';
-import type { KubeTransport } from '../../core/adapters/kube/transport.js';
+import { KubeApiError } from '../../adapters/kube/api-error.js';
+import type { KubeTransport } from '../../adapters/kube/transport.js';
 import { kindNames, type AnyResource } from '../../core/resources/kinds.js';
 import { apiVersion, group, version } from '../../core/meta/meta.js';
 import { ruleCases, type RuleCase, type Write } from '../core/resources/rule-cases.js';
 import { installCrds } from './support/crds.js';
-import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
 
 // The same table as the in-process rules run: what standalone refuses, the API server refuses, in the same words.
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { createObjectSlimmer } from '../../core/adapters/store/kubernetes/slim-object.js';
-import { createSharedTexts } from '../../core/adapters/store/kubernetes/shared-texts.js';
+import { createObjectSlimmer } from '../../adapters/resources/kubernetes/slim-object.js';
+import { createSharedTexts } from '../../adapters/resources/kubernetes/shared-texts.js';
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 

@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { kindNames, kinds } from '../../core/resources/kinds.js';
 import { group, version } from '../../core/meta/meta.js';
-import { createKubeConfigStore } from '../../core/adapters/store/kubernetes/configs.js';
-import { createKubeEpochMirror, epochConfigMap } from '../../core/adapters/kube/epoch-mirror.js';
-import { createKubeServingReports, servingConfigMap } from '../../core/adapters/kube/serving-reports.js';
-import {
-  createKubeTokenLossReports,
-  tokenLossConfigMap,
-} from '../../core/adapters/kube/token-loss-reports.js';
-import { createKubeResourceStore } from '../../core/adapters/store/kubernetes/resources.js';
-import type { KubeTransport } from '../../core/adapters/kube/transport.js';
+import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
+import { createKubeEpochMirror, epochConfigMap } from '../../adapters/kube/epoch-mirror.js';
+import { createKubeServingReports, servingConfigMap } from '../../adapters/kube/serving-reports.js';
+import { createKubeTokenLossReports, tokenLossConfigMap } from '../../adapters/kube/token-loss-reports.js';
+import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
+import type { KubeTransport } from '../../adapters/kube/transport.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { systemClock, type EpochMs } from '../../core/units/time.js';
@@ -19,7 +16,7 @@ import { servingReportsConformance } from '../conformance/serving-reports.js';
 import { tokenLossReportsConformance } from '../conformance/token-loss-reports.js';
 import { resourceStoreConformance } from '../conformance/resource-store.js';
 import { installCrds } from './support/crds.js';
-import { startControlPlane, type ControlPlane } from '../../server/standalone/cluster/control-plane.js';
+import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
 
 let plane: ControlPlane;
 let transport: KubeTransport;

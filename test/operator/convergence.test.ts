@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
-import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
+import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
+import { openDatabase } from '../../adapters/sqlite/database.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { AnyResource } from '../../core/resources/kinds.js';
 import { aChain, aLimit, aPaymaster, aPolicy, aSmartContract, anOrganisation } from '../build/resources.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { aPaymaster } from '../build/resources.js';
 import { isReady, startWorld } from './world.js';
 import type { World } from './world.js';

@@ -1,6 +1,6 @@
-import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
-import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
-import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
+import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
+import { openDatabase } from '../../adapters/sqlite/database.js';
+import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { paymasterIdOf } from '../../core/config/ids.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';

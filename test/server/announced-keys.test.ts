@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createAnnouncedKeys, type AnnouncedKeys } from '../../core/adapters/secrets/announced-keys.js';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
+import { createAnnouncedKeys, type AnnouncedKeys } from '../../adapters/secrets/announced-keys.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../core/log.js';
 import { announcementOf, type MountedKeys } from '../../core/master-keys.js';
 import { createFakeAnnouncements, type FakeAnnouncements } from '../fakes/key-announcements.js';

@@ -4,9 +4,9 @@ import type { Paymaster } from '../../core/resources/paymaster.js';
 import { createVirtualTime } from '../operator/virtual-time.js';
 import { isReady, startWorld, type World } from '../operator/world.js';
 import { aPaymaster, aPolicy, aSmartContract } from '../build/resources.js';
-import { reportLife } from '../../server/standalone/life.js';
-import { readStates } from '../../server/standalone/readiness.js';
-import { countStates, formatState, formatStates } from '../../server/standalone/resource-state.js';
+import { reportLife } from '../../standalone/life.js';
+import { readStates } from '../../standalone/readiness.js';
+import { countStates, formatState, formatStates } from '../../standalone/resource-state.js';
 
 const ready: Condition = {
   type: 'Ready',

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { createLogger } from '../../core/adapters/log/pino-logger.js';
-import { openLogFile } from '../../server/standalone/log-file.js';
+import { createLogger } from '../../adapters/log/pino-logger.js';
+import { openLogFile } from '../../standalone/log-file.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'log-file-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { freePort } from '../../server/standalone/cluster/free-port.js';
+import { freePort } from '../../standalone/cluster/free-port.js';
 import { until } from './until.js';
 
 /** A redis-server of its own on a free loopback port, with its files in a directory of its own. */

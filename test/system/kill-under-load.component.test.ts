@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { describeDevChain } from '../../server/standalone/dev-chain/deployments.js';
-import { devAccounts } from '../../server/standalone/dev-chain/dev-accounts.js';
+import { describeDevChain } from '../../standalone/dev-chain/deployments.js';
+import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from './support/client.js';
 import { removeDataDirectory, startStandalone, type RunningStandalone } from './support/standalone.js';
 

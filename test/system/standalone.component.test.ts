@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { silentLogger } from '../../core/log.js';
-import { startAnvil } from '../../server/standalone/dev-chain/anvil.js';
+import { startAnvil } from '../../standalone/dev-chain/anvil.js';
 import { repositoryRoot } from '../support/repository-root.js';
 import { dashboard, freshUserOp, rpc } from './support/client.js';
 import {

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { status, StatusError } from '../../server/standalone/status/command.js';
+import { status, StatusError } from '../../standalone/status/command.js';
 import { freshUserOp, rpc } from './support/client.js';
 import {
   newDataDirectory,

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createMetrics } from '../../core/adapters/metrics/prometheus.js';
-import { loadSigners } from '../../core/adapters/signer/signers.js';
-import { createStops } from '../../core/adapters/process/stops.js';
-import { createSqliteConfigStore } from '../../core/adapters/store/sqlite/configs.js';
-import { openDatabase } from '../../core/adapters/store/sqlite/database.js';
-import { createSqliteResourceStore } from '../../core/adapters/store/sqlite/resources.js';
-import { createSqliteUsageStore } from '../../core/adapters/store/sqlite/usage.js';
+import { createMetrics } from '../../adapters/metrics/prometheus.js';
+import { loadSigners } from '../../adapters/signer/signers.js';
+import { createStops } from '../../adapters/process/stops.js';
+import { createSqliteConfigStore } from '../../adapters/configs/sqlite/configs.js';
+import { openDatabase } from '../../adapters/sqlite/database.js';
+import { createSqliteResourceStore } from '../../adapters/resources/sqlite/resources.js';
+import { createSqliteUsageStore } from '../../adapters/usage/embedded/usage.js';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import { silentLogger } from '../../core/log.js';
 import { createMemoryTokenLossReports } from '../../core/policy/token-loss-reports.js';
@@ -17,7 +17,7 @@ import { createServer } from '../../server/server.js';
 import { startDevChain, sponsorSignerKey, type DevChain } from '../chain/support/dev-chain.js';
 import { aChain, aFeeToken, anOrganisation, aPaymaster } from '../build/resources.js';
 import { until } from '../support/until.js';
-import { aDirectory } from '../usage/sqlite-usage.js';
+import { aDirectory } from '../adapters/usage/sqlite-usage.js';
 import { tokenPayers } from './support/token-payer.js';
 
 // Operator and server of the standalone command on a real chain, with a clock that reaches the end of the day in time.

@@ -7,7 +7,7 @@ import { contractFence } from '../../core/usage/counter-names.js';
 import { always } from '../../core/usage/window.js';
 import { aLimit, aRequest, chainId, contract } from '../conformance/usage-requests.js';
 import { startRedis, type RedisServer } from '../support/redis.js';
-import { openStore } from '../usage/redis-usage.js';
+import { openStore } from '../adapters/usage/redis-usage.js';
 
 const command = fileURLToPath(new URL('../../server/usage-command.js', import.meta.url));
 const chain = String(chainId);

@@ -1,6 +1,6 @@
 import { toAddressKey } from '../../../core/units/address.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
-import type { DevProfile } from '../../../server/standalone/dev-chain/paymaster-contracts.js';
+import type { DevProfile } from '../../../standalone/dev-chain/paymaster-contracts.js';
 import { ModelChain } from './model-chain.js';
 import type { ContractSpec } from './operations.js';
 import { PairedChain } from './paired-chain.js';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { toAddressKey } from '../../../core/units/address.js';
-import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
+import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
 import { encodeHandleOps } from '../../chain/support/handle-ops.js';
-import { anExampleOperation } from '../../paymaster/operations.js';
+import { anExampleOperation } from '../../core/paymaster/operations.js';
 import { handleOpsData } from './handle-ops-data.js';
 import type { BundledOperation } from './operations.js';
 

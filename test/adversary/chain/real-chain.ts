@@ -3,7 +3,7 @@ import { decodeUserOperationEvent } from '../../../core/entry-point/user-operati
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
+import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
 import { asHex, encodeWith } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { encodeHandleOps } from '../../chain/support/handle-ops.js';

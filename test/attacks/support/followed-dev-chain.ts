@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
 import type { Chain } from '../../../core/chain/chain.js';
 import { silentLogger } from '../../../core/log.js';
 import { digestOf } from '../../../core/paymaster/digest.js';
@@ -18,9 +18,9 @@ import { buildAccount, type TestAccount } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { payInTokens, tokenCodecOf, tokenContract, tokenTerms } from '../../chain/support/tokens.js';
 import { buildTerms, buildUserOp, sponsorUserOp, type SignedUserOp } from '../../chain/support/user-op.js';
-import { aChainConfig } from '../../follower/followed.js';
+import { aChainConfig } from '../../server/follower/followed.js';
 import type { RedisServer } from '../../support/redis.js';
-import { aDirectory } from '../../usage/sqlite-usage.js';
+import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { openReplicas, type OpenedStore } from './stores.js';
 
 /** A promise as the service makes it: recorded first, then signed. */

@@ -1,4 +1,4 @@
-import { loadSigners } from '../../../core/adapters/signer/signers.js';
+import { loadSigners } from '../../../adapters/signer/signers.js';
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { silentLogger } from '../../../core/log.js';
 import { layouts } from '../../../core/paymaster/layouts.js';

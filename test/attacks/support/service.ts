@@ -1,8 +1,8 @@
-import { createStops } from '../../../core/adapters/process/stops.js';
-import { createMetrics } from '../../../core/adapters/metrics/prometheus.js';
-import { loadSigners } from '../../../core/adapters/signer/signers.js';
-import { createSqliteConfigStore } from '../../../core/adapters/store/sqlite/configs.js';
-import { openDatabase } from '../../../core/adapters/store/sqlite/database.js';
+import { createStops } from '../../../adapters/process/stops.js';
+import { createMetrics } from '../../../adapters/metrics/prometheus.js';
+import { loadSigners } from '../../../adapters/signer/signers.js';
+import { createSqliteConfigStore } from '../../../adapters/configs/sqlite/configs.js';
+import { openDatabase } from '../../../adapters/sqlite/database.js';
 import type { ChainConfig, ProfileConfig } from '../../../core/config/chain-config.js';
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
@@ -17,7 +17,7 @@ import { createChainClock } from '../../chain/support/chain-clock.js';
 import { sponsorSignerKey, startDevChain, type DevChain } from '../../chain/support/dev-chain.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
 import { until } from '../../support/until.js';
-import { aDirectory } from '../../usage/sqlite-usage.js';
+import { aDirectory } from '../../adapters/usage/sqlite-usage.js';
 import { servedProfile } from './profiles.js';
 import { openEmbedded, openReplicas, type OpenedStore, type StoreKind } from './stores.js';
 

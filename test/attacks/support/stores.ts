@@ -1,12 +1,12 @@
-import { createSqliteEpochMirror } from '../../../core/adapters/store/sqlite/epoch-mirror.js';
-import type { Database } from '../../../core/adapters/store/sqlite/database.js';
-import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
+import { createSqliteEpochMirror } from '../../../adapters/usage/embedded/epoch-mirror.js';
+import type { Database } from '../../../adapters/sqlite/database.js';
+import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
 import type { Clock } from '../../../core/units/time.js';
 import type { EpochMirror, UsageRecovery } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
-import { openStore } from '../../usage/redis-usage.js';
+import { openStore } from '../../adapters/usage/redis-usage.js';
 
 /** Where the same attack is tried. */
 export const stores = ['the embedded store', 'three replicas on Redis'] as const;

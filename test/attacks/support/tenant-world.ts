@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync, cpSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createStops } from '../../../core/adapters/process/stops.js';
+import { createStops } from '../../../adapters/process/stops.js';
 import { apiVersion } from '../../../core/meta/meta.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { startInstallation } from '../../kube/support/installation.js';

@@ -1,7 +1,7 @@
-import { startCluster, type Cluster } from '../../../server/standalone/cluster/cluster.js';
-import type { Component } from '../../../server/standalone/cluster/component.js';
-import { applyQuickstart } from '../../../server/standalone/cluster/quickstart.js';
-import { createConsole } from '../../../server/standalone/console.js';
+import { startCluster, type Cluster } from '../../../standalone/cluster/cluster.js';
+import type { Component } from '../../../standalone/cluster/component.js';
+import { applyQuickstart } from '../../../standalone/cluster/quickstart.js';
+import { createConsole } from '../../../standalone/console.js';
 import { until } from '../../support/until.js';
 import { watchCompiled, type CompiledWatch } from './compiled.js';
 import { createFleet, type Fleet } from './fleet.js';

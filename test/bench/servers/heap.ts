@@ -1,4 +1,4 @@
-import { createMetrics } from '../../../core/adapters/metrics/prometheus.js';
+import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import type { ConfigEvent, ConfigStore } from '../../../core/config/config-store.js';
 import { silentLogger } from '../../../core/log.js';
 import { systemClock } from '../../../core/units/time.js';

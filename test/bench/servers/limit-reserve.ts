@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
-import { chainKeys } from '../../../core/adapters/store/redis/keys.js';
-import { requestPart, reserveCall } from '../../../core/adapters/store/redis/reserve-call.js';
-import { reserveScript } from '../../../core/adapters/store/redis/reserve-script.js';
-import { replies } from '../../../core/adapters/store/redis/script.js';
+import { chainKeys } from '../../../adapters/usage/redis/keys.js';
+import { requestPart, reserveCall } from '../../../adapters/usage/redis/reserve-call.js';
+import { reserveScript } from '../../../adapters/usage/redis/reserve-script.js';
+import { replies } from '../../../adapters/usage/redis/script.js';
 import { silentLogger } from '../../../core/log.js';
 import { digestOf } from '../../../core/paymaster/digest.js';
-import { scriptCommand } from '../../../core/adapters/store/redis/script-command.js';
-import { TurnBatch } from '../../../core/adapters/store/redis/turn-batch.js';
+import { scriptCommand } from '../../../adapters/redis/script-command.js';
+import { TurnBatch } from '../../../adapters/usage/redis/turn-batch.js';
 import type { ReserveRequest } from '../../../core/usage/usage-store.js';
 import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../../core/units/time.js';
 import { parseUserOperation } from '../../../core/userop/parse.js';

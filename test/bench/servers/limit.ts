@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseArgs } from 'node:util';
 import { createKeccak } from 'hash-wasm';
-import { loadNativeCurve } from '../../../core/adapters/signer/native.js';
+import { loadNativeCurve } from '../../../adapters/signer/native.js';
 import { chainId, expirySeconds, fundingAddress, paymaster, signerKey } from '../fixture.js';
 import { openLimitReserve } from './limit-reserve.js';
 import { serveSubject } from './subject.js';

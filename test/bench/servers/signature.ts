@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { loadNativeCurve } from '../../../core/adapters/signer/native.js';
+import { loadNativeCurve } from '../../../adapters/signer/native.js';
 import { signerKey } from '../fixture.js';
 
 /** Answers each message with the CPU time of one native signature in µs: the unit in which the limit is checked. */

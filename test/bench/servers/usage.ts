@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { createRedisUsageStore } from '../../../core/adapters/store/redis/usage.js';
-import { createSqliteUsageStore } from '../../../core/adapters/store/sqlite/usage.js';
+import { createRedisUsageStore } from '../../../adapters/usage/redis/usage.js';
+import { createSqliteUsageStore } from '../../../adapters/usage/embedded/usage.js';
 import { silentLogger } from '../../../core/log.js';
 import type { Metrics } from '../../../core/metrics.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';

@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import { createChains } from '../../../core/adapters/chain/chains.js';
+import { createChains } from '../../../adapters/chain/chains.js';
 import type { Chain } from '../../../core/chain/chain.js';
 import type { Chains } from '../../../core/chain/chains.js';
 import { silentLogger } from '../../../core/log.js';
@@ -7,11 +7,11 @@ import { noMetrics } from '../../../core/metrics.js';
 import { parseAddress, type Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { systemClock } from '../../../core/units/time.js';
-import { startAnvil } from '../../../server/standalone/dev-chain/anvil.js';
-import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
-import { deployDevChain, type DevDeployments } from '../../../server/standalone/dev-chain/deployments.js';
-import type { DevProfile } from '../../../server/standalone/dev-chain/paymaster-contracts.js';
-import { createTransactor, type Transactor } from '../../../server/standalone/dev-chain/transactor.js';
+import { startAnvil } from '../../../standalone/dev-chain/anvil.js';
+import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
+import { deployDevChain, type DevDeployments } from '../../../standalone/dev-chain/deployments.js';
+import type { DevProfile } from '../../../standalone/dev-chain/paymaster-contracts.js';
+import { createTransactor, type Transactor } from '../../../standalone/dev-chain/transactor.js';
 
 /** A running anvil with everything deployed. Start one per test file; always `stop` it. */
 export type DevChain = {

@@ -8,7 +8,7 @@ import {
 } from '../../../core/entry-point/user-operation-event.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EntryPointVersion } from '../../../core/entry-point/version.js';
-import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
+import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
 import { encodeWith } from './account.js';
 import type { DevChain } from './dev-chain.js';
 import type { SignedUserOp } from './user-op.js';

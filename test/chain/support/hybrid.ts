@@ -5,7 +5,7 @@ import type { Log } from '../../../core/chain/chain.js';
 import type { Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
-import type { DevProfile } from '../../../server/standalone/dev-chain/paymaster-contracts.js';
+import type { DevProfile } from '../../../standalone/dev-chain/paymaster-contracts.js';
 import { asHex, encodeWith } from './account.js';
 import type { DevChain } from './dev-chain.js';
 

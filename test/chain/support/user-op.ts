@@ -4,7 +4,7 @@ import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey } from '../../../core/units/address.js';
 import { bytesToHex, type Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
-import type { DevProfile } from '../../../server/standalone/dev-chain/paymaster-contracts.js';
+import type { DevProfile } from '../../../standalone/dev-chain/paymaster-contracts.js';
 import type { Call, TestAccount } from './account.js';
 import type { DevChain } from './dev-chain.js';
 

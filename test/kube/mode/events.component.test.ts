@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { KubeList, KubeObject } from '../../../core/adapters/kube/objects.js';
-import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
+import type { KubeList, KubeObject } from '../../../adapters/kube/objects.js';
+import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import type { ResourceStore } from '../../../core/resources/resource-store.js';
 import { systemClock } from '../../../core/units/time.js';
 import { graceMs } from '../../../operator/reconcilers/announcer.js';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { isStatus } from '../../../core/adapters/kube/api-error.js';
-import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
-import { createStops } from '../../../core/adapters/process/stops.js';
-import { createKubeConfigStore } from '../../../core/adapters/store/kubernetes/configs.js';
+import { isStatus } from '../../../adapters/kube/api-error.js';
+import type { KubeTransport } from '../../../adapters/kube/transport.js';
+import { createStops } from '../../../adapters/process/stops.js';
+import { createKubeConfigStore } from '../../../adapters/configs/kubernetes/configs.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { systemClock, type Clock } from '../../../core/units/time.js';
 import type { RpcWorld, Worlds } from '../../build/world.js';
-import { openStore } from '../../usage/redis-usage.js';
+import { openStore } from '../../adapters/usage/redis-usage.js';
 import type { KubeConnection } from './connection.js';
 import { openKubeDashboardWorld } from './dashboard-world.js';
 import { startInstalledPlane, transportOf, type Caller, type PlaneAddress } from './installed-plane.js';

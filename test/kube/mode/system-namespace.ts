@@ -1,10 +1,10 @@
-import { isStatus } from '../../../core/adapters/kube/api-error.js';
-import type { KubeList, KubeObject } from '../../../core/adapters/kube/objects.js';
-import type { KubeTransport } from '../../../core/adapters/kube/transport.js';
+import { isStatus } from '../../../adapters/kube/api-error.js';
+import type { KubeList, KubeObject } from '../../../adapters/kube/objects.js';
+import type { KubeTransport } from '../../../adapters/kube/transport.js';
 import { kindNames, kinds } from '../../../core/resources/kinds.js';
 import { group, version } from '../../../core/meta/meta.js';
 import { until } from '../../support/until.js';
-import { systemNamespace } from '../../../server/standalone/cluster/component.js';
+import { systemNamespace } from '../../../standalone/cluster/component.js';
 
 const rbac = 'rbac.authorization.k8s.io/v1';
 

@@ -1,8 +1,8 @@
-import type { Connection } from '../../../server/standalone/connection.js';
-import { startCluster, type Cluster } from '../../../server/standalone/cluster/cluster.js';
-import type { Component } from '../../../server/standalone/cluster/component.js';
-import { applyQuickstart, describeQuickstart } from '../../../server/standalone/cluster/quickstart.js';
-import type { ResourceState } from '../../../server/standalone/resource-state.js';
+import type { Connection } from '../../../standalone/connection.js';
+import { startCluster, type Cluster } from '../../../standalone/cluster/cluster.js';
+import type { Component } from '../../../standalone/cluster/component.js';
+import { applyQuickstart, describeQuickstart } from '../../../standalone/cluster/quickstart.js';
+import type { ResourceState } from '../../../standalone/resource-state.js';
 
 /** What `make run-kube` starts, with two operators: the first leads. */
 export type Installation = {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createKubeTransport, type KubeTransport } from '../../../core/adapters/kube/transport.js';
+import { createKubeTransport, type KubeTransport } from '../../../adapters/kube/transport.js';
 import { silentLogger } from '../../../core/log.js';
 import type { Metrics } from '../../../core/metrics.js';
 import { noMetrics } from '../../../core/metrics.js';

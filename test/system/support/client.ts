@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { encodeFunctionData, parseAbi } from 'viem';
-import type { Connection } from '../../../server/standalone/connection.js';
+import type { Connection } from '../../../standalone/connection.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 

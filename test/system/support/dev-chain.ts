@@ -1,11 +1,11 @@
 import { Wallet } from 'ethers';
-import { createChains } from '../../../core/adapters/chain/chains.js';
+import { createChains } from '../../../adapters/chain/chains.js';
 import { silentLogger } from '../../../core/log.js';
 import { noMetrics } from '../../../core/metrics.js';
 import { systemClock } from '../../../core/units/time.js';
-import { describeDevChain } from '../../../server/standalone/dev-chain/deployments.js';
-import { devAccounts } from '../../../server/standalone/dev-chain/dev-accounts.js';
-import { createTransactor } from '../../../server/standalone/dev-chain/transactor.js';
+import { describeDevChain } from '../../../standalone/dev-chain/deployments.js';
+import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
+import { createTransactor } from '../../../standalone/dev-chain/transactor.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 
 /** The dev chain of a running instance, for the helpers of the chain tests. `stop` only closes our connections to it. */

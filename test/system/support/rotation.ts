@@ -2,7 +2,7 @@ import { mkdtempSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { loadSigners, type LoadedSigners } from '../../../core/adapters/signer/signers.js';
+import { loadSigners, type LoadedSigners } from '../../../adapters/signer/signers.js';
 import type { ProfileConfig } from '../../../core/config/chain-config.js';
 import { defaultMaxExpirySeconds } from '../../../core/config/expiry.js';
 import { silentLogger } from '../../../core/log.js';

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Connection } from '../../../server/standalone/connection.js';
-import { freePort } from '../../../server/standalone/cluster/free-port.js';
+import type { Connection } from '../../../standalone/connection.js';
+import { freePort } from '../../../standalone/cluster/free-port.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { until } from '../../support/until.js';
 
@@ -33,7 +33,7 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
   const dataDirectory = options.dataDirectory ?? newDataDirectory();
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--no-warnings', join(repositoryRoot, 'dist/server/standalone/main.js')],
+    ['--no-warnings', join(repositoryRoot, 'dist/standalone/main.js')],
     {
       cwd: repositoryRoot,
       stdio: ['ignore', 'pipe', 'pipe'],

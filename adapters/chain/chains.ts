@@ -1,0 +1,124 @@
+import type { Chain } from '../../core/chain/chain.js';
+import type { ChainEndpoint, Chains } from '../../core/chain/chains.js';
+import { DomainError } from '../../core/errors.js';
+import { createRpc, type RpcDeps, type SendRpc } from './json-rpc.js';
+import { createUrlSource } from './url-source.js';
+import {
+  MalformedAnswer,
+  parseBlock,
+  parseHex,
+  parseLogs,
+  parseQuantity,
+  parseReceipt,
+  parseSafeInteger,
+  parseTransaction,
+  toBlockParameter,
+  toCallParams,
+  toLogFilter,
+} from './wire.js';
+import { createWordReader } from './words.js';
+
+export type ChainsDeps = RpcDeps & {
+  /** Directory of the mounted URL files that `rpc.file` names; without it such an endpoint is an error. */
+  readonly urlDirectory?: string;
+};
+
+/**
+ * Chains over JSON-RPC and HTTP. Several URLs are tried in order, one that failed rests for ten seconds. A call that
+ * no URL answered in `timeoutMs` is DomainError UNAVAILABLE, whose message names hosts and never a path or query, as
+ * these often hold a key. A reverted `eth_call` is CallReverted. Of several URLs only one that has the last block is asked for
+ * logs.
+ */
+export function createChains(deps: ChainsDeps): Chains {
+  const rpc = createRpc(deps);
+  const chains = new Map<string, Chain>();
+  let stopped: Promise<void> | undefined;
+
+  return {
+    get(endpoint) {
+      const key = JSON.stringify([endpoint.chainId, endpoint.rpc.urls, endpoint.rpc.file, endpoint.lane]);
+      const existing = chains.get(key);
+      if (existing !== undefined) return existing;
+      const chain = connect(endpoint, () => {
+        // Whoever asks for the endpoint again gets a connection that works.
+        if (chains.get(key) === chain) chains.delete(key);
+      });
+      chains.set(key, chain);
+      return chain;
+    },
+    stop() {
+      stopped ??= Promise.all([...chains.values()].map((chain) => chain.stop())).then(() => rpc.stop());
+      return stopped;
+    },
+  };
+
+  function connect(endpoint: ChainEndpoint, forget: () => void): Chain {
+    const tracked = drainable(
+      rpc.sender(endpoint.chainId, createUrlSource(endpoint, deps), endpoint.lane),
+      endpoint.chainId,
+    );
+    return overRpc(endpoint.chainId, tracked.send, () => {
+      forget();
+      return tracked.stop();
+    });
+  }
+}
+
+/** Refuses calls after `stop`, which waits for those in flight. */
+function drainable(send: SendRpc, chainId: number) {
+  const inFlight = new Set<Promise<unknown>>();
+  let isStopped = false;
+  const tracked: SendRpc = async (method, params) => {
+    if (isStopped)
+      throw new DomainError('UNAVAILABLE', `chain ${chainId}: ${method} refused, the connection is stopped`);
+    const call = send(method, params);
+    inFlight.add(call);
+    try {
+      return await call;
+    } finally {
+      inFlight.delete(call);
+    }
+  };
+  const stop = async () => {
+    isStopped = true;
+    await Promise.allSettled(inFlight);
+  };
+  return { send: tracked, stop };
+}
+
+function overRpc(chainId: number, send: SendRpc, stop: () => Promise<void>): Chain {
+  async function ask<T>(
+    method: string,
+    params: readonly unknown[],
+    parse: (result: unknown, what: string) => T,
+  ): Promise<T> {
+    const result = await send(method, params);
+    try {
+      return parse(result, `result of ${method}`);
+    } catch (cause) {
+      if (!(cause instanceof MalformedAnswer)) throw cause;
+      throw new DomainError('UNAVAILABLE', `chain ${chainId}: ${cause.message}`, {
+        reason: 'CHAIN_UNAVAILABLE',
+      });
+    }
+  }
+  const anyHex = (result: unknown, what: string) => parseHex(result, what);
+
+  return {
+    chainId: () => ask('eth_chainId', [], parseSafeInteger),
+    block: (tag) =>
+      typeof tag === 'object'
+        ? ask('eth_getBlockByHash', [tag.hash, false], parseBlock)
+        : ask('eth_getBlockByNumber', [toBlockParameter(tag), false], parseBlock),
+    call: (request) => ask('eth_call', toCallParams(request), anyHex),
+    words: createWordReader(send),
+    code: (address, tag) => ask('eth_getCode', [address, toBlockParameter(tag)], anyHex),
+    balance: (address, tag) => ask('eth_getBalance', [address, toBlockParameter(tag)], parseQuantity),
+    logs: (filter) => ask('eth_getLogs', [toLogFilter(filter)], parseLogs),
+    priorityFee: () => ask('eth_maxPriorityFeePerGas', [], parseQuantity),
+    transaction: (hash) => ask('eth_getTransactionByHash', [hash], parseTransaction),
+    receipt: (hash) => ask('eth_getTransactionReceipt', [hash], parseReceipt),
+    request: send,
+    stop,
+  };
+}

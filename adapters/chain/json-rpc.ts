@@ -1,0 +1,238 @@
+import { Pool } from 'undici';
+import { CallReverted } from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type { Metrics } from '../../core/metrics.js';
+import type { Clock } from '../../core/units/time.js';
+import { withinDeadline } from '../within-deadline.js';
+import { formatNodeMessage, isRateLimit, revertData, RpcError, type NodeError } from './node-errors.js';
+import type { Target, UrlSource } from './url-source.js';
+
+/** Sends one JSON-RPC call over the endpoint's URLs; resolves to its `result`. */
+export type SendRpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
+
+export type RpcDeps = {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Deadline of a whole call, over all URLs that it tries. */
+  readonly timeoutMs: number;
+};
+
+/** A URL that failed is asked last for this long, so that a dead first URL does not cost every call its share of time. */
+const coolDownMs = 10_000;
+/** Connections to one origin: for the process itself, and for what its callers have simulated. */
+const connections = { process: 16, simulations: 128 } as const;
+type Lane = keyof typeof connections;
+/** `eth_getLogs` of a busy range is the largest honest answer. */
+const maxResponseBytes = 32 * 1024 * 1024;
+const revertible: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas']);
+
+/** One pool per origin and lane, shared by all chains of the process; cool-downs belong to them too. */
+export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
+  const pools = new Map<string, Pool>();
+  const coolUntil = new Map<string, number>();
+  const requests = metrics.counter({
+    name: 'rpc_client_requests_total',
+    help: 'Calls to chain nodes and bundlers, by method and outcome.',
+    labels: ['method', 'outcome'],
+  });
+
+  function sender(chainId: number, urls: UrlSource, lane: Lane = 'process'): SendRpc {
+    return async (method, params) => {
+      let outcome = 'unavailable';
+      try {
+        const result = await failover({ chainId, lane }, await urls(), method, params);
+        outcome = 'ok';
+        return result;
+      } catch (error) {
+        if (error instanceof CallReverted) outcome = 'reverted';
+        if (error instanceof DomainError && error.cause instanceof RpcError) outcome = 'refused';
+        throw error;
+      } finally {
+        requests.with({ method, outcome }).inc();
+      }
+    };
+  }
+
+  async function failover(
+    { chainId, lane }: { readonly chainId: number; readonly lane: Lane },
+    targets: readonly Target[],
+    method: string,
+    params: readonly unknown[],
+  ): Promise<unknown> {
+    const deadline = performance.now() + timeoutMs;
+    const ordered = byHealth(lane, targets);
+    const lastBlock = targets.length > 1 ? lastBlockOf(method, params) : undefined;
+    const failures: string[] = [];
+    let refusal: RpcError | undefined;
+    for (const [index, target] of ordered.entries()) {
+      // Each URL gets an even share of what is left: a hanging one must leave time for the next.
+      const share = (deadline - performance.now()) / (ordered.length - index);
+      const answer =
+        lastBlock === undefined
+          ? await attempt(lane, target, method, params, share)
+          : await attemptWith(lane, lastBlock, target, method, params, share);
+      if ('result' in answer) {
+        coolUntil.delete(inLane(lane, target.origin));
+        return answer.result;
+      }
+      if (answer.coolDown) coolUntil.set(inLane(lane, target.origin), clock.now() + coolDownMs);
+      log.debug('chain call failed', { chainId, host: target.host, method, failure: answer.failure });
+      failures.push(`${target.host}: ${answer.failure}`);
+      refusal = answer.refusal ?? refusal;
+    }
+    throw new DomainError('UNAVAILABLE', `chain ${chainId}: ${method} failed at ${failures.join('; ')}`, {
+      reason: 'CHAIN_UNAVAILABLE',
+      ...(refusal === undefined ? {} : { cause: refusal }),
+    });
+  }
+
+  function byHealth(lane: Lane, targets: readonly Target[]): readonly Target[] {
+    if (targets.length < 2) return targets;
+    const now = clock.now();
+    const isCooling = ({ origin }: Target) => (coolUntil.get(inLane(lane, origin)) ?? 0) > now;
+    return [...targets.filter((target) => !isCooling(target)), ...targets.filter(isCooling)];
+  }
+
+  /**
+   * Asks a node that has the block. One that lags finds no logs in blocks that it does not have, and calls that no error;
+   * that these blocks are there is known from another URL.
+   */
+  async function attemptWith(
+    lane: Lane,
+    block: string,
+    target: Target,
+    method: string,
+    params: readonly unknown[],
+    shareMs: number,
+  ): Promise<Attempt> {
+    const deadline = performance.now() + shareMs;
+    const found = await attempt(lane, target, 'eth_getBlockByNumber', [block, false], shareMs);
+    if (!('result' in found)) return found;
+    if (found.result === null) return { failure: `block ${block} is not there yet`, coolDown: false };
+    return attempt(lane, target, method, params, deadline - performance.now());
+  }
+
+  async function attempt(
+    lane: Lane,
+    target: Target,
+    method: string,
+    params: readonly unknown[],
+    shareMs: number,
+  ): Promise<Attempt> {
+    let status: number;
+    let text: string;
+    try {
+      const signal = AbortSignal.timeout(Math.max(1, Math.floor(shareMs)));
+      const asked = poolOf(lane, target.origin).request({
+        method: 'POST',
+        path: target.path,
+        headers: {
+          'content-type': 'application/json',
+          ...(target.authorization === undefined ? {} : { authorization: target.authorization }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        signal,
+      });
+      const response = await withinDeadline(signal, asked);
+      status = response.statusCode;
+      text = await response.body.text();
+    } catch (error) {
+      return { failure: transportFailure(error), coolDown: true };
+    }
+    return interpret(method, status, text);
+  }
+
+  function poolOf(lane: Lane, origin: string): Pool {
+    const existing = pools.get(inLane(lane, origin));
+    if (existing !== undefined) return existing;
+    const pool = new Pool(origin, {
+      connections: connections[lane],
+      connectTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      maxResponseSize: maxResponseBytes,
+    });
+    pools.set(inLane(lane, origin), pool);
+    return pool;
+  }
+
+  return {
+    sender,
+    /** Waits for calls in flight (each has a deadline), then closes every connection. */
+    async stop(): Promise<void> {
+      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      pools.clear();
+    },
+  };
+}
+
+type Attempt =
+  | { readonly result: unknown }
+  | { readonly failure: string; readonly coolDown: boolean; readonly refusal?: RpcError };
+
+function inLane(lane: Lane, origin: string): string {
+  return `${lane} ${origin}`;
+}
+
+/** The last block that the answer is about, where a node that lacks it would answer all the same. */
+function lastBlockOf(method: string, [filter]: readonly unknown[]): string | undefined {
+  if (method !== 'eth_getLogs' || typeof filter !== 'object' || filter === null) return undefined;
+  return 'toBlock' in filter && typeof filter.toBlock === 'string' ? filter.toBlock : undefined;
+}
+
+/** Result, failure, or a thrown {@link CallReverted}: a revert is an answer, no other URL would know better. */
+function interpret(method: string, status: number, text: string): Attempt {
+  const answer = parseAnswer(text);
+  if (answer === undefined)
+    return { failure: status === 200 ? 'an answer that is not JSON-RPC' : `HTTP ${status}`, coolDown: true };
+  if ('result' in answer) return answer;
+  const data = revertible.has(method) ? revertData(answer.error) : undefined;
+  if (data !== undefined) throw new CallReverted(data, formatNodeMessage(answer.error.message));
+  const failure = `error ${answer.error.code} (${formatNodeMessage(answer.error.message)})`;
+  const refusal = new RpcError(answer.error.code, formatNodeMessage(answer.error.message));
+  return { failure, coolDown: status === 429 || status >= 500 || isRateLimit(answer.error), refusal };
+}
+
+function parseAnswer(text: string): { readonly result: unknown } | { readonly error: NodeError } | undefined {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
+    const { error } = answer;
+    const code = 'code' in error && typeof error.code === 'number' ? error.code : 0;
+    const message = 'message' in error && typeof error.message === 'string' ? error.message : 'no message';
+    return { error: { code, message, data: 'data' in error ? error.data : undefined } };
+  }
+  return 'result' in answer ? { result: answer.result } : undefined;
+}
+
+/** Error codes only: messages of the HTTP client may quote the URL. */
+function transportFailure(error: unknown): string {
+  // Not by instanceof: a DOMException of the runtime is no Error of every realm.
+  const { name, code } = { name: '', code: '', ...propertiesOf(error) };
+  if (name === 'TimeoutError') return 'no answer in time';
+  switch (code) {
+    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
+      return `an answer above ${maxResponseBytes} bytes`;
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return 'no answer in time';
+    default:
+      return code === '' ? 'connection failed' : code;
+  }
+}
+
+function propertiesOf(error: unknown): { readonly name?: string; readonly code?: string } {
+  if (typeof error !== 'object' || error === null) return {};
+  return {
+    ...('name' in error && typeof error.name === 'string' ? { name: error.name } : {}),
+    ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
+  };
+}

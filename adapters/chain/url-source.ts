@@ -1,0 +1,103 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DomainError, quote } from '../../core/errors.js';
+import type { ChainEndpoint } from '../../core/chain/chains.js';
+import type { Logger } from '../../core/log.js';
+import type { Clock } from '../../core/units/time.js';
+
+/** Where calls of one chain go, in order of preference. Asked before each call; never empty. */
+export type UrlSource = () => Promise<readonly Target[]>;
+
+/** One URL taken apart. Only `host` may be shown to people: path, query and user info often hold a key. */
+export type Target = {
+  readonly origin: string;
+  readonly host: string;
+  readonly path: string;
+  readonly authorization: string | undefined;
+};
+
+type SourceDeps = { readonly log: Logger; readonly clock: Clock; readonly urlDirectory?: string };
+
+/** A mounted file is looked at no more often than this; Kubernetes swaps mounted secrets within a minute anyway. */
+const recheckMs = 1_000;
+const fileNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
+
+/** Targets of an endpoint: its `urls`, or the lines of its `file`, which is read again when it changes. */
+export function createUrlSource(endpoint: ChainEndpoint, deps: SourceDeps): UrlSource {
+  const { urls, file } = endpoint.rpc;
+  if (urls !== undefined && urls.length > 0) {
+    const targets = urls.map((url, index) =>
+      parseTarget(url, `rpc.urls[${index}] of chain ${endpoint.chainId}`),
+    );
+    return () => Promise.resolve(targets);
+  }
+  if (file === undefined)
+    throw new DomainError('INVALID_INPUT', `chain ${endpoint.chainId} must have rpc.urls or rpc.file`);
+  return watchedFile(endpoint.chainId, file, deps);
+}
+
+function watchedFile(chainId: number, file: string, { log, clock, urlDirectory }: SourceDeps): UrlSource {
+  if (!fileNamePattern.test(file))
+    throw new DomainError(
+      'INVALID_INPUT',
+      `rpc.file of chain ${chainId} must be a file name without directories, got ${quote(file)}`,
+    );
+  if (urlDirectory === undefined)
+    throw new DomainError(
+      'INVALID_INPUT',
+      `rpc.file of chain ${chainId} needs a directory of URL files, and none is configured`,
+    );
+  const path = join(urlDirectory, file);
+  let known: { readonly version: string; readonly targets: readonly Target[] } | undefined;
+  let checkedAt = -Infinity;
+
+  return async () => {
+    if (known !== undefined && clock.now() - checkedAt < recheckMs) return known.targets;
+    try {
+      const { mtimeMs, ino, size } = await stat(path);
+      const version = `${mtimeMs}:${ino}:${size}`;
+      if (known?.version !== version)
+        known = { version, targets: parseLines(await readFile(path, 'utf8'), chainId, file) };
+    } catch (cause) {
+      // A file that is being replaced, or was broken by an edit, must not cut off a chain that worked a second ago.
+      if (known === undefined) throw unreadable(chainId, file, cause);
+      log.warn('chain URL file not usable, keeping the last one', { chainId, file });
+    }
+    checkedAt = clock.now();
+    return known.targets;
+  };
+}
+
+function unreadable(chainId: number, file: string, cause: unknown): DomainError {
+  const reason = cause instanceof DomainError ? cause.message : 'it cannot be read';
+  return new DomainError('UNAVAILABLE', `chain ${chainId}: URL file "${file}" is not usable: ${reason}`, {
+    reason: 'CHAIN_UNAVAILABLE',
+    ...(cause instanceof DomainError ? {} : { cause }),
+  });
+}
+
+function parseLines(text: string, chainId: number, file: string): readonly Target[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  const targets = lines.flatMap((line, index) =>
+    line === '' || line.startsWith('#')
+      ? []
+      : [parseTarget(line, `line ${index + 1} of "${file}" (chain ${chainId})`)],
+  );
+  if (targets.length === 0)
+    throw new DomainError('INVALID_INPUT', `"${file}" (chain ${chainId}) must hold one URL per line`);
+  return targets;
+}
+
+/** The value itself is not quoted: a mistyped URL may hold the key as well. */
+function parseTarget(text: string, where: string): Target {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new DomainError('INVALID_INPUT', `${where} must be an http or https URL`);
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    origin: url.origin,
+    host: url.host,
+    path: url.pathname + url.search,
+    authorization: user === ':' ? undefined : `Basic ${Buffer.from(user).toString('base64')}`,
+  };
+}

@@ -1,0 +1,114 @@
+import {
+  CallReverted,
+  wordsPerRequest,
+  type BlockTag,
+  type Chain,
+  type WordCall,
+} from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import { hexSize, type Hex } from '../../core/units/hex.js';
+import type { SendRpc } from './json-rpc.js';
+import { RpcError } from './node-errors.js';
+import { MalformedAnswer, parseHex, toBlockParameter } from './wire.js';
+
+const maxCallData = 96;
+const callsAtOnce = 16;
+
+/**
+ * Many calls in one `eth_call`: code that is run as if it were to deploy a contract, makes the calls and returns their words. That
+ * needs no contract on the chain and no state override. A node that refuses it is asked call by call from then on.
+ */
+export function createWordReader(send: SendRpc): Chain['words'] {
+  let isRefused = false;
+
+  async function together(calls: readonly WordCall[], block: BlockTag): Promise<(bigint | undefined)[]> {
+    const answer = await send('eth_call', [{ data: codeOf(calls) }, toBlockParameter(block)]);
+    const words = parseHex(answer, 'result of eth_call', calls.length * 64).slice(2);
+    return calls.map((_, index) => {
+      const [flag, word] = [0, 64].map((at) => words.slice(index * 128 + at, index * 128 + at + 64));
+      return BigInt(`0x${flag}`) === 1n ? BigInt(`0x${word}`) : undefined;
+    });
+  }
+
+  async function oneByOne(calls: readonly WordCall[], block: BlockTag): Promise<(bigint | undefined)[]> {
+    const words: (bigint | undefined)[] = [];
+    for (let at = 0; at < calls.length; at += callsAtOnce)
+      words.push(...(await Promise.all(calls.slice(at, at + callsAtOnce).map((call) => one(call, block)))));
+    return words;
+  }
+
+  async function one({ to, data }: WordCall, block: BlockTag): Promise<bigint | undefined> {
+    try {
+      const answer = await send('eth_call', [{ to, data }, toBlockParameter(block)]);
+      const word = typeof answer === 'string' ? /^0x[0-9a-fA-F]{64}/.exec(answer) : null;
+      return word === null ? undefined : BigInt(word[0]);
+    } catch (error) {
+      if (error instanceof CallReverted) return undefined;
+      throw error;
+    }
+  }
+
+  return async (calls, block) => {
+    const words: (bigint | undefined)[] = [];
+    for (let at = 0; at < calls.length; at += wordsPerRequest) {
+      const part = calls.slice(at, at + wordsPerRequest);
+      if (isRefused || part.length === 1) {
+        words.push(...(await oneByOne(part, block)));
+        continue;
+      }
+      try {
+        words.push(...(await together(part, block)));
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        words.push(...(await oneByOne(part, block)));
+        // Only now: the node may have refused the block and not the call.
+        isRefused = true;
+      }
+    }
+    return words;
+  };
+}
+
+/** The node answered, and not with words: it does not run such a call, or has not the block. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof CallReverted || error instanceof MalformedAnswer) return true;
+  return error instanceof DomainError && error.cause instanceof RpcError;
+}
+
+/** Gas for each call: one that never ends must leave enough for the others. */
+const gasPerCall = '07a120';
+
+/**
+ * i = 0; while i < count: copies record i to memory, calls, stores whether there was a word, and the word; at last returns
+ * 64 bytes for each call from byte 160 on.
+ */
+function codeOf(calls: readonly WordCall[]): Hex {
+  const uint16 = (value: number): string => value.toString(16).padStart(4, '0');
+  const body = (size: number): string =>
+    [
+      '6000', // i
+      `5b61${uint16(calls.length)}811015`, // loop: JUMPDEST, i < count, ISZERO
+      `61${uint16(size - 7)}57`, // to the end if so
+      `60a0810261${uint16(size)}0160a090600039`, // CODECOPY(0, size + 160 i, 160)
+      '8060400260a001', // out = 160 + 64 i
+      '602081602001', // 32 bytes of the answer to out + 32
+      `602051604060005162${gasPerCall}fa`, // STATICCALL(gas, word 0, 64, word 1, …)
+      '601f3d111690', // it worked and gave a word
+      '52', // stored at out
+      '600101600256', // i += 1, back to the loop
+      `5b61${uint16(calls.length * 64)}60a0f3`, // end: RETURN(160, 64 count)
+    ].join('');
+  const size = body(0).length / 2;
+  return `0x${body(size)}${calls.map(recordOf).join('')}`;
+}
+
+/** 160 bytes: address and size of the call data as words, call data. */
+function recordOf({ to, data }: WordCall): string {
+  const size = hexSize(data);
+  if (size > maxCallData) throw new RangeError(`call data must be at most ${maxCallData} bytes, got ${size}`);
+  return [
+    to.slice(2).padStart(64, '0'),
+    size.toString(16).padStart(64, '0'),
+    data.slice(2).padEnd(maxCallData * 2, '0'),
+  ].join('');
+}

@@ -1,0 +1,416 @@
+import type { ChainConfig } from '../../../core/config/chain-config.js';
+import { contentOf } from '../../../core/config/config-hash.js';
+import type {
+  ConfigEvent,
+  ConfigStore,
+  ConfigWatch,
+  Deletion,
+  PutResult,
+  ReadConfig,
+  StoredConfig,
+} from '../../../core/config/config-store.js';
+import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
+import { DomainError, invalidInput } from '../../../core/errors.js';
+import type { Logger } from '../../../core/log.js';
+import type { Metrics } from '../../../core/metrics.js';
+import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema.js';
+import { apiVersion, group, version } from '../../../core/meta/meta.js';
+import type { Clock } from '../../../core/units/time.js';
+import type { KubeList, KubeObject } from '../../kube/objects.js';
+import { createReflector, type Reflector, type ReflectorTiming } from '../../kube/reflector.js';
+import type { KubeTransport } from '../../kube/transport.js';
+import { toDomainError } from '../../kube/errors.js';
+
+export type KubeConfigStoreDeps = {
+  readonly transport: KubeTransport;
+  /** The system namespace: compiled objects live there and nowhere else. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: () => number;
+  readonly timing?: Partial<ReflectorTiming>;
+};
+
+type Compiled = PaymasterConfig | ChainConfig;
+type CompiledObject = KubeObject & {
+  readonly spec: Omit<CompiledPaymasterSpec, 'keyHashes'> & Partial<CompiledPaymasterSpec>;
+};
+
+/**
+ * What a watch keeps of an object: its revision. The config itself is handed to the handler once and then dropped. A
+ * replica holds one of these per paymaster, so what is never asked for is not kept.
+ */
+type Slim = KubeObject & { config: Compiled | undefined };
+
+/** What a write needs to know of the object that it replaces. */
+type Revision = {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly hash: string;
+  readonly configGeneration: number;
+};
+
+/** On tombstones, so that they are found without reading the others. */
+const deletedLabel = `${group}/deleted`;
+const managedByLabel = { 'app.kubernetes.io/managed-by': 'paymaster-operator' };
+/** Label names hold 63 characters; 40 hex digits of a SHA-256 identify a key well enough to find its object. */
+const keyLabel = (sha256: string): string => `key.${group}/${sha256.slice(0, 40)}`;
+
+/**
+ * ConfigStore on the Kubernetes API: one PaymasterConfig object per paymaster and one ChainConfig per chain. Written by
+ * PUT with the resourceVersion that was read, only when the content hash differs.
+ *
+ * The generation is the time of the write in milliseconds, or one more than the stored one where that is larger: it
+ * stays monotonic when an object is deleted and made again, or etcd is restored to an older state, which a counter kept
+ * in the object would not.
+ */
+export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & { stop(): Promise<void> } {
+  const { transport, namespace, clock, log } = deps;
+  // What this process wrote or read last. Usage stores refuse generations that they have seen exceeded, so after a
+  // restore of etcd an unchanged config needs a new one.
+  const newest = new Map<string, number>();
+  const following = new Set<Reflector<Slim>>();
+  const revisions = new WeakMap<object, Revision>();
+
+  async function call<T>(what: string, run: () => Promise<unknown>): Promise<T> {
+    try {
+      return (await run()) as T;
+    } catch (error) {
+      throw toDomainError(error, what);
+    }
+  }
+
+  async function read(kind: CompiledKind, name: string): Promise<CompiledObject | undefined> {
+    try {
+      return (await transport.request({ method: 'GET', path: pathOf(kind, name) })) as CompiledObject;
+    } catch (error) {
+      const mapped = toDomainError(error, `${kind} ${name}`);
+      if (mapped.code === 'NOT_FOUND') return undefined;
+      throw mapped;
+    }
+  }
+
+  async function readRevision(kind: CompiledKind, name: string): Promise<Revision | undefined> {
+    const object = await read(kind, name);
+    return object && revisionOf(object, configIn(object));
+  }
+
+  /** What a put has rendered. An object that somebody has edited since counts as none, so that it is written again. */
+  function configIn<C extends Compiled>(object: CompiledObject): C | undefined {
+    try {
+      const config = parse<C>(object);
+      if (contentOf(config).hash === object.spec.hash) return config;
+    } catch {
+      // No JSON, or no object.
+    }
+    log.error('a compiled object was edited and is left out', { name: object.metadata.name });
+    return undefined;
+  }
+
+  async function put(
+    kind: CompiledKind,
+    name: string,
+    config: Compiled,
+    keyHashes: readonly string[],
+    known?: { readonly revision: Revision | undefined },
+    attempts = 5,
+  ): Promise<PutResult> {
+    const { hash } = contentOf(config);
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = attempt === 1 && known !== undefined ? known.revision : await readRevision(kind, name);
+      const previous = stored?.configGeneration ?? 0;
+      const seen = newest.get(name) ?? 0;
+      if (stored?.hash === hash && previous >= seen) {
+        newest.set(name, previous);
+        return { changed: false, hash, configGeneration: previous };
+      }
+      const configGeneration = Math.max(previous + 1, seen + 1, clock.now());
+      const text = JSON.stringify({ ...config, configGeneration });
+      checkSize(kind, name, text);
+      const body = {
+        apiVersion,
+        kind,
+        metadata: {
+          name,
+          namespace,
+          labels: {
+            ...managedByLabel,
+            ...(config.deletedAt === undefined ? {} : { [deletedLabel]: '' }),
+            ...Object.fromEntries(keyHashes.map((sha256) => [keyLabel(sha256), ''])),
+          },
+          ...(stored === undefined ? {} : { resourceVersion: stored.resourceVersion, uid: stored.uid }),
+        },
+        spec: { hash, ...(kind === 'PaymasterConfig' ? { keyHashes } : {}), config: text },
+      };
+      try {
+        await call(`${kind} ${name}`, () =>
+          stored === undefined
+            ? transport.request({ method: 'POST', path: pathOf(kind), query: strict, body })
+            : transport.request({ method: 'PUT', path: pathOf(kind, name), query: strict, body }),
+        );
+        newest.set(name, configGeneration);
+        return { changed: true, hash, configGeneration };
+      } catch (error) {
+        const isRace = error instanceof DomainError && raceCodes.has(error.code);
+        if (!isRace || attempt === attempts) throw error;
+      }
+    }
+  }
+
+  /** Puts a tombstone in the place of what is there; an object that was edited by hand has nothing to leave. */
+  async function bury(kind: CompiledKind, name: string): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const object = await read(kind, name);
+      if (object === undefined) return;
+      const config = configIn<Compiled>(object);
+      try {
+        if (config === undefined) return await take(kind, object);
+        if (config.deletedAt !== undefined) return;
+        const tombstone =
+          'paymasterId' in config ? buryPaymaster(config, clock.now()) : buryChain(config, clock.now());
+        await put(kind, name, tombstone, [], { revision: revisionOf(object, config) }, 1);
+        return;
+      } catch (error) {
+        const isRace = error instanceof DomainError && raceCodes.has(error.code);
+        if (!isRace || attempt === 5) throw error;
+      }
+    }
+  }
+
+  /** Deletes exactly this version of an object. */
+  async function take(kind: CompiledKind, { metadata }: CompiledObject): Promise<void> {
+    const { name, uid, resourceVersion } = metadata;
+    await call(`${kind} ${name}`, () =>
+      transport.request({
+        method: 'DELETE',
+        path: pathOf(kind, name),
+        body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
+      }),
+    );
+  }
+
+  async function purge(before: number): Promise<void> {
+    for (const kind of ['PaymasterConfig', 'ChainConfig'] as const)
+      for (const object of await objects(kind, deletedLabel)) {
+        const deletedAt = configIn<Compiled>(object)?.deletedAt;
+        if (deletedAt === undefined || deletedAt >= before) continue;
+        await take(kind, object).catch((error: unknown) => {
+          // Made again, or taken by somebody else, meanwhile.
+          if (!(error instanceof DomainError && raceCodes.has(error.code))) throw error;
+        });
+      }
+  }
+
+  async function list<C extends Compiled>(
+    kind: CompiledKind,
+    labelSelector?: string,
+  ): Promise<readonly StoredConfig<C>[]> {
+    return (await objects(kind, labelSelector)).flatMap((object) => {
+      const config = configIn<C>(object);
+      return config === undefined || config.deletedAt !== undefined
+        ? []
+        : [{ config, hash: object.spec.hash }];
+    });
+  }
+
+  async function objects(kind: CompiledKind, labelSelector?: string): Promise<readonly CompiledObject[]> {
+    const found: CompiledObject[] = [];
+    let next: string | undefined;
+    do {
+      const query: Record<string, string> = {
+        limit: '500',
+        ...(labelSelector === undefined ? {} : { labelSelector }),
+        ...(next === undefined ? {} : { continue: next }),
+      };
+      const page = await call<KubeList<CompiledObject>>(`${kind} list`, () =>
+        transport.request({ method: 'GET', path: pathOf(kind), query }),
+      );
+      found.push(...page.items);
+      next = page.metadata.continue || undefined;
+    } while (next !== undefined);
+    return found;
+  }
+
+  async function getLive<C extends Compiled>(
+    kind: CompiledKind,
+    name: string,
+  ): Promise<StoredConfig<C> | undefined> {
+    const stored = await get<C>(kind, name);
+    return stored?.config.deletedAt === undefined ? stored : undefined;
+  }
+
+  async function get<C extends Compiled>(
+    kind: CompiledKind,
+    name: string,
+  ): Promise<StoredConfig<C> | undefined> {
+    const object = await read(kind, name);
+    if (object === undefined) return undefined;
+    const config = configIn<C>(object);
+    if (config === undefined) return undefined;
+    const stored = { config, hash: object.spec.hash };
+    revisions.set(stored, revisionOf(object, config));
+    return stored;
+  }
+
+  /** What a caller has read, in our terms; undefined when it did not come from here. */
+  function knownFrom(read: ReadConfig | undefined): { readonly revision: Revision | undefined } | undefined {
+    if (read?.stored === undefined) return read && { revision: undefined };
+    const revision = revisions.get(read.stored);
+    return revision && { revision };
+  }
+
+  function follow(
+    kind: CompiledKind,
+    onEvent: (type: 'put' | 'delete', slim: Slim) => void,
+  ): Reflector<Slim> {
+    const reflector = createReflector<Slim>({
+      transport,
+      path: pathOf(kind),
+      kind,
+      transform: (object) => slimOf(object, namespace, log),
+      onEvent: ({ type, object }) => {
+        onEvent(type === 'DELETED' ? 'delete' : 'put', object);
+        object.config = undefined;
+      },
+      log,
+      metrics: deps.metrics,
+      now: () => clock.now(),
+      random: deps.random,
+      ...(deps.timing === undefined ? {} : { timing: deps.timing }),
+    });
+    following.add(reflector);
+    return reflector;
+  }
+
+  async function unfollow(...reflectors: readonly Reflector<Slim>[]): Promise<void> {
+    await Promise.all(reflectors.map((reflector) => reflector.stop()));
+    for (const reflector of reflectors) following.delete(reflector);
+  }
+
+  function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
+    const chains = follow('ChainConfig', (type, { metadata, config }) => {
+      const chainId = Number(metadata.name.slice(chainPrefix.length));
+      const deletion = deletionIn(config);
+      if (type === 'delete') handler({ type: 'delete-chain', chainId });
+      else if (deletion) handler({ type: 'delete-chain', chainId, deletion });
+      else if (config) handler({ type: 'put-chain', config: config as ChainConfig });
+    });
+    const paymasters = follow('PaymasterConfig', (type, { metadata, config }) => {
+      const paymasterId = metadata.name;
+      const deletion = deletionIn(config);
+      if (type === 'delete') handler({ type: 'delete-paymaster', paymasterId });
+      else if (deletion) handler({ type: 'delete-paymaster', paymasterId, deletion });
+      else if (config) handler({ type: 'put-paymaster', config: config as PaymasterConfig });
+    });
+    // Chains first: a paymaster is served by what its chain offers.
+    chains.start();
+    const synced = chains.synced.then(() => {
+      paymasters.start();
+      return paymasters.synced;
+    });
+    return {
+      synced,
+      confirmedAt: () => Math.min(chains.lastHeardAt(), paymasters.lastHeardAt()),
+      stop() {
+        unfollow(chains, paymasters).catch((error: unknown) =>
+          log.debug('a watch did not stop cleanly', { error: String(error) }),
+        );
+      },
+    };
+  }
+
+  function pathOf(kind: CompiledKind, name?: string): string {
+    const base = `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plurals[kind]}`;
+    return name === undefined ? base : `${base}/${encodeURIComponent(name)}`;
+  }
+
+  return {
+    getPaymaster: (paymasterId) => getLive('PaymasterConfig', paymasterId),
+    getLatest: (paymasterId) => get('PaymasterConfig', paymasterId),
+    listPaymasters: () => list<PaymasterConfig>('PaymasterConfig'),
+    putPaymaster: async (config, stored) => {
+      checkContracts(config);
+      return put(
+        'PaymasterConfig',
+        config.paymasterId,
+        config,
+        config.keys.map((key) => key.sha256),
+        knownFrom(stored),
+      );
+    },
+    deletePaymaster: (paymasterId) => bury('PaymasterConfig', paymasterId),
+    getChain: (chainId) => getLive('ChainConfig', chainName(chainId)),
+    listChains: () => list<ChainConfig>('ChainConfig'),
+    putChain: (config) => put('ChainConfig', chainName(config.chainId), config, []),
+    deleteChain: (chainId) => bury('ChainConfig', chainName(chainId)),
+    purge,
+    async findByKey(sha256) {
+      const found = await list<PaymasterConfig>('PaymasterConfig', keyLabel(sha256));
+      return found.find(({ config }) => config.keys.some((key) => key.sha256 === sha256))?.config;
+    },
+    watch,
+    stop: () => unfollow(...following),
+  };
+}
+
+const plurals = { PaymasterConfig: 'paymasterconfigs', ChainConfig: 'chainconfigs' } as const;
+type CompiledKind = keyof typeof plurals;
+const strict = { fieldManager: 'paymaster-operator', fieldValidation: 'Strict' };
+const raceCodes: ReadonlySet<string> = new Set(['WRITE_CONFLICT', 'ALREADY_EXISTS', 'NOT_FOUND']);
+const chainPrefix = 'chain-';
+const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
+
+/** Throws on a text that is no JSON; what it is otherwise is for the caller to judge. */
+function parse<C extends Compiled>(object: CompiledObject): C {
+  return JSON.parse(object.spec.config) as C;
+}
+
+function deletionIn(config: Compiled | undefined): Deletion | undefined {
+  if (config?.deletedAt === undefined) return undefined;
+  return { chainId: config.chainId, configGeneration: config.configGeneration };
+}
+
+function revisionOf({ metadata, spec }: CompiledObject, config: Compiled | undefined): Revision {
+  const { uid, resourceVersion } = metadata;
+  if (config === undefined) return { uid, resourceVersion, hash: '', configGeneration: 0 };
+  return { uid, resourceVersion, hash: spec.hash, configGeneration: config.configGeneration };
+}
+
+/** `namespace` is the one string that all share; a time and a generation would be kept for nobody. */
+function slimOf(object: KubeObject, namespace: string, log: Logger): Slim {
+  const { name, uid, resourceVersion } = object.metadata;
+  const metadata = { name, namespace, uid, resourceVersion, generation: 0, creationTimestamp: '' };
+  let config: Compiled | undefined;
+  try {
+    config = parse<Compiled>(object as CompiledObject);
+  } catch (error) {
+    // Somebody edited it by hand: what was served before stays.
+    log.error('a compiled object does not parse and is left out', { name, error: String(error) });
+  }
+  return { metadata, config };
+}
+
+function checkContracts({ paymasterId, contracts }: PaymasterConfig): void {
+  if (contracts.length <= maxContracts) return;
+  throw invalidInput([
+    {
+      field: `paymaster ${paymasterId}: contracts`,
+      expected: `at most ${maxContracts}`,
+      value: String(contracts.length),
+    },
+  ]);
+}
+
+function checkSize(kind: CompiledKind, name: string, text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxConfigBytes) return;
+  throw invalidInput([
+    {
+      field: `${kind} ${name}`,
+      expected: `at most ${maxConfigBytes} bytes: register fewer contracts or methods`,
+      value: String(bytes),
+    },
+  ]);
+}

@@ -1,0 +1,248 @@
+import type { ChainConfig } from '../../../core/config/chain-config.js';
+import { contentOf } from '../../../core/config/config-hash.js';
+import type {
+  ConfigEvent,
+  ConfigStore,
+  ConfigWatch,
+  Deletion,
+  PutResult,
+  StoredConfig,
+} from '../../../core/config/config-store.js';
+import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
+import { invalidInput } from '../../../core/errors.js';
+import type { Clock, EpochMs } from '../../../core/units/time.js';
+import { callSafely } from '../../sqlite/call-safely.js';
+import { createDelivery } from '../../sqlite/delivery.js';
+import { type ConfigRow, createConfigRows, type Subject } from './config-rows.js';
+import type { Database } from '../../sqlite/database.js';
+
+/**
+ * ConfigStore in one SQLite file. Nothing is kept in memory here: a watch streams the stored configs through its
+ * handler in slices, so that 100,000 of them load without a second copy and without stalling the event loop.
+ */
+export function createSqliteConfigStore({
+  db,
+  clock,
+}: {
+  readonly db: Database;
+  readonly clock: Clock;
+}): ConfigStore {
+  const rows = createConfigRows(db);
+  const watchers = new Set<Watcher>();
+
+  const deliverInOrder = createDelivery();
+
+  function publish(subject: Subject, id: string, event: ConfigEvent): void {
+    // Decided now, not when it is delivered: a slice that is read in between holds this change already.
+    const recipients = [...watchers].filter((watcher) => watcher.isPast(subject, id));
+    deliverInOrder(() => {
+      for (const watcher of recipients) watcher.deliver(event);
+    });
+  }
+
+  function put(
+    subject: Subject,
+    id: string,
+    config: PaymasterConfig | ChainConfig,
+    keyHashes: readonly string[],
+  ): PutResult {
+    const { text, hash } = contentOf(config);
+    checkSize(subject, id, text);
+    return db.transaction(() => {
+      const stored = rows.get(subject, id);
+      if (stored?.hash === hash) return { changed: false, hash, configGeneration: stored.generation };
+      // From the clock: a file that was lost or restored begins above what usage stores have seen of it before.
+      const generation = Math.max(rows.lastGeneration(subject, id) + 1, clock.now());
+      rows.put(subject, { id, hash, generation, content: text }, keyHashes);
+      return { changed: true, hash, configGeneration: generation };
+    });
+  }
+
+  /** Puts a tombstone in the place of what is there; undefined when nothing was. */
+  function remove<C extends PaymasterConfig | ChainConfig>(
+    subject: Subject,
+    id: string,
+    bury: (config: C, deletedAt: EpochMs) => C,
+  ): Deletion | undefined {
+    return db.transaction(() => {
+      const stored = rows.get(subject, id);
+      if (stored === undefined || stored.isDeleted) return undefined;
+      const now = clock.now();
+      const tombstone = bury(parse<C>(stored), now);
+      const { text, hash } = contentOf(tombstone);
+      const generation = Math.max(stored.generation + 1, now);
+      rows.bury(subject, { id, hash, generation, content: text }, now);
+      return { chainId: tombstone.chainId, configGeneration: generation };
+    });
+  }
+
+  function getLive<C>(subject: Subject, id: string): StoredConfig<C> | undefined {
+    return get(subject, id, (row) => !row.isDeleted);
+  }
+
+  function get<C>(
+    subject: Subject,
+    id: string,
+    isWanted: (row: ConfigRow) => boolean = () => true,
+  ): StoredConfig<C> | undefined {
+    const row = db.run(() => rows.get(subject, id));
+    return row && isWanted(row) ? { config: parse<C>(row), hash: row.hash } : undefined;
+  }
+
+  function list<C>(subject: Subject): StoredConfig<C>[] {
+    const found: StoredConfig<C>[] = [];
+    for (let page = nextPage(subject, ''); page.length > 0; page = nextPage(subject, page.at(-1)!.id))
+      found.push(
+        ...page.filter((row) => !row.isDeleted).map((row) => ({ config: parse<C>(row), hash: row.hash })),
+      );
+    return found;
+  }
+
+  function nextPage(subject: Subject, after: string): ConfigRow[] {
+    return db.run(() => rows.page(subject, after, sliceSize));
+  }
+
+  return {
+    getPaymaster: async (paymasterId) => getLive<PaymasterConfig>('paymaster', paymasterId),
+    getLatest: async (paymasterId) => get<PaymasterConfig>('paymaster', paymasterId),
+    listPaymasters: async () => list<PaymasterConfig>('paymaster'),
+    getChain: async (chainId) => getLive<ChainConfig>('chain', String(chainId)),
+    listChains: async () => list<ChainConfig>('chain'),
+
+    putPaymaster: async (config) => {
+      const { paymasterId, keys, contracts } = config;
+      if (contracts.length > maxContracts)
+        throw invalidInput([
+          {
+            field: `paymaster ${paymasterId}: contracts`,
+            expected: `at most ${maxContracts}`,
+            value: String(contracts.length),
+          },
+        ]);
+      const keyHashes = keys.map((key) => key.sha256);
+      const result = put('paymaster', paymasterId, config, keyHashes);
+      if (result.changed)
+        publish('paymaster', paymasterId, {
+          type: 'put-paymaster',
+          config: { ...structuredClone(config), configGeneration: result.configGeneration },
+        });
+      return result;
+    },
+
+    putChain: async (config) => {
+      const id = String(config.chainId);
+      const result = put('chain', id, config, []);
+      if (result.changed)
+        publish('chain', id, {
+          type: 'put-chain',
+          config: { ...structuredClone(config), configGeneration: result.configGeneration },
+        });
+      return result;
+    },
+
+    deletePaymaster: async (paymasterId) => {
+      const deletion = remove<PaymasterConfig>('paymaster', paymasterId, buryPaymaster);
+      if (deletion) publish('paymaster', paymasterId, { type: 'delete-paymaster', paymasterId, deletion });
+    },
+
+    deleteChain: async (chainId) => {
+      const deletion = remove<ChainConfig>('chain', String(chainId), buryChain);
+      if (deletion) publish('chain', String(chainId), { type: 'delete-chain', chainId, deletion });
+    },
+
+    purge: async (before) => db.transaction(() => rows.purge(before)),
+
+    findByKey: async (sha256) => {
+      const row = db.run(() => rows.findByKey(sha256));
+      return row && parse<PaymasterConfig>(row);
+    },
+
+    watch: (handler) => watch(handler),
+  };
+
+  function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
+    // Chains first: a paymaster is served by what its chain offers. A slice ends at an id: changes at or before it are
+    // delivered at once, changes behind it are left to the slice that will read them.
+    const progress: Record<Subject, string> = { chain: '', paymaster: '' };
+    const isComplete: Record<Subject, boolean> = { chain: false, paymaster: false };
+    const watcher: Watcher = {
+      isPast: (subject, id) => isComplete[subject] || id <= progress[subject],
+      deliver: (event) => {
+        if (watchers.has(watcher)) callSafely(() => handler(event));
+      },
+    };
+    watchers.add(watcher);
+
+    async function read(subject: Subject): Promise<void> {
+      while (watchers.has(watcher) && !isComplete[subject]) {
+        deliverInOrder(() => readSlice(subject));
+        if (!isComplete[subject]) await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+
+    function readSlice(subject: Subject): void {
+      const page = nextPage(subject, progress[subject]);
+      progress[subject] = page.at(-1)?.id ?? progress[subject];
+      isComplete[subject] = page.length < sliceSize;
+      for (const row of page)
+        watcher.deliver(row.isDeleted ? deleteEvent(subject, row) : putEvent(subject, row));
+    }
+
+    async function readAll(): Promise<void> {
+      // Not before the caller has its watch in hand, which handlers may want to stop.
+      await Promise.resolve();
+      await read('chain');
+      await read('paymaster');
+    }
+
+    const synced = readAll();
+    // Whoever waits for it hears of a failure; a watch that nobody waits for must not end the process.
+    synced.catch(() => {});
+    return {
+      synced,
+      confirmedAt: () => clock.now(),
+      stop: () => {
+        watchers.delete(watcher);
+      },
+    };
+  }
+}
+
+type Watcher = {
+  isPast(subject: Subject, id: string): boolean;
+  deliver(event: ConfigEvent): void;
+};
+
+const sliceSize = 500;
+
+function putEvent(subject: Subject, row: ConfigRow): ConfigEvent {
+  return subject === 'paymaster'
+    ? { type: 'put-paymaster', config: parse<PaymasterConfig>(row) }
+    : { type: 'put-chain', config: parse<ChainConfig>(row) };
+}
+
+function deleteEvent(subject: Subject, row: ConfigRow): ConfigEvent {
+  const { chainId } = parse<PaymasterConfig | ChainConfig>(row);
+  const deletion = { chainId, configGeneration: row.generation };
+  return subject === 'paymaster'
+    ? { type: 'delete-paymaster', paymasterId: row.id, deletion }
+    : { type: 'delete-chain', chainId, deletion };
+}
+
+/** What was stored is what a put of the same subject was given: the text needs no second check. */
+function parse<C>(row: ConfigRow): C {
+  return { ...(JSON.parse(row.content) as object), configGeneration: row.generation } as C;
+}
+
+function checkSize(subject: Subject, id: string, text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxConfigBytes)
+    throw invalidInput([
+      {
+        field: `the compiled config of ${subject} ${id}`,
+        expected: `at most ${maxConfigBytes} bytes: register fewer contracts or methods`,
+        value: String(bytes),
+      },
+    ]);
+}

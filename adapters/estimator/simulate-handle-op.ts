@@ -1,0 +1,234 @@
+import { createRequire } from 'node:module';
+import { AbiCoder, Interface, keccak256 } from 'ethers';
+import { CallReverted, type Chain, type StateOverride } from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import type { EntryPointRules } from '../../core/entry-point/rules.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
+import { zeroAddress, type Address } from '../../core/units/address.js';
+import { hexQuantity, isHexBytes, type Hex } from '../../core/units/hex.js';
+import { toSeconds, type Clock } from '../../core/units/time.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { RpcError } from '../chain/node-errors.js';
+import { formatRevert, printable } from './revert-reason.js';
+
+export type Simulation = {
+  readonly op: FinalUserOperation;
+  readonly paymasterAndData: Hex;
+  /** Called by the EntryPoint after the operation; undefined calls nothing. */
+  readonly target: { readonly address: string; readonly data: Hex } | undefined;
+  /** Number of the block whose state counts; the newest unless given. */
+  readonly block?: number;
+};
+
+export type SimulationResult = {
+  /** Gas of validation (with preVerificationGas, which simulations set to 0). */
+  readonly preOpGas: bigint;
+  /** Wei that the operation paid; equals gas because simulations pay 1 wei per gas. */
+  readonly paid: bigint;
+  readonly targetSuccess: boolean;
+  readonly targetResult: Hex;
+};
+
+/** The node cannot simulate this EntryPoint: it knows no state overrides. Callers fall back to a bundler. */
+export class OverridesUnsupported extends Error {}
+
+/** The node gives `eth_call` less gas than the operation's limits ask for; smaller ones may do. */
+export class GasCapped extends Error {}
+
+/** One EntryPoint of one chain, ready to simulate. */
+export type Simulator = (simulation: Simulation) => Promise<SimulationResult>;
+
+/** How an EntryPoint is asked to simulate, and what it answers. */
+type Speech = EntryPointRules & { readonly methods: Interface; readonly failures: Interface };
+
+function speechOf(version: EntryPointVersion): Speech {
+  const rules = entryPointRules[version];
+  return {
+    ...rules,
+    methods: new Interface(rules.simulation.abi),
+    failures: new Interface(rules.errors.abi),
+  };
+}
+
+/** JSON-RPC: invalid request, unknown method, invalid parameters. */
+const invalidParameters: ReadonlySet<number> = new Set([-32600, -32601, -32602]);
+/** The sender's deposit in simulations without a paymaster: enough for every limit at 1 wei per gas. */
+const senderDeposit: Hex = `0x${(10n ** 12n).toString(16).padStart(64, '0')}`;
+
+/**
+ * Simulates by `eth_call`: the EntryPoint's own `simulateHandleOp`, which answers by a revert, or where it has none the same
+ * method of `EntryPointSimulations`, whose code overrides the EntryPoint's for the call. An EntryPoint that refuses
+ * the operation is DomainError ESTIMATION_FAILED with its reason, e.g. "AA13 initCode failed or OOG".
+ */
+export function createSimulator(
+  chain: Chain,
+  entryPoint: Address,
+  version: EntryPointVersion,
+  clock: Clock,
+): Simulator {
+  const speech = speechOf(version);
+  let hasBlockOverrides = true;
+
+  return async (simulation) => {
+    const overrides = overridesOf(simulation, entryPoint, speech);
+    const gas = hexQuantity(gasOf(simulation, speech));
+    const call = { to: entryPoint, data: encode(simulation, speech), gas };
+    try {
+      const block = simulation.block === undefined ? 'latest' : hexQuantity(simulation.block);
+      return decodeReturn(await callAtPresent(call, block, overrides), speech);
+    } catch (error) {
+      if (error instanceof CallReverted) return decodeRevert(error, speech);
+      if (refusesGas(error)) throw new GasCapped(printable(error.cause.message));
+      throw error;
+    }
+  };
+
+  /** With the clock's time: on an idle chain the last block is old, and deadlines seem to be further away than they are. */
+  async function callAtPresent(call: object, block: string, overrides: object): Promise<unknown> {
+    if (hasBlockOverrides) {
+      const time = hexQuantity(toSeconds(clock.now()));
+      try {
+        return await chain.request('eth_call', [call, block, overrides, { time }]);
+      } catch (error) {
+        if (!refusesParameters(error)) throw error;
+        hasBlockOverrides = false;
+      }
+    }
+    return callWithoutTime(call, block, overrides);
+  }
+
+  async function callWithoutTime(call: object, block: string, overrides: object): Promise<unknown> {
+    if (Object.keys(overrides).length === 0) return chain.request('eth_call', [call, block]);
+    try {
+      return await chain.request('eth_call', [call, block, overrides]);
+    } catch (error) {
+      if (refusesParameters(error))
+        throw new OverridesUnsupported('eth_call takes no overrides', { cause: error });
+      throw error;
+    }
+  }
+}
+
+/** Besides the operation's own limits: the EntryPoint, the call data, and the call that is made afterwards. */
+const gasBesidesLimits = 5_000_000n;
+
+/**
+ * The most that a simulation can need. Without it the node goes on to its own cap, which is often tens of times as much: an
+ * account whose code loops would hold the node that long.
+ */
+function gasOf({ op, paymasterAndData }: Simulation, { form }: Speech): bigint {
+  const { callGasLimit, verificationGasLimit, preVerificationGas } = op;
+  const paymasterGas = paymasterAndData === '0x' ? 0n : form.paymasterGasOf(op, paymasterAndData);
+  const limits = callGasLimit + verificationGasLimit + preVerificationGas + paymasterGas;
+  // A call passes on 63 of 64 parts of what is left.
+  return (limits * 66n) / 64n + gasBesidesLimits;
+}
+
+/** The node gives no call that much gas; smaller limits may do. */
+function refusesGas(error: unknown): error is DomainError & { readonly cause: RpcError } {
+  if (!(error instanceof DomainError) || !(error.cause instanceof RpcError)) return false;
+  return /gas (limit|cap|allowance)|gas.*(exceed|too high)|exceed.*gas/i.test(error.cause.message);
+}
+
+/** The node does not know the parameters, as opposed to being busy or broken: asking again would not help. */
+function refusesParameters(error: unknown): boolean {
+  if (!(error instanceof DomainError) || !(error.cause instanceof RpcError) || refusesGas(error))
+    return false;
+  return invalidParameters.has(error.cause.code) || /argument|param|override/i.test(error.cause.message);
+}
+
+function overridesOf(
+  { op, paymasterAndData }: Simulation,
+  entryPoint: Address,
+  { simulation: { codeArtifact } }: Speech,
+): Readonly<Record<string, StateOverride>> {
+  const code = codeArtifact === undefined ? undefined : simulationCode(codeArtifact);
+  // `deposits` is the first state variable of every EntryPoint; its first word is the deposit.
+  const deposit = paymasterAndData === '0x' ? { [depositSlot(op.sender)]: senderDeposit } : undefined;
+  const delegate = op.eip7702Auth?.address;
+  return {
+    ...(code === undefined && deposit === undefined
+      ? {}
+      : {
+          [entryPoint]: {
+            ...(code === undefined ? {} : { code }),
+            ...(deposit === undefined ? {} : { stateDiff: deposit }),
+          },
+        }),
+    ...(delegate === undefined ? {} : { [op.sender]: { code: `0xef0100${delegate.slice(2)}` as const } }),
+  };
+}
+
+function depositSlot(account: string): Hex {
+  return asHex(keccak256(AbiCoder.defaultAbiCoder().encode(['address', 'uint256'], [account, 0])));
+}
+
+function encode({ op, paymasterAndData, target }: Simulation, { methods, form }: Speech): Hex {
+  return asHex(
+    methods.encodeFunctionData('simulateHandleOp', [
+      form.abiValues(op, paymasterAndData),
+      target?.address ?? zeroAddress,
+      target?.data ?? '0x',
+    ]),
+  );
+}
+
+function decodeReturn(result: unknown, { methods, simulation }: Speech): SimulationResult {
+  // An EntryPoint whose code was not overridden has no such method and no fallback.
+  if (simulation.answersBy === 'revert' || !isHexBytes(result) || result === '0x')
+    throw new OverridesUnsupported('simulateHandleOp returned nothing');
+  return toResult(methods.decodeFunctionResult('simulateHandleOp', result)[0]);
+}
+
+function decodeRevert({ data, message }: CallReverted, speech: Speech): SimulationResult {
+  const { methods, failures, simulation, errors } = speech;
+  const answer = methods.getError('ExecutionResult');
+  if (answer !== null && data.startsWith(answer.selector))
+    return toResult(methods.decodeErrorResult(answer, data));
+  const failure = data === '0x' ? null : failures.parseError(data);
+  // Error(string) and Panic are not the EntryPoint's verdict on the operation.
+  if (failure?.name.startsWith('FailedOp') === true) {
+    const { reason, inner } = failure.args.toObject();
+    if (String(reason).startsWith(errors.outOfGas)) throw new GasCapped(printable(String(reason)));
+    const detail = isHexBytes(inner) && inner !== '0x' ? `: ${formatRevert(inner)}` : '';
+    throw estimationFailed(`${printable(String(reason))}${detail}`);
+  }
+  if (simulation.answersBy === 'return' && data === '0x') throw new OverridesUnsupported(message);
+  throw estimationFailed(`the EntryPoint reverted ${formatRevert(data)}`);
+}
+
+function toResult(values: { readonly [name: string]: unknown }): SimulationResult {
+  return {
+    preOpGas: BigInt(String(values['preOpGas'])),
+    paid: BigInt(String(values['paid'])),
+    targetSuccess: values['targetSuccess'] === true,
+    targetResult: asHex(String(values['targetResult'])),
+  };
+}
+
+export function estimationFailed(reason: string): DomainError {
+  return new DomainError('ESTIMATION_FAILED', `gas estimation failed: ${reason}`, {
+    reason: 'ESTIMATION_FAILED',
+    ...(reason.startsWith('AA20') ? { remedy: notDeployed } : {}),
+  });
+}
+
+/** AA20 account not deployed. */
+const notDeployed =
+  'The account is not deployed: add initCode (EntryPoint 0.6) or factory and factoryData (0.7 and later), or deploy it first.';
+
+const require = createRequire(import.meta.url);
+
+/** Runtime code of the EntryPoint with simulation methods; Node keeps the parsed file, so it is read once. */
+function simulationCode(path: string): Hex {
+  const artifact: unknown = require(path);
+  if (typeof artifact !== 'object' || artifact === null || !('deployedBytecode' in artifact))
+    throw new TypeError(`${path} must hold deployedBytecode`);
+  return asHex(String(artifact.deployedBytecode));
+}
+
+function asHex(text: string): Hex {
+  if (!isHexBytes(text)) throw new TypeError('expected whole bytes of hex');
+  return text;
+}

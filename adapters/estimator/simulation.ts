@@ -1,0 +1,162 @@
+import { AbiCoder } from 'ethers';
+import { isDomainError } from '../../core/errors.js';
+import { entryPointRules } from '../../core/entry-point/table.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import { userOpHash } from '../../core/entry-point/user-op-hash.js';
+import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
+import { finesUnusedGas, unusedGasFine } from '../../core/entry-point/gas.js';
+import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { formatRevert } from './revert-reason.js';
+import { estimationFailed, GasCapped, type SimulationResult, type Simulator } from './simulate-handle-op.js';
+
+type MeasuringLimits = Pick<
+  FinalUserOperation,
+  'callGasLimit' | 'verificationGasLimit' | 'preVerificationGas'
+>;
+
+/** Limits while measuring, tried in this order: above every guard, then what a node that caps `eth_call` may allow. */
+const measuringLimits: readonly MeasuringLimits[] = [
+  { callGasLimit: 12_000_000n, verificationGasLimit: 8_000_000n, preVerificationGas: 0n },
+  { callGasLimit: 4_000_000n, verificationGasLimit: 3_000_000n, preVerificationGas: 0n },
+];
+const maxAttempts = 8;
+/** executeUserOp(PackedUserOperation,bytes32): EntryPoints from 0.7 on call such accounts with the whole operation. */
+const executeUserOpSelector = '0x8dd7712f';
+
+/**
+ * Limits of an operation by simulation. Two measurements: the operation itself, and the same without its call, after
+ * which the EntryPoint makes the call as `target`; their difference is the call's gas, and the second says whether it
+ * succeeds and why not, for accounts that do not exist yet as well. A third simulation confirms the final limits, since
+ * a call may need more gas than it uses (the 63/64 rule, or contracts that ask how much is left).
+ */
+export async function simulateLimits(simulate: Simulator, request: EstimateRequest): Promise<Estimate> {
+  for (const measuring of measuringLimits)
+    try {
+      return await measure(simulate, request, measuring);
+    } catch (error) {
+      if (!(error instanceof GasCapped)) throw error;
+    }
+  throw estimationFailed('the chain node gives eth_call too little gas for this operation');
+}
+
+async function measure(
+  simulate: Simulator,
+  request: EstimateRequest,
+  measuring: MeasuringLimits,
+): Promise<Estimate> {
+  const paymasterAndData = request.paymasterAndData ?? '0x';
+  const op = measurable(request, measuring);
+  const bare = { ...op, callData: '0x' as const };
+  const target = { address: op.sender, data: callOfEntryPoint(request, op, paymasterAndData) };
+  const [whole, base] = await Promise.all([
+    simulate({ op, paymasterAndData, target: undefined }),
+    simulate({ op: bare, paymasterAndData, target: op.callData === '0x' ? undefined : target }),
+  ]);
+
+  const callGas = op.callData === '0x' ? 0n : spentByCall(whole, base, request);
+  const limits = {
+    callGasLimit: withMargin(callGas),
+    verificationGasLimit: atLeast(withMargin(whole.preOpGas), request.minVerificationGasLimit),
+    preVerificationGas: preVerificationGas(op, paymasterAndData),
+  };
+  if (op.callData !== '0x' && !base.targetSuccess)
+    return { ...limits, reverted: formatRevert(base.targetResult) };
+  return confirm(simulate, request, { op, paymasterAndData, limits, whole, callGas });
+}
+
+type Measured = {
+  readonly op: FinalUserOperation;
+  readonly paymasterAndData: Hex;
+  readonly limits: MeasuringLimits;
+  readonly whole: SimulationResult;
+  readonly callGas: bigint;
+};
+
+/**
+ * Simulates with the limits found. Doubles callGasLimit until the call spends what it spent with plenty (one that gives up
+ * early at the same cost is not noticed), and verificationGasLimit while the EntryPoint refuses what it took with plenty.
+ */
+async function confirm(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Estimate> {
+  const { op, paymasterAndData, callGas } = measured;
+  let limits = measured.limits;
+  let failure = estimationFailed('the call needs much more gas than it uses');
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1)
+    try {
+      const bounded = { ...op, ...limits, preVerificationGas: 0n };
+      const result = await simulate({ op: bounded, paymasterAndData, target: undefined });
+      if (callGas === 0n || behavesAlike(measured, result, limits.callGasLimit, request)) return limits;
+      limits = { ...limits, callGasLimit: limits.callGasLimit * 2n };
+    } catch (error) {
+      if (!isDomainError(error, 'ESTIMATION_FAILED')) throw error;
+      failure = error;
+      limits = { ...limits, verificationGasLimit: limits.verificationGasLimit * 2n };
+    }
+  throw failure;
+}
+
+function measurable({ op }: EstimateRequest, measuring: MeasuringLimits): FinalUserOperation {
+  return {
+    ...op,
+    ...measuring,
+    // 1 wei per gas: what is paid is the gas, and no deposit is too small for it.
+    maxFeePerGas: 1n,
+    maxPriorityFeePerGas: 1n,
+    // Accounts recover a signer from it; bytes that are no signature would revert where a wrong one is only reported.
+    signature: op.signature === '0x' ? bytesToHex(stubSignature()) : op.signature,
+  };
+}
+
+/** What the EntryPoint sends to the account for this callData. */
+function callOfEntryPoint(request: EstimateRequest, op: FinalUserOperation, paymasterAndData: Hex): Hex {
+  const { passesWholeOperation, form } = entryPointRules[request.entryPointVersion];
+  if (!passesWholeOperation || !op.callData.startsWith(executeUserOpSelector)) return op.callData;
+  const target = {
+    version: request.entryPointVersion,
+    entryPoint: request.entryPoint,
+    chainId: request.chainId,
+  };
+  const hash = userOpHash(op, paymasterAndData, target) ?? `0x${'00'.repeat(32)}`;
+  const values = [form.abiValues(op, paymasterAndData), hash];
+  const encoded = AbiCoder.defaultAbiCoder().encode([form.abiType, 'bytes32'], values);
+  return `${executeUserOpSelector}${encoded.slice(2)}`;
+}
+
+/** An EntryPoint that fines unused gas adds a tenth of it, so a tenth of what the call uses is missing in the difference. */
+function spentByCall(
+  whole: SimulationResult,
+  base: SimulationResult,
+  { entryPointVersion }: EstimateRequest,
+): bigint {
+  const difference = whole.paid - whole.preOpGas - (base.paid - base.preOpGas);
+  const gas = finesUnusedGas(entryPointVersion) ? (difference * 10n + 8n) / 9n : difference;
+  return gas > 0n ? gas : 0n;
+}
+
+/**
+ * True when the call spent about as much with its final limit as with plenty. One that runs out of gas spends the whole
+ * limit, at least a tenth and 5,000 more; one that gives up early spends less. Simulations do not report success itself.
+ */
+function behavesAlike(
+  { op, whole, callGas }: Measured,
+  bounded: SimulationResult,
+  callGasLimit: bigint,
+  { entryPointVersion }: EstimateRequest,
+): boolean {
+  const spentWithPlenty = whole.paid - whole.preOpGas;
+  const spent = bounded.paid - bounded.preOpGas;
+  const fine = (limit: bigint): bigint =>
+    unusedGasFine(limit > callGas ? limit - callGas : 0n, 0n, entryPointVersion);
+  const fineLess = fine(op.callGasLimit) - fine(callGasLimit);
+  const deviation = spent - (spentWithPlenty - fineLess);
+  return (deviation < 0n ? -deviation : deviation) <= callGas / 50n + 2_500n;
+}
+
+function withMargin(gas: bigint): bigint {
+  return (gas * 11n) / 10n + 5_000n;
+}
+
+function atLeast(value: bigint, least: bigint): bigint {
+  return value > least ? value : least;
+}

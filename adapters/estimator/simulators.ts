@@ -1,0 +1,97 @@
+import type { Chains } from '../../core/chain/chains.js';
+import type { Chain } from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import type { Address } from '../../core/units/address.js';
+import type { Clock } from '../../core/units/time.js';
+import { requireUsable } from './authorization.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
+import type { UserOperation } from '../../core/entry-point/user-operation.js';
+import { FairSlots, SlotsBusy, type SlotLimits } from '../fair-slots.js';
+import { createSimulator, type Simulator } from './simulate-handle-op.js';
+
+export type SimulatorsDeps = {
+  readonly chains: Chains;
+  /** How a chain is reached now; undefined when it is not served. Part of a ChainConfig. */
+  readonly endpoint: (chainId: number) => EstimatorEndpoint | undefined;
+  readonly clock: Clock;
+};
+
+export type EstimatorEndpoint = {
+  readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
+  readonly bundlerUrl?: string;
+};
+
+export type SimulationTarget = {
+  /** Whose share of the simulations this takes. */
+  readonly paymasterId: string;
+  readonly chainId: number;
+  readonly entryPoint: Address;
+  readonly entryPointVersion: EntryPointVersion;
+  /** What is simulated; absent where only views of tokens are read. */
+  readonly op?: Pick<UserOperation, 'sender' | 'eip7702Auth'>;
+};
+
+/** One EntryPoint as it is reached now. */
+export type Reached = {
+  readonly chain: Chain;
+  readonly bundlerUrl: string | undefined;
+  readonly simulate: Simulator;
+};
+
+/** Runs `work` when it is the paymaster's turn at the chain. Throws UNAVAILABLE when that is not in time, and what `work` throws. */
+export type WithSimulator = <T>(
+  target: SimulationTarget,
+  work: (reached: Reached) => Promise<T>,
+) => Promise<T>;
+
+/**
+ * Requests of one chain that are simulated at once. A fifth of them is one paymaster's at most: a node is the slowest thing
+ * that a request can wait for, and anybody with a key can ask for a simulation.
+ */
+const simulationsPerChain: SlotLimits = { slots: 50, perKey: 10, waitingPerKey: 128, maxWaitMs: 2000 };
+
+/**
+ * Simulators per chain connection and EntryPoint, kept because a simulator remembers what its node cannot do. Throws
+ * UNAVAILABLE for a chain that is not served.
+ */
+export function createSimulators({ chains, endpoint, clock }: SimulatorsDeps): WithSimulator {
+  const simulators = new WeakMap<object, Map<string, Simulator>>();
+  const slots = new Map<number, FairSlots>();
+
+  return async (target, work) => {
+    const reached = reach(target);
+    try {
+      return await slotsOf(target.chainId).run(target.paymasterId, async () => {
+        const { op } = target;
+        const [result] = await Promise.all([work(reached), op && requireUsable(reached.chain, op)]);
+        return result;
+      });
+    } catch (error) {
+      if (!(error instanceof SlotsBusy)) throw error;
+      throw new DomainError('UNAVAILABLE', `Too many simulations on chain ${target.chainId} wait.`, {
+        reason: 'SIMULATIONS_BUSY',
+        retryAfterSeconds: 1,
+      });
+    }
+  };
+
+  function slotsOf(chainId: number): FairSlots {
+    const known = slots.get(chainId) ?? new FairSlots(simulationsPerChain);
+    slots.set(chainId, known);
+    return known;
+  }
+
+  function reach({ chainId, entryPoint, entryPointVersion }: SimulationTarget): Reached {
+    const reached = endpoint(chainId);
+    if (reached === undefined)
+      throw new DomainError('UNAVAILABLE', `chain ${chainId} is not configured here`, {
+        reason: 'CHAIN_UNAVAILABLE',
+      });
+    const chain = chains.get({ chainId, rpc: reached.rpc, lane: 'simulations' });
+    const known = simulators.get(chain) ?? new Map<string, Simulator>();
+    simulators.set(chain, known);
+    const simulate = known.get(entryPoint) ?? createSimulator(chain, entryPoint, entryPointVersion, clock);
+    known.set(entryPoint, simulate);
+    return { chain, bundlerUrl: reached.bundlerUrl, simulate };
+  }
+}

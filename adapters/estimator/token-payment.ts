@@ -1,0 +1,181 @@
+import { CallReverted, type Chain } from '../../core/chain/chain.js';
+import { isDomainError } from '../../core/errors.js';
+import { encodeCall } from '../../core/paymaster/abi.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import {
+  decidePayment,
+  trialOf,
+  type ObservedPayment,
+  type SimulatedPayment,
+} from '../../core/paymaster/token-payment.js';
+import { toAddressKey, type AddressKey } from '../../core/units/address.js';
+import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import type { TokenPaymentChecker, TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { estimationFailed, GasCapped, OverridesUnsupported, type Simulator } from './simulate-handle-op.js';
+import { createSimulators, type SimulatorsDeps } from './simulators.js';
+
+/**
+ * Checks by simulating the whole operation with its real callData: account creation, call, and postOp of the real
+ * paymaster. All reads are of one block. Simulations report no success of their own, so the EntryPoint is made to ask
+ * the token afterwards: who received how much, and, in a run without the paymaster, what the account has and allows after its
+ * call.
+ */
+export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChecker {
+  const withSimulator = createSimulators(deps);
+  return {
+    check: (request) =>
+      withSimulator(request, async ({ chain, simulate }) => {
+        try {
+          return decidePayment(await observe(chain, simulate, request), request);
+        } catch (error) {
+          if (error instanceof OverridesUnsupported)
+            throw estimationFailed(
+              'the chain node knows no state overrides, so payments cannot be simulated',
+            );
+          if (error instanceof GasCapped)
+            throw estimationFailed('the chain node gives eth_call too little gas for this operation');
+          throw error;
+        }
+      }),
+    holdings: (request) =>
+      withSimulator(request, async ({ chain }) => {
+        const { token, account, contract } = request;
+        const [balance, allowance] = await Promise.all([
+          wordNow(chain, token, balanceOf(account)),
+          wordNow(chain, token, allowanceOf(account, contract)),
+        ]);
+        return { balance, allowance };
+      }),
+  };
+}
+
+/** Enough for any view of a token or paymaster; without a bound the node spends what its own cap allows. */
+const viewGas = 5_000_000n;
+
+/** 0 where the token does not answer as one: nothing can be taken of it. */
+async function wordNow(chain: Chain, token: AddressKey, data: Hex): Promise<bigint> {
+  try {
+    return firstWord(await chain.call({ to: token, data, gas: viewGas })) ?? 0n;
+  } catch (error) {
+    if (error instanceof CallReverted) return 0n;
+    throw error;
+  }
+}
+
+async function observe(
+  chain: Chain,
+  simulate: Simulator,
+  request: TokenPaymentRequest,
+): Promise<ObservedPayment> {
+  const [newest, receivers, paymasterAndData] = await Promise.all([
+    chain.block('latest'),
+    receiversOf(chain, request),
+    trialData(request),
+  ]);
+  if (newest === undefined) throw estimationFailed('the chain has no block yet');
+  const reads = readsOf(chain, simulate, request, newest.number);
+  const { op, terms } = request;
+  // What is taken in validation has to be there before the call.
+  const read = terms.inAdvance === true ? reads.now : reads.afterCall;
+  const [balance, allowance, payment] = await Promise.all([
+    read(balanceOf(op.sender)),
+    read(allowanceOf(op.sender, toAddressKey(terms.paymaster))),
+    paymentTo(receivers, reads, paymasterAndData),
+  ]);
+  return { balance, allowance, payment };
+}
+
+type Reads = ReturnType<typeof readsOf>;
+
+/** Words that the token answers: now, after the call of an operation that pays for itself, and after a payment. */
+function readsOf(chain: Chain, simulate: Simulator, { op, terms }: TokenPaymentRequest, block: number) {
+  const trial = signed(trialOf(op, terms).op);
+  // 1 wei per gas: the simulated deposit is enough for it, and what the account holds is left alone.
+  const unpaid = { ...trial, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
+  const simulateAt = async (simulated: FinalUserOperation, paymasterAndData: Hex, data: Hex) => {
+    const target = { address: terms.token, data };
+    const result = await simulate({ op: simulated, paymasterAndData, target, block });
+    const word = result.targetSuccess ? firstWord(result.targetResult) : undefined;
+    if (word === undefined) throw estimationFailed(`${terms.token} does not answer as a token`);
+    return { word, paid: result.paid };
+  };
+  return {
+    now: async (data: Hex) => {
+      const word = firstWord(await chain.call({ to: terms.token, data, block, gas: viewGas }));
+      if (word === undefined) throw estimationFailed(`${terms.token} does not answer as a token`);
+      return word;
+    },
+    afterCall: async (data: Hex) => (await simulateAt(unpaid, '0x', data)).word,
+    afterPayment: (paymasterAndData: Hex, data: Hex) => simulateAt(trial, paymasterAndData, data),
+  };
+}
+
+/** What all receivers together gained; the contract may pass tokens on from one to the other. */
+async function paymentTo(
+  receivers: readonly AddressKey[],
+  reads: Reads,
+  paymasterAndData: Hex,
+): Promise<SimulatedPayment> {
+  try {
+    const gains = await Promise.all(
+      receivers.map(async (receiver) => {
+        const data = balanceOf(receiver);
+        const [before, after] = await Promise.all([
+          reads.now(data),
+          reads.afterPayment(paymasterAndData, data),
+        ]);
+        return { gained: after.word - before, paid: after.paid };
+      }),
+    );
+    const received = gains.reduce((sum, { gained }) => sum + gained, 0n);
+    return { outcome: 'executed', received, costWei: gains[0]?.paid ?? 0n };
+  } catch (error) {
+    if (!isDomainError(error, 'ESTIMATION_FAILED')) throw error;
+    return { outcome: 'refused', reason: error.message };
+  }
+}
+
+/** The paymaster's data for the trial: valid but for its window. */
+async function trialData({ codec, op, terms, sign }: TokenPaymentRequest): Promise<Hex> {
+  const trial = trialOf(op, terms);
+  return codec.encode(trial.op, trial.terms, await sign(codec.hash(trial.op, trial.terms)));
+}
+
+/** Accounts recover a signer from it; bytes that are no signature would revert where a wrong one is only reported. */
+function signed(op: FinalUserOperation): FinalUserOperation {
+  return op.signature === '0x' ? { ...op, signature: bytesToHex(stubSignature()) } : op;
+}
+
+async function receiversOf(
+  chain: Chain,
+  { codec, terms }: TokenPaymentRequest,
+): Promise<readonly AddressKey[]> {
+  const named = await Promise.all(
+    codec.receiverCalls.map((data) => receiverNamedBy(chain, terms.paymaster, data)),
+  );
+  return [...new Set([...codec.receivers(terms), ...named.flat()])];
+}
+
+/** None when the contract has no such view. */
+async function receiverNamedBy(chain: Chain, contract: string, data: Hex): Promise<readonly AddressKey[]> {
+  try {
+    const answer = await chain.call({ to: contract, data, gas: viewGas });
+    return /^0x0{24}[0-9a-f]{40}$/i.test(answer) ? [toAddressKey(`0x${answer.slice(26)}`)] : [];
+  } catch (error) {
+    if (error instanceof CallReverted) return [];
+    throw error;
+  }
+}
+
+function balanceOf(account: AddressKey): Hex {
+  return encodeCall('function balanceOf(address account)', [account]);
+}
+
+function allowanceOf(account: AddressKey, spender: AddressKey): Hex {
+  return encodeCall('function allowance(address account, address spender)', [account, spender]);
+}
+
+function firstWord(result: Hex): bigint | undefined {
+  return result.length >= 66 ? BigInt(result.slice(0, 66)) : undefined;
+}

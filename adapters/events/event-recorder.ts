@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import type { EventRecorder, ResourceEvent } from '../../core/resources/kubernetes-events.js';
+import type { Logger } from '../../core/log.js';
+import type { Metrics } from '../../core/metrics.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+import { isStatus } from '../kube/api-error.js';
+import { createEventBudget } from './event-budget.js';
+import { microTime } from '../kube/micro-time.js';
+import type { KubeTransport } from '../kube/transport.js';
+
+export type KubeEventRecorder = EventRecorder & {
+  /** Sends what waits, within two seconds; then nothing more. May be called twice. */
+  stop(): Promise<void>;
+};
+
+type Series = { readonly namespace: string; readonly name: string; count: number; lastAt: EpochMs };
+
+/** Equal events within this time are one object with a count. */
+const seriesMs = 6 * 60_000;
+const maxSeries = 4_096;
+const maxWaiting = 1_000;
+const maxNoteBytes = 1_024;
+const stopMs = 2_000;
+
+/**
+ * Events of `events.k8s.io/v1`. Equal ones become a series (one object, counted up); one object has 25 at once and one
+ * more every five minutes, so that something that flaps cannot fill the cluster's store. One request at a time, from a
+ * bounded queue; what does not fit or fails is counted and forgotten.
+ */
+export function createKubeEventRecorder(deps: {
+  readonly transport: Pick<KubeTransport, 'request'>;
+  /** This process: pod name. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}): KubeEventRecorder {
+  const { transport, clock, log } = deps;
+  const dropped = deps.metrics
+    .counter({ name: 'kubernetes_events_dropped_total', help: 'Events that were not written' })
+    .with({});
+  const budget = createEventBudget(clock);
+  const series = new Map<string, Series>();
+  const waiting: ResourceEvent[] = [];
+  let isStopped = false;
+  let sending: Promise<void> | undefined;
+
+  async function sendAll(): Promise<void> {
+    for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
+      try {
+        await send(event);
+      } catch (error) {
+        dropped.inc();
+        log.debug('an event could not be written', { reason: event.reason, error });
+      }
+    }
+    sending = undefined;
+  }
+
+  async function send(event: ResourceEvent): Promise<void> {
+    const key = keyOf(event);
+    const now = clock.now();
+    const known = series.get(key);
+    if (known === undefined || now - known.lastAt > seriesMs) return begin(key, event, now);
+    known.count += 1;
+    known.lastAt = now;
+    try {
+      await transport.request({
+        method: 'PATCH',
+        path: `${collectionOf(known.namespace)}/${known.name}`,
+        contentType: 'application/merge-patch+json',
+        timeoutMs: stopMs,
+        body: { series: { count: known.count, lastObservedTime: microTime(now) } },
+      });
+    } catch (error) {
+      // The server forgets events after an hour.
+      if (!isStatus(error, 404)) throw error;
+      await begin(key, event, now);
+    }
+  }
+
+  async function begin(key: string, event: ResourceEvent, now: EpochMs): Promise<void> {
+    const { metadata, apiVersion, kind } = event.object;
+    // Events of cluster-scoped objects live in this namespace.
+    const namespace = metadata.namespace ?? 'default';
+    const name = `${metadata.name.slice(0, 200)}.${key.slice(0, 8)}${now.toString(16)}`;
+    await transport.request({
+      method: 'POST',
+      path: collectionOf(namespace),
+      timeoutMs: stopMs,
+      body: {
+        apiVersion: 'events.k8s.io/v1',
+        kind: 'Event',
+        metadata: { name, namespace },
+        eventTime: microTime(now),
+        reportingController: 'paymasters.dev/operator',
+        reportingInstance: deps.instance,
+        action: 'Reconcile',
+        type: event.type,
+        reason: event.reason,
+        note: shortened(event.note),
+        regarding: {
+          apiVersion,
+          kind,
+          name: metadata.name,
+          uid: metadata.uid,
+          ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+        },
+      },
+    });
+    series.delete(key);
+    series.set(key, { namespace, name, count: 1, lastAt: now });
+    for (const oldest of series.keys()) {
+      if (series.size <= maxSeries) break;
+      series.delete(oldest);
+    }
+  }
+
+  return {
+    record(event) {
+      if (isStopped) return;
+      if (waiting.length >= maxWaiting || !budget.take(event.object.metadata.uid)) return dropped.inc();
+      waiting.push(event);
+      sending ??= sendAll();
+    },
+    async stop() {
+      isStopped = true;
+      const patience = new Promise<void>((resolve) => setTimeout(resolve, stopMs).unref());
+      await Promise.race([sending ?? Promise.resolve(), patience]);
+      waiting.length = 0;
+    },
+  };
+}
+
+function keyOf({ object, type, reason, note }: ResourceEvent): string {
+  return createHash('sha256')
+    .update(JSON.stringify([object.metadata.uid, type, reason, note]))
+    .digest('hex');
+}
+
+function collectionOf(namespace: string): string {
+  return `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+}
+
+function shortened(note: string): string {
+  if (Buffer.byteLength(note) <= maxNoteBytes) return note;
+  // Cut bytes may end inside a character, which decodes to a replacement character of three bytes.
+  return `${Buffer.from(note)
+    .subarray(0, maxNoteBytes - 6)
+    .toString('utf8')}…`;
+}

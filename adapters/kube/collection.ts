@@ -1,0 +1,115 @@
+import { formatKey, keyOf } from '../../core/meta/meta.js';
+import type { KubeList, KubeObject } from './objects.js';
+import type { KubeTransport } from './transport.js';
+
+/** What the API server can be asked about the objects of one kind. Keeps nothing; throws KubeApiError. */
+export type KubeCollection = {
+  /** The server's present resourceVersion, by a list of one object. */
+  presentVersion(): Promise<string>;
+  /**
+   * All objects in pages of 500, and the resourceVersion of the list. `minimum` asks for a state not older than that;
+   * `onPage` is called with the objects of each page as it arrives.
+   */
+  list(minimum: string | undefined, onPage: (items: readonly KubeObject[]) => void): Promise<string>;
+  /** uid and resourceVersion of every object by its key, exactly as of `version`. */
+  revisionsAt(version: string): Promise<ReadonlyMap<string, string>>;
+  /** Changes since `version`, or (undefined) a streamed list with the changes after it. */
+  watch(version: string | undefined, options: WatchOptions): Promise<AsyncIterable<Buffer>>;
+};
+
+export type WatchOptions = {
+  /** After this long the server ends the watch. */
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal;
+};
+
+export type CollectionOptions = {
+  readonly transport: KubeTransport;
+  /** Collection, e.g. `/apis/paymasters.dev/v1alpha1/paymasters`. */
+  readonly path: string;
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+  /** Ends every call. */
+  readonly signal: AbortSignal;
+};
+
+const pageSize = '500';
+const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+export function createCollection(options: CollectionOptions): KubeCollection {
+  const { transport, path, signal } = options;
+  const selectors: Readonly<Record<string, string>> = {
+    ...(options.fieldSelector === undefined ? {} : { fieldSelector: options.fieldSelector }),
+    ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
+  };
+
+  /** Follows `continue` from the first query on, in pages that are small enough not to hold up the event loop. */
+  async function pages(
+    first: Readonly<Record<string, string>>,
+    onPage: (items: readonly KubeObject[]) => void,
+    accept?: string,
+  ): Promise<string> {
+    let position = first;
+    for (;;) {
+      const { items, metadata } = await page({ limit: pageSize, ...position }, accept);
+      onPage(items);
+      if (!metadata.continue) return metadata.resourceVersion;
+      position = { continue: metadata.continue };
+    }
+  }
+
+  async function page(
+    query: Readonly<Record<string, string>>,
+    accept?: string,
+  ): Promise<KubeList<KubeObject>> {
+    return (await transport.request({
+      method: 'GET',
+      path,
+      query: { ...selectors, ...query },
+      ...(accept === undefined ? {} : { accept }),
+      signal,
+    })) as KubeList<KubeObject>;
+  }
+
+  return {
+    async presentVersion() {
+      return (await page({ limit: '1' })).metadata.resourceVersion;
+    },
+
+    list: (minimum, onPage) =>
+      pages(
+        minimum === undefined ? {} : { resourceVersion: minimum, resourceVersionMatch: 'NotOlderThan' },
+        onPage,
+      ),
+
+    async revisionsAt(version) {
+      const revisions = new Map<string, string>();
+      const note = (items: readonly KubeObject[]): void => {
+        for (const item of items) revisions.set(formatKey(keyOf(item)), revisionOf(item));
+      };
+      await pages({ resourceVersion: version, resourceVersionMatch: 'Exact' }, note, metadataOnly);
+      return revisions;
+    },
+
+    watch: (version, own) =>
+      transport.stream({
+        method: 'GET',
+        path,
+        query: {
+          ...selectors,
+          watch: 'true',
+          allowWatchBookmarks: 'true',
+          timeoutSeconds: String(own.timeoutSeconds),
+          ...(version === undefined
+            ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
+            : { resourceVersion: version }),
+        },
+        signal: AbortSignal.any([signal, own.signal]),
+      }),
+  };
+}
+
+/** What tells one state of an object from another. */
+export function revisionOf({ metadata }: KubeObject): string {
+  return `${metadata.uid} ${metadata.resourceVersion}`;
+}

@@ -1,0 +1,69 @@
+import { DomainError, fieldOwned, invalidInput, type Problem } from '../../core/errors.js';
+import { KubeApiError } from './api-error.js';
+
+/**
+ * Kubernetes failures in the words of the store ports: never a raw Status. `what` names the object for people, e.g.
+ * `Paymaster quickstart/shop`.
+ */
+export function toDomainError(error: unknown, what: string): DomainError {
+  if (!(error instanceof KubeApiError)) {
+    return new DomainError('INTERNAL', `${what} could not be read or written`, { cause: error });
+  }
+  switch (error.status) {
+    case 404:
+      return new DomainError('NOT_FOUND', `${what} does not exist`, { cause: error });
+    case 409:
+      return conflict(error, what);
+    case 400:
+    case 422:
+      return invalid(error, what);
+    case 403:
+      // A ResourceQuota answers 403 as well as missing RBAC: only the quota is the caller's business.
+      if (error.message.includes('exceeded quota')) {
+        return new DomainError('QUOTA_EXCEEDED', `${what}: the namespace has used up a ResourceQuota`, {
+          cause: error,
+        });
+      }
+      return unavailable(error, what, 'the API server denied access: check the RBAC of this component');
+    case 500:
+      // Server-side apply answers an unknown field with a plain 500; there is no code to tell it by.
+      if (error.message.includes('field not declared in schema')) return invalid(error, what);
+      return unavailable(error, what, 'the API server did not answer as expected');
+    default:
+      return unavailable(error, what, 'the API server did not answer as expected');
+  }
+}
+
+function conflict(error: KubeApiError, what: string): DomainError {
+  if (error.reason === 'AlreadyExists')
+    return new DomainError('ALREADY_EXISTS', `${what} exists`, { cause: error });
+  const owned = error.causes.filter((cause) => cause.reason === 'FieldManagerConflict');
+  if (owned.length === 0)
+    return new DomainError('WRITE_CONFLICT', `${what} was changed meanwhile`, { cause: error });
+  const conflicts = owned.map(({ field, message }) => ({
+    field: field.replace(/^\./, ''),
+    manager: /conflict with "([^"]+)"/.exec(message)?.[1] ?? 'another manager',
+  }));
+  return fieldOwned(what, conflicts, error);
+}
+
+function invalid(error: KubeApiError, what: string): DomainError {
+  const problems: Problem[] = error.causes.map((cause) => ({
+    field: cause.field || what,
+    expected: cause.message,
+  }));
+  return problems.length > 0
+    ? invalidInput(problems)
+    : new DomainError('INVALID_INPUT', `${what}: ${error.message}`, {
+        problems: [{ field: what, expected: error.message }],
+        cause: error,
+      });
+}
+
+function unavailable(error: KubeApiError, what: string, why: string): DomainError {
+  return new DomainError('UNAVAILABLE', `${what}: ${why}`, {
+    retryAfterSeconds: error.retryAfterSeconds ?? 1,
+    reason: 'KUBERNETES_API',
+    cause: error,
+  });
+}

@@ -1,0 +1,43 @@
+import { invalidInput } from '../../core/errors.js';
+import type { KeyAnnouncement, KeyAnnouncements } from '../../core/master-keys.js';
+import { createNamedConfigMap, type ConfigMap } from './config-map.js';
+import type { KubeTransport } from './transport.js';
+
+export const masterKeyConfigMap = 'paymaster-master-keys';
+
+/**
+ * The announcement in a ConfigMap of the system namespace: `apiKeys` and `webhook`, fingerprints with spaces in between, the key in
+ * force first. The operator writes it, with the version that it has read; the servers may only read it.
+ */
+export function createKubeKeyAnnouncements(deps: {
+  readonly transport: Pick<KubeTransport, 'request'>;
+  readonly namespace: string;
+}): KeyAnnouncements {
+  const map = createNamedConfigMap({ ...deps, name: masterKeyConfigMap });
+  let present: ConfigMap | undefined;
+  return {
+    async read() {
+      present = await map.read();
+      return present === undefined ? undefined : parse(present.data ?? {});
+    },
+    write: ({ apiKeys, webhook }) =>
+      map.write(present, { apiKeys: apiKeys.join(' '), webhook: webhook.join(' ') }),
+  };
+}
+
+const fingerprints = /^[0-9a-f]{16}( [0-9a-f]{16})?$/;
+
+function parse({ apiKeys = '', webhook = '' }: NonNullable<ConfigMap['data']>): KeyAnnouncement {
+  const problems = Object.entries({ apiKeys, webhook }).flatMap(([name, text]) =>
+    fingerprints.test(text)
+      ? []
+      : [
+          {
+            field: `${name} of ConfigMap ${masterKeyConfigMap}`,
+            expected: 'one or two fingerprints of 16 hex digits',
+          },
+        ],
+  );
+  if (problems.length > 0) throw invalidInput(problems);
+  return { apiKeys: apiKeys.split(' '), webhook: webhook.split(' ') };
+}

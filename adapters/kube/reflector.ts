@@ -1,0 +1,346 @@
+import type { Logger } from '../../core/log.js';
+import type { Metrics } from '../../core/metrics.js';
+import { formatKey, keyOf } from '../../core/meta/meta.js';
+import { KubeApiError, isExpired, isStatus, isTooLargeResourceVersion } from './api-error.js';
+import { pause } from '../pause.js';
+import { createBackoff } from './backoff.js';
+import { createCollection, revisionOf, type CollectionOptions } from './collection.js';
+import { CorruptStreamError } from './line-splitter.js';
+import type { KubeObject } from './objects.js';
+import { ObjectCache, type CacheEvent } from './object-cache.js';
+import { createInstruments } from './reflector-metrics.js';
+import { compareVersions } from './resource-version.js';
+import { createVersionMark } from './version-mark.js';
+import { readWatch, type KubeChange } from './watch-stream.js';
+
+/**
+ * Keeps a local copy of one kind equal to the API server: a port of client-go's reflector.
+ *
+ * - Starts with a streamed list (WatchList) and falls back to pages of 500 where the server has none.
+ * - Resumes a broken watch from the last resourceVersion; lists again only when the server says that it is gone.
+ * - Never gives up: connection errors, 429 and 5xx are retried for ever with jittered back-off and Retry-After.
+ * - A line that is no event, or a stream cut inside one, is a corrupt stream: resumed, never skipped.
+ * - Asks for the present version after a failure, and lists again when it is older than the copy's (a restored etcd).
+ * - A watch without a byte for `stallMs` is aborted: a half-open connection cannot freeze the copy.
+ * - Every `auditMs` a metadata-only list compares uid and resourceVersion; a difference is counted and repaired.
+ * - Handlers only enqueue keys. One that throws is counted and never stops the stream.
+ */
+export type Reflector<T extends KubeObject> = {
+  start(): void;
+  readonly synced: Promise<void>;
+  hasSynced(): boolean;
+  get(key: string): T | undefined;
+  list(): readonly T[];
+  /** When the server was last heard of (EpochMs): event, bookmark or list; 0 before the first. */
+  lastHeardAt(): number;
+  resourceVersion(): string | undefined;
+  /** True when the copy has reached `resourceVersion` within `timeoutMs`: read-your-writes. */
+  waitFor(resourceVersion: string, timeoutMs: number): Promise<boolean>;
+  stop(): Promise<void>;
+};
+
+export type ReflectorOptions<T extends KubeObject> = Omit<CollectionOptions, 'signal'> & {
+  /** For metrics and logs. */
+  readonly kind: string;
+  /** Drops what the copy does not need (managedFields, large fields) before it is kept. */
+  readonly transform: (object: KubeObject) => T;
+  readonly onEvent: (event: CacheEvent<T>) => void;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly timing?: Partial<ReflectorTiming>;
+};
+
+export type ReflectorTiming = {
+  readonly stallMs: number;
+  readonly auditMs: number;
+  readonly watchListMs: number;
+  readonly firstBackoffMs: number;
+  readonly maxBackoffMs: number;
+  /** Server-side watch time-out, random between this and its double. */
+  readonly watchSeconds: number;
+};
+
+const defaultTiming: ReflectorTiming = {
+  stallMs: 150_000,
+  auditMs: 30 * 60_000,
+  watchListMs: 60_000,
+  firstBackoffMs: 800,
+  maxBackoffMs: 30_000,
+  watchSeconds: 300,
+};
+
+/** Versions are kept for minutes: two that are gone within this time are no chance. */
+const expiredAgainMs = 60_000;
+
+export function createReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
+  const { kind, log, now, random } = options;
+  const timing = { ...defaultTiming, ...options.timing };
+  const instruments = createInstruments(options.metrics, kind);
+  const stopped = new AbortController();
+  const collection = createCollection({ ...options, signal: stopped.signal });
+  const backoff = createBackoff(random, timing.firstBackoffMs, timing.maxBackoffMs);
+  const cache = new ObjectCache<T>((event) => {
+    try {
+      options.onEvent(event);
+    } catch (error) {
+      instruments.handlerErrors.inc();
+      log.error('an event handler threw', { kind, error: String(error) });
+    }
+  });
+  const mark = createVersionMark();
+  const firstSync = Promise.withResolvers<void>();
+
+  let lastHeard = 0;
+  let isSynced = false;
+  let canWatchList = true;
+  let loop: Promise<unknown> | undefined;
+  let mustRelist: string | undefined = 'start';
+  let connection: AbortController | undefined;
+  let mayBeRewound = false;
+  let expiredAt = Number.NEGATIVE_INFINITY;
+
+  async function run(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      const startedAt = now();
+      try {
+        const seen = mark.value();
+        if (mayBeRewound && seen !== undefined) await checkRewound(seen);
+        const from = mark.value();
+        if (mustRelist !== undefined || from === undefined) await listAll(mustRelist ?? 'start');
+        else await watchFrom(from);
+        if (now() - startedAt > 120_000) backoff.reset();
+      } catch (error) {
+        if (stopped.signal.aborted) return;
+        if (now() - startedAt > 120_000) backoff.reset();
+        await recover(error);
+      }
+    }
+  }
+
+  /** Decides what an error means: list again, resume, or wait and resume. */
+  async function recover(error: unknown): Promise<void> {
+    const reason = reasonOf(error);
+    instruments.watchErrors(reason).inc();
+    if (isExpired(error)) {
+      mustRelist = 'expired';
+      log.info('resourceVersion expired, listing again', { kind });
+      const isAgain = now() - expiredAt < expiredAgainMs;
+      expiredAt = now();
+      // A whole list is the dearest thing to ask for: a server that expires what it has just listed is given time.
+      if (isAgain) await pause(backoff.next(), stopped.signal);
+      return;
+    }
+    mayBeRewound = true;
+    const asked = error instanceof KubeApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+    const wait = Math.max(asked, backoff.next());
+    log.warn('the API server could not be followed, trying again', {
+      kind,
+      reason: reasonOf(error),
+      waitMs: Math.round(wait),
+    });
+    await pause(wait, stopped.signal);
+  }
+
+  /**
+   * A server whose etcd was restored to an older state opens a watch from a version of its future and then says nothing:
+   * no error would ever tell. So after a failure the present version is asked for, by a list of one object.
+   */
+  async function checkRewound(version: string): Promise<void> {
+    const present = await collection.presentVersion();
+    mayBeRewound = false;
+    if (compareVersions(present, version) >= 0) return;
+    log.warn('the API server went back to an older state, listing again', { kind });
+    mark.forget();
+    mustRelist = 'rewound';
+  }
+
+  async function listAll(reason: string): Promise<void> {
+    instruments.relists(reason).inc();
+    if (canWatchList) {
+      try {
+        return await watchFrom(undefined);
+      } catch (error) {
+        if (!(isStatus(error, 400, 422) || error instanceof WatchListUnavailable)) throw error;
+        canWatchList = false;
+        log.info('the API server streams no lists, using pages', { kind });
+      }
+    }
+    await listPages();
+  }
+
+  async function listPages(): Promise<void> {
+    // Not older than what was seen, so that a lagging replica cannot turn time back; without a version when the server
+    // says that it will never get there, which is what a restored etcd looks like.
+    let minimum = mark.value();
+    for (;;) {
+      try {
+        const objects = new Map<string, T>();
+        const version = await collection.list(minimum, (items) => {
+          for (const item of items) keep(objects, item);
+          heard();
+        });
+        return replace(objects, version);
+      } catch (error) {
+        if (minimum === undefined || !(isExpired(error) || isTooLargeResourceVersion(error))) throw error;
+        minimum = undefined;
+      }
+    }
+  }
+
+  function keep(objects: Map<string, T>, found: KubeObject): void {
+    const object = options.transform(found);
+    objects.set(formatKey(keyOf(object)), object);
+  }
+
+  /** Watches from a version, or (undefined) streams the list first and goes on watching on the same connection. */
+  async function watchFrom(version: string | undefined): Promise<void> {
+    const own = new AbortController();
+    connection = own;
+    const stall = createStallGuard(timing.stallMs, () => own.abort(new Error('the watch stalled')));
+    const listTimeout =
+      version === undefined
+        ? setTimeout(() => own.abort(new WatchListUnavailable()), timing.watchListMs)
+        : undefined;
+    let initial: Map<string, T> | undefined = version === undefined ? new Map() : undefined;
+    try {
+      const chunks = await collection.watch(version, {
+        timeoutSeconds: Math.round(timing.watchSeconds * (1 + random())),
+        signal: own.signal,
+      });
+      const startedAt = now();
+      const changes = await readWatch(chunks, {
+        onBytes: stall.touch,
+        onRead: heard,
+        onChange(change) {
+          if (initial === undefined) return apply(change);
+          if (!collect(change, initial)) return;
+          clearTimeout(listTimeout);
+          replace(initial, change.type === 'BOOKMARK' ? change.resourceVersion : '');
+          initial = undefined;
+        },
+      });
+      // A server that closes every watch at once would otherwise be asked thousands of times a second.
+      if (changes === 0 && now() - startedAt < 1000) await pause(backoff.next(), stopped.signal);
+      if (initial !== undefined) throw new WatchListUnavailable();
+    } catch (error) {
+      if (own.signal.aborted && own.signal.reason instanceof WatchListUnavailable) {
+        throw new WatchListUnavailable();
+      }
+      throw error;
+    } finally {
+      clearTimeout(listTimeout);
+      stall.stop();
+      own.abort();
+    }
+  }
+
+  /** True at the bookmark that ends the streamed list. */
+  function collect(change: KubeChange, objects: Map<string, T>): boolean {
+    if (change.type === 'BOOKMARK') return change.endsInitialEvents;
+    if (change.type === 'DELETED') objects.delete(formatKey(keyOf(change.object)));
+    else keep(objects, change.object);
+    return false;
+  }
+
+  function apply(change: KubeChange): void {
+    if (change.type === 'BOOKMARK') {
+      instruments.bookmarks.inc();
+      reached(change.resourceVersion);
+      return;
+    }
+    const object = options.transform(change.object);
+    if (change.type === 'DELETED') cache.remove(object);
+    else cache.put(object);
+    instruments.objects.set(cache.size);
+    reached(object.metadata.resourceVersion);
+  }
+
+  function replace(objects: ReadonlyMap<string, T>, version: string): void {
+    cache.replace(objects);
+    instruments.objects.set(cache.size);
+    heard();
+    mustRelist = undefined;
+    reached(version);
+    if (isSynced) return;
+    isSynced = true;
+    instruments.synced.set(1);
+    firstSync.resolve();
+  }
+
+  function reached(version: string): void {
+    const numeric = Number(version);
+    if (Number.isFinite(numeric)) instruments.version.set(numeric);
+    mark.reach(version);
+  }
+
+  function heard(): void {
+    lastHeard = now();
+    instruments.lastEvent.set(lastHeard / 1000);
+  }
+
+  async function runAudits(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      await pause(timing.auditMs * (0.9 + 0.2 * random()), stopped.signal);
+      if (stopped.signal.aborted) return;
+      await audit().catch((error: unknown) => {
+        log.debug('the audit could not be done', { kind, error: String(error) });
+        // The version that the copy has does not exist yet: etcd was restored to an older state.
+        if (isTooLargeResourceVersion(error)) relist('rewound');
+      });
+    }
+  }
+
+  /** Compares a snapshot of the copy with what the server says of exactly that resourceVersion: no race to explain away. */
+  async function audit(): Promise<void> {
+    const version = mark.value();
+    if (!isSynced || version === undefined) return;
+    const ours = new Map(cache.entries().map(([key, object]) => [key, revisionOf(object)]));
+    const theirs = await collection.revisionsAt(version);
+    const misses = [...theirs].filter(([key, revision]) => ours.get(key) !== revision).length;
+    const extra = [...ours.keys()].filter((key) => !theirs.has(key)).length;
+    if (misses + extra === 0) return;
+    instruments.misses.inc(misses + extra);
+    log.error('the local copy differed from the API server, listing again', { kind, misses, extra });
+    relist('audit');
+  }
+
+  function relist(reason: string): void {
+    mustRelist = reason;
+    connection?.abort(new Error(`listing again: ${reason}`));
+  }
+
+  return {
+    start() {
+      loop ??= Promise.all([run(), runAudits()]);
+    },
+    synced: firstSync.promise,
+    hasSynced: () => isSynced,
+    get: (key) => cache.get(key),
+    list: () => cache.values(),
+    lastHeardAt: () => lastHeard,
+    resourceVersion: () => mark.value(),
+    waitFor: (version, timeoutMs) => mark.waitFor(version, timeoutMs),
+    async stop() {
+      stopped.abort();
+      await loop;
+    },
+  };
+}
+
+/** The server does not stream lists, or never ended one. */
+class WatchListUnavailable extends Error {}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof CorruptStreamError) return 'corrupt';
+  if (error instanceof WatchListUnavailable) return 'watch-list';
+  if (!(error instanceof KubeApiError)) return 'other';
+  if (error.status === 0) return 'unreachable';
+  return String(error.status);
+}
+
+function createStallGuard(ms: number, onStall: () => void): { touch(): void; stop(): void } {
+  const timer = setTimeout(onStall, ms);
+  return { touch: () => void timer.refresh(), stop: () => clearTimeout(timer) };
+}

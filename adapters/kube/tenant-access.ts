@@ -1,0 +1,186 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { TenantAccess } from '../../core/tenant-access.js';
+import { toDomainError } from './errors.js';
+import { isStatus } from './api-error.js';
+import type { KubeList } from './objects.js';
+import type { KubeTransport } from './transport.js';
+
+/** One RoleBinding in each organisation's namespace: which ClusterRole, to whom. */
+export type TenantBinding = {
+  readonly name: BindingName;
+  readonly clusterRole: string;
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+};
+
+/** What the dashboard may do there, and what the operator itself may do with Secrets for `writeConnectionSecretToRef`. */
+type BindingName = 'paymaster-dashboard' | 'paymaster-connection-secrets';
+
+export type KubeTenantAccessDeps = {
+  readonly transport: Pick<KubeTransport, 'request'>;
+  readonly bindings: readonly TenantBinding[];
+};
+
+type RoleBinding = {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+  readonly roleRef: Readonly<Record<string, string>>;
+  readonly subjects?: readonly Readonly<Record<string, string>>[];
+};
+
+const managedBy = 'app.kubernetes.io/managed-by';
+const operator = 'paymaster-operator';
+
+/** RoleBindings in each organisation's namespace. Errors are those of the store ports. */
+export function createKubeTenantAccess({ transport, bindings }: KubeTenantAccessDeps): TenantAccess {
+  const each = bindings.map((binding) => createBindings(transport, binding));
+  return {
+    async grant(namespace) {
+      const outcomes = new Set<Granted>();
+      for (const one of each) outcomes.add(await one.grant(namespace));
+      return worstFirst.find((outcome) => outcomes.has(outcome)) ?? 'unchanged';
+    },
+    async revoke(namespace) {
+      for (const one of each) await one.revoke(namespace);
+    },
+    async granted() {
+      const found = new Set<string>();
+      for (const one of each) for (const namespace of await one.granted()) found.add(namespace);
+      return [...found];
+    },
+  };
+}
+
+type Granted = Awaited<ReturnType<TenantAccess['grant']>>;
+const worstFirst = ['no-namespace', 'not-ours', 'granted', 'unchanged'] as const satisfies readonly Granted[];
+
+function createBindings(
+  transport: KubeTenantAccessDeps['transport'],
+  { name: bindingName, clusterRole, serviceAccount }: TenantBinding,
+): TenantAccess {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: clusterRole };
+  const subjects = [{ kind: 'ServiceAccount', ...serviceAccount }];
+  const pathOf = (namespace: string): string => `${collectionOf(namespace)}/${bindingName}`;
+  const bindingIn = (namespace: string): string => `RoleBinding ${namespace}/${bindingName}`;
+
+  async function read(namespace: string): Promise<RoleBinding | undefined> {
+    try {
+      return (await transport.request({ method: 'GET', path: pathOf(namespace) })) as RoleBinding;
+    } catch (error) {
+      if (isStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  function bodyFor(namespace: string, resourceVersion?: string) {
+    const metadata = {
+      name: bindingName,
+      namespace,
+      labels: { [managedBy]: operator },
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    return { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata, roleRef, subjects };
+  }
+
+  async function create(namespace: string): Promise<'granted' | 'no-namespace'> {
+    try {
+      await transport.request({
+        method: 'POST',
+        path: collectionOf(namespace),
+        body: bodyFor(namespace),
+      });
+      return 'granted';
+    } catch (error) {
+      if (isStatus(error, 404)) return 'no-namespace';
+      throw error;
+    }
+  }
+
+  async function remove(namespace: string, { metadata }: RoleBinding): Promise<void> {
+    const preconditions = { uid: metadata.uid };
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
+    try {
+      await transport.request({ method: 'DELETE', path: pathOf(namespace), body });
+    } catch (error) {
+      if (!isStatus(error, 404)) throw error;
+    }
+  }
+
+  async function grant(namespace: string): ReturnType<TenantAccess['grant']> {
+    const present = await read(namespace);
+    if (present === undefined) return create(namespace);
+    if (!isOurs(present)) return 'not-ours';
+    if (!isDeepStrictEqual(present.roleRef, roleRef)) {
+      // A binding's role never changes: another role is another binding.
+      await remove(namespace, present);
+      return create(namespace);
+    }
+    if (isDeepStrictEqual(withoutGroup(present.subjects), subjects)) return 'unchanged';
+    await transport.request({
+      method: 'PUT',
+      path: pathOf(namespace),
+      body: bodyFor(namespace, present.metadata.resourceVersion),
+    });
+    return 'granted';
+  }
+
+  async function revoke(namespace: string): Promise<void> {
+    const present = await read(namespace);
+    if (present !== undefined && isOurs(present)) await remove(namespace, present);
+  }
+
+  async function granted(): Promise<readonly string[]> {
+    const found: string[] = [];
+    let next: string | undefined;
+    do {
+      const page = (await transport.request({
+        method: 'GET',
+        path: allBindings,
+        query: {
+          // By name, because that is what the operator may list: not everybody's bindings.
+          fieldSelector: `metadata.name=${bindingName}`,
+          labelSelector: `${managedBy}=${operator}`,
+          limit: '500',
+          ...(next === undefined ? {} : { continue: next }),
+        },
+      })) as KubeList<RoleBinding>;
+      // One that binds another role is of another installation.
+      for (const { metadata, roleRef: bound } of page.items)
+        if (isDeepStrictEqual(bound, roleRef)) found.push(metadata.namespace);
+      next = page.metadata.continue || undefined;
+    } while (next !== undefined);
+    return found;
+  }
+
+  return {
+    grant: (namespace) => mapped(bindingIn(namespace), () => grant(namespace)),
+    revoke: (namespace) => mapped(bindingIn(namespace), () => revoke(namespace)),
+    granted: () => mapped(`RoleBindings ${bindingName}`, granted),
+  };
+}
+
+async function mapped<T>(what: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw toDomainError(error, what);
+  }
+}
+
+function isOurs({ metadata }: RoleBinding): boolean {
+  return metadata.labels?.[managedBy] === operator;
+}
+
+/** The server may fill in an empty API group of subjects. */
+function withoutGroup(subjects: RoleBinding['subjects'] = []) {
+  return subjects.map(({ apiGroup: _apiGroup, ...subject }) => subject);
+}
+
+const allBindings = '/apis/rbac.authorization.k8s.io/v1/rolebindings';
+
+function collectionOf(namespace: string): string {
+  return `/apis/rbac.authorization.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/rolebindings`;
+}

@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto';
+import { Agent, request, type Dispatcher } from 'undici';
+import type { Logger } from '../../core/log.js';
+import type { Metrics } from '../../core/metrics.js';
+import { KubeApiError, errorOfStatus } from './api-error.js';
+
+/** Where the API server is and how to identify oneself; read again when files change. */
+export type KubeCredentials = {
+  readonly server: string;
+  readonly ca?: string;
+  readonly clientCertificate?: string;
+  readonly clientKey?: string;
+  /** `Authorization` value; absent with client certificates. */
+  readonly authorization?: string;
+  readonly skipTlsVerify?: boolean;
+  /** Name in the server's certificate where it differs from the host of `server`. */
+  readonly serverName?: string;
+};
+
+/** `fresh` re-reads files and exec plugins; otherwise an answer of the last minute may be given. */
+export type CredentialSource = { load(fresh: boolean): Promise<KubeCredentials> };
+
+export type KubeRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Default `application/json`. */
+  readonly contentType?: string;
+  /** Default `application/json`; metadata-only lists ask for another. */
+  readonly accept?: string;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+};
+
+/**
+ * Pooled HTTP/1.1 to one API server. Unary calls share up to 32 connections and have a deadline; watches have agents of
+ * their own without a body time-out (the reader guards against stalls). Agents are keyed by the hash of server, CA and
+ * client certificate, so rotated files take effect at the next call. A 401 re-reads the credentials once.
+ */
+export type KubeTransport = {
+  /** Parsed JSON of a 2xx answer; anything else is a {@link KubeApiError}. */
+  request(call: KubeRequest): Promise<unknown>;
+  /** Body chunks of a 2xx answer; ends when the server ends it, throws KubeApiError(0) when the connection breaks. */
+  stream(call: KubeRequest): Promise<AsyncIterable<Buffer>>;
+  stop(): Promise<void>;
+};
+
+export type TransportDeps = {
+  readonly credentials: CredentialSource;
+  readonly userAgent: string;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+};
+
+const unaryTimeoutMs = 30_000;
+const maxConnections = 32;
+
+export function createKubeTransport(deps: TransportDeps): KubeTransport {
+  const requests = deps.metrics.counter({
+    name: 'rest_client_requests_total',
+    help: 'Requests to the Kubernetes API by method and code; code <error> when none came back',
+    labels: ['method', 'code'],
+  });
+  const pools = new Map<string, { unary: Agent; watch: Agent }>();
+  const stopped = new AbortController();
+
+  async function send(call: KubeRequest, kind: 'unary' | 'watch'): Promise<Dispatcher.ResponseData> {
+    const first = await attempt(call, kind, false);
+    if (first.statusCode !== 401) return first;
+    await first.body.dump();
+    return attempt(call, kind, true);
+  }
+
+  async function attempt(
+    call: KubeRequest,
+    kind: 'unary' | 'watch',
+    fresh: boolean,
+  ): Promise<Dispatcher.ResponseData> {
+    const credentials = await loadCredentials(fresh);
+    const timeoutMs = Math.ceil(call.timeoutMs ?? unaryTimeoutMs);
+    const signals = [stopped.signal, ...(call.signal ? [call.signal] : [])];
+    if (kind === 'unary') signals.push(AbortSignal.timeout(timeoutMs));
+    try {
+      const response = await request(urlOf(credentials.server, call), {
+        method: call.method,
+        dispatcher: poolFor(credentials)[kind],
+        signal: AbortSignal.any(signals),
+        headersTimeout: timeoutMs,
+        bodyTimeout: kind === 'watch' ? 0 : timeoutMs,
+        headers: {
+          accept: call.accept ?? 'application/json',
+          'user-agent': deps.userAgent,
+          ...(credentials.authorization === undefined ? {} : { authorization: credentials.authorization }),
+          ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
+        },
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      });
+      requests.with({ method: call.method, code: String(response.statusCode) }).inc();
+      return response;
+    } catch (error) {
+      requests.with({ method: call.method, code: '<error>' }).inc();
+      throw unreachableServer(call, error);
+    }
+  }
+
+  async function loadCredentials(fresh: boolean): Promise<KubeCredentials> {
+    try {
+      return await deps.credentials.load(fresh);
+    } catch (error) {
+      throw new KubeApiError({
+        status: 0,
+        reason: 'Credentials',
+        message: 'credentials could not be read',
+        cause: error,
+      });
+    }
+  }
+
+  function poolFor(credentials: KubeCredentials): { unary: Agent; watch: Agent } {
+    const key = createHash('sha256')
+      .update(
+        JSON.stringify([
+          credentials.server,
+          credentials.ca,
+          credentials.clientCertificate,
+          credentials.clientKey,
+          credentials.serverName,
+          credentials.skipTlsVerify,
+        ]),
+      )
+      .digest('hex');
+    const existing = pools.get(key);
+    if (existing) return existing;
+    // Certificates were rotated: what still runs on the old connections may finish, nothing new starts there.
+    for (const pool of pools.values()) closeQuietly(pool);
+    pools.clear();
+    const connect = {
+      ...(credentials.ca === undefined ? {} : { ca: credentials.ca }),
+      ...(credentials.clientCertificate === undefined ? {} : { cert: credentials.clientCertificate }),
+      ...(credentials.clientKey === undefined ? {} : { key: credentials.clientKey }),
+      ...(credentials.serverName === undefined ? {} : { servername: credentials.serverName }),
+      rejectUnauthorized: credentials.skipTlsVerify !== true,
+      timeout: 10_000,
+    };
+    const pool = {
+      unary: new Agent({ connect, connections: maxConnections, keepAliveTimeout: 30_000 }),
+      watch: new Agent({ connect, keepAliveTimeout: 30_000 }),
+    };
+    pools.set(key, pool);
+    return pool;
+  }
+
+  function closeQuietly(pool: { unary: Agent; watch: Agent }): void {
+    for (const agent of [pool.unary, pool.watch]) {
+      agent
+        .close()
+        .catch((error: unknown) => deps.log.debug('closing connections failed', { error: String(error) }));
+    }
+  }
+
+  return {
+    async request(call) {
+      const response = await send(call, 'unary');
+      const body = await readBody(call, response);
+      if (response.statusCode < 300) return parseJson(call, body);
+      throw errorOfStatus(response.statusCode, tolerantJson(body), headerOf(response, 'retry-after'));
+    },
+
+    async stream(call) {
+      const response = await send(call, 'watch');
+      if (response.statusCode >= 300) {
+        const body = await readBody(call, response);
+        throw errorOfStatus(response.statusCode, tolerantJson(body), headerOf(response, 'retry-after'));
+      }
+      return chunksOf(call, response);
+    },
+
+    async stop() {
+      if (stopped.signal.aborted) return;
+      stopped.abort(new Error('the transport was stopped'));
+      await Promise.all([...pools.values()].flatMap((pool) => [pool.unary.destroy(), pool.watch.destroy()]));
+      pools.clear();
+    },
+  };
+}
+
+async function readBody(call: KubeRequest, response: Dispatcher.ResponseData): Promise<string> {
+  try {
+    return await response.body.text();
+  } catch (error) {
+    throw unreachableServer(call, error);
+  }
+}
+
+async function* chunksOf(call: KubeRequest, response: Dispatcher.ResponseData): AsyncIterable<Buffer> {
+  try {
+    for await (const chunk of response.body) yield chunk as Buffer;
+  } catch (error) {
+    throw unreachableServer(call, error);
+  }
+}
+
+function urlOf(server: string, call: KubeRequest): string {
+  const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query).toString()}`;
+  return `${server.replace(/\/$/, '')}${call.path}${query}`;
+}
+
+function unreachableServer(call: KubeRequest, cause: unknown): KubeApiError {
+  const detail = cause instanceof Error ? cause.message : String(cause);
+  return new KubeApiError({
+    status: 0,
+    reason: 'Unreachable',
+    message: `${call.method} ${call.path}: ${detail}`,
+    cause,
+  });
+}
+
+function parseJson(call: KubeRequest, body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (error) {
+    throw new KubeApiError({
+      status: 0,
+      reason: 'NotJson',
+      message: `${call.method} ${call.path}: the answer is no JSON`,
+      cause: error,
+    });
+  }
+}
+
+/** An error body may come from a proxy and be anything; its status is what counts. */
+function tolerantJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return { message: body.slice(0, 200) };
+  }
+}
+
+function headerOf(response: Dispatcher.ResponseData, name: string): string | undefined {
+  const value = response.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}

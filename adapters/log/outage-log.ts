@@ -1,0 +1,75 @@
+import type { LogFields, Logger } from '../../core/log.js';
+import type { Clock } from '../../core/units/time.js';
+
+/**
+ * Tells an outage by one full line when it begins, a count every minute while it goes on, and one line when nothing has
+ * failed for half a minute. An outage fails thousands of calls a second, and each line with its stack is 2 kB.
+ */
+export type OutageLog = {
+  /** One failure. `cause` tells outages apart: a fixed text, never what callers choose. */
+  failed(cause: string, fields: LogFields): void;
+};
+
+export type OutageLogDeps = {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly messages: { readonly begins: string; readonly goesOn: string; readonly ends: string };
+  /** Runs an action after so many milliseconds. Default: a timer that keeps no process alive. */
+  readonly after?: (ms: number, action: () => void) => void;
+};
+
+const quietMs = 30_000;
+const summaryMs = 60_000;
+/** More causes than this at once share one. */
+const mostCauses = 50;
+
+type Outage = {
+  readonly began: number;
+  last: number;
+  summarised: number;
+  /** Failures since the last line, and in all. */
+  count: number;
+  total: number;
+};
+
+export function createOutageLog({ log, clock, messages, after = unreferenced }: OutageLogDeps): OutageLog {
+  const outages = new Map<string, Outage>();
+
+  function look(cause: string, outage: Outage): void {
+    const now = clock.now();
+    const seconds = Math.round((now - outage.began) / 1000);
+    if (now - outage.last >= quietMs) {
+      outages.delete(cause);
+      log.info(messages.ends, { cause, failures: outage.total, seconds });
+      return;
+    }
+    if (now - outage.summarised >= summaryMs && outage.count > 0) {
+      log.warn(messages.goesOn, { cause, failures: outage.count, seconds });
+      outage.summarised = now;
+      outage.count = 0;
+    }
+    after(quietMs, () => look(cause, outage));
+  }
+
+  return {
+    failed(given, fields) {
+      const cause = outages.has(given) || outages.size < mostCauses ? given : 'other';
+      const now = clock.now();
+      const known = outages.get(cause);
+      if (known !== undefined) {
+        known.last = now;
+        known.count += 1;
+        known.total += 1;
+        return;
+      }
+      const outage = { began: now, last: now, summarised: now, count: 0, total: 1 };
+      outages.set(cause, outage);
+      log.warn(messages.begins, { cause, ...fields });
+      after(quietMs, () => look(cause, outage));
+    },
+  };
+}
+
+function unreferenced(ms: number, action: () => void): void {
+  setTimeout(action, ms).unref();
+}

@@ -1,0 +1,147 @@
+import { isDomainError } from '../../core/errors.js';
+import { canonicalJson } from '../../core/config/config-hash.js';
+import { type Kind, kinds } from '../../core/resources/kinds.js';
+import { formatKey, keyOf } from '../../core/meta/meta.js';
+import type { ApplyRequest, ResourceStore } from '../../core/resources/resource-store.js';
+import type { ManifestFile } from './manifest-files.js';
+import type { ManifestProblem } from './manifest-problem.js';
+import type { Identity, ManifestObject } from './parse-manifest.js';
+
+export const manifestManager = 'manifests';
+
+export type AppliedObject = Identity & { readonly file: string };
+
+export type ApplyResult = {
+  readonly applied: readonly AppliedObject[];
+  readonly problems: readonly ManifestProblem[];
+  /** True when the store could not answer: the same manifests may work later. */
+  readonly isRetryable: boolean;
+};
+
+/** What is known to be in the store as a manifest wants it, by {@link idOf}: such a document is not applied again. */
+export type AppliedTexts = Map<string, string>;
+
+/**
+ * Applies every object of the files, cluster-scoped kinds first, so that what others refer to exists before them. One
+ * that fails is a problem of its own and keeps its last state. An object that stands in two places is applied from
+ * neither: nobody could tell which one is meant.
+ */
+export async function applyManifests(
+  resources: Pick<ResourceStore, 'apply'>,
+  files: Iterable<Pick<ManifestFile, 'objects'>>,
+  known: AppliedTexts,
+): Promise<ApplyResult> {
+  const objects = [...files].flatMap((file) => file.objects);
+  const places = Map.groupBy(objects, idOf);
+  const applied: AppliedObject[] = [];
+  const problems: ManifestProblem[] = [];
+  let isRetryable = false;
+
+  for (const object of objects.toSorted(byKind)) {
+    const twins = (places.get(idOf(object)) ?? []).filter((other) => other !== object);
+    if (twins.length > 0) {
+      problems.push(duplicate(object, twins));
+      continue;
+    }
+    const failure = await applyOne(resources, object, known);
+    if (failure === undefined) applied.push({ kind: object.kind, key: object.key, file: object.file });
+    else {
+      problems.push(...failure.problems);
+      isRetryable ||= failure.isRetryable;
+    }
+  }
+  return { applied, problems, isRetryable };
+}
+
+type Failure = Pick<ApplyResult, 'problems' | 'isRetryable'>;
+
+async function applyOne(
+  resources: Pick<ResourceStore, 'apply'>,
+  object: ManifestObject,
+  known: AppliedTexts,
+): Promise<Failure | undefined> {
+  const { kind, key, spec, labels, annotations } = object;
+  const id = idOf(object);
+  const text = canonicalJson({ spec, labels, annotations });
+  if (known.get(id) === text) return undefined;
+  known.delete(id);
+  try {
+    await resources.apply(requestOf(kind, object));
+    known.set(id, text);
+    // An embedded store answers at once; a large directory must still let requests through.
+    await new Promise((resolve) => setImmediate(resolve));
+    return undefined;
+  } catch (error) {
+    const problems = isDomainError(error) ? error.details.problems : undefined;
+    const isRetryable = !isDomainError(error, 'INVALID_INPUT') && !isDomainError(error, 'FIELD_OWNED');
+    if (problems) return { problems: problems.map(object.locate), isRetryable };
+    const message = error instanceof Error ? error.message : String(error);
+    return {
+      problems: [object.locate({ field: `${kind} ${formatKey(key)}`, expected: `stored (${message})` })],
+      isRetryable,
+    };
+  }
+}
+
+/** The store validates what it is given by the schema of the kind, whatever a file contains. */
+function requestOf<K extends Kind>(kind: K, object: ManifestObject): ApplyRequest<K> {
+  const { key, labels, annotations } = object;
+  const spec = object.spec as ApplyRequest<K>['spec'];
+  return {
+    manager: manifestManager,
+    kind,
+    key,
+    spec,
+    ...(labels && { labels }),
+    ...(annotations && { annotations }),
+  };
+}
+
+function duplicate(object: ManifestObject, twins: readonly ManifestObject[]): ManifestProblem {
+  const others = twins.map((twin) => {
+    const { file, line } = twin.locate({ field: 'metadata.name', expected: '' });
+    return `${file}:${line}`;
+  });
+  return object.locate({
+    field: 'metadata.name',
+    expected: `defined once: ${object.kind} ${formatKey(object.key)} stands in ${others.join(' and ')} too, keep one`,
+  });
+}
+
+function byKind(a: ManifestObject, b: ManifestObject): number {
+  return kinds.indexOf(a.kind) - kinds.indexOf(b.kind);
+}
+
+export function idOf({ kind, key }: Identity): string {
+  return `${kind} ${formatKey(key)}`;
+}
+
+/** Every stored object in which the manifests own a field: those that came from the directory, in this run or before. */
+export async function manifestObjects(resources: Pick<ResourceStore, 'list'>): Promise<Identity[]> {
+  const found = await Promise.all(
+    kinds.map(async (kind) =>
+      (await resources.list(kind))
+        .filter(({ metadata }) => metadata.managedFields?.some(({ manager }) => manager === manifestManager))
+        .map((object) => ({ kind, key: keyOf(object) })),
+    ),
+  );
+  return found.flat();
+}
+
+/**
+ * Takes back an object that no manifest names any more. Where others own enough of it to stand alone, only our fields
+ * go: the dashboard keeps what it made. Otherwise it is deleted.
+ */
+export async function withdraw(
+  resources: Pick<ResourceStore, 'apply' | 'delete'>,
+  { kind, key }: Identity,
+): Promise<void> {
+  try {
+    await resources.apply({ manager: manifestManager, kind, key, spec: {} });
+  } catch (error) {
+    if (!isDomainError(error, 'INVALID_INPUT')) throw error;
+    await resources.delete(kind, key).catch((failure: unknown) => {
+      if (!isDomainError(failure, 'NOT_FOUND')) throw failure;
+    });
+  }
+}

@@ -1,0 +1,180 @@
+import type { Logger } from '../../core/log.js';
+import { kinds } from '../../core/resources/kinds.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+import {
+  type AppliedObject,
+  type AppliedTexts,
+  applyManifests,
+  idOf,
+  manifestObjects,
+  withdraw,
+} from './apply-manifests.js';
+import { watchDirectory } from './directory-watch.js';
+import { type ManifestFile, readManifestFiles } from './manifest-files.js';
+import type { Identity } from './parse-manifest.js';
+import { formatManifestProblem, type ManifestProblem } from './manifest-problem.js';
+import { createPasses } from './passes.js';
+
+/**
+ * A directory of YAML manifests as one of the writers of resources, the field manager `manifests`.
+ *
+ * - Each pass reads what changed and makes the store agree; a pass that finds nothing to do writes nothing.
+ * - A bad document or file is a problem of its own: the others are applied, and its objects keep their last good state.
+ * - Objects that no manifest names any more are withdrawn, once they have been missing for a moment: editors remove a
+ *   file before they write it again. Which ones came from the directory is told by the ownership that the store
+ *   remembers, so a file that is removed while the process is down is noticed too.
+ * - While a document is unreadable, the objects that may stand in it are kept.
+ */
+export type ManifestSource = {
+  /** Resolves after the first pass; problems are in the report, they never reject. */
+  start(): Promise<Report>;
+  report(): Report;
+  /** Waits for the pass that is running; safe to call twice. */
+  stop(): Promise<void>;
+};
+
+export type Report = {
+  readonly files: readonly string[];
+  readonly objects: readonly AppliedObject[];
+  readonly problems: readonly ManifestProblem[];
+};
+
+export type ManifestSourceDeps = {
+  readonly directory: string;
+  readonly resources: Pick<ResourceStore, 'apply' | 'delete' | 'list'>;
+  readonly log: Logger;
+  readonly clock: Clock;
+};
+
+/** How long an object must be missing from the directory before it is withdrawn. */
+const settleMs = 300;
+/** How soon a store that could not answer is asked again. */
+const retryMs = 1000;
+/** How soon a manifest that was refused is tried again: its owner, or what it refers to, may have changed. */
+const reviewMs = 30_000;
+
+export function createManifestSource({
+  directory,
+  resources,
+  log,
+  clock,
+}: ManifestSourceDeps): ManifestSource {
+  const applied: AppliedTexts = new Map();
+  /** What came from the directory and was not withdrawn; the file is known for those seen in this run. */
+  const ours = new Map<string, Identity & { readonly file?: string }>();
+  const missingSince = new Map<string, EpochMs>();
+  let files = new Map<string, ManifestFile>();
+  let report: Report = { files: [], objects: [], problems: [] };
+  let hasInherited = false;
+
+  async function pass(): Promise<void> {
+    files = await readManifestFiles(directory, files);
+    const failures: ManifestProblem[] = [];
+    await inherit().catch((error: unknown) => failures.push(storeProblem(directory, error)));
+    const result = await applyManifests(resources, files.values(), applied);
+    for (const object of result.applied) ours.set(idOf(object), object);
+    const named = new Set<string>();
+    for (const file of files.values())
+      for (const identity of file.identities) {
+        named.add(idOf(identity));
+        // A document that is wrong now still says in which file its object stands.
+        if (ours.has(idOf(identity))) ours.set(idOf(identity), { ...identity, file: file.name });
+      }
+    await withdrawMissing(named, failures);
+
+    show({
+      files: [...files.keys()],
+      objects: result.applied,
+      problems: [
+        ...[...files.values()].flatMap((file) => file.problems),
+        ...result.problems,
+        ...failures,
+      ].toSorted(byPlace),
+    });
+    for (const since of missingSince.values()) passes.after(Math.max(0, since + settleMs - clock.now()) + 10);
+    if (result.isRetryable || failures.length > 0) passes.after(retryMs);
+    else if (result.problems.length > 0) passes.after(reviewMs);
+  }
+
+  /** Learns once what earlier runs have applied. */
+  async function inherit(): Promise<void> {
+    if (hasInherited) return;
+    for (const object of await manifestObjects(resources)) ours.set(idOf(object), object);
+    hasInherited = true;
+  }
+
+  async function withdrawMissing(named: ReadonlySet<string>, failures: ManifestProblem[]): Promise<void> {
+    const incomplete = [...files.values()].filter((file) => !file.isComplete);
+    // What refers to others goes before them.
+    const candidates = [...ours].toSorted(([, a], [, b]) => kinds.indexOf(b.kind) - kinds.indexOf(a.kind));
+    for (const [id, object] of candidates) {
+      const isHeld = incomplete.some(
+        ({ name, text }) => name === object.file || text === '' || text.includes(object.key.name),
+      );
+      if (named.has(id) || isHeld) {
+        missingSince.delete(id);
+        continue;
+      }
+      const since = missingSince.get(id) ?? clock.now();
+      missingSince.set(id, since);
+      if (clock.now() - since < settleMs) continue;
+      try {
+        await withdraw(resources, object);
+      } catch (error) {
+        failures.push(storeProblem(object.file ?? directory, error));
+        continue;
+      }
+      log.info('manifest object withdrawn', { kind: object.kind, ...object.key });
+      for (const forgotten of [ours, missingSince, applied]) forgotten.delete(id);
+    }
+  }
+
+  function show(next: Report): void {
+    const before = new Set(report.problems.map(formatManifestProblem));
+    const isChanged =
+      next.problems.length !== report.problems.length || next.objects.length !== report.objects.length;
+    const fresh = next.problems.filter((problem) => !before.has(formatManifestProblem(problem)));
+    for (const problem of fresh) log.warn('manifest problem', { problem: formatManifestProblem(problem) });
+    if (isChanged || fresh.length > 0)
+      log.info('manifests read', {
+        directory,
+        files: next.files.length,
+        objects: next.objects.length,
+        problems: next.problems.length,
+      });
+    report = next;
+  }
+
+  const passes = createPasses(async () => {
+    try {
+      await pass();
+    } catch (error) {
+      log.error('reading manifests failed', { directory, error });
+      passes.after(retryMs);
+    }
+  });
+  let watch: { stop(): void } | undefined;
+
+  return {
+    start: async () => {
+      watch = watchDirectory(directory, log, () => passes.now());
+      await passes.now();
+      return report;
+    },
+    report: () => report,
+    stop: async () => {
+      watch?.stop();
+      await passes.stop();
+    },
+  };
+}
+
+function byPlace(a: ManifestProblem, b: ManifestProblem): number {
+  return a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1;
+}
+
+function storeProblem(file: string, error: unknown): ManifestProblem {
+  const message = error instanceof Error ? error.message : String(error);
+  return { file, line: 1, column: 1, field: 'store', expected: `able to answer (${message})` };
+}

@@ -1,0 +1,185 @@
+import { type Document, isScalar, LineCounter, parseAllDocuments } from 'yaml';
+import { type Problem, quote } from '../../core/errors.js';
+import { isTree, type Tree } from '../../core/meta/field-tree.js';
+import { isKind, type Kind, kinds } from '../../core/resources/kinds.js';
+import { apiVersion, type ObjectKey } from '../../core/meta/meta.js';
+import { validateMetadata, validateName } from '../../core/resources/validate.js';
+import { locator, syntaxProblem } from './manifest-position.js';
+import type { ManifestProblem } from './manifest-problem.js';
+
+export type Identity = { readonly kind: Kind; readonly key: ObjectKey };
+
+/** One document that says which object it is about; whether the rest of it is right is for the store to say. */
+export type ManifestObject = Identity & {
+  readonly file: string;
+  readonly spec: Tree;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** A problem of this document with the place of its field. */
+  readonly locate: (problem: Problem) => ManifestProblem;
+};
+
+export type ParsedManifest = {
+  readonly objects: readonly ManifestObject[];
+  /** Every object that a document is about, also where the document is no use otherwise. */
+  readonly identities: readonly Identity[];
+  readonly problems: readonly ManifestProblem[];
+  /** False when a document does not say which object it is about: then nobody can tell which ones are missing. */
+  readonly isComplete: boolean;
+};
+
+/**
+ * Parses a file of YAML documents. A bad document is reported and does not hide the others. Values are taken as they
+ * stand: `${…}` is text, not a template. Documents for which `isForeign` answers true are left out: a directory of
+ * resources has none, a repository of manifests may have Deployments beside ours.
+ */
+export function parseManifest(
+  file: string,
+  text: string,
+  isForeign: (document: Tree) => boolean = () => false,
+): ParsedManifest {
+  const lines = new LineCounter();
+  const documents = documentsOf(text, lines);
+  if (typeof documents === 'string') {
+    const problem = { file, line: 1, column: 1, field: 'document', expected: `valid YAML (${documents})` };
+    return { objects: [], identities: [], problems: [problem], isComplete: false };
+  }
+  const results = documents
+    .filter((document) => document.errors.length > 0 || !isEmpty(document))
+    .map((document) => parseDocument(file, document, lines, isForeign));
+  return {
+    objects: results.flatMap(({ object }) => object ?? []),
+    problems: results.flatMap(({ problems }) => problems),
+    identities: results.flatMap(({ identity }) => identity ?? []),
+    isComplete: results.every(({ identity, isLeftOut }) => identity !== undefined || isLeftOut === true),
+  };
+}
+
+/** The documents with their own errors, or why the text is beyond the parser: it throws when nested too deeply. */
+function documentsOf(text: string, lineCounter: LineCounter): readonly Document[] | string {
+  try {
+    const parsed = parseAllDocuments(text, { lineCounter, prettyErrors: false });
+    return Array.isArray(parsed) ? parsed : [];
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+type Result = {
+  readonly object?: ManifestObject;
+  readonly identity?: Identity;
+  readonly isLeftOut?: true;
+  readonly problems: readonly ManifestProblem[];
+};
+
+function parseDocument(
+  file: string,
+  document: Document,
+  lines: LineCounter,
+  isForeign: (document: Tree) => boolean,
+): Result {
+  const locate = locator(file, document, lines);
+  if (document.errors.length > 0)
+    return { problems: document.errors.map((error) => syntaxProblem(file, error, lines)) };
+  const { value, failure } = toPlain(document);
+  if (failure !== undefined) return { problems: [locate(failure)] };
+  if (isTree(value) && isForeign(value)) return { isLeftOut: true, problems: [] };
+
+  const { identity, problems } = identify(value);
+  if (identity === undefined || !isTree(value)) return { problems: problems.map(locate) };
+  const { spec, metadata } = value;
+  const locateOwn = (problem: Problem): ManifestProblem => ({ ...locate(problem), object: identity });
+  if (problems.length > 0 || !isTree(spec)) return { identity, problems: problems.map(locateOwn) };
+
+  const { labels, annotations } = isTree(metadata) ? metadata : {};
+  return {
+    identity,
+    object: {
+      ...identity,
+      file,
+      spec,
+      ...(isTextMap(labels) && { labels }),
+      ...(isTextMap(annotations) && { annotations }),
+      locate: locateOwn,
+    },
+    problems: [],
+  };
+}
+
+/** Which object the document is about, and all that is wrong with its frame. */
+function identify(value: unknown): { readonly identity?: Identity; readonly problems: readonly Problem[] } {
+  if (!isTree(value))
+    return {
+      problems: [{ field: 'document', expected: 'an object with apiVersion, kind, metadata and spec' }],
+    };
+  const kind = value['kind'];
+  const metadata = isTree(value['metadata']) ? value['metadata'] : {};
+  const { name, namespace } = metadata;
+  const problems = [...frameProblems(value, metadata), ...validateMetadata(metadata)];
+  if (!isKind(kind) || typeof name !== 'string' || (namespace !== undefined && typeof namespace !== 'string'))
+    return { problems };
+  const key = namespace === undefined ? { name } : { namespace, name };
+  return { identity: { kind, key }, problems: [...problems, ...validateName(kind, key)] };
+}
+
+function frameProblems(value: Tree, metadata: Tree): Problem[] {
+  const problems: Problem[] = [];
+  const expect = (isRight: boolean, field: string, expected: string, got: unknown) => {
+    if (!isRight) problems.push({ field, expected, ...(got !== undefined && { value: quote(got) }) });
+  };
+  expect(value['apiVersion'] === apiVersion, 'apiVersion', `"${apiVersion}"`, value['apiVersion']);
+  expect(isKind(value['kind']), 'kind', `one of ${kinds.join(', ')}`, value['kind']);
+  expect(
+    typeof metadata['name'] === 'string',
+    'metadata.name',
+    'set: the name of the object',
+    metadata['name'],
+  );
+  expect(
+    metadata['namespace'] === undefined || typeof metadata['namespace'] === 'string',
+    'metadata.namespace',
+    'text',
+    metadata['namespace'],
+  );
+  expect(isTree(value['spec']), 'spec', 'an object: what is wanted', value['spec']);
+  for (const field of Object.keys(value))
+    expect(
+      frameFields.has(field),
+      field,
+      `left out: a manifest has ${[...frameFields].join(', ')}`,
+      undefined,
+    );
+  for (const field of Object.keys(metadata))
+    expect(
+      metadataFields.has(field),
+      `metadata.${field}`,
+      `left out: the metadata of a manifest has ${[...metadataFields].join(', ')}`,
+      undefined,
+    );
+  return problems;
+}
+
+const frameFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'spec']);
+const metadataFields: ReadonlySet<string> = new Set(['name', 'namespace', 'labels', 'annotations']);
+
+function isEmpty(document: Document): boolean {
+  const { contents } = document;
+  return contents === null || (isScalar(contents) && contents.value === null);
+}
+
+/** Aliases are resolved within bounds, so that a few lines cannot grow to gigabytes. */
+function toPlain(document: Document): { readonly value?: unknown; readonly failure?: Problem } {
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }) };
+  } catch (error) {
+    return { failure: { field: 'document', expected: `plain YAML (${messageOf(error)})` } };
+  }
+}
+
+function isTextMap(value: unknown): value is Record<string, string> {
+  return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,101 @@
+import { AbiCoder } from 'ethers';
+import { CallReverted, type Chain } from '../../../core/chain/chain.js';
+import { isDomainError } from '../../../core/errors.js';
+import { decodeRound, latestRoundDataCall, type FeedRound } from '../../../core/pricing/feed-round.js';
+import { refused, type RefusedPrice } from '../../../core/pricing/price-source.js';
+import type { Hex } from '../../../core/units/hex.js';
+import { shareInFlight } from '../../share-in-flight.js';
+
+/** What a feed says now. */
+export type FeedReading = {
+  readonly ok: true;
+  readonly round: FeedRound;
+  readonly decimals: number;
+  /** What prices are in, by the feed's description: `USD` of "ETH / USD". Undefined where it has none. */
+  readonly currency: string | undefined;
+};
+
+/** Reads price feeds; never rejects. Reads of one feed that overlap are one. */
+export type Feeds = { read(chainId: number, feed: string): Promise<FeedReading | RefusedPrice> };
+
+export type FeedsDeps = {
+  /** Throws DomainError when the chain is not served or its URL is not usable. */
+  readonly chain: (chainId: number) => Chain;
+};
+
+const decimalsCall: Hex = '0x313ce567';
+const descriptionCall: Hex = '0x7284e416';
+/** Feeds have 8 or 18; more than this is another contract. */
+const maxDecimals = 60n;
+
+/**
+ * Feeds of the AggregatorV3 interface. Decimals are read with every round, because the aggregator behind a proxy can be
+ * exchanged; when they differ from the last read the answer is refused once, since it may stem from before the change.
+ */
+export function createFeeds({ chain }: FeedsDeps): Feeds {
+  const known = new Map<string, { decimals: number; currency?: string | undefined }>();
+
+  return {
+    read: shareInFlight(
+      (chainId, feed) => `${chainId} ${feed.toLowerCase()}`,
+      async (key, chainId: number, feed: string) => {
+        const source = `chainlink ${feed}`;
+        try {
+          return await readFeed(key, source, chain(chainId), feed);
+        } catch (error) {
+          if (error instanceof CallReverted)
+            return refused({
+              source,
+              reason: 'REVERTED',
+              detail: 'reverted: it is paused, or no price feed',
+            });
+          if (!isDomainError(error)) throw error;
+          return refused({ source, reason: 'UNREACHABLE', detail: `could not be read: ${error.message}` });
+        }
+      },
+    ),
+  };
+
+  async function readFeed(
+    key: string,
+    source: string,
+    from: Chain,
+    feed: string,
+  ): Promise<FeedReading | RefusedPrice> {
+    const [roundResult, decimalsResult, currency] = await Promise.all([
+      from.call({ to: feed, data: latestRoundDataCall }),
+      from.call({ to: feed, data: decimalsCall }),
+      known.get(key)?.currency ?? readCurrency(from, feed),
+    ]);
+    const round = decodeRound(roundResult);
+    const decimals = decodeDecimals(decimalsResult);
+    if (round === undefined || decimals === undefined)
+      return refused({ source, reason: 'MALFORMED', detail: 'does not answer as a price feed' });
+    const before = known.get(key)?.decimals;
+    known.set(key, { decimals, currency });
+    if (before !== undefined && before !== decimals)
+      return refused({
+        source,
+        reason: 'MALFORMED',
+        detail: `changed its decimals from ${before} to ${decimals}; the next read is judged by the new ones`,
+      });
+    return { ok: true, round, decimals, currency };
+  }
+}
+
+/** Only for the dollars of a quote: a feed without a description is as good a feed. */
+async function readCurrency(chain: Chain, feed: string): Promise<string | undefined> {
+  try {
+    const result = await chain.call({ to: feed, data: descriptionCall });
+    const [description]: unknown[] = AbiCoder.defaultAbiCoder().decode(['string'], result).toArray();
+    return typeof description === 'string' ? description.split('/')[1]?.trim() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeDecimals(result: Hex): number | undefined {
+  if (!/^0x[0-9a-fA-F]{64}$/.test(result)) return undefined;
+  const decimals = BigInt(result);
+  return decimals > maxDecimals ? undefined : Number(decimals);
+}

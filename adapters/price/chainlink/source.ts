@@ -1,0 +1,95 @@
+import type { Decimal } from '../../../core/pricing/decimal.js';
+import { judgeRound, updatedAtOf } from '../../../core/pricing/feed-round.js';
+import { staleAtOf } from '../../../core/pricing/age.js';
+import { refused, type PriceSource, type RefusedPrice } from '../../../core/pricing/price-source.js';
+import { priceOf, type Quoted } from '../../../core/pricing/rate.js';
+import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { defaultMaxAgeSeconds, type SourceDeps } from '../source-deps.js';
+
+/** Feeds of stable coins move once a day: a day, and an hour for the transaction that is late. */
+const defaultTokenMaxAgeSeconds = 90_000;
+
+/** A price from one or two feeds on the token's chain. Its time is that of the older answer. */
+export function openChainlink(
+  spec: NonNullable<PriceSpec['chainlink']>,
+  { feeds, clock }: Pick<SourceDeps, 'feeds' | 'clock'>,
+): PriceSource {
+  const { nativeFeed, tokenFeed, inverse = false } = spec;
+  const maxAge = spec.maxAgeSeconds ?? defaultMaxAgeSeconds;
+  const tokenMaxAge = spec.tokenMaxAgeSeconds ?? defaultTokenMaxAgeSeconds;
+  const source = `chainlink ${nativeFeed}${tokenFeed === undefined ? '' : ` and ${tokenFeed}`}`;
+
+  return {
+    async read({ chainId, decimals }) {
+      const [native, token] = await Promise.all([
+        readAnswer(chainId, nativeFeed, maxAge),
+        tokenFeed === undefined ? undefined : readAnswer(chainId, tokenFeed, tokenMaxAge),
+      ]);
+      if (!native.ok) return native;
+      if (token !== undefined && !token.ok) return token;
+      if (token !== undefined && isMixed(native, token))
+        return refused({
+          source,
+          reason: 'MALFORMED',
+          detail: `are in different currencies: ${native.currency} and ${token.currency}`,
+        });
+      const isInDollars = !inverse && native.currency === 'USD';
+      return priceOf(
+        {
+          source,
+          quoted: quotedBy(native.price, token?.price, inverse),
+          ...(isInDollars ? { usd: native.price } : {}),
+          observedAt: earlier(native.observedAt, token?.observedAt),
+          staleAt: earlier(native.staleAt, token?.staleAt),
+        },
+        decimals,
+      );
+    },
+  };
+
+  async function readAnswer(
+    chainId: number,
+    feed: string,
+    maxAgeSeconds: number,
+  ): Promise<FeedAnswer | RefusedPrice> {
+    const reading = await feeds.read(chainId, feed);
+    if (!reading.ok) return reading;
+    const { round, decimals, currency } = reading;
+    const name = `chainlink ${feed}`;
+    const problem = judgeRound(name, round, maxAgeSeconds, clock.now());
+    if (problem !== undefined) return problem;
+    const observedAt = updatedAtOf(round);
+    return {
+      ok: true,
+      price: { value: round.answer, decimals },
+      currency,
+      observedAt,
+      staleAt: staleAtOf(observedAt, maxAgeSeconds),
+    };
+  }
+}
+
+type FeedAnswer = {
+  readonly ok: true;
+  readonly price: Decimal;
+  readonly currency: string | undefined;
+  readonly observedAt: EpochMs;
+  readonly staleAt: EpochMs;
+};
+
+/** Feeds that both say their currency must say the same: ETH / USD over DAI / ETH is a number, but not a price. */
+function isMixed(native: FeedAnswer, token: FeedAnswer): boolean {
+  return native.currency !== undefined && token.currency !== undefined && native.currency !== token.currency;
+}
+
+function quotedBy(native: Decimal, token: Decimal | undefined, inverse: boolean): Quoted {
+  if (token !== undefined) return { direction: 'ratio', native, token };
+  return inverse
+    ? { direction: 'inverse', nativePerToken: native }
+    : { direction: 'direct', tokensPerNative: native };
+}
+
+function earlier(one: EpochMs, other: EpochMs | undefined): EpochMs {
+  return other !== undefined && other < one ? other : one;
+}

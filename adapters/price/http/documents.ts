@@ -1,0 +1,136 @@
+import { Agent } from 'undici';
+import type { Logger } from '../../../core/log.js';
+import { parseDocument, type JsonDocument } from '../../../core/pricing/json-document.js';
+import { refused, type PriceFault, type RefusedPrice } from '../../../core/pricing/price-source.js';
+import type { Clock, EpochMs } from '../../../core/units/time.js';
+import { shareInFlight } from '../../share-in-flight.js';
+import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
+
+export type DocumentReading = {
+  readonly ok: true;
+  readonly document: JsonDocument;
+  /** When it was asked for: the price cannot be younger. */
+  readonly askedAt: EpochMs;
+};
+
+/** Reads JSON documents over HTTP; never rejects. Reads of one address that overlap are one. */
+export type Documents = {
+  read(url: string, headersFile: string | undefined): Promise<DocumentReading | RefusedPrice>;
+  /** Lets reads under way finish, then closes every connection. May be called twice. */
+  stop(): Promise<void>;
+};
+
+export type DocumentsDeps = {
+  /** Directory of mounted header files. */
+  readonly headersDirectory?: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Time for a read, its body included. Default 3000 ms. */
+  readonly timeoutMs?: number;
+};
+
+const defaultTimeoutMs = 3_000;
+const maxBodyBytes = 512 * 1024;
+const connectionsPerHost = 4;
+
+/**
+ * Keep-alive connections per host; plain GET without redirects and decompression. URLs stand in resources of the
+ * platform, which may name hosts of its own network, so addresses are not judged as those of webhooks are.
+ */
+export function createDocuments(deps: DocumentsDeps): Documents {
+  const { clock, log, headersDirectory, timeoutMs = defaultTimeoutMs } = deps;
+  const headerFiles = createHeaderFiles({ directory: headersDirectory, clock, log });
+  // The deadline is one signal for the whole read; timeouts of the pool would be a second, coarser one.
+  const agent = new Agent({ connections: connectionsPerHost, headersTimeout: 0, bodyTimeout: 0 });
+  let stopped: Promise<void> | undefined;
+
+  return {
+    read: shareInFlight(
+      (url, headersFile) => `${headersFile ?? ''} ${url}`,
+      async (_key, url: string, headersFile: string | undefined) => {
+        // Only the host is shown: path and query often hold a key.
+        const refuse = (reason: TextFault, detail: string) =>
+          refused({ source: sourceName(url), reason, detail });
+        if (stopped !== undefined) return refuse('UNREACHABLE', 'was not asked, the service is stopping');
+        if (!URL.canParse(url)) return refuse('UNREACHABLE', 'was not asked, its url is none');
+        const askedAt = clock.now();
+        const deadline = AbortSignal.timeout(timeoutMs);
+        try {
+          const headers = headersFile === undefined ? {} : await headerFiles.read(headersFile);
+          const { status, body } = await get(new URL(url), headers, deadline);
+          if (status !== 200) return refuse('UNREACHABLE', describeStatus(status));
+          const document = parseDocument(body);
+          if (document === undefined) return refuse('MALFORMED', 'answers something that is not JSON');
+          return { ok: true, document, askedAt };
+        } catch (error) {
+          if (error instanceof BodyTooLarge)
+            return refuse('MALFORMED', `answers more than ${maxBodyBytes} bytes`);
+          if (error instanceof HeadersUnusable) return refuse('UNREACHABLE', error.message);
+          if (deadline.aborted) return refuse('UNREACHABLE', `did not answer within ${timeoutMs} ms`);
+          return refuse('UNREACHABLE', `could not be asked (${codeOf(error)})`);
+        }
+      },
+    ),
+    stop() {
+      stopped ??= agent.close();
+      return stopped;
+    },
+  };
+
+  async function get(
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<{ readonly status: number; readonly body: string }> {
+    const { statusCode, body } = await agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: 'GET',
+      headers: { accept: 'application/json', 'accept-encoding': 'identity', ...basicAuth(url), ...headers },
+      signal,
+    });
+    if (statusCode === 200) return { status: statusCode, body: await readBody(body) };
+    // Read to its end where it is short, so that the connection can be used again.
+    await body.dump({ limit: maxBodyBytes, signal });
+    return { status: statusCode, body: '' };
+  }
+}
+
+/** `http api.example.com`: how a document is named to people. */
+export function sourceName(url: string): string {
+  return `http ${URL.canParse(url) ? new URL(url).host : '(bad url)'}`;
+}
+
+type TextFault = Extract<PriceFault, 'UNREACHABLE' | 'MALFORMED'>;
+
+class BodyTooLarge extends Error {}
+
+async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    // Leaving the loop destroys the body and with it the connection.
+    if (size > maxBodyBytes) throw new BodyTooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function basicAuth({ username, password }: URL): Readonly<Record<string, string>> {
+  if (username === '' && password === '') return {};
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+}
+
+function describeStatus(status: number): string {
+  if (status >= 300 && status < 400) return `answers HTTP ${status}, and redirects are not followed`;
+  if (status === 401 || status === 403) return `answers HTTP ${status}: check its headersFile`;
+  return `answers HTTP ${status}`;
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return 'unknown error';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return error instanceof Error ? error.name : 'unknown error';
+}

@@ -1,0 +1,260 @@
+import type { Chain } from '../../core/chain/chain.js';
+import type { Chains } from '../../core/chain/chains.js';
+import type { ChainConfig } from '../../core/config/chain-config.js';
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type { Metrics } from '../../core/metrics.js';
+import { formatRefusal, refused, type PriceAnswer, type Prices } from '../../core/pricing/price-source.js';
+import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+import { createFeeds } from './chainlink/feeds.js';
+import { createDocuments } from './http/documents.js';
+import { createPriceInstruments } from './instruments.js';
+import { judgePrice, PriceEntry } from './price-entry.js';
+import type { SourceDeps } from './source-deps.js';
+import { kindOf, openSource } from './sources.js';
+import { createTokenFacts } from './token-facts.js';
+
+export type PricesDeps = {
+  readonly chains: Pick<Chains, 'get'>;
+  /** What is served now: the chains, and the tokens whose prices are kept warm. */
+  readonly chainConfigs: () => Iterable<Pick<ChainConfig, 'chainId' | 'rpc' | 'feeTokens'>>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Directory of the header files that HTTP sources name. */
+  readonly headersDirectory?: string;
+  /** Told when a token became usable or not, or is refused for another reason or by another source. */
+  readonly onChange?: (token: FeeTokenSpec) => void;
+  readonly timing?: Partial<PriceTiming>;
+  /** Default: those of the machine. */
+  readonly timers?: PriceTimers;
+};
+
+export type PriceTimers = {
+  /** Runs `action` once after `ms` milliseconds; the answer cancels it. */
+  after(ms: number, action: () => void): () => void;
+};
+
+const systemTimers: PriceTimers = {
+  after(ms, action) {
+    const timer = setTimeout(action, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export type PriceTiming = {
+  /** How long an answer is used without asking again. Default 15 s. */
+  readonly cacheMs: number;
+  /** Age at which prices of served tokens are read again. Default 10 s, so that a quote finds them in the cache. */
+  readonly refreshMs: number;
+  /** How long the last price is used while its source cannot be reached. Default 60 s. */
+  readonly graceMs: number;
+  /** Time for a read over HTTP. Default 3 s. */
+  readonly httpTimeoutMs: number;
+};
+
+const defaultTiming: PriceTiming = {
+  cacheMs: 15_000,
+  refreshMs: 10_000,
+  graceMs: 60_000,
+  httpTimeoutMs: 3_000,
+};
+
+/** Prices with a lifetime. Without `start` they work too, but nothing is warm. */
+export type KeptPrices = Prices & {
+  /** The last answer however old, undefined before the first: for reports, not for quotes. */
+  last(token: FeeTokenSpec): PriceAnswer | undefined;
+  start(): void;
+  /** Lets reads under way finish, then closes every connection of its own. May be called twice. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Prices of fee tokens from their sources.
+ *
+ * - One read under way per token and source: who asks meanwhile waits for the same answer. Tokens that share a feed or a
+ *   document share its read.
+ * - An answer, refusals included, is used for `cacheMs`, but never past the moment at which its source calls it stale.
+ * - A source that cannot be reached does not end quotes at once: the last price is used for `graceMs`. Any other fault
+ *   does: it says that something is wrong, not that something is unknown.
+ * - A token whose symbol or decimals on chain are not those of its FeeToken has no price, whatever its source says.
+ */
+export function createPrices(deps: PricesDeps): KeptPrices {
+  return new WarmPrices(deps);
+}
+
+class WarmPrices implements KeptPrices {
+  readonly #deps: PricesDeps;
+  readonly #timing: PriceTiming;
+  readonly #sources: SourceDeps;
+  readonly #facts: ReturnType<typeof createTokenFacts>;
+  readonly #instruments: ReturnType<typeof createPriceInstruments>;
+  /** By what the FeeToken says, so that a changed source starts afresh. */
+  readonly #entries = new Map<string, PriceEntry>();
+  /** The same by the object: a served token is the same object from request to request. */
+  readonly #byToken = new WeakMap<FeeTokenSpec, PriceEntry>();
+  readonly #dollars = new Map<number, { readonly usdPerNative: bigint; readonly until: number }>();
+  #cancel: (() => void) | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(deps: PricesDeps) {
+    const { clock, log, headersDirectory } = deps;
+    const chain = (chainId: number) => this.#chain(chainId);
+    this.#deps = deps;
+    this.#timing = { ...defaultTiming, ...deps.timing };
+    this.#sources = {
+      feeds: createFeeds({ chain }),
+      documents: createDocuments({
+        clock,
+        log,
+        timeoutMs: this.#timing.httpTimeoutMs,
+        ...(headersDirectory === undefined ? {} : { headersDirectory }),
+      }),
+      clock,
+    };
+    this.#facts = createTokenFacts({ chain, clock });
+    this.#instruments = createPriceInstruments(deps.metrics);
+  }
+
+  peek(token: FeeTokenSpec): PriceAnswer | undefined {
+    const entry = this.#entry(token);
+    const now = this.#deps.clock.now();
+    if (entry.answer === undefined || entry.isOlder(this.#timing.cacheMs, now)) return undefined;
+    return judgePrice(entry.answer, now);
+  }
+
+  async get(token: FeeTokenSpec): Promise<PriceAnswer> {
+    return this.peek(token) ?? (await this.#refresh(this.#entry(token)));
+  }
+
+  last(token: FeeTokenSpec): PriceAnswer | undefined {
+    return this.#entry(token).answer;
+  }
+
+  usdPerNative(chainId: number): bigint | undefined {
+    const dollars = this.#dollars.get(chainId);
+    return dollars !== undefined && this.#deps.clock.now() < dollars.until ? dollars.usdPerNative : undefined;
+  }
+
+  start(): void {
+    if (this.#cancel !== undefined || this.#stopped !== undefined) return;
+    this.#keepWarm();
+    // Looked at more often than refreshed, so that a token which was just added does not wait long.
+    this.#cancel = (this.#deps.timers ?? systemTimers).after(this.#timing.refreshMs / 4, () => {
+      this.#cancel = undefined;
+      this.start();
+    });
+  }
+
+  stop(): Promise<void> {
+    this.#cancel?.();
+    this.#stopped ??= this.#drain();
+    return this.#stopped;
+  }
+
+  async #drain(): Promise<void> {
+    await Promise.all([...this.#entries.values()].map((entry) => entry.flight ?? Promise.resolve()));
+    await this.#sources.documents.stop();
+  }
+
+  #keepWarm(): void {
+    const served = new Set<PriceEntry>();
+    for (const { feeTokens } of this.#deps.chainConfigs())
+      for (const token of feeTokens) served.add(this.#entry(token));
+    this.#prune(served);
+    const now = this.#deps.clock.now();
+    for (const entry of served)
+      if (entry.answer === undefined || entry.isOlder(this.#timing.refreshMs, now)) void this.#refresh(entry);
+  }
+
+  #prune(served: ReadonlySet<PriceEntry>): void {
+    for (const [key, entry] of this.#entries) {
+      if (served.has(entry)) continue;
+      this.#entries.delete(key);
+      entry.isServed = false;
+      this.#instruments.forget(entry.token, kindOf(entry.token.price));
+    }
+    this.#facts.prune(new Set([...served].map(({ token }) => token)));
+  }
+
+  #entry(token: FeeTokenSpec): PriceEntry {
+    const known = this.#byToken.get(token);
+    if (known?.isServed === true) return known;
+    const { chainId, address, symbol, decimals, price } = token;
+    const key = JSON.stringify([chainId, address.toLowerCase(), symbol, decimals, price]);
+    const entry = this.#entries.get(key) ?? new PriceEntry(token, openSource(price, this.#sources));
+    this.#entries.set(key, entry);
+    this.#byToken.set(token, entry);
+    return entry;
+  }
+
+  #refresh(entry: PriceEntry): Promise<PriceAnswer> {
+    if (this.#stopped !== undefined && entry.flight === undefined)
+      return Promise.resolve(
+        refused({
+          source: 'prices',
+          reason: 'UNREACHABLE',
+          detail: 'are not asked, the service is stopping',
+        }),
+      );
+    entry.flight ??= this.#read(entry).finally(() => {
+      entry.flight = undefined;
+    });
+    return entry.flight;
+  }
+
+  async #read(entry: PriceEntry): Promise<PriceAnswer> {
+    const { clock } = this.#deps;
+    const { token } = entry;
+    const kind = kindOf(token.price);
+    const askedAt = clock.now();
+    const startedAt = performance.now();
+    const read = await this.#ask(entry);
+    this.#instruments.read(kind, read, (performance.now() - startedAt) / 1000);
+
+    const { answer, isNews } = entry.take(read, {
+      askedAt,
+      now: clock.now(),
+      graceMs: this.#timing.graceMs,
+    });
+    // Forgotten while it was read: its metrics must not come back.
+    if (entry.isServed) this.#instruments.show(entry, kind, clock.now());
+    this.#noteDollars(token.chainId, answer, askedAt);
+    if (isNews) this.#tell(token, answer);
+    return answer;
+  }
+
+  async #ask({ token, source }: PriceEntry): Promise<PriceAnswer> {
+    try {
+      const [mismatch, answer] = await Promise.all([this.#facts.check(token), source.read(token)]);
+      return mismatch ?? answer;
+    } catch (error) {
+      // Sources answer every expected fault; what is left is a bug, and a bug must not give gas away.
+      this.#deps.log.error('price source failed unexpectedly', { symbol: token.symbol, error });
+      return refused({ source: 'price source', reason: 'MALFORMED', detail: 'failed unexpectedly' });
+    }
+  }
+
+  #noteDollars(chainId: number, answer: PriceAnswer, askedAt: EpochMs): void {
+    if (!answer.ok || answer.price.usdPerNative === undefined) return;
+    const { usdPerNative, staleAt = Infinity } = answer.price;
+    const until = Math.min(askedAt + this.#timing.cacheMs, staleAt);
+    this.#dollars.set(chainId, { usdPerNative, until });
+  }
+
+  #tell(token: FeeTokenSpec, answer: PriceAnswer): void {
+    const { log, onChange } = this.#deps;
+    const fields = { chainId: token.chainId, symbol: token.symbol };
+    if (answer.ok) log.info('fee token has a price', { ...fields, source: answer.price.source });
+    else log.warn('fee token has no price', { ...fields, why: formatRefusal(answer.refusal) });
+    onChange?.(token);
+  }
+
+  /** Throws DomainError: a chain that is not served has no prices. */
+  #chain(chainId: number): Chain {
+    for (const config of this.#deps.chainConfigs())
+      if (config.chainId === chainId) return this.#deps.chains.get(config);
+    throw new DomainError('UNAVAILABLE', `chain ${chainId} is not served`);
+  }
+}

@@ -1,0 +1,33 @@
+import { parseNumberText } from '../../../core/pricing/decimal.js';
+import { priceOf } from '../../../core/pricing/rate.js';
+import { refused, type PriceSource } from '../../../core/pricing/price-source.js';
+import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
+import type { SourceDeps } from '../source-deps.js';
+
+/** A price out of the FeeToken itself: for dev chains, and for pairs that stand still by construction. Never stale. */
+export function openStatic(
+  spec: NonNullable<PriceSpec['static']>,
+  { clock }: Pick<SourceDeps, 'clock'>,
+): PriceSource {
+  const rate = parseNumberText(spec.rate);
+  const usd = spec.usdPerNative === undefined ? undefined : parseNumberText(spec.usdPerNative);
+  return {
+    read: () => {
+      if (rate === undefined)
+        return Promise.resolve(
+          refused({ source: 'static', reason: 'MALFORMED', detail: 'has no decimal rate' }),
+        );
+      // The rate is in base units already, so no decimals of the token are applied.
+      const answer = priceOf(
+        {
+          source: 'static',
+          quoted: { direction: 'direct', tokensPerNative: rate },
+          ...(usd === undefined ? {} : { usd }),
+          observedAt: clock.now(),
+        },
+        0,
+      );
+      return Promise.resolve(answer);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { AbiCoder, decodeBytes32String } from 'ethers';
+import { CallReverted, type Chain } from '../../core/chain/chain.js';
+import { isDomainError } from '../../core/errors.js';
+import { refused, type PricedToken, type RefusedPrice } from '../../core/pricing/price-source.js';
+import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
+import type { Hex } from '../../core/units/hex.js';
+
+/** Compares what FeeTokens say with what the tokens say themselves. */
+export type TokenFacts = {
+  /** Why the token must not be quoted, or undefined when its symbol and decimals are those of the FeeToken. */
+  check(token: PricedToken): Promise<RefusedPrice | undefined>;
+  /** Forgets what is not in `kept`. */
+  prune(kept: ReadonlySet<PricedToken>): void;
+};
+
+type Deps = { readonly chain: (chainId: number) => Chain; readonly clock: Clock };
+
+/** A proxy may be upgraded to another token; a mistake in the decimals would be off by powers of ten. Half a quote's life. */
+const recheckMs = 60_000;
+const decimalsCall: Hex = '0x313ce567';
+const symbolCall: Hex = '0x95d89b41';
+
+/**
+ * Asks each token when it is first seen and every minute. A token that was right stays right while its chain does
+ * not answer; one that was never seen is refused until it was.
+ */
+export function createTokenFacts({ chain, clock }: Deps): TokenFacts {
+  const confirmed = new Map<PricedToken, EpochMs>();
+
+  return {
+    async check(token) {
+      const until = confirmed.get(token);
+      if (until !== undefined && clock.now() < until) return undefined;
+      const source = `token ${token.address}`;
+      try {
+        const mismatch = await compare(chain(token.chainId), token, source);
+        if (mismatch === undefined) confirmed.set(token, plusMs(clock.now(), recheckMs));
+        else confirmed.delete(token);
+        return mismatch;
+      } catch (error) {
+        if (error instanceof CallReverted)
+          return refused({ source, reason: 'REVERTED', detail: 'does not tell its decimals and symbol' });
+        if (!isDomainError(error)) throw error;
+        if (until !== undefined) return undefined;
+        return refused({ source, reason: 'UNREACHABLE', detail: `could not be asked: ${error.message}` });
+      }
+    },
+    prune(kept) {
+      for (const token of confirmed.keys()) if (!kept.has(token)) confirmed.delete(token);
+    },
+  };
+}
+
+async function compare(chain: Chain, token: PricedToken, source: string): Promise<RefusedPrice | undefined> {
+  const [decimalsResult, symbolResult] = await Promise.all([
+    chain.call({ to: token.address, data: decimalsCall }),
+    chain.call({ to: token.address, data: symbolCall }),
+  ]);
+  const decimals = decodeDecimals(decimalsResult);
+  if (decimals === undefined)
+    return refused({ source, reason: 'MALFORMED', detail: 'is no token: it does not tell its decimals' });
+  if (decimals !== token.decimals)
+    return refused({ source, reason: 'DECIMALS_MISMATCH', declared: token.decimals, found: decimals });
+  const symbol = decodeSymbol(symbolResult);
+  if (symbol === undefined)
+    return refused({ source, reason: 'MALFORMED', detail: 'is no token: it does not tell its symbol' });
+  if (symbol !== token.symbol)
+    return refused({ source, reason: 'SYMBOL_MISMATCH', declared: token.symbol, found: symbol });
+  return undefined;
+}
+
+function decodeDecimals(result: Hex): number | undefined {
+  if (!/^0x[0-9a-fA-F]{64}$/.test(result)) return undefined;
+  const decimals = BigInt(result);
+  return decimals > 255n ? undefined : Number(decimals);
+}
+
+/** `string`, or the `bytes32` of tokens from before ERC-20 settled on it. At most 64 characters are looked at. */
+function decodeSymbol(result: Hex): string | undefined {
+  try {
+    if (result.length === 66) return decodeBytes32String(result);
+    const [symbol]: unknown[] = AbiCoder.defaultAbiCoder().decode(['string'], result).toArray();
+    return typeof symbol === 'string' ? symbol.slice(0, 64) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Logger } from '../../core/log.js';
+import { SettingsError } from '../../core/settings.js';
+import { createLogger, type LogLevel } from '../log/pino-logger.js';
+import { aborted, createStopSignal } from './stop-signal.js';
+
+/** A started process: what to stop, and what would end it by itself. */
+export type Running = {
+  /** Resolves with the reason when the process can no longer do its work and should be restarted. */
+  readonly failed: Promise<string>;
+  /** Drains and stops everything; may be called twice. */
+  readonly stop: () => Promise<void>;
+};
+
+export type ProcessOptions<C extends { readonly logLevel: LogLevel }> = {
+  /** In every log line. */
+  readonly name: string;
+  readonly parse: () => C;
+  /** Must resolve soon after `signal` is aborted, also while a store cannot be reached. */
+  readonly start: (config: C, log: Logger, signal: AbortSignal) => Promise<Running>;
+};
+
+/** A pod has 30 seconds by default; what has not drained by then would be killed without a word. */
+const longestStopMs = 25_000;
+
+/**
+ * The life of one process: settings → start → until SIGTERM, SIGINT or a failure → drain. Resolves with the exit code:
+ * 0 after a signal, 1 otherwise. A second Ctrl-C, half a second later or more, ends the process at once.
+ */
+export async function runProcess<C extends { readonly logLevel: LogLevel }>(
+  options: ProcessOptions<C>,
+): Promise<number> {
+  const config = parse(options);
+  if (config === undefined) return 1;
+  const log = createLogger({ level: config.logLevel, base: { process: options.name } });
+  const stopping = createStopSignal((signal) => log.info('stopping on a signal', { signal }));
+  // Thrown where nobody waits: the state is unknown, so the process is restarted instead of going on.
+  process.on('uncaughtException', (error) => {
+    log.error('uncaught exception', { error });
+    process.exit(1);
+  });
+
+  let running: Running;
+  try {
+    running = await options.start(config, log, stopping);
+  } catch (error) {
+    if (stopping.aborted) return 0;
+    log.error('the start failed', { error });
+    return 1;
+  }
+  const reason = await Promise.race([aborted(stopping), running.failed]);
+  if (reason !== undefined) log.error('stopping', { reason });
+  setTimeout(() => process.exit(1), longestStopMs).unref();
+  await running.stop();
+  log.info('stopped');
+  return reason === undefined ? 0 : 1;
+}
+
+function parse<C>({ parse: read }: { readonly parse: () => C }): C | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    for (const line of error.message.split('\n')) process.stderr.write(`error: ${line}\n`);
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+import type { Condition, ObjectMeta } from '../../../core/meta/meta.js';
+import type { KubeObject } from '../../kube/objects.js';
+import { createSharedTexts, type SharedTexts } from './shared-texts.js';
+
+/** Of a watched object, what its schema says about the members that are shared. */
+type Watched = KubeObject & {
+  readonly spec: { readonly abi?: string };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+};
+
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * Makes the copy of an object that a watch keeps. Ownership records are two thirds of a small object, and what kubectl
+ * notes is a second copy of all of it: whoever needs them reads the object itself. Texts that many objects hold are held
+ * once.
+ */
+export function createObjectSlimmer(): (object: KubeObject) => KubeObject {
+  const share = createSharedTexts();
+  return (object) => {
+    const { apiVersion, kind, metadata, spec, status, ...rest } = object as Watched;
+    return Object.freeze({
+      ...(apiVersion === undefined ? {} : { apiVersion: share(apiVersion) }),
+      ...(kind === undefined ? {} : { kind: share(kind) }),
+      ...rest,
+      metadata: slimMetadata(metadata, share),
+      spec: spec.abi === undefined ? spec : { ...spec, abi: share(spec.abi) },
+      ...(status === undefined ? {} : { status: slimStatus(status, share) }),
+    });
+  };
+}
+
+function slimMetadata(metadata: ObjectMeta, share: SharedTexts): ObjectMeta {
+  const { managedFields: _managedFields, annotations, namespace, ...kept } = metadata;
+  const entries = Object.entries(annotations ?? {}).filter(([name]) => name !== lastApplied);
+  return {
+    ...kept,
+    ...(namespace === undefined ? {} : { namespace: share(namespace) }),
+    ...(entries.length === 0 ? {} : { annotations: Object.fromEntries(entries) }),
+  };
+}
+
+function slimStatus<T extends NonNullable<Watched['status']>>(status: T, share: SharedTexts): T {
+  if (status.conditions === undefined) return status;
+  return { ...status, conditions: status.conditions.map((condition) => slimCondition(condition, share)) };
+}
+
+function slimCondition(condition: Condition, share: SharedTexts): Condition {
+  return {
+    type: share(condition.type),
+    status: condition.status,
+    reason: share(condition.reason),
+    message: share(condition.message),
+    observedGeneration: condition.observedGeneration,
+    lastTransitionTime: share(condition.lastTransitionTime),
+  };
+}

@@ -1,0 +1,129 @@
+import { DomainError } from '../../../core/errors.js';
+import { isSameJson } from '../../../core/meta/field-tree.js';
+import { type Kind, kindNames, type Resources } from '../../../core/resources/kinds.js';
+import { formatKey, type ObjectKey } from '../../../core/meta/meta.js';
+import type { ApplyRequest, ResourceStore } from '../../../core/resources/resource-store.js';
+import { validateStatus } from '../../../core/resources/validate.js';
+import type { Clock } from '../../../core/units/time.js';
+import type { Database } from '../../sqlite/database.js';
+import { decideApply, plain, throwIfAny } from './resource-decision.js';
+import { createResourceRows, type StoredObject, typed } from './resource-rows.js';
+import { createResourceWatches } from './resource-watch.js';
+
+/**
+ * ResourceStore in one SQLite file. Each write is one transaction that reads, decides and stores; watchers of this
+ * process hear of it after the commit and before the write resolves.
+ */
+export function createSqliteResourceStore({
+  db,
+  clock,
+}: {
+  readonly db: Database;
+  readonly clock: Clock;
+}): ResourceStore {
+  const rows = createResourceRows(db);
+  const watches = createResourceWatches({ page: (...args) => db.run(() => rows.page(...args)) });
+  const now = () => new Date(clock.now()).toISOString();
+
+  function apply<K extends Kind>(request: ApplyRequest<K>): StoredObject {
+    const { kind, key } = request;
+    const { before, after } = db.transaction(() => {
+      const stored = rows.get(kind, key);
+      checkPreconditions(request, stored);
+      const next = decideApply(request, stored, now());
+      if (!next) return { before: stored, after: stored };
+      const written = withVersion(next, rows.nextVersion());
+      rows.put(written);
+      return { before: stored, after: written };
+    });
+    if (!after) throw new Error(`an apply of ${kind} ${formatKey(key)} stored nothing`);
+    if (after !== before) watches.publish(before ? 'MODIFIED' : 'ADDED', structuredClone(after));
+    return after;
+  }
+
+  function update(
+    kind: Kind,
+    key: ObjectKey,
+    version: string | undefined,
+    change: (stored: StoredObject) => StoredObject | undefined,
+  ): StoredObject {
+    const { isChanged, object } = db.transaction(() => {
+      const stored = rows.get(kind, key);
+      if (!stored) throw notFound(kind, key);
+      checkVersion(kind, key, stored, version);
+      const next = change(stored);
+      if (!next) return { isChanged: false, object: stored };
+      const written = withVersion(next, rows.nextVersion());
+      rows.put(written);
+      return { isChanged: true, object: written };
+    });
+    if (isChanged) watches.publish('MODIFIED', structuredClone(object));
+    return object;
+  }
+
+  return {
+    get: async (kind, key) => {
+      const stored = db.run(() => rows.get(kind, key));
+      return stored && typed(stored);
+    },
+
+    list: async <K extends Kind>(kind: K, options = {}) =>
+      db.run(() => rows.list(kind, options)).map((object) => typed<K>(object)),
+
+    apply: async <K extends Kind>(request: ApplyRequest<K>) => typed<K>(apply(request)),
+
+    delete: async (kind, key, options = {}) => {
+      const gone = db.transaction(() => {
+        const stored = rows.get(kind, key);
+        if (!stored) throw notFound(kind, key);
+        checkVersion(kind, key, stored, options.version);
+        rows.delete(kind, key);
+        return withVersion(stored, rows.nextVersion());
+      });
+      watches.publish('DELETED', gone);
+    },
+
+    applyStatus: async <K extends Kind>(
+      kind: K,
+      key: ObjectKey,
+      status: NonNullable<Resources[K]['status']>,
+      options: { readonly version?: string } = {},
+    ) => {
+      const written = update(kind, key, options.version, (stored) => {
+        const whole = plain(status);
+        if (isSameJson(stored.status, whole)) return undefined;
+        throwIfAny(validateStatus(kind, whole));
+        return { ...stored, status: whole };
+      });
+      return typed<K>(written);
+    },
+
+    watch: (kind, handler) => watches.watch(kind, handler),
+  };
+}
+
+function withVersion(object: StoredObject, resourceVersion: string): StoredObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion } };
+}
+
+function checkPreconditions<K extends Kind>(
+  { kind, key, create, version }: ApplyRequest<K>,
+  stored: StoredObject | undefined,
+): void {
+  if (create && stored) throw new DomainError('ALREADY_EXISTS', `${kind} ${formatKey(key)} exists already`);
+  if (version === undefined) return;
+  if (!stored) throw notFound(kind, key);
+  checkVersion(kind, key, stored, version);
+}
+
+function checkVersion(kind: Kind, key: ObjectKey, stored: StoredObject, version: string | undefined): void {
+  if (version !== undefined && version !== stored.metadata.resourceVersion)
+    throw new DomainError(
+      'WRITE_CONFLICT',
+      `${kind} ${formatKey(key)} has changed: read it again (expected version ${version}, it is ${stored.metadata.resourceVersion})`,
+    );
+}
+
+function notFound(kind: Kind, key: ObjectKey): DomainError {
+  return new DomainError('NOT_FOUND', `${kindNames[kind].plural} "${formatKey(key)}" not found`);
+}

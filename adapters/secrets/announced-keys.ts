@@ -1,0 +1,150 @@
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import {
+  fingerprintOf,
+  isSameAnnouncement,
+  selectKeys,
+  type KeyAnnouncement,
+  type KeyAnnouncements,
+  type MountedKeys,
+} from '../../core/master-keys.js';
+import type { Metrics } from '../../core/metrics.js';
+import type { MasterKeys } from '../../core/secrets.js';
+
+/** Between two looks; for so long two replicas may show different keys of one rotation, of which both accept both. */
+const everyMs = 5_000;
+
+/** The master keys in force, as the leading operator has announced them, out of those that are mounted here. */
+export type AnnouncedKeys = {
+  /** Each read throws UNAVAILABLE (MASTER_KEYS_MISSING) while this process does not have the keys in force. */
+  readonly keys: MasterKeys;
+  /** False while it has not. */
+  readonly isComplete: () => boolean;
+  /** Looks now; never rejects. */
+  look(): Promise<void>;
+  stop(): void;
+};
+
+type InForce = Pick<MountedKeys, 'apiKeys' | 'webhook'>;
+
+/**
+ * Looks at files and announcement again and again. What was in force in this process stays known, so that a file that goes before
+ * it is announced to be gone does no harm. While the announcement cannot be read, what is known stands; before the first time
+ * that is what is mounted: an rpc pod starts while the API server is away, and signs for hosts as it did before.
+ */
+export function createAnnouncedKeys(deps: {
+  readonly read: () => Promise<MountedKeys>;
+  readonly announcements: Pick<KeyAnnouncements, 'read'>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}): AnnouncedKeys {
+  const { log } = deps;
+  const missing = deps.metrics
+    .gauge({
+      name: 'paymaster_master_keys_missing',
+      help: '1 while this process does not have the master keys that the operator has announced',
+      labels: [],
+    })
+    .with({});
+  let mounted: MountedKeys = { apiKeys: [], webhook: [] };
+  let announced: KeyAnnouncement | undefined;
+  let inForce: InForce | undefined;
+  let lacking: readonly string[] = [];
+  let failure: string | undefined;
+
+  function chosen(): InForce {
+    if (inForce !== undefined) return inForce;
+    const reason = { reason: 'MASTER_KEYS_MISSING', retryAfterSeconds: 10 };
+    throw new DomainError(
+      'UNAVAILABLE',
+      lacking.length === 0
+        ? 'the master keys of this process are not known yet'
+        : `this process does not have the master keys in force (${lacking.join(', ')}): its mounted Secret is older than that of others`,
+      reason,
+    );
+  }
+
+  function choose(): void {
+    const known = {
+      apiKeys: [...mounted.apiKeys, ...(inForce?.apiKeys ?? [])],
+      webhook: [...mounted.webhook, ...(inForce?.webhook ?? [])],
+    };
+    if (announced === undefined) {
+      inForce = mounted;
+      return;
+    }
+    // A process that needs no apiKeys has none mounted.
+    const apiKeys = mounted.apiKeys.length === 0 ? undefined : selectKeys(announced.apiKeys, known.apiKeys);
+    const webhook = selectKeys(announced.webhook, known.webhook);
+    const before = lacking.join();
+    lacking = [...(apiKeys?.lacking ?? []), ...webhook.lacking];
+    if (lacking.length > 0) {
+      inForce = undefined;
+      if (lacking.join() !== before) log.error('master keys in force are not mounted here', { lacking });
+      return;
+    }
+    if (before !== '') log.info('master keys in force are mounted again');
+    inForce = { apiKeys: withNext(apiKeys?.found ?? []), webhook: webhook.found };
+  }
+
+  /** What the leader is about to announce works here a moment before: another replica may have seen it already. */
+  function withNext(found: readonly Uint8Array[]): readonly Uint8Array[] {
+    const [newest] = mounted.apiKeys;
+    const isNext =
+      newest !== undefined &&
+      found.length === 1 &&
+      !found.some((key) => fingerprintOf(key) === fingerprintOf(newest));
+    return isNext ? [...found, newest] : found;
+  }
+
+  async function look(): Promise<void> {
+    try {
+      mounted = await deps.read();
+      const next = await deps.announcements.read();
+      if (!isSameAnnouncement(next, announced) && next !== undefined)
+        log.info('master keys announced', { apiKeys: next.apiKeys, webhook: next.webhook });
+      announced = next;
+      failure = undefined;
+      choose();
+    } catch (error) {
+      const text = String(error);
+      if (text !== failure) log.warn('reading the master keys failed', { error });
+      failure = text;
+      // Only the API server can tell a dashboard anything, so it waits; an rpc pod has none to wait for.
+      const mayStart = mounted.apiKeys.length === 0 && mounted.webhook.length > 0;
+      if (mayStart && inForce === undefined && announced === undefined) choose();
+    }
+    missing.set(inForce === undefined ? 1 : 0);
+  }
+
+  let isStopped = false;
+  let looking: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    // One after the other: an API server that is slow is not asked twice at once.
+    looking = looking.then(() => (isStopped ? undefined : look()));
+  }, everyMs);
+  timer.unref();
+
+  return {
+    keys: {
+      get current() {
+        return chosen().apiKeys[0] as Uint8Array;
+      },
+      get previous() {
+        return chosen().apiKeys[1];
+      },
+      get webhook() {
+        return chosen().webhook[0] as Uint8Array;
+      },
+      get webhookPrevious() {
+        return chosen().webhook[1];
+      },
+    },
+    isComplete: () => inForce !== undefined,
+    look,
+    stop() {
+      isStopped = true;
+      clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from 'node:util';
+import { DomainError } from '../../core/errors.js';
+import { apiVersion } from '../../core/meta/meta.js';
+import type { ConnectionSecrets } from '../../core/secrets.js';
+import { isStatus } from '../kube/api-error.js';
+import type { KubeTransport } from '../kube/transport.js';
+import { toDomainError } from '../kube/errors.js';
+
+type Secret = {
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly ownerReferences?: readonly { readonly uid: string; readonly controller?: boolean }[];
+  };
+  readonly data?: Readonly<Record<string, string>>;
+};
+
+/**
+ * Connection secrets as Secrets of type Opaque that the Paymaster controls, so that they go with it. Created by POST and
+ * changed by PUT with the version that was read, only while that Paymaster is the controller: a Secret of anybody else
+ * is never overwritten. Access that RBAC denies is DomainError INTERNAL, an outage UNAVAILABLE.
+ */
+export function createKubeConnectionSecrets({
+  transport,
+}: {
+  readonly transport: Pick<KubeTransport, 'request'>;
+}): ConnectionSecrets {
+  async function read(path: string): Promise<Secret | undefined> {
+    try {
+      return (await transport.request({ method: 'GET', path })) as Secret;
+    } catch (error) {
+      if (isStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  async function write({
+    namespace,
+    name,
+    owner,
+    data,
+  }: Parameters<ConnectionSecrets['write']>[0]): ReturnType<ConnectionSecrets['write']> {
+    const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
+    const path = `${collection}/${encodeURIComponent(name)}`;
+    const encoded = Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    );
+    const body = (resourceVersion?: string) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
+      metadata: {
+        name,
+        namespace,
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        labels: { 'app.kubernetes.io/managed-by': 'paymaster-operator' },
+        ownerReferences: [
+          { apiVersion, kind: 'Paymaster', name: owner.name, uid: owner.uid, controller: true },
+        ],
+      },
+      data: encoded,
+    });
+    const query = { fieldManager: 'paymaster-operator' };
+    const present = await read(path);
+    if (present === undefined) {
+      await transport.request({ method: 'POST', path: collection, query, body: body() });
+      return 'written';
+    }
+    const { ownerReferences = [], resourceVersion } = present.metadata;
+    if (!ownerReferences.some(({ uid, controller }) => controller === true && uid === owner.uid))
+      return 'not-ours';
+    if (isDeepStrictEqual(present.data ?? {}, encoded)) return 'unchanged';
+    await transport.request({ method: 'PUT', path, query, body: body(resourceVersion) });
+    return 'written';
+  }
+
+  return {
+    async write(request) {
+      const what = `Secret ${request.namespace}/${request.name}`;
+      try {
+        return await write(request);
+      } catch (error) {
+        // Trying again would not help: somebody has to grant access first.
+        if (isStatus(error, 403))
+          throw new DomainError('INTERNAL', `${what}: the API server denies the operator access`, {
+            cause: error,
+          });
+        const mapped = toDomainError(error, what);
+        // Made by somebody else between reading and creating: look at it again.
+        if (mapped.code !== 'ALREADY_EXISTS') throw mapped;
+        throw new DomainError('WRITE_CONFLICT', `${what} was created meanwhile`, { cause: error });
+      }
+    },
+  };
+}

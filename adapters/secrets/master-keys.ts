@@ -1,0 +1,69 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { invalidInput } from '../../core/errors.js';
+import type { MountedKeys } from '../../core/master-keys.js';
+import type { MasterKeys } from '../../core/secrets.js';
+import { isMissingFile } from '../process/is-missing-file.js';
+
+/**
+ * Reads `master.key` and `webhook-master.key` and, while one is being rotated, `master-previous.key` and
+ * `webhook-master-previous.key`: 64 hex digits each. A mounted Secret is read whole, also while it is being replaced.
+ * Throws INVALID_INPUT naming the file, never quoting it.
+ */
+export async function readMountedKeys(directory: string): Promise<MountedKeys> {
+  const place = await presentVersion(directory);
+  return { apiKeys: await readPair(place, 'master'), webhook: await readPair(place, 'webhook-master') };
+}
+
+/** The only ones that a process which checks apiKeys by their hash needs. */
+export async function readMountedWebhookKeys(directory: string): Promise<MountedKeys> {
+  return { apiKeys: [], webhook: await readPair(await presentVersion(directory), 'webhook-master') };
+}
+
+/** The keys as they are now, for a process that is alone. */
+export async function readMasterKeys(directory: string): Promise<MasterKeys> {
+  const { apiKeys, webhook } = await readMountedKeys(directory);
+  const [current, previous] = apiKeys as [Uint8Array, Uint8Array?];
+  const [first, webhookPrevious] = webhook as [Uint8Array, Uint8Array?];
+  return {
+    current,
+    webhook: first,
+    ...(previous === undefined ? {} : { previous }),
+    ...(webhookPrevious === undefined ? {} : { webhookPrevious }),
+  };
+}
+
+/** Kubernetes replaces all files of a volume at once by turning the link `..data`: read through it, files would be of two versions. */
+async function presentVersion(directory: string): Promise<string> {
+  try {
+    return await realpath(join(directory, '..data'));
+  } catch (error) {
+    if (isMissingFile(error)) return directory;
+    throw error;
+  }
+}
+
+async function readPair(directory: string, name: string): Promise<readonly Uint8Array[]> {
+  const path = join(directory, `${name}.key`);
+  const [current, previous] = await Promise.all([
+    readOptionalKey(path),
+    readOptionalKey(join(directory, `${name}-previous.key`)),
+  ]);
+  if (current === undefined)
+    throw invalidInput([
+      { field: `${name}.key`, expected: `a file of 64 hex digits in ${directory}; there is none` },
+    ]);
+  return previous === undefined ? [current] : [current, previous];
+}
+
+async function readOptionalKey(path: string): Promise<Uint8Array | undefined> {
+  let text: string;
+  try {
+    text = (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    if (isMissingFile(error)) return undefined;
+    throw error;
+  }
+  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw invalidInput([{ field: path, expected: '64 hex digits' }]);
+  return Buffer.from(text, 'hex');
+}

@@ -1,0 +1,44 @@
+import { open } from 'node:fs/promises';
+import { invalidInput } from '../../core/errors.js';
+
+const keyPattern = /^(?:0x)?([0-9a-fA-F]{64})$/;
+
+/** Who but the owner may read key files. `group` is for mounted Secrets, which a non-root process reads by its group. */
+export type KeyFileAccess = 'owner' | 'group';
+
+/**
+ * Reads one private key. INVALID_INPUT for a file that others can read, or one that holds no key; neither message
+ * ever quotes what the file holds. Access is checked on the opened file, so that it cannot be swapped in between.
+ */
+export async function readKeyFile(path: string, access: KeyFileAccess): Promise<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    const { mode, size } = await file.stat();
+    const forbidden = access === 'owner' ? 0o077 : 0o037;
+    if ((mode & forbidden) !== 0)
+      throw invalidInput([
+        {
+          field: path,
+          expected: `readable by its ${access === 'owner' ? 'owner' : 'owner and group'} only (chmod ${access === 'owner' ? '600' : '640'} ${path})`,
+          value: `mode ${(mode & 0o777).toString(8).padStart(4, '0')}`,
+        },
+      ]);
+    if (size > 1024) throw notAKey(path);
+    return parseKey(await file.readFile('utf8'), path);
+  } finally {
+    await file.close();
+  }
+}
+
+/** 64 hex digits, with or without 0x, and surrounding white space. `origin` names the file or variable in the error. */
+export function parseKey(text: string, origin: string): Uint8Array {
+  const digits = keyPattern.exec(text.trim())?.[1];
+  if (digits === undefined) throw notAKey(origin);
+  return Buffer.from(digits, 'hex');
+}
+
+export function notAKey(origin: string) {
+  return invalidInput([
+    { field: origin, expected: 'a private key: 0x and 64 hex digits, in 1…n-1 of secp256k1' },
+  ]);
+}

@@ -1,0 +1,80 @@
+import { DomainError } from '../../../core/errors.js';
+import {
+  isSameEpoch,
+  raised,
+  type EpochCopies,
+  type EpochMirror,
+  type UsageEpoch,
+} from '../../../core/usage/epoch.js';
+import { formatEpoch, parseEpoch } from '../epoch-text.js';
+import type { Database } from '../../sqlite/database.js';
+import { migrate } from '../../sqlite/migrate.js';
+
+/**
+ * Copies of epochs in the database of the resources, which is another file than that of the usage. Both files copied back
+ * together are not noticed.
+ */
+export type SqliteEpochMirror = EpochMirror &
+  EpochCopies & {
+    /** For a chain that began anew: what was promised on the former one binds nobody. */
+    forget(chainId: number): void;
+  };
+
+const schema = `
+  CREATE TABLE usage_epochs (chain_id INTEGER PRIMARY KEY, epoch TEXT NOT NULL) STRICT;
+`;
+
+export function createSqliteEpochMirror({ db }: { readonly db: Database }): SqliteEpochMirror {
+  migrate(db, 'usage-epochs', [schema]);
+  const select = db.sql.prepare('SELECT epoch FROM usage_epochs WHERE chain_id = ?');
+  const selectChains = db.sql.prepare('SELECT chain_id FROM usage_epochs');
+  const write = db.sql.prepare(
+    'INSERT INTO usage_epochs VALUES (?, ?) ON CONFLICT (chain_id) DO UPDATE SET epoch = excluded.epoch',
+  );
+  const remove = db.sql.prepare('DELETE FROM usage_epochs WHERE chain_id = ?');
+
+  function read(chainId: number): UsageEpoch | undefined {
+    const row = select.get(chainId);
+    if (row === undefined) return undefined;
+    try {
+      return parseEpoch(String(row['epoch']));
+    } catch (cause) {
+      throw new DomainError('UNAVAILABLE', `the epoch of chain ${chainId} in ${db.path} cannot be read`, {
+        reason: 'USAGE_STORE_DOWN',
+        cause,
+      });
+    }
+  }
+
+  return {
+    get: async (chainId) => db.run(() => read(chainId)),
+    put: async (chainId, next, expected) =>
+      db.transaction(() => {
+        if (!isSameEpoch(read(chainId), expected)) return false;
+        write.run(chainId, formatEpoch(next));
+        return true;
+      }),
+    raise: async (marks) =>
+      db.transaction(() => {
+        const copies = new Map<number, UsageEpoch>();
+        for (const [chainId, mark] of marks) {
+          const copy = read(chainId);
+          if (copy === undefined) continue;
+          const next = raised(copy, mark);
+          if (next !== copy) write.run(chainId, formatEpoch(next));
+          copies.set(chainId, next);
+        }
+        return copies;
+      }),
+    all: async () =>
+      db.run(() => {
+        const epochs = new Map<number, UsageEpoch>();
+        for (const { chain_id } of selectChains.all()) {
+          const epoch = read(Number(chain_id));
+          if (epoch !== undefined) epochs.set(Number(chain_id), epoch);
+        }
+        return epochs;
+      }),
+    forget: (chainId) => db.run(() => void remove.run(chainId)),
+  };
+}

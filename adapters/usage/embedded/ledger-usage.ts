@@ -1,0 +1,374 @@
+import { randomUUID } from 'node:crypto';
+import { DomainError } from '../../../core/errors.js';
+import type { Logger } from '../../../core/log.js';
+import { noMetrics, type Metrics } from '../../../core/metrics.js';
+import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type { ChainLedger } from '../../../core/usage/ledger.js';
+import { reservationOf, operationOf, type Entry } from '../../../core/usage/reservations.js';
+import { balanceOf } from '../../../core/usage/accounts.js';
+import type {
+  Reservation,
+  ReserveRequest,
+  ReserveResult,
+  UsageStore,
+} from '../../../core/usage/usage-store.js';
+import type { Clock, EpochMs } from '../../../core/units/time.js';
+import type { KeptEpoch, KeptEpochs } from '../usage-epochs.js';
+import { UsageFullness } from '../usage-fullness.js';
+import { ledgerOf, type FundingMessage, type Usage, type UsageTables } from './usage-tables.js';
+import { UsageUpkeep } from './usage-upkeep.js';
+
+export type LedgerUsageDeps = {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+  readonly tables: UsageTables;
+  /** Told after each commit how far a chain has come. */
+  readonly onSequence?: (chainId: number, sequence: number) => void;
+};
+
+/** Changes that will be committed together: those of one turn of the event loop. */
+type Turn = { readonly committed: PromiseWithResolvers<typeof reserved>; readonly timer: NodeJS.Immediate };
+
+const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
+/** After a commit that failed nothing is tried for a while, longer each time: reading everything again takes time. */
+const firstRetryMs = 1_000;
+const mostRetryMs = 30_000;
+
+/**
+ * Decides in memory and commits what a turn of the event loop has changed in one transaction, before the answers of
+ * that turn leave. A commit that fails refuses the whole turn as UNAVAILABLE, and everything is read again: the tables
+ * are what is true, also where it is not known whether they took the commit.
+ */
+export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs {
+  readonly #tables: UsageTables;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #upkeep: UsageUpkeep;
+  readonly #onSequence: (chainId: number, sequence: number) => void;
+  readonly #commits: { inc(): void };
+  readonly #failures: { inc(): void };
+  readonly #fullness: UsageFullness;
+  /** Undefined while it could not be read again. */
+  #usage: Usage | undefined;
+  #changedMessages = new Map<string, FundingMessage | undefined>();
+  #turn: Turn | undefined;
+  /** When a commit failed, until writing is tried again. */
+  #failedAt: EpochMs | undefined;
+  /** 0 while commits succeed. */
+  #retryMs = 0;
+  #isStopped = false;
+
+  /** Throws UNAVAILABLE when the tables cannot be read. */
+  constructor(deps: LedgerUsageDeps) {
+    this.#tables = deps.tables;
+    this.#usage = deps.tables.read();
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+    this.#onSequence = deps.onSequence ?? (() => {});
+    this.#upkeep = new UsageUpkeep({
+      tables: deps.tables,
+      log: deps.log,
+      isBusy: () => this.#turn !== undefined || this.#isStopped,
+    });
+    const commits = (deps.metrics ?? noMetrics).counter<'outcome'>({
+      name: 'paymaster_usage_commits_total',
+      help: 'Transactions of the embedded usage store, by outcome: ok or failed.',
+      labels: ['outcome'],
+    });
+    this.#commits = commits.with({ outcome: 'ok' });
+    this.#failures = commits.with({ outcome: 'failed' });
+    this.#fullness = new UsageFullness(deps.metrics ?? noMetrics);
+  }
+
+  now(): EpochMs {
+    return this.#clock.now();
+  }
+
+  reserve(request: ReserveRequest): Promise<ReserveResult> {
+    try {
+      const chain = this.#writable(request.key.chainId);
+      const result = this.#decide(chain, request);
+      // A refusal promises nothing, so it need not wait for the commit of a generation that came with it.
+      if (result.outcome !== 'reserved') return Promise.resolve(result);
+      const { promise } = this.#openTurn().committed;
+      return result.over === undefined ? promise : promise.then(() => result);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async peek(request: ReserveRequest): ReturnType<UsageStore['peek']> {
+    return this.#chain(request.key.chainId).peek(request, this.#clock.now());
+  }
+
+  async counters(...[chainId, ids]: Parameters<UsageStore['counters']>): ReturnType<UsageStore['counters']> {
+    const { counters } = this.#settled(chainId);
+    return ids.map((id) => counters.state(id));
+  }
+
+  async noteGenerations(...[chainId, fences]: Parameters<UsageStore['noteGenerations']>): Promise<void> {
+    await this.#change(chainId, (chain) => chain.noteGenerations(fences, this.#clock.now()));
+  }
+
+  async setSuspended(chainId: number, id: string, isSuspended: boolean): Promise<void> {
+    await this.#change(chainId, (chain) => chain.setSuspended(id, isSuspended, this.#clock.now()));
+  }
+
+  async suspended(chainId: number): Promise<readonly string[]> {
+    return this.#settled(chainId).fences.suspended();
+  }
+
+  async reservations(
+    ...[chainId, query]: Parameters<UsageStore['reservations']>
+  ): Promise<readonly Reservation[]> {
+    const { reservations } = this.#settled(chainId);
+    if (query === undefined) return Array.from(reservations.all(), reservationOf);
+    const found = new Set<Entry>();
+    for (const operation of query.operations)
+      for (const entry of reservations.ofOperation(operationOf(operation))) found.add(entry);
+    let expired = 0;
+    for (const entry of reservations.expired(query.expiredBefore)) {
+      if (expired === query.limit) break;
+      expired += 1;
+      found.add(entry);
+    }
+    return Array.from(found, reservationOf);
+  }
+
+  async liveCount(chainId: number): Promise<number> {
+    return this.#settled(chainId).reservations.size;
+  }
+
+  capacity(): number {
+    return Infinity;
+  }
+
+  async cursor(chainId: number): ReturnType<UsageStore['cursor']> {
+    return this.#settled(chainId).cursor;
+  }
+
+  async advance(step: Parameters<UsageStore['advance']>[0]): ReturnType<UsageStore['advance']> {
+    return this.#change(step.chainId, (chain) => chain.advance(step));
+  }
+
+  async addBalance(...[chainId, account]: Parameters<UsageStore['addBalance']>): Promise<void> {
+    const { balance, readAt } = account;
+    await this.#change(chainId, (chain) => {
+      if (chain.accounts.find(account)?.balance === undefined) chain.setBalance(account, balance, readAt);
+    });
+  }
+
+  async accounts(chainId: number): ReturnType<UsageStore['accounts']> {
+    return Array.from(this.#settled(chainId).accounts.all(), (account) => balanceOf(account, account));
+  }
+
+  async forgetAccounts(...[chainId, accounts]: Parameters<UsageStore['forgetAccounts']>): Promise<void> {
+    await this.#change(chainId, (chain) => chain.forgetAccounts(accounts));
+  }
+
+  async putFundingMessage(paymasterId: string, message: string, expiresAt: EpochMs): Promise<void> {
+    await this.#changeMessage(paymasterId, { message, expiresAt });
+  }
+
+  async getFundingMessage(paymasterId: string): Promise<string | undefined> {
+    return this.#liveMessage(paymasterId);
+  }
+
+  async consumeFundingMessage(paymasterId: string, message: string): Promise<boolean> {
+    return this.#liveMessage(paymasterId) === message && this.#changeMessage(paymasterId, undefined);
+  }
+
+  async read(chainId: number): Promise<KeptEpoch> {
+    return this.#kept(this.#settled(chainId));
+  }
+
+  async begin(chainId: number, expected: string, isFirst: boolean): Promise<KeptEpoch> {
+    await this.#change(chainId, (chain) => {
+      if (chain.epoch === expected) chain.setEpoch(`${randomUUID()}:${isFirst ? 0 : this.#clock.now()}`);
+    });
+    return this.read(chainId);
+  }
+
+  async noteExpiry(chainId: number, expected: string, longestExpiryMs: number): Promise<void> {
+    await this.#change(chainId, (chain) => {
+      if (chain.epoch === expected) chain.noteExpiry(longestExpiryMs);
+    });
+  }
+
+  async ping(): Promise<void> {
+    this.assertUsable();
+    this.#assertWritable();
+    this.#tables.probe();
+  }
+
+  /** Commits what is under way, whether or not that works. */
+  settle(): void {
+    this.#commitTurn();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    this.settle();
+    this.#isStopped = true;
+    this.#upkeep.stop();
+    this.#tables.close();
+  }
+
+  assertUsable(): void {
+    if (this.#isStopped)
+      throw new DomainError('UNAVAILABLE', 'the usage store is stopped', { reason: 'USAGE_STORE_DOWN' });
+  }
+
+  /** Throws UNAVAILABLE when a balance is not known; that, too, may leave a newer generation to be stored. */
+  #decide(chain: ChainLedger, request: ReserveRequest): ReserveResult {
+    try {
+      const result = chain.reserve(request, this.#clock.now());
+      this.#noteFullness(request, result, chain);
+      return result;
+    } finally {
+      if (chain.hasChanged) this.#openTurn();
+    }
+  }
+
+  #liveMessage(paymasterId: string): string | undefined {
+    const live = this.#read().messages.get(paymasterId);
+    return live !== undefined && live.expiresAt > this.#clock.now() ? live.message : undefined;
+  }
+
+  #noteFullness({ limits }: ReserveRequest, result: ReserveResult, chain: ChainLedger): void {
+    if (result.outcome === 'limit') this.#fullness.observe(limits[result.index]!, result.used);
+    if (result.outcome !== 'reserved') return;
+    for (let i = 0; i < limits.length; i++) this.#fullness.observe(limits[i]!, chain.taken(i));
+  }
+
+  #kept({ epoch, sequence, longestExpiryMs }: ChainLedger): KeptEpoch {
+    return { kept: epoch, sequence, longestExpiryMs, now: this.#clock.now() };
+  }
+
+  #read(): Usage {
+    this.assertUsable();
+    if (this.#usage === undefined) this.#assertWritable();
+    if (this.#usage === undefined) throw cannotWrite();
+    return this.#usage;
+  }
+
+  #chain(chainId: number): ChainLedger {
+    return ledgerOf(this.#read(), chainId);
+  }
+
+  /** A chain of which nothing is shown that is not committed. */
+  #settled(chainId: number): ChainLedger {
+    this.#read();
+    this.#commitTurn();
+    return this.#chain(chainId);
+  }
+
+  #writable(chainId: number): ChainLedger {
+    this.assertUsable();
+    if (this.#failedAt !== undefined) this.#assertWritable();
+    return this.#chain(chainId);
+  }
+
+  /** Changes a chain and resolves when that is committed. */
+  async #change<T>(chainId: number, change: (chain: ChainLedger) => T): Promise<T> {
+    const chain = this.#writable(chainId);
+    const result = change(chain);
+    if (chain.hasChanged) await this.#openTurn().committed.promise;
+    return result;
+  }
+
+  /** True when it is committed. */
+  async #changeMessage(paymasterId: string, message: FundingMessage | undefined): Promise<true> {
+    this.assertUsable();
+    this.#assertWritable();
+    const { messages } = this.#read();
+    if (message === undefined) messages.delete(paymasterId);
+    else messages.set(paymasterId, message);
+    this.#changedMessages.set(paymasterId, message);
+    await this.#openTurn().committed.promise;
+    return true;
+  }
+
+  #openTurn(): Turn {
+    return (this.#turn ??= {
+      committed: Promise.withResolvers<typeof reserved>(),
+      timer: setImmediate(() => this.#commitTurn()),
+    });
+  }
+
+  #commitTurn(): void {
+    const turn = this.#turn;
+    if (turn === undefined) return;
+    this.#turn = undefined;
+    clearImmediate(turn.timer);
+    try {
+      this.#write();
+      turn.committed.resolve(reserved);
+    } catch (error) {
+      // Nobody may wait for a turn that only a refusal opened.
+      turn.committed.promise.catch(() => {});
+      turn.committed.reject(error);
+    }
+  }
+
+  #write(): void {
+    const usage = this.#read();
+    const changed = [...usage.chains.values()].flatMap((chain) => {
+      const changes = chain.takeChanges();
+      return changes === undefined ? [] : [{ chain, changes }];
+    });
+    const messages = this.#changedMessages;
+    this.#changedMessages = new Map();
+    try {
+      this.#tables.write(changed, messages);
+    } catch (cause) {
+      this.#fail(cause);
+      throw cannotWrite(cause);
+    }
+    this.#commits.inc();
+    if (this.#retryMs > 0) this.#log.info('usage store commits again');
+    this.#retryMs = 0;
+    for (const { chain } of changed) this.#onSequence(chain.chainId, chain.sequence);
+    this.#upkeep.afterCommit(
+      changed.reduce((sum, { changes }) => sum + changes.reservations.length + changes.ended.length + 1, 0),
+    );
+    if (this.#upkeep.forget(usage, this.#changedMessages, this.#clock.now())) this.#openTurn();
+  }
+
+  #fail(cause: unknown): void {
+    this.#failures.inc();
+    if (this.#retryMs === 0) this.#log.error('usage store cannot commit', { error: cause });
+    this.#retryMs = Math.min(mostRetryMs, Math.max(firstRetryMs, 2 * this.#retryMs));
+    this.#failedAt = this.#clock.now();
+    this.#usage = undefined;
+    try {
+      this.#usage = this.#tables.read();
+    } catch (error) {
+      this.#log.error('usage store cannot be read again', { error });
+    }
+  }
+
+  /** After a failure: whether writing works again, tried now and then. Throws UNAVAILABLE. */
+  #assertWritable(): void {
+    if (this.#failedAt === undefined) return;
+    const now = this.#clock.now();
+    if (Math.abs(now - this.#failedAt) < this.#retryMs) throw cannotWrite();
+    this.#failedAt = now;
+    try {
+      this.#tables.probe();
+      this.#usage ??= this.#tables.read();
+    } catch (cause) {
+      throw cannotWrite(cause);
+    }
+    this.#failedAt = undefined;
+  }
+}
+
+function cannotWrite(cause?: unknown): DomainError {
+  return new DomainError('UNAVAILABLE', 'the usage store cannot write', {
+    reason: 'USAGE_STORE_DOWN',
+    retryAfterSeconds: 1,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,89 @@
+import type { UsageRecovery } from '../../../core/usage/epoch.js';
+import type { FundingMessages } from '../../../core/usage/funding-messages.js';
+import type { ReserveRequest, ReserveResult, UsageStore } from '../../../core/usage/usage-store.js';
+import type { Clock } from '../../../core/units/time.js';
+import type { UsageEpochs } from '../usage-epochs.js';
+import type { LedgerUsageStore } from './ledger-usage.js';
+
+export type SqliteUsageStore = UsageStore & {
+  readonly recovery: UsageRecovery;
+  readonly messages: FundingMessages;
+  /** Brings the epoch's copy up to date now. It follows every few seconds and at a stop anyway. Throws UNAVAILABLE. */
+  mirror(): Promise<void>;
+};
+
+/**
+ * Lets calls about a chain through to the store once its epoch was found to be that of the copy. After that nothing
+ * needs to be compared: the file is locked, so no other process can put other data in its place.
+ */
+export function guardEpochs({
+  store,
+  epochs,
+  clock,
+}: {
+  readonly store: LedgerUsageStore;
+  readonly epochs: UsageEpochs;
+  readonly clock: Clock;
+}): SqliteUsageStore {
+  // Calls that wait for the copy: a stop lets them finish.
+  const waiting = new Set<Promise<unknown>>();
+
+  async function finished<T>(work: Promise<T>): Promise<T> {
+    waiting.add(work);
+    try {
+      return await work;
+    } finally {
+      waiting.delete(work);
+    }
+  }
+
+  /** Throws UNAVAILABLE while the data of the chain are lost. */
+  async function intact<T>(chainId: number, call: () => Promise<T>): Promise<T> {
+    if (epochs.known(chainId) !== undefined) return call();
+    return finished(epochs.of(chainId).then(call));
+  }
+
+  async function noted(request: ReserveRequest): Promise<ReserveResult> {
+    const { chainId } = request.key;
+    await epochs.of(chainId);
+    const expiryMs = expiryOf(request);
+    if (!epochs.isNoted(chainId, expiryMs)) await epochs.note(chainId, expiryMs);
+    return store.reserve(request);
+  }
+
+  function expiryOf({ promise }: ReserveRequest): number {
+    return promise.validUntil * 1000 - clock.now();
+  }
+
+  return {
+    now: () => store.now(),
+    reserve: (request) =>
+      epochs.isNoted(request.key.chainId, expiryOf(request))
+        ? store.reserve(request)
+        : finished(noted(request)),
+    peek: (request) => intact(request.key.chainId, () => store.peek(request)),
+    counters: (chainId, ids) => intact(chainId, () => store.counters(chainId, ids)),
+    noteGenerations: (chainId, fences) => intact(chainId, () => store.noteGenerations(chainId, fences)),
+    setSuspended: (chainId, id, isSuspended) =>
+      intact(chainId, () => store.setSuspended(chainId, id, isSuspended)),
+    suspended: (chainId) => intact(chainId, () => store.suspended(chainId)),
+    reservations: (chainId, query) => intact(chainId, () => store.reservations(chainId, query)),
+    liveCount: (chainId) => intact(chainId, () => store.liveCount(chainId)),
+    capacity: () => store.capacity(),
+    cursor: (chainId) => intact(chainId, () => store.cursor(chainId)),
+    advance: (step) => intact(step.chainId, () => store.advance(step)),
+    addBalance: (chainId, balance) => intact(chainId, () => store.addBalance(chainId, balance)),
+    accounts: (chainId) => intact(chainId, () => store.accounts(chainId)),
+    forgetAccounts: (chainId, accounts) => intact(chainId, () => store.forgetAccounts(chainId, accounts)),
+    ping: () => store.ping(),
+    async stop() {
+      await Promise.allSettled(waiting);
+      store.settle();
+      await epochs.stop();
+      await store.stop();
+    },
+    recovery: epochs,
+    messages: store,
+    mirror: () => epochs.raise(),
+  };
+}

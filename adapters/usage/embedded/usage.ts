@@ -1,0 +1,76 @@
+import type { Logger } from '../../../core/log.js';
+import { noMetrics, type Metrics } from '../../../core/metrics.js';
+import { createMemoryEpochMirror, type EpochMirror } from '../../../core/usage/epoch.js';
+import type { Clock } from '../../../core/units/time.js';
+import { UsageEpochs } from '../usage-epochs.js';
+import { openDatabase, type Database } from '../../sqlite/database.js';
+import { convertJournal } from './journal-conversion/convert-journal.js';
+import { LedgerUsageStore } from './ledger-usage.js';
+import { migrate } from '../../sqlite/migrate.js';
+import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
+import { createUsageTables, usageSchema } from './usage-tables.js';
+
+export type SqliteUsageOptions = {
+  readonly path: string;
+  /** `process`: accepted survives kill -9 of the process. `power`: it survives loss of power too, at the cost of a sync. */
+  readonly durability: 'process' | 'power';
+  /** Where the epoch's copy is. Default: this process, which does not notice a loss across its own restart. */
+  readonly epochMirror?: EpochMirror;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+};
+
+/**
+ * The embedded usage store: decides in memory, for one process; a second one that opens the same file is refused with
+ * UNAVAILABLE. While the file lacks what its epoch's copy says it had, calls about the chain are UNAVAILABLE
+ * (USAGE_STORE_LOST).
+ */
+export function createSqliteUsageStore(options: SqliteUsageOptions): SqliteUsageStore {
+  return createUsageStoreOver(openUsageDatabase(options), options);
+}
+
+/** The same over a database that was opened with {@link openUsageDatabase}; it is closed with the store. */
+export function createUsageStoreOver(
+  db: Database,
+  options: Omit<SqliteUsageOptions, 'path' | 'durability'>,
+): SqliteUsageStore {
+  const { log, clock, metrics = noMetrics } = options;
+  try {
+    const store = new LedgerUsageStore({
+      clock,
+      log,
+      metrics,
+      tables: createUsageTables(db),
+      onSequence: (chainId, sequence) => epochs.seen(chainId, sequence),
+    });
+    const mirror = options.epochMirror ?? createMemoryEpochMirror();
+    const epochs = new UsageEpochs({ store, mirror, clock, log, metrics });
+    return guardEpochs({ store, epochs, clock });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Opens or creates the file. Throws UNAVAILABLE with a message that says what to do. */
+export function openUsageDatabase({
+  path,
+  durability,
+}: Pick<SqliteUsageOptions, 'path' | 'durability'>): Database {
+  const db = openDatabase(path, { durability, exclusive: true });
+  try {
+    // Exclusive: a release that does not know the lock file cannot open it either. Checkpoints: see UsageUpkeep.
+    db.run(() =>
+      db.sql.exec(
+        'PRAGMA locking_mode = EXCLUSIVE; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864',
+      ),
+    );
+    migrate(db, 'usage', [usageSchema]);
+    convertJournal(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

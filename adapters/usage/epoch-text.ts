@@ -1,0 +1,32 @@
+import type { UsageEpoch } from '../../core/usage/epoch.js';
+import type { EpochMs } from '../../core/units/time.js';
+
+/**
+ * An epoch as JSON text, the form in which copies are kept. `place` identifies where the text was read: one that was
+ * written in another place is marked `isMoved`. A text of an older release has no sequence and no place.
+ * Throws SyntaxError or RangeError for any other text.
+ */
+export function parseEpoch(text: string, place?: string): UsageEpoch {
+  const value: unknown = JSON.parse(text);
+  const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(value ?? {}));
+  const [id, since, longestExpiryMs] = ['id', 'since', 'longestExpiryMs'].map((name) => fields.get(name));
+  if (typeof id !== 'string' || typeof since !== 'number' || typeof longestExpiryMs !== 'number')
+    throw new RangeError('it holds no epoch');
+  const [sequence, longestAt, lostAt] = ['sequence', 'longestAt', 'lostAt'].map((name) => fields.get(name));
+  const writtenIn = fields.get('place');
+  return {
+    id,
+    since: since as EpochMs,
+    sequence: typeof sequence === 'number' ? sequence : 0,
+    longestExpiryMs,
+    ...(typeof longestAt === 'number' ? { longestAt: longestAt as EpochMs } : {}),
+    ...(typeof lostAt === 'number' ? { lostAt: lostAt as EpochMs } : {}),
+    ...(writtenIn !== undefined && writtenIn !== place ? { isMoved: true } : {}),
+  };
+}
+
+/** The text of an epoch that is written in `place`. */
+export function formatEpoch(epoch: UsageEpoch, place?: string): string {
+  const { isMoved: _, ...here } = epoch;
+  return JSON.stringify({ ...here, place });
+}

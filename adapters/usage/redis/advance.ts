@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  Charge,
+  Cursor,
+  FollowerStep,
+  Reservation,
+  StepResult,
+} from '../../../core/usage/usage-store.js';
+import type { ScriptCall } from './reserve-call.js';
+import { advanceScript } from './advance-script.js';
+import type { ChainScripts } from './chain-scripts.js';
+import { cursorText, parseCursor } from './cursor.js';
+import { accountName, counterName, kinds, operationName, type ChainKeys } from './keys.js';
+import type { RedisLink } from '../../redis/link.js';
+import { pages, readRecords } from './listing.js';
+import { encodeReservation, memberOf, namesOf, parseReservation, splitMember } from './record.js';
+import { listOf, textOf, textsOf } from '../../redis/reply.js';
+import { replies } from './script.js';
+
+/** Endings of one call: what holds up Redis for a few milliseconds. */
+export const mostEndings = 250;
+
+type Deps = {
+  readonly link: RedisLink;
+  readonly chain: ChainKeys;
+  readonly scripts: ChainScripts;
+  readonly chainId: number;
+};
+
+/** Expiry member, how it ends, and the actual cost or the latest validUntil, or "". */
+type Ending = readonly [member: string, how: 's' | 'r' | 'f', term: number | ''];
+type Parts = Pick<FollowerStep, 'restored' | 'balances' | 'charges'> & {
+  readonly endings: readonly Ending[];
+};
+/** A step that is carried out in several calls, as Redis keeps it until it is done. */
+type LongStep = {
+  readonly expected: string;
+  readonly next: string;
+  readonly endings: readonly Ending[];
+  readonly charges: readonly Charge[];
+};
+const notTaken: StepResult = { isTaken: false };
+const nothing = { restored: [], balances: [], charges: [], endings: [] };
+
+/**
+ * One step of the follower: one call where it is short, else several. These begin with what takes (restored reservations,
+ * losses, balances), so that nothing is free too early, and with a note of the whole step; then come the endings, piece by
+ * piece; the cursor moves with the last call. A step that was broken off is carried on from its note by whichever process
+ * comes next, so that it is taken as a whole or not at all. Whoever has not carried out all of it is told that it was not taken.
+ */
+export async function advance(deps: Deps, step: FollowerStep): Promise<StepResult> {
+  const endings = endingsOf(step);
+  const expected = cursorText(step.expected);
+  const next = cursorText(step.next);
+  const restoring = new Set(step.restored.map(({ key }) => memberOf(operationName(key), key.paymasterId)));
+  // What is restored and ends again needs two calls.
+  if (endings.length <= mostEndings && !endings.some(([member]) => restoring.has(member))) {
+    const reply = await call(deps, { ...step, endings }, { expected, next });
+    const [code] = reply;
+    if (code === replies.unfinished) return resumedInstead(deps);
+    if (code === replies.done) return { isTaken: true, ended: endedOf(deps, endings, reply) };
+    if (code !== replies.contested) return notTaken;
+  }
+  const id = randomUUID();
+  const losses = step.charges.filter(({ amount }) => amount > 0);
+  const long: LongStep = {
+    expected,
+    next,
+    endings,
+    charges: step.charges.filter(({ amount }) => amount <= 0),
+  };
+  const { restored, balances } = step;
+  const begun = { ...nothing, restored, balances, charges: losses };
+  const [code] = await call(deps, begun, { expected, begins: { id, body: JSON.stringify(long) } });
+  if (code === replies.unfinished) return resumedInstead(deps);
+  if (code !== replies.done) return notTaken;
+  return carryOn(deps, id, long);
+}
+
+/** Where the chain is settled up to, after carrying on a step that was broken off. */
+export async function readCursor(deps: Deps): Promise<Cursor | undefined> {
+  for (;;) {
+    const [cursor, id, body] = await deps.scripts.read([
+      deps.chain.cursor,
+      deps.chain.step,
+      deps.chain.stepBody,
+    ]);
+    const [step, text] = [textOf(id), textOf(body)];
+    if (step === undefined || text === undefined) return parseCursor(textOf(cursor) ?? '');
+    await takeOver(deps, step, text);
+  }
+}
+
+/** Under an id of its own, so that a process which is still at work on it can go no further: only one knows all that it has ended. */
+async function takeOver(deps: Deps, former: string, body: string): Promise<void> {
+  const step = parseLongStep(body);
+  const id = randomUUID();
+  const { expected } = step;
+  const [code] = await call(deps, nothing, { expected, stands: former, begins: { id, body } });
+  if (code === replies.done) await carryOn(deps, id, step);
+}
+
+/** Another step stood half done, so this one was planned from a cursor that no longer stands. */
+async function resumedInstead(deps: Deps): Promise<StepResult> {
+  await readCursor(deps);
+  return notTaken;
+}
+
+/** Not taken where another process has done it meanwhile. */
+async function carryOn(deps: Deps, id: string, step: LongStep): Promise<StepResult> {
+  const { expected, next, charges } = step;
+  const ended: Reservation[] = [];
+  let rest: readonly Ending[] = step.endings;
+  while (rest.length > 0) {
+    const left: Ending[] = [];
+    for (const endings of pages(rest, mostEndings)) {
+      const reply = await call(deps, { ...nothing, endings }, { expected, stands: id });
+      const [code, , , , contested] = reply;
+      if (code !== replies.done) return notTaken;
+      ended.push(...endedOf(deps, endings, reply));
+      for (const index of listOf(contested)) left.push(endings[Number(index)]!);
+    }
+    rest = left;
+  }
+  const [code] = await call(deps, { ...nothing, charges }, { expected, stands: id, next });
+  return code === replies.done ? { isTaken: true, ended } : notTaken;
+}
+
+/** What a call has ended, from the records that stood in its moment. */
+function endedOf(
+  { chainId }: Deps,
+  endings: readonly Ending[],
+  [, , , , , ended]: readonly unknown[],
+): readonly Reservation[] {
+  const found = textsOf(ended);
+  return found.flatMap((text, i) => {
+    const ending = endings[Number(found[i - 1])];
+    return i % 2 === 0 || text === undefined || ending === undefined
+      ? []
+      : [parseReservation(chainId, ending[0], text)];
+  });
+}
+
+/** What a step decides twice is decided by its first mention. */
+function endingsOf({ settled, released, forfeited }: FollowerStep): readonly Ending[] {
+  const endings = new Map<string, Ending>();
+  const add = (key: Reservation['key'], how: Ending[1], term: number | ''): void => {
+    const member = memberOf(operationName(key), key.paymasterId);
+    if (!endings.has(member)) endings.set(member, [member, how, term]);
+  };
+  for (const { key, actualCost } of settled) add(key, 's', actualCost ?? '');
+  for (const { key, validUntil } of released) add(key, 'r', validUntil ?? '');
+  for (const { key } of forfeited) add(key, 'f', '');
+  return [...endings.values()];
+}
+
+type Terms = {
+  readonly expected: string;
+  readonly next?: string;
+  readonly stands?: string;
+  readonly begins?: { readonly id: string; readonly body: string };
+};
+
+async function call(deps: Deps, parts: Parts, terms: Terms): Promise<readonly unknown[]> {
+  const { link, chain, scripts } = deps;
+  const records = await readRecords(
+    link,
+    chain,
+    parts.endings.map(([member]) => member),
+  );
+  const names = new Set<string>();
+  for (const record of records) if (record !== undefined) addNames(names, namesOf(record));
+  for (const charge of parts.charges) addNames(names, { limits: [counterName(charge)] });
+  for (const account of parts.balances) names.add(`${kinds.balance}${accountName(account)}`);
+  const restored = parts.restored.map((reservation) => {
+    const operation = operationName(reservation.key);
+    const record = encodeReservation(reservation);
+    addNames(names, namesOf(record));
+    return { operation, paymasterId: reservation.key.paymasterId, record };
+  });
+  const operations = [
+    ...parts.endings.map(([member]) => splitMember(member).operation),
+    ...restored.map(({ operation }) => operation),
+  ];
+  const keys = [
+    chain.cursor,
+    chain.step,
+    chain.stepBody,
+    chain.expiries,
+    chain.accounts,
+    ...operations.map((operation) => `${chain.prefix}${kinds.operation}${operation}`),
+    ...Array.from(names, (name) => `${chain.prefix}${name}`),
+  ];
+  const args = [
+    terms.expected,
+    terms.next ?? '',
+    terms.stands ?? '',
+    terms.begins?.id ?? '',
+    terms.begins?.body ?? '',
+    parts.endings.length,
+    restored.length,
+    parts.charges.length,
+    parts.balances.length,
+    ...parts.endings.flatMap(([member, how, term]) => [splitMember(member).paymasterId, member, how, term]),
+    ...restored.flatMap(({ operation, paymasterId, record }) => [
+      paymasterId,
+      memberOf(operation, paymasterId),
+      record,
+    ]),
+    ...parts.charges.flatMap((charge) => [counterName(charge), charge.amount, charge.until]),
+    ...parts.balances.flatMap((one) => [accountName(one), `${one.balance}:${one.readAt}`]),
+  ] satisfies ScriptCall['args'];
+  return scripts.run(advanceScript, keys, args);
+}
+
+type Names = Partial<ReturnType<typeof namesOf>>;
+
+function addNames(names: Set<string>, { limits = [], holds = [], accounts = [] }: Names): void {
+  for (const limit of limits) names.add(`${kinds.counter}${limit}`).add(`${kinds.used}${limit}`);
+  for (const hold of holds) names.add(`${kinds.counter}${hold}`);
+  for (const account of accounts) names.add(`${kinds.promised}${account}`).add(`${kinds.balance}${account}`);
+}
+
+/** Only {@link advance} writes it. */
+function parseLongStep(text: string): LongStep {
+  return JSON.parse(text) as LongStep;
+}

@@ -1,0 +1,133 @@
+import { DomainError } from '../../../core/errors.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import type { KnownEpoch, UsageEpochs } from '../usage-epochs.js';
+import { keptOfEpoch } from './data-format.js';
+import type { ChainKeys } from './keys.js';
+import type { RedisLink } from '../../redis/link.js';
+import type { HeadArgs, ScriptCall } from './reserve-call.js';
+import { listOf } from '../../redis/reply.js';
+import { ownWritesMs, replies, type Script } from './script.js';
+
+/** The number of own writes is kept anew this often, and is not relied on when that has not succeeded for long. */
+const keepEveryMs = ownWritesMs / 24;
+const reliedOnMs = ownWritesMs / 2;
+
+/**
+ * Calls on one chain, each fenced by the epoch and by the sequence, which rises with every write:
+ * - A store whose sequence is below the highest that this process has seen has lost writes.
+ * - So has one that knows fewer writes of this process than were acknowledged to it. Others may have written since: a replica
+ *   that was promoted without a write has soon reached the same sequence in another way.
+ * Both throw USAGE_STORE_LOST, and end the epoch for every process.
+ */
+export class ChainScripts {
+  readonly #link: RedisLink;
+  readonly #chain: ChainKeys;
+  readonly #chainId: number;
+  readonly #epochs: UsageEpochs;
+  readonly #imposedNow: () => EpochMs | 0;
+  readonly #noteTime: (now: EpochMs) => void;
+  #kept = { epoch: '', text: '' };
+  #own = { epoch: '', writes: 0, keptAt: -Infinity };
+
+  constructor(deps: {
+    readonly link: RedisLink;
+    readonly chain: ChainKeys;
+    readonly chainId: number;
+    readonly epochs: UsageEpochs;
+    readonly imposedNow: () => EpochMs | 0;
+    /** Called with the store's time. */
+    readonly noteTime: (now: EpochMs) => void;
+  }) {
+    this.#link = deps.link;
+    this.#chain = deps.chain;
+    this.#chainId = deps.chainId;
+    this.#epochs = deps.epochs;
+    this.#imposedNow = deps.imposedNow;
+    this.#noteTime = deps.noteTime;
+  }
+
+  /** Runs a script that writes; `keys` and `args` follow those of the head. Replies [code, now, sequence, …]. */
+  run(script: Script, keys: readonly string[], args: ScriptCall['args']): Promise<readonly unknown[]> {
+    const build = (_: KnownEpoch, head: HeadArgs): ScriptCall => ({
+      keys: [...this.#chain.head, ...keys],
+      args: [...head, ...args],
+    });
+    return this.call(script, build, true);
+  }
+
+  /** Runs a script whose call is built for the epoch that stands. Replies as above; no own writes, or 0: it has written nothing. */
+  async call(
+    script: Script,
+    build: (epoch: KnownEpoch, head: HeadArgs) => ScriptCall,
+    isWrite: boolean,
+  ): Promise<readonly unknown[]> {
+    let epoch = this.#epochs.known(this.#chainId) ?? (await this.#epochs.of(this.#chainId));
+    for (;;) {
+      const { keys, args } = build(epoch, this.#head(epoch));
+      const reply = listOf(await this.#link.run(script, keys, args, isWrite));
+      const [code, now, sequence, writes] = reply;
+      if (typeof now !== 'number') throw unknownReply();
+      this.#noteTime(now as EpochMs);
+      if (code === replies.behind) return this.#epochs.behind(this.#chainId, epoch);
+      if (code !== replies.epochLost) {
+        if (isWrite && code === replies.done && typeof writes === 'number' && writes > 0) {
+          // What was merely read may not have reached a replica yet: nobody was promised anything by it, and a failover
+          // without it loses nothing. A write of our own is confirmed by now, and with it all that came before.
+          this.#epochs.seen(this.#chainId, Number(sequence));
+          this.#wrote(epoch, writes, args[4] === 1);
+        }
+        return reply;
+      }
+      // Throws while it is the same epoch, or none.
+      epoch = await this.#epochs.mismatch(this.#chainId, epoch);
+    }
+  }
+
+  /** Values of keys of the chain. */
+  async read(keys: readonly string[]): Promise<readonly unknown[]> {
+    let epoch = this.#epochs.known(this.#chainId) ?? (await this.#epochs.of(this.#chainId));
+    for (;;) {
+      // Read before the call: what is seen while it is under way may be newer than its answer.
+      const [, text, seen, own] = this.#head(epoch);
+      const values = listOf(await this.#link.read('mget', [...this.#chain.head, ...keys]));
+      const [kept, , sequence, lastOwn] = values;
+      if (kept === text) {
+        if (Number(sequence ?? 0) < seen || Number(lastOwn ?? 0) < own)
+          return this.#epochs.behind(this.#chainId, epoch);
+        return values.slice(this.#chain.head.length);
+      }
+      epoch = await this.#epochs.mismatch(this.#chainId, epoch);
+    }
+  }
+
+  #head({ text, sequence }: KnownEpoch): HeadArgs {
+    if (this.#kept.epoch !== text) this.#kept = { epoch: text, text: keptOfEpoch(text) };
+    if (this.#own.epoch !== text) this.#own = { epoch: text, writes: 0, keptAt: -Infinity };
+    const { writes, keptAt } = this.#own;
+    const age = performance.now() - keptAt;
+    return [
+      this.#imposedNow(),
+      this.#kept.text,
+      sequence,
+      age < reliedOnMs ? writes : 0,
+      age < keepEveryMs ? 0 : 1,
+    ];
+  }
+
+  /** A call was the process' write of this number. */
+  #wrote({ text }: KnownEpoch, number: number, isKept: boolean): void {
+    const own = this.#own;
+    if (own.epoch !== text) return;
+    // Begun anew where it was forgotten in the meantime.
+    const isBegun = number === 1 || performance.now() - own.keptAt >= reliedOnMs;
+    if (isBegun || number > own.writes) own.writes = number;
+    if (isKept || number === 1) own.keptAt = performance.now();
+  }
+}
+
+export function unknownReply(): DomainError {
+  return new DomainError('UNAVAILABLE', 'the usage store gave an answer that is not known', {
+    reason: 'USAGE_STORE_DOWN',
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,189 @@
+import { gwei } from '../../../core/units/wei.js';
+import type { AddressKey } from '../../../core/units/address.js';
+import type { Hex } from '../../../core/units/hex.js';
+import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
+import type {
+  FoldedPromises,
+  Mode,
+  Reservation,
+  ReserveRequest,
+  SignedPromise,
+} from '../../../core/usage/usage-store.js';
+import { accountName, counterName, parseAccountName, parseCounterName, parseOperationName } from './keys.js';
+
+/**
+ * A reservation as Redis keeps it, in JSON:
+ *
+ *     [0 validUntil, 1 contract, 2 mode, 3 funding wallet or "" (of its first promise),
+ *      4 [counter, cost, …] of limits, 5 [account, need, …], 6 [until of each limit, …], 7 [counter, cost, …] of holds,
+ *      8 [promise, …] the newest first, 9 [[mode, contract, prefundWei, validUntil], …] folded]
+ *
+ * A promise is [digest, prefundWei, validUntil] where the rest is as in 1 to 3 and there is no token, else
+ * [digest, prefundWei, validUntil, mode, contract, funding wallet or "", token or ""]. Amounts of wei are texts.
+ *
+ * Elements 0 to 5 are those of the first data format, so that its versions can read what they find after a roll-back.
+ * The scripts read and write the same, see merge.ts.
+ */
+export function encodeRecord(
+  { promise, limits, holds, accounts }: ReserveRequest,
+  {
+    counters,
+    held,
+    named,
+  }: {
+    readonly counters: readonly string[];
+    readonly held: readonly string[];
+    readonly named: readonly string[];
+  },
+): string {
+  // Put together by hand because it is written for every sponsorship.
+  const { validUntil, contract, mode, fundingAddress = '', digest, token, prefundWei } = promise;
+  let costs = '';
+  let untils = '';
+  for (let i = 0; i < limits.length; i++) {
+    const comma = i === 0 ? '' : ',';
+    costs += `${comma}${JSON.stringify(counters[i])},${limits[i]!.cost}`;
+    untils += `${comma}${limits[i]!.window.until}`;
+  }
+  let needs = '';
+  for (let i = 0; i < accounts.length; i++)
+    needs += `${i === 0 ? '' : ','}"${named[i]}",${accounts[i]!.need}`;
+  let holdings = '';
+  for (let i = 0; i < holds.length; i++)
+    holdings += `${i === 0 ? '' : ','}${JSON.stringify(held[i])},${holds[i]!.cost}`;
+  const rest = token === undefined ? '' : `,"${mode}","${contract}","${fundingAddress}","${token}"`;
+  const signed = `["${digest}","${prefundWei}",${validUntil}${rest}]`;
+  return `[${validUntil},"${contract}","${mode}","${fundingAddress}",[${costs}],[${needs}],[${untils}],[${holdings}],[${signed}],[]]`;
+}
+
+/** A whole reservation in the same form. */
+export function encodeReservation(reservation: Omit<Reservation, 'key'>): string {
+  const { validUntil, limits, accounts, holds, promises, folded } = reservation;
+  const first = promises.at(-1) ?? folded[0];
+  return JSON.stringify([
+    validUntil,
+    first?.contract ?? '',
+    first?.mode ?? 'SPONSORED',
+    '',
+    limits.flatMap((limit) => [counterName(limit), limit.cost]),
+    accounts.flatMap((account) => [accountName(account), account.need]),
+    limits.map(({ until }) => until),
+    holds.flatMap((hold) => [counterName(hold), hold.cost]),
+    promises.map((one) => [
+      one.digest,
+      String(one.prefundWei),
+      one.validUntil,
+      one.mode,
+      one.contract,
+      one.fundingAddress ?? '',
+      one.token ?? '',
+    ]),
+    folded.map((one) => [one.mode, one.contract, String(one.prefundWei), one.validUntil]),
+  ]);
+}
+
+/** The port's view of a record; `member` is its name in the expiry list. Throws RangeError for any other text. */
+export function parseReservation(chainId: number, member: string, text: string): Reservation {
+  const { operation, paymasterId } = splitMember(member);
+  const [validUntil, contract, mode, funding, limits, needs, untils, holds, promises, folded] = listOf(
+    JSON.parse(text),
+  );
+  const ends = listOf(untils);
+  const header = [modeOf(mode), textOf(contract), textOf(funding), ''];
+  return {
+    key: { chainId, paymasterId, ...parseOperationName(operation) },
+    promises: listOf(promises).map((one) => parsePromise(listOf(one), header)),
+    folded: listOf(folded).map((one) => parseFolded(listOf(one))),
+    validUntil: numberOf(validUntil) as EpochSeconds,
+    limits: pairs(limits).map(([name, cost], i) => ({
+      ...parseCounterName(name),
+      until: numberOf(ends[i]) as EpochMs,
+      cost,
+    })),
+    holds: pairs(holds).map(([name, cost]) => ({ ...parseCounterName(name), cost })),
+    accounts: pairs(needs).map(([name, need]) => ({ ...parseAccountName(name), need: gwei(need) })),
+  };
+}
+
+function parsePromise(one: readonly unknown[], header: readonly string[]): SignedPromise {
+  const [digest, prefundWei, validUntil, ...own] = one;
+  const [mode, contract, funding, token] = own.length > 0 ? own : header;
+  return {
+    digest: textOf(digest) as Hex,
+    mode: modeOf(mode),
+    contract: textOf(contract) as AddressKey,
+    ...(textOf(funding) === '' ? {} : { fundingAddress: textOf(funding) as AddressKey }),
+    ...(textOf(token) === '' ? {} : { token: textOf(token) as AddressKey }),
+    prefundWei: BigInt(textOf(prefundWei)),
+    validUntil: numberOf(validUntil) as EpochSeconds,
+  };
+}
+
+function parseFolded([mode, contract, prefundWei, validUntil]: readonly unknown[]): FoldedPromises {
+  return {
+    mode: modeOf(mode),
+    contract: textOf(contract) as AddressKey,
+    prefundWei: BigInt(textOf(prefundWei)),
+    validUntil: numberOf(validUntil) as EpochSeconds,
+  };
+}
+
+/** Names of the keys that a record holds something of, by kind. */
+export function namesOf(text: string): {
+  readonly limits: readonly string[];
+  readonly holds: readonly string[];
+  readonly accounts: readonly string[];
+} {
+  // The first format has no holds.
+  const [, , , , limits, needs, , holds = []] = listOf(JSON.parse(text));
+  const firsts = (list: unknown) => pairs(list).map(([name]) => name);
+  return { limits: firsts(limits), holds: firsts(holds), accounts: firsts(needs) };
+}
+
+/** Name of a reservation in the expiry list: OPERATION/PM. */
+export function memberOf(operation: string, paymasterId: string): string {
+  return `${operation}/${paymasterId}`;
+}
+
+/** The three parts of an operation's name hold no slash. */
+export function splitMember(member: string): { readonly operation: string; readonly paymasterId: string } {
+  let end = -1;
+  for (let part = 0; part < 3; part++) end = member.indexOf('/', end + 1);
+  return { operation: member.slice(0, end), paymasterId: member.slice(end + 1) };
+}
+
+/** Field of an operation's hash in which the first data format kept a signed hash. */
+export function isFormerHashField(field: string): boolean {
+  return field.endsWith('/hash');
+}
+
+export function pairs(list: unknown): (readonly [string, number])[] {
+  const values = listOf(list);
+  const found: (readonly [string, number])[] = [];
+  for (let i = 0; i + 1 < values.length; i += 2) found.push([textOf(values[i]), numberOf(values[i + 1])]);
+  return found;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw foreign();
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw foreign();
+}
+
+function numberOf(value: unknown): number {
+  if (typeof value === 'number') return value;
+  throw foreign();
+}
+
+function modeOf(value: unknown): Mode {
+  if (value === 'SPONSORED' || value === 'ERC20') return value;
+  throw foreign();
+}
+
+function foreign(): RangeError {
+  return new RangeError('a reservation in Redis is not one of this service');
+}

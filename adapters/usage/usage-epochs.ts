@@ -1,0 +1,401 @@
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type { Metrics } from '../../core/metrics.js';
+import {
+  lossIdOf,
+  type EpochMark,
+  type EpochMirror,
+  type UsageEpoch,
+  type UsageRecovery,
+} from '../../core/usage/epoch.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+
+/** What a usage store keeps beside the data of a chain. */
+export type KeptEpoch = {
+  /** The epoch as "id:since", or "" where there is none. */
+  readonly kept: string;
+  /** Rises with every write to the chain's data; 0 where there are none. */
+  readonly sequence: number;
+  /** As the mirror's, for the case that the mirror is lost; 0 where it was never noted. */
+  readonly longestExpiryMs: number;
+  /** The store's time. */
+  readonly now: EpochMs;
+};
+
+/** The epochs that a usage store keeps beside the data themselves. Every method but the first throws UNAVAILABLE. */
+export type KeptEpochs = {
+  /** Throws UNAVAILABLE while the store cannot be relied on. */
+  assertUsable(): void;
+  read(chainId: number): Promise<KeptEpoch>;
+  /**
+   * Begins a new epoch if `expected` is what is kept, and answers what is kept then. The first epoch is that of all usage
+   * (since 0), another one begins now. The sequence goes on.
+   */
+  begin(chainId: number, expected: string, isFirst: boolean): Promise<KeptEpoch>;
+  /** Keeps the longest expiry if `expected` is the epoch that is kept. */
+  noteExpiry(chainId: number, expected: string, longestExpiryMs: number): Promise<void>;
+};
+
+/** The epoch of a chain as stores compare it. */
+export type KnownEpoch = {
+  /** "id:since" */
+  readonly text: string;
+  readonly since: EpochMs;
+  /** The highest sequence that this process has seen of it: a store behind it has lost data. */
+  readonly sequence: number;
+};
+
+/** What the longest expiry of a new chain starts with, and is noted in steps of. */
+const expiryStepMs = 600_000;
+/** How long a process may go on without reaching the mirror before the longest expiry may fall behind its back. */
+const mirrorOutageMs = 6 * 3_600_000;
+const raiseEveryMs = 5_000;
+const rememberMs = 500;
+/** The clocks of the store and of the chain may differ by this. */
+const skewMs = 120_000;
+const mostAttempts = 5;
+/** The sequence of a copy whose data are not to be trusted again: none reaches it. */
+const unreachable = Number.MAX_SAFE_INTEGER;
+
+type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
+  readonly id: string;
+  mirrored: number;
+  longestExpiryMs: number;
+  longestAt: EpochMs;
+  /** When this process has last made a promise about as long as the longest, if the mirror does not know yet. */
+  longUsedAt: EpochMs | undefined;
+};
+
+/**
+ * Tells a store that has lost data of a chain from one that has them all: the epoch's id and a sequence stand in the
+ * store and in a copy outside of it (the mirror).
+ *
+ * - Neither there: the first epoch begins, in the store first. Nothing was signed before both were written.
+ * - Only in the store: the copy is made. Only in the copy, or two different ones: the data are lost (USAGE_STORE_LOST)
+ *   until {@link UsageEpochs.recover} has begun a new epoch, also in the store first; until the copy follows it is a loss still.
+ * - A store whose sequence is below the copy's, or below what this process has seen: old data, which is a loss as well.
+ *   The copy follows the store every few seconds and at `stop`, so that it tells when all processes have ended too.
+ * - A copy that was restored: nothing tells how old the data are. A loss.
+ *
+ * The longest expiry is noted before the first promise that long is made. It is halved when no promise longer than the
+ * half was made for as long as the longest and an outage of the mirror may last: all of them have then expired.
+ */
+export class UsageEpochs implements UsageRecovery {
+  readonly #store: KeptEpochs;
+  readonly #mirror: EpochMirror;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #lost: { with(labels: { readonly chain: string }): { set(value: number): void } };
+  readonly #asked = new Map<number, Promise<KnownEpoch>>();
+  readonly #known = new Map<number, Known>();
+  /** What this process has seen last of each chain, also while the epoch is established anew. */
+  readonly #seen = new Map<number, Known>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+  #raising: Promise<void> = Promise.resolve();
+
+  constructor(deps: {
+    readonly store: KeptEpochs;
+    readonly mirror: EpochMirror;
+    /** The store's time as far as this process knows it. */
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly metrics: Metrics;
+  }) {
+    this.#store = deps.store;
+    this.#mirror = deps.mirror;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+    this.#lost = deps.metrics.gauge({
+      name: 'paymaster_usage_store_lost',
+      help: '1 while the usage data of a chain are lost, so that nothing is signed for it',
+      labels: ['chain'],
+    });
+  }
+
+  /** The epoch that the store must hold, if it was established before. */
+  known(chainId: number): KnownEpoch | undefined {
+    return this.#known.get(chainId);
+  }
+
+  /** The epoch that the store must hold. Throws UNAVAILABLE; while the data are lost with reason USAGE_STORE_LOST. */
+  async of(chainId: number): Promise<KnownEpoch> {
+    const known = this.#known.get(chainId);
+    if (known !== undefined) return known;
+    this.#store.assertUsable();
+    const asked = this.#asked.get(chainId);
+    if (asked !== undefined) return asked;
+    const found = this.#establish(chainId);
+    this.#asked.set(chainId, found);
+    const forget = (): void => {
+      if (this.#asked.get(chainId) === found) this.#asked.delete(chainId);
+    };
+    // A failure is remembered for a moment: neither the store nor the copy is asked once per request.
+    found.then(forget, () => setTimeout(forget, rememberMs).unref());
+    return found;
+  }
+
+  /** A call was answered from data of this sequence. */
+  seen(chainId: number, sequence: number): void {
+    const known = this.#known.get(chainId);
+    if (known === undefined || known.sequence >= sequence) return;
+    known.sequence = sequence;
+    if (this.#isStopped) return;
+    this.#timer ??= setInterval(() => void this.#raiseQuietly(), raiseEveryMs).unref();
+  }
+
+  /** The store has answered with another epoch: it is established anew, which tells a new epoch from a loss. */
+  async mismatch(chainId: number, seen: KnownEpoch): Promise<KnownEpoch> {
+    this.#forget(chainId, seen.text);
+    const epoch = await this.of(chainId);
+    if (epoch.text !== seen.text) return epoch;
+    throw new DomainError('UNAVAILABLE', `usage of chain ${chainId} changes its epoch`, {
+      reason: 'USAGE_STORE_LOST',
+      retryAfterSeconds: 1,
+    });
+  }
+
+  /**
+   * The store has answered from data that are older than `seen.sequence`. The epoch in the store is replaced, so that
+   * every process notices, also one that has seen less. Always throws UNAVAILABLE.
+   */
+  async behind(chainId: number, seen: KnownEpoch): Promise<never> {
+    await this.#store.begin(chainId, seen.text, false);
+    await this.mismatch(chainId, seen);
+    throw lost(chainId);
+  }
+
+  /** Whether a promise for this long may be made now; otherwise {@link UsageEpochs.note} it first. */
+  isNoted(chainId: number, expiryMs: number): boolean {
+    const known = this.#known.get(chainId);
+    if (known === undefined || expiryMs > known.longestExpiryMs) return false;
+    if (expiryMs <= shorter(known.longestExpiryMs)) return true;
+    const now = this.#clock.now();
+    if (now > fallsAt(known)) return false;
+    known.longUsedAt = now;
+    return true;
+  }
+
+  /** Notes, in store and copy, that a promise is about to be made for so long. Throws UNAVAILABLE. */
+  async note(chainId: number, expiryMs: number): Promise<KnownEpoch> {
+    const { text } = await this.of(chainId);
+    for (let attempt = 0; attempt < mostAttempts && !this.isNoted(chainId, expiryMs); attempt++) {
+      const mirrored = await this.#mirror.get(chainId);
+      if (mirrored !== undefined) {
+        const longestExpiryMs = Math.max(mirrored.longestExpiryMs, stepsOf(expiryMs));
+        await this.#store.noteExpiry(chainId, text, longestExpiryMs);
+        const next = { ...mirrored, longestExpiryMs, longestAt: this.#clock.now() };
+        if (!(await this.#mirror.put(chainId, next, mirrored))) continue;
+      }
+      this.#forget(chainId, text);
+      await this.of(chainId);
+    }
+    const epoch = await this.of(chainId);
+    if (this.isNoted(chainId, expiryMs)) return epoch;
+    throw new DomainError('UNAVAILABLE', `the epoch of chain ${chainId} cannot be written`, {
+      reason: 'USAGE_STORE_DOWN',
+      retryAfterSeconds: 1,
+    });
+  }
+
+  async recover(chainId: number, acceptedLoss?: string): Promise<'intact' | 'waiting' | 'recovered'> {
+    const copy = await this.#mirror.get(chainId);
+    const found = await this.#store.read(chainId);
+    if (copy === undefined || this.#isIntact(chainId, copy, found)) {
+      if (copy?.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(copy), copy);
+      return 'intact';
+    }
+    const mirrored = await this.#raisedToSeen(chainId, copy);
+    this.#forget(chainId, epochText(mirrored));
+    const waitMs = mirrored.longestExpiryMs + skewMs;
+    if (mirrored.lostAt === undefined || mirrored.isMoved === true) {
+      // Written here, a copy that was restored looks like any other: that its data are lost must stay visible.
+      const sequence = mirrored.isMoved === true ? unreachable : mirrored.sequence;
+      await this.#mirror.put(chainId, { ...mirrored, sequence, lostAt: found.now }, mirrored);
+      this.#log.error('usage data are lost: nothing is signed until every promise has expired', {
+        chainId,
+        waitSeconds: Math.ceil(waitMs / 1000),
+      });
+      return 'waiting';
+    }
+    const leftMs = mirrored.lostAt + waitMs - found.now;
+    const isAccepted = acceptedLoss !== undefined && acceptedLoss === lossIdOf(mirrored);
+    if (leftMs > 0 && !isAccepted) return 'waiting';
+    const begun = await this.#store.begin(chainId, found.kept, false);
+    const { longestExpiryMs } = mirrored;
+    await this.#store.noteExpiry(chainId, begun.kept, longestExpiryMs);
+    const next = { ...parseKept(begun), longestExpiryMs, longestAt: begun.now };
+    if (!(await this.#mirror.put(chainId, next, mirrored))) return 'waiting';
+    this.#asked.delete(chainId);
+    this.#seen.delete(chainId);
+    this.#log.warn('a new epoch of usage has begun; limits refuse until their windows turn', { chainId });
+    if (leftMs > 0)
+      this.#log.error(
+        'loss of usage data accepted: promises made before it may still be mined, and count nowhere',
+        {
+          chainId,
+          acceptedLoss,
+          skippedSeconds: Math.ceil(leftMs / 1000),
+        },
+      );
+    return 'recovered';
+  }
+
+  /** Brings the mirror up to date for the last time. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#raiseQuietly();
+  }
+
+  /** Raises the copies to what this process has seen, and lets a longest expiry fall that nothing needs any longer. */
+  async raise(): Promise<void> {
+    const now = this.#clock.now();
+    const marks = new Map<number, EpochMark>();
+    for (const [chainId, known] of this.#known) {
+      const { id, sequence, longUsedAt } = known;
+      if (sequence === known.mirrored && longUsedAt === undefined && !mayFall(known, now)) continue;
+      known.longUsedAt = undefined;
+      marks.set(chainId, { id, sequence, ...(longUsedAt === undefined ? {} : { longestAt: longUsedAt }) });
+    }
+    if (marks.size === 0) return;
+    const copies = await this.#mirror.raise(marks);
+    for (const [chainId, mark] of marks) await this.#follow(chainId, mark, copies.get(chainId), now);
+  }
+
+  async #follow(chainId: number, mark: EpochMark, copy: UsageEpoch | undefined, now: EpochMs): Promise<void> {
+    const known = this.#known.get(chainId);
+    if (known === undefined || known.id !== mark.id) return;
+    // The copy is gone, or another process has begun a new epoch: established anew with the next call.
+    if (copy === undefined || copy.id !== mark.id || copy.isMoved === true)
+      return this.#forget(chainId, known.text);
+    await this.#clearLoss(chainId, copy);
+    known.mirrored = copy.sequence;
+    known.longestExpiryMs = copy.longestExpiryMs;
+    known.longestAt = copy.longestAt ?? now;
+    if (copy.longestAt === undefined) {
+      await this.#mirror.put(chainId, { ...copy, longestAt: now }, copy);
+    } else if (mayFall(known, now)) {
+      const longestExpiryMs = shorter(copy.longestExpiryMs);
+      if (!(await this.#mirror.put(chainId, { ...copy, longestExpiryMs, longestAt: now }, copy))) return;
+      known.longestExpiryMs = longestExpiryMs;
+      known.longestAt = now;
+      await this.#store.noteExpiry(chainId, known.text, longestExpiryMs);
+    }
+  }
+
+  /**
+   * Data that are there were not lost: a replica of an older release, or one that reached another server, took them for
+   * lost. Left as it is, the note would let the next loss pass without any wait.
+   */
+  async #clearLoss(chainId: number, copy: UsageEpoch): Promise<void> {
+    if (copy.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(copy), copy);
+  }
+
+  async #raiseQuietly(): Promise<void> {
+    // One after the other: a mirror that is slow is not asked twice at once.
+    this.#raising = this.#raising.then(async () => {
+      try {
+        await this.raise();
+      } catch (error) {
+        this.#log.warn('mirroring the sequence of the usage store failed', { error });
+      }
+    });
+    return this.#raising;
+  }
+
+  async #establish(chainId: number): Promise<KnownEpoch> {
+    // The copy first: the store may only have gone on since.
+    const mirrored = await this.#mirror.get(chainId);
+    let found = await this.#store.read(chainId);
+    if (mirrored === undefined) {
+      if (found.kept === '') found = await this.#store.begin(chainId, '', true);
+      const longestExpiryMs = Math.max(expiryStepMs, found.longestExpiryMs);
+      const epoch = { ...parseKept(found), longestExpiryMs, longestAt: found.now };
+      // Two replicas may do this at once: one of them writes the copy, and both must see the same.
+      if (!(await this.#mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
+      return this.#found(chainId, epoch, found);
+    }
+    if (this.#isIntact(chainId, mirrored, found)) {
+      await this.#clearLoss(chainId, mirrored);
+      return this.#found(chainId, mirrored, found);
+    }
+    this.#lost.with({ chain: String(chainId) }).set(1);
+    await this.#raisedToSeen(chainId, mirrored);
+    throw lost(chainId);
+  }
+
+  /**
+   * When a loss is noticed, the copy follows at once: what this process has seen would end with it, and the same old data, put
+   * back once more, would then look as if they had never been lost. Answers the copy that stands. Throws UNAVAILABLE.
+   */
+  async #raisedToSeen(chainId: number, copy: UsageEpoch): Promise<UsageEpoch> {
+    const seen = this.#seen.get(chainId);
+    if (seen === undefined || seen.id !== copy.id || seen.sequence <= copy.sequence) return copy;
+    const copies = await this.#mirror.raise(new Map([[chainId, { id: seen.id, sequence: seen.sequence }]]));
+    return copies.get(chainId) ?? copy;
+  }
+
+  #isIntact(chainId: number, mirrored: UsageEpoch, { kept, sequence }: KeptEpoch): boolean {
+    if (mirrored.isMoved === true || kept !== epochText(mirrored)) return false;
+    const seen = this.#seen.get(chainId);
+    return sequence >= mirrored.sequence && !(seen?.text === kept && sequence < seen.sequence);
+  }
+
+  #found(chainId: number, epoch: UsageEpoch, { sequence, now }: KeptEpoch): KnownEpoch {
+    this.#lost.with({ chain: String(chainId) }).set(0);
+    const { id, since, longestExpiryMs, longestAt = now } = epoch;
+    const text = epochText(epoch);
+    const expiry = { longestExpiryMs, longestAt, longUsedAt: undefined };
+    const known = { text, id, since, sequence, mirrored: epoch.sequence, ...expiry };
+    this.#known.set(chainId, known);
+    this.#seen.set(chainId, known);
+    return known;
+  }
+
+  #forget(chainId: number, text: string): void {
+    if (this.#known.get(chainId)?.text === text) this.#known.delete(chainId);
+  }
+}
+
+/** How a store keeps an epoch. */
+export function epochText({ id, since }: Pick<UsageEpoch, 'id' | 'since'>): string {
+  return `${id}:${since}`;
+}
+
+function parseKept({ kept, sequence }: KeptEpoch): Pick<UsageEpoch, 'id' | 'since' | 'sequence'> {
+  const [id = '', since = ''] = kept.split(':');
+  return { id, since: Number(since) as EpochMs, sequence };
+}
+
+function foundAgain(lostOnce: UsageEpoch): UsageEpoch {
+  const { lostAt: _, ...epoch } = lostOnce;
+  return epoch;
+}
+
+function stepsOf(expiryMs: number): number {
+  return Math.ceil(expiryMs / expiryStepMs) * expiryStepMs;
+}
+
+/** What the longest expiry falls to; the smallest does not fall. */
+function shorter(longestExpiryMs: number): number {
+  return stepsOf(longestExpiryMs / 2);
+}
+
+/** Until then no process lets it fall. */
+function fallsAt({ longestExpiryMs, longestAt }: Known): number {
+  return longestAt + longestExpiryMs + mirrorOutageMs;
+}
+
+function mayFall(known: Known, now: EpochMs): boolean {
+  return known.longestExpiryMs > expiryStepMs && now > fallsAt(known) + skewMs;
+}
+
+function lost(chainId: number): DomainError {
+  return new DomainError(
+    'UNAVAILABLE',
+    `usage of chain ${chainId} is lost or older than what was signed: nothing is signed until every earlier promise has expired`,
+    { reason: 'USAGE_STORE_LOST', retryAfterSeconds: 60 },
+  );
+}

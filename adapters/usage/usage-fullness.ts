@@ -1,0 +1,35 @@
+import type { Metrics } from '../../core/metrics.js';
+import { isForAllUsers } from '../../core/usage/counter-names.js';
+import type { LimitShare, Unit } from '../../core/usage/usage-store.js';
+
+/**
+ * How full spending limits are when operations ask for them: 1 is full. A distribution rather than a gauge per limit,
+ * since there may be a million limits; its upper buckets show that users are about to be refused, or are.
+ */
+export class UsageFullness {
+  readonly #ratio: Readonly<Record<Unit, Readonly<Record<Scope, Observer>>>>;
+
+  constructor(metrics: Metrics) {
+    const ratio = metrics.histogram<'scope' | 'unit'>({
+      name: 'paymaster_limit_used_ratio',
+      help: 'Used and reserved share of a spending limit, the asking operation included where it fits.',
+      labels: ['scope', 'unit'],
+      buckets: [0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 1],
+    });
+    const ofUnit = (unit: Unit) => ({
+      PAYMASTER: ratio.with({ scope: 'PAYMASTER', unit }),
+      SMART_ACCOUNT: ratio.with({ scope: 'SMART_ACCOUNT', unit }),
+    });
+    this.#ratio = { COUNT: ofUnit('COUNT'), NATIVE_ASSET: ofUnit('NATIVE_ASSET') };
+  }
+
+  /** `taken`: used and reserved of the limit, the asking operation included where it fits. Only what is enforced counts. */
+  observe({ counter, unit, threshold, enforce }: LimitShare, taken: number): void {
+    if (!enforce) return;
+    const scope = isForAllUsers(counter) ? 'PAYMASTER' : 'SMART_ACCOUNT';
+    this.#ratio[unit][scope].observe(threshold === 0 ? 1 : taken / threshold);
+  }
+}
+
+type Scope = 'PAYMASTER' | 'SMART_ACCOUNT';
+type Observer = { observe(value: number): void };

@@ -1,0 +1,47 @@
+import type { Clock } from '../../core/units/time.js';
+
+/**
+ * Stops calling a host that does not answer, so that its users get their refusal at once and our sockets stay free.
+ * Open after `failures` in a row, for `openMs`; then one call is let through to look, and its result decides.
+ *
+ * Only the absence of an answer counts as failure: an HTTP 500 or a malformed body can be provoked by what one user
+ * sends, and must not shut the webhook for all others.
+ */
+export class Breaker {
+  readonly #clock: Clock;
+  readonly #failures: number;
+  readonly #openMs: number;
+  #failed = 0;
+  #openUntil = 0;
+  #isProbing = false;
+
+  constructor(clock: Clock, options: { readonly failures: number; readonly openMs: number }) {
+    this.#clock = clock;
+    this.#failures = options.failures;
+    this.#openMs = options.openMs;
+  }
+
+  /** True when a call may be made now; each true must be followed by one `record`. */
+  tryEnter(): boolean {
+    if (this.#failed < this.#failures) return true;
+    if (this.#isProbing || this.#clock.now() < this.#openUntil) return false;
+    this.#isProbing = true;
+    return true;
+  }
+
+  /** `undefined` where the host was not asked after all. */
+  record(didAnswer: boolean | undefined): void {
+    this.#isProbing = false;
+    if (didAnswer === undefined) return;
+    if (didAnswer) {
+      this.#failed = 0;
+      return;
+    }
+    this.#failed += 1;
+    if (this.#failed >= this.#failures) this.#openUntil = this.#clock.now() + this.#openMs;
+  }
+
+  get isOpen(): boolean {
+    return this.#failed >= this.#failures;
+  }
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { hashCredential } from '../core/config/api-key.js';
+import type { ResourceStore } from '../core/resources/resource-store.js';
+import { newAuthToken } from '../server/http/new-auth-token.js';
+import type { StandaloneConfig } from './config.js';
+import { readOrCreate, type DataDirectory } from './data-directory.js';
+
+const manager = 'paymaster-standalone';
+
+/**
+ * Gives the first Organisation that lists no tokens of its own one token: that of PAYMASTER_AUTH_TOKEN, or one that is
+ * generated once and kept in the data directory. Only its SHA-256 goes into the resource. Undefined when every
+ * Organisation lists its tokens: then nobody but their owner knows them.
+ */
+export async function ensureAuthToken(deps: {
+  readonly config: Pick<StandaloneConfig, 'authToken'>;
+  readonly directory: Pick<DataDirectory, 'path'>;
+  readonly resources: ResourceStore;
+}): Promise<string | undefined> {
+  const organisations = await deps.resources.list('Organisation');
+  const organisation = organisations
+    .filter(({ spec }) => spec.tokens === undefined || spec.tokens.every(({ name }) => name === tokenName))
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0];
+  if (organisation === undefined) return undefined;
+
+  const authToken =
+    deps.config.authToken ??
+    readOrCreate(join(deps.directory.path, 'auth-token'), () => newAuthToken().authToken);
+  const sha256 = hashCredential(authToken);
+  if (organisation.spec.tokens?.some((token) => token.sha256 === sha256)) return authToken;
+  await deps.resources.apply({
+    manager,
+    kind: 'Organisation',
+    key: { name: organisation.metadata.name },
+    spec: { tokens: [{ name: tokenName, sha256 }] },
+    version: organisation.metadata.resourceVersion,
+  });
+  return authToken;
+}
+
+const tokenName = 'standalone';

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KubeTransport } from '../../adapters/kube/transport.js';
+import { readMasterKeys } from '../../adapters/secrets/master-keys.js';
+import { createStops } from '../../adapters/process/stops.js';
+import { createKubeConfigStore } from '../../adapters/configs/kubernetes/configs.js';
+import { createKubeResourceStore } from '../../adapters/resources/kubernetes/resources.js';
+import type { ConfigStore } from '../../core/config/config-store.js';
+import { silentLogger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import type { MasterKeys } from '../../core/secrets.js';
+import { systemClock } from '../../core/units/time.js';
+import type { Console } from '../console.js';
+import { startDevChain } from '../dev-chain.js';
+import { findRoot } from '../root.js';
+import {
+  startComponent,
+  systemNamespace,
+  type Component,
+  type ComponentDeps,
+  type ComponentName,
+  type ComponentOptions,
+} from './component.js';
+import { serviceAccountUser, startControlPlane, type ControlPlane } from './control-plane.js';
+import { startRedisProcess, type RedisProcess } from './redis.js';
+
+/**
+ * Everything of an installation, as processes of this machine: a real API server with what the chart renders, Redis, a
+ * dev chain, and the components that were started, each under its own rights.
+ */
+export type Cluster = {
+  readonly plane: ControlPlane;
+  /** As administrator. */
+  readonly transport: KubeTransport;
+  readonly resources: ResourceStore;
+  readonly configs: ConfigStore;
+  readonly masterKeys: MasterKeys;
+  readonly redis: RedisProcess;
+  readonly chainRpcUrl: string;
+  readonly directory: string;
+  start(component: ComponentName, options?: ComponentOptions): Promise<Component>;
+  /** Stops everything in reverse order; the files of the control plane are removed. May be called twice. */
+  stop(): Promise<void>;
+};
+
+export type ClusterOptions = {
+  readonly console: Console;
+  readonly apiServerFlags?: readonly string[];
+  /** Where wallets reach the JSON-RPC server, as written into connection Secrets. */
+  readonly publicRpcUrl?: string;
+};
+
+const components = ['operator', 'dashboard', 'rpc'] as const;
+
+/** Starts the stores and the chain, and installs the chart's objects; components are started by the caller. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const stops = createStops();
+  try {
+    return await startParts(options, stops);
+  } catch (error) {
+    await stops.run();
+    throw error;
+  }
+}
+
+async function startParts(options: ClusterOptions, stops: ReturnType<typeof createStops>): Promise<Cluster> {
+  const { console } = options;
+  const apiDone = console.step('Starting etcd and kube-apiserver');
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${systemNamespace}`];
+  const plane = await startControlPlane({
+    users: Object.fromEntries(
+      components.map((name) => [serviceAccountUser(systemNamespace, `paymaster-${name}`), groups]),
+    ),
+    ...(options.apiServerFlags === undefined ? {} : { apiServerFlags: options.apiServerFlags }),
+  });
+  stops.add(() => plane.stop());
+  const transport = plane.transport();
+  stops.add(() => transport.stop());
+  apiDone(plane.url);
+
+  const installDone = console.step('Installing CRDs, roles and policies of the chart');
+  plane.kubectl(['apply', '--server-side', '-f', join(findRoot(import.meta.url), 'charts/install.yaml')]);
+  plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
+  installDone(systemNamespace);
+
+  const directory = join(plane.directory, 'paymaster');
+  const mounts = makeMounts(directory);
+  const redisDone = console.step('Starting Redis');
+  const redis = await startRedisProcess(directory);
+  stops.add(() => redis.process.stop());
+  redisDone(redis.url);
+  const chain = await startDevChain({
+    config: {},
+    directory: {
+      urlDirectory: mounts.chains,
+      signerDirectory: mounts.signers,
+      chainStateFile: join(directory, 'chain-state.json'),
+    },
+    log: silentLogger,
+    console,
+  });
+  stops.add(() => chain.stop());
+
+  const common = {
+    transport,
+    clock: systemClock,
+    log: silentLogger,
+    metrics: noMetrics,
+    random: Math.random,
+  };
+  const resources = createKubeResourceStore({
+    ...common,
+    statusManager: 'paymaster-operator',
+    now: () => systemClock.now(),
+  });
+  stops.add(() => resources.stop());
+  const configs = createKubeConfigStore({ ...common, namespace: systemNamespace });
+  stops.add(() => configs.stop());
+  const deps: ComponentDeps = {
+    plane,
+    transport,
+    directory,
+    mounts,
+    environment: {
+      PAYMASTER_USAGE_STORE_URL: redis.url,
+      PAYMASTER_USAGE_STORE_PASSWORD_FILE: '',
+      PAYMASTER_WEBHOOK_ALLOW_HTTP: 'true',
+      PAYMASTER_WEBHOOK_ALLOW_LOOPBACK: 'true',
+      ...(options.publicRpcUrl === undefined ? {} : { PAYMASTER_PUBLIC_RPC_URL: options.publicRpcUrl }),
+    },
+  };
+  return {
+    plane,
+    transport,
+    resources,
+    configs,
+    masterKeys: await readMasterKeys(mounts.keys),
+    redis,
+    chainRpcUrl: chain.url,
+    directory,
+    async start(component, startOptions) {
+      const started = await startComponent(deps, component, startOptions);
+      stops.add(() => started.stop());
+      return started;
+    },
+    stop: () => stops.run(),
+  };
+}
+
+function makeMounts(directory: string): ComponentDeps['mounts'] {
+  const mounts = {
+    keys: join(directory, 'keys'),
+    signers: join(directory, 'signers'),
+    chains: join(directory, 'chains'),
+  };
+  for (const folder of Object.values(mounts)) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chmodSync(folder, 0o700);
+  }
+  for (const name of ['master.key', 'webhook-master.key'])
+    writeFileSync(join(mounts.keys, name), `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+  return mounts;
+}

@@ -1,0 +1,123 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KubeTransport } from '../../adapters/kube/transport.js';
+import { findRoot } from '../root.js';
+import { serviceAccountUser, type ControlPlane } from './control-plane.js';
+import { freePort } from './free-port.js';
+import { answers, startProcess, type ManagedProcess } from './managed-process.js';
+
+export const systemNamespace = 'paymaster-system';
+export type ComponentName = 'operator' | 'dashboard' | 'rpc';
+
+/** One process that runs as a pod of the chart would: its arguments, environment, files and rights. */
+export type Component = ManagedProcess & { readonly name: string; readonly origin: string };
+
+export type ComponentDeps = {
+  readonly plane: ControlPlane;
+  /** Admin access, to read what was rendered. */
+  readonly transport: KubeTransport;
+  /** Where each process has its files. */
+  readonly directory: string;
+  /** Directories that stand for the mounted Secrets. */
+  readonly mounts: { readonly keys: string; readonly signers: string; readonly chains: string };
+  /** Variables of the chart that name what only a cluster has, e.g. the URL of Redis. */
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+type Container = {
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
+};
+
+export type ComponentOptions = {
+  /** Which replica; default 0. */
+  readonly index?: number;
+  /** Answers when it is ready; default `/readyz`. */
+  readonly path?: string;
+  /** Default: a free one. */
+  readonly port?: number;
+  /** Variables besides those of the chart, e.g. options of Node. */
+  readonly environment?: Readonly<Record<string, string>>;
+};
+
+/** Starts one replica and waits until it is ready. */
+export async function startComponent(
+  deps: ComponentDeps,
+  component: ComponentName,
+  options: ComponentOptions = {},
+): Promise<Component> {
+  const name = `paymaster-${component}-${options.index ?? 0}`;
+  const pod = join(deps.directory, name);
+  const container = await readContainer(deps.transport, component);
+  mountFiles(deps, component, pod);
+  const port = options.port ?? (await freePort());
+  const origin = `http://127.0.0.1:${port}`;
+  const { hostname, port: apiPort } = new URL(deps.plane.url);
+  const environment = {
+    ...Object.fromEntries(container.env.map(({ name: key, value = '' }) => [key, inPod(pod, value)])),
+    ...deps.environment,
+    ...options.environment,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    // One port for all: nothing stands in front of these processes.
+    PAYMASTER_OPS_PORT: '',
+    POD_NAME: name,
+    POD_NAMESPACE: systemNamespace,
+    KUBERNETES_SERVICE_HOST: hostname,
+    KUBERNETES_SERVICE_PORT: apiPort,
+    PAYMASTER_SERVICE_ACCOUNT_DIR: join(pod, 'service-account'),
+  };
+  const running = await startProcess({
+    command: process.execPath,
+    args: ['--no-warnings', ...container.args],
+    environment,
+    directory: findRoot(import.meta.url),
+    logFile: join(pod, 'log.jsonl'),
+    isReady: () => answers(`${origin}${options.path ?? '/readyz'}`),
+  });
+  return {
+    name,
+    origin,
+    get pid() {
+      return running.pid;
+    },
+    logFile: running.logFile,
+    signal: running.signal,
+    isRunning: running.isRunning,
+    restart: running.restart,
+    ended: running.ended,
+    stop: running.stop,
+  };
+}
+
+async function readContainer(transport: KubeTransport, component: ComponentName): Promise<Container> {
+  const path = `/apis/apps/v1/namespaces/${systemNamespace}/deployments/paymaster-${component}`;
+  const deployment = (await transport.request({ method: 'GET', path })) as {
+    spec: { template: { spec: { containers: Container[] } } };
+  };
+  const [container] = deployment.spec.template.spec.containers;
+  if (container === undefined) throw new Error(`the chart renders no container for ${component}`);
+  return container;
+}
+
+function mountFiles({ plane, mounts }: ComponentDeps, component: ComponentName, pod: string): void {
+  const account = join(pod, 'service-account');
+  const etc = join(pod, 'etc/paymaster');
+  for (const folder of [account, join(etc, 'keys'), join(pod, 'var/lib/paymaster')])
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const user = serviceAccountUser(systemNamespace, `paymaster-${component}`);
+  writeFileSync(join(account, 'token'), plane.token(user), { mode: 0o600 });
+  writeFileSync(join(account, 'ca.crt'), plane.ca());
+  writeFileSync(join(account, 'namespace'), systemNamespace);
+  const isMounted = (file: string): boolean => component !== 'rpc' || file.startsWith('webhook-');
+  for (const key of readdirSync(mounts.keys).filter(isMounted))
+    copyFileSync(join(mounts.keys, key), join(etc, 'keys', key));
+  if (component === 'dashboard') return;
+  for (const folder of ['signers', 'chains'] as const)
+    if (!existsSync(join(etc, folder))) symlinkSync(mounts[folder], join(etc, folder));
+}
+
+/** Paths of the pod's own file system, inside its folder. */
+function inPod(pod: string, value: string): string {
+  return /^\/(etc|var\/lib)\/paymaster(\/|$)/.test(value) ? join(pod, value) : value;
+}

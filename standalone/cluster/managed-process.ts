@@ -1,0 +1,100 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { pause } from '../../adapters/pause.js';
+
+/** A program that is run, stopped, killed and run again. It ends with this process. */
+export type ManagedProcess = {
+  readonly pid: number;
+  readonly logFile: string;
+  readonly signal: (name: NodeJS.Signals) => void;
+  readonly isRunning: () => boolean;
+  /** Starts it again with the same arguments after it ended; resolves when it is ready. */
+  readonly restart: () => Promise<void>;
+  /** Exit code or signal of the present run. */
+  readonly ended: () => Promise<number | NodeJS.Signals>;
+  /** SIGTERM, and SIGKILL after ten seconds; nothing when it has ended. */
+  readonly stop: () => Promise<void>;
+};
+
+export type Program = {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Default: that of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly directory?: string;
+  /** Output is appended to it. */
+  readonly logFile: string;
+  readonly isReady: () => Promise<boolean>;
+  readonly startTimeoutMs?: number;
+};
+
+const stopGraceMs = 10_000;
+/** Bounds a hang: a program that ends is noticed at once, and one that waits for others may back off for minutes. */
+const longestStartMs = 180_000;
+
+/** Starts a program and waits until it is ready; throws the end of its log when it ends before. */
+export async function startProcess(program: Program): Promise<ManagedProcess> {
+  let child: ChildProcess;
+  let end: Promise<number | NodeJS.Signals>;
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+
+  async function launch(): Promise<void> {
+    const log = openSync(program.logFile, 'a', 0o600);
+    child = spawn(program.command, program.args, {
+      stdio: ['ignore', log, log],
+      ...(program.directory === undefined ? {} : { cwd: program.directory }),
+      ...(program.environment === undefined ? {} : { env: program.environment }),
+    });
+    closeSync(log);
+    end = new Promise((resolve, reject) => {
+      child.once('exit', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'));
+      child.once('error', reject);
+    });
+    end.catch(() => {});
+    const deadline = performance.now() + (program.startTimeoutMs ?? longestStartMs);
+    while (!(await program.isReady())) {
+      if (hasEnded() || performance.now() > deadline) throw notReady();
+      await pause(50);
+    }
+  }
+
+  function notReady(): Error {
+    child.kill('SIGKILL');
+    const tail = readFileSync(program.logFile, 'utf8').slice(-3000);
+    return new Error(`${program.command} ${program.args[0] ?? ''} did not become ready:\n${tail}`);
+  }
+
+  const killWithParent = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  await launch();
+  return {
+    get pid() {
+      return child.pid ?? -1;
+    },
+    logFile: program.logFile,
+    signal: (name) => void child.kill(name),
+    isRunning: () => !hasEnded(),
+    restart: launch,
+    ended: () => end,
+    async stop() {
+      process.off('exit', killWithParent);
+      if (hasEnded()) return;
+      child.kill('SIGCONT');
+      child.kill('SIGTERM');
+      const killing = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
+      await end;
+      clearTimeout(killing);
+    },
+  };
+}
+
+/** True when the URL answers 2xx within a second. */
+export async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(1000) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

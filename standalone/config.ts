@@ -1,0 +1,77 @@
+import { resolve } from 'node:path';
+import type { PlatformDefaults } from '../core/config/platform.js';
+import { readPlatformDefaults } from '../core/config/platform-settings.js';
+import { Settings } from '../core/settings.js';
+
+/** Settings of the standalone command; every one has a default, so that `make run` needs none. */
+export type StandaloneConfig = {
+  readonly host: string;
+  readonly port: number;
+  /** Databases, keys, connection.json, log. */
+  readonly dataDirectory: string;
+  readonly manifestDirectory: string;
+  /** Dashboard token to use instead of a generated one. */
+  readonly authToken?: string;
+  /** `PAYMASTER_SIGNER_KEY_<FILE>`: signing keys by the file name that a profile gives; a file of that name wins. */
+  readonly signerKeys: Readonly<Record<string, string>>;
+  /** Use this chain instead of starting anvil. */
+  readonly chainRpcUrl?: string;
+  /** `process` survives kill -9; `power` also survives power loss and is slower. */
+  readonly durability: 'process' | 'power';
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  /** Where JSON log lines go: a file in the data directory, or stdout. */
+  readonly logTo: 'file' | 'stdout';
+  /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as of the operator. */
+  readonly platform: PlatformDefaults;
+};
+
+/** Parses the environment once; throws one Error that lists every mistake. */
+export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): StandaloneConfig {
+  const mistakes: string[] = [];
+  const oneOf = <T extends string>(name: string, choices: readonly T[], fallback: T): T => {
+    const value = env[name];
+    if (value === undefined || value === '') return fallback;
+    const choice = choices.find((candidate) => candidate === value);
+    if (choice === undefined) mistakes.push(`${name} must be one of ${choices.join(', ')}, got "${value}"`);
+    return choice ?? fallback;
+  };
+
+  const portText = env['PORT'] || '8080';
+  const port = /^[0-9]{1,5}$/.test(portText) ? Number(portText) : Number.NaN;
+  if (!(port >= 1 && port <= 65535))
+    mistakes.push(`PORT must be a number from 1 to 65535, got "${portText}"`);
+
+  const authToken = env['PAYMASTER_AUTH_TOKEN'] || undefined;
+  if (authToken !== undefined && !/^[\x21-\x7e]{16,256}$/.test(authToken)) {
+    mistakes.push('PAYMASTER_AUTH_TOKEN must be 16 to 256 printable characters without blanks');
+  }
+
+  const chainRpcUrl = env['CHAIN_RPC_URL'] || undefined;
+  if (
+    chainRpcUrl !== undefined &&
+    !(URL.canParse(chainRpcUrl) && /^https?:$/.test(new URL(chainRpcUrl).protocol))
+  ) {
+    mistakes.push('CHAIN_RPC_URL must be an http or https URL');
+  }
+
+  const settings = new Settings(env);
+  const config: StandaloneConfig = {
+    platform: readPlatformDefaults(settings),
+    host: env['HOST'] || '127.0.0.1',
+    port,
+    dataDirectory: resolve(env['PAYMASTER_DATA_DIR'] || resolve(root, '.paymaster')),
+    manifestDirectory: resolve(env['PAYMASTER_MANIFESTS'] || resolve(root, 'examples/quickstart')),
+    signerKeys: Object.fromEntries(
+      Object.entries(env).flatMap(([name, value]) =>
+        name.startsWith('PAYMASTER_SIGNER_KEY_') && value !== undefined ? [[name, value]] : [],
+      ),
+    ),
+    ...(authToken === undefined ? {} : { authToken }),
+    ...(chainRpcUrl === undefined ? {} : { chainRpcUrl }),
+    durability: oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
+    logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+    logTo: oneOf('PAYMASTER_LOG', ['file', 'stdout'], 'file'),
+  };
+  if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
+  return settings.finish(config);
+}

@@ -1,0 +1,152 @@
+import type { EntryPointVersion } from '../core/entry-point/version.js';
+import { deriveApiKey } from '../core/config/api-key.js';
+import type { ChainConfig, ProfileConfig } from '../core/config/chain-config.js';
+import type { ConfigStore } from '../core/config/config-store.js';
+import { keyGenerationOf } from '../core/config/memory.js';
+import { tenantOf } from '../core/config/tenant.js';
+import { paymasterIdOf } from '../core/config/ids.js';
+import { layouts } from '../core/paymaster/layouts.js';
+import type { Paymaster } from '../core/resources/paymaster.js';
+import type { SmartContract } from '../core/resources/smart-contract.js';
+import type { ResourceStore } from '../core/resources/resource-store.js';
+import { manifestManager } from '../adapters/manifests/apply-manifests.js';
+import { ownersOf } from '../core/resources/managed-fields.js';
+import { isConditionTrue } from '../core/meta/conditions.js';
+import type { MasterKeys } from '../core/secrets.js';
+
+/** What a script needs to call this instance; fields of a paymaster are absent while there is none. */
+export type Connection = {
+  /** Origin of the dashboard API. */
+  readonly dashboardUrl: string;
+  readonly chainRpcUrl: string;
+  readonly authToken?: string;
+  /** Of this start, for `make status`: shows everything of the instance and changes nothing. */
+  readonly operatorToken?: string;
+  readonly chainId?: number;
+  /** Whole JSON-RPC address, with chain and key. */
+  readonly rpcUrl?: string;
+  readonly apiKey?: string;
+  readonly paymasterId?: string;
+  readonly entryPoint?: string;
+  readonly entryPointVersion?: EntryPointVersion;
+  readonly paymasterAddress?: string;
+  /** A registered contract and the signature of a whitelisted method without arguments. */
+  readonly sponsoredContract?: { readonly address: string; readonly method: string };
+  readonly feeToken?: { readonly address: string; readonly symbol: string; readonly decimals: number };
+  readonly versions: readonly {
+    readonly version: string;
+    readonly layout: string;
+    readonly entryPoint: string;
+    readonly entryPointVersion: EntryPointVersion;
+    readonly paymasterAddress: string;
+    readonly tokenPaymasterAddress?: string;
+  }[];
+};
+
+/**
+ * Describes one paymaster, the same at each start: of those that the manifests declare, or else of all, the first ready
+ * one by namespace and name, or the first.
+ */
+export async function describeConnection(deps: {
+  readonly origin: string;
+  readonly chainRpcUrl: string;
+  readonly authToken: string | undefined;
+  readonly operatorToken?: string;
+  readonly masterKeys: MasterKeys;
+  readonly resources: ResourceStore;
+  readonly configs: ConfigStore;
+}): Promise<Connection> {
+  const all = [...(await deps.resources.list('Paymaster'))].sort(byName);
+  const declared = all.filter((candidate) => ownersOf(candidate, 'spec.name').some(isManifests));
+  const paymasters = declared.length > 0 ? declared : all;
+  const paymaster = paymasters.find((candidate) => isConditionTrue(candidate, 'Ready')) ?? paymasters[0];
+  const chains = (await deps.configs.listChains()).map(({ config }) => config);
+  const chain = chains.find(({ chainId }) => chainId === paymaster?.spec.chainId) ?? chains[0];
+  return {
+    dashboardUrl: deps.origin,
+    chainRpcUrl: deps.chainRpcUrl,
+    ...(deps.authToken === undefined ? {} : { authToken: deps.authToken }),
+    ...(deps.operatorToken === undefined ? {} : { operatorToken: deps.operatorToken }),
+    ...(chain === undefined ? {} : describeChain(chain)),
+    ...(paymaster === undefined ? {} : await describePaymaster(deps, paymaster, chain)),
+    versions: (chain?.profiles ?? []).map((profile) => ({
+      version: profile.version,
+      layout: profile.layout,
+      entryPoint: profile.entryPoint,
+      entryPointVersion: layouts[profile.layout].entryPointVersion,
+      paymasterAddress: profile.sponsorship,
+      ...(profile.token === undefined ? {} : { tokenPaymasterAddress: profile.token }),
+    })),
+  };
+}
+
+function isManifests({ manager }: { readonly manager: string }): boolean {
+  return manager === manifestManager;
+}
+
+function describeChain(chain: ChainConfig): Partial<Connection> {
+  const [token] = chain.feeTokens;
+  return {
+    chainId: chain.chainId,
+    ...(token === undefined
+      ? {}
+      : { feeToken: { address: token.address, symbol: token.symbol, decimals: token.decimals } }),
+  };
+}
+
+async function describePaymaster(
+  deps: { readonly origin: string; readonly masterKeys: MasterKeys; readonly resources: ResourceStore },
+  paymaster: Paymaster,
+  chain: ChainConfig | undefined,
+): Promise<Partial<Connection>> {
+  const { namespace = '', name } = paymaster.metadata;
+  const { chainId, version } = paymaster.spec;
+  const tenant = tenantOf(namespace, paymaster.status?.tenantGeneration);
+  const keyGeneration = keyGenerationOf(paymaster.spec, paymaster.status);
+  const apiKey = deriveApiKey(deps.masterKeys.current, { namespace: tenant, name, keyGeneration });
+  const contracts = await deps.resources.list('SmartContract', {
+    namespace,
+    fields: { 'spec.paymasterRef.name': name },
+  });
+  const sponsoredContract = [...contracts].sort(byName).flatMap(callableWithoutArguments)[0];
+  const profile = chain?.profiles.find((candidate) => candidate.version === version);
+  return {
+    rpcUrl: `${deps.origin}/api/v1/${chainId}/${apiKey}`,
+    apiKey,
+    paymasterId: paymasterIdOf(tenant, name),
+    ...(profile === undefined ? {} : describeProfile(profile)),
+    ...(sponsoredContract === undefined ? {} : { sponsoredContract }),
+  };
+}
+
+function describeProfile(profile: ProfileConfig): Partial<Connection> {
+  return {
+    entryPoint: profile.entryPoint,
+    entryPointVersion: layouts[profile.layout].entryPointVersion,
+    paymasterAddress: profile.sponsorship,
+  };
+}
+
+function callableWithoutArguments({
+  spec,
+  status,
+}: SmartContract): readonly { address: string; method: string }[] {
+  const abi: unknown = JSON.parse(spec.abi);
+  const functions = Array.isArray(abi) ? abi.filter(isFunctionWithoutArguments).map(({ name }) => name) : [];
+  return (spec.whitelistedMethods ?? [])
+    .filter((method) => functions.includes(method) && status?.methods?.includes(method))
+    .map((method) => ({ address: spec.address, method: `${method}()` }));
+}
+
+function isFunctionWithoutArguments(entry: unknown): entry is { readonly name: string } {
+  if (typeof entry !== 'object' || entry === null || !('name' in entry) || !('inputs' in entry)) return false;
+  return typeof entry.name === 'string' && Array.isArray(entry.inputs) && entry.inputs.length === 0;
+}
+
+function byName(a: Paymaster | SmartContract, b: Paymaster | SmartContract): number {
+  const [left, right] = [
+    `${a.metadata.namespace}/${a.metadata.name}`,
+    `${b.metadata.namespace}/${b.metadata.name}`,
+  ];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MasterKeys } from '../core/secrets.js';
+
+/** Where everything of one standalone instance lies. All of it is 0700/0600: it holds keys. */
+export type DataDirectory = {
+  readonly path: string;
+  readonly resourcesFile: string;
+  readonly usageFile: string;
+  readonly logFile: string;
+  readonly connectionFile: string;
+  readonly signerDirectory: string;
+  /** Files with chain URLs, as `Chain.spec.rpc.file` names them. */
+  readonly urlDirectory: string;
+  /** Files with request headers, as `headersFile` of HTTP price sources names them. */
+  readonly priceHeadersDirectory: string;
+  readonly secretDirectory: string;
+  readonly chainStateFile: string;
+};
+
+export function openDataDirectory(path: string): DataDirectory {
+  const directory: DataDirectory = {
+    path,
+    resourcesFile: join(path, 'resources.sqlite'),
+    usageFile: join(path, 'usage.sqlite'),
+    logFile: join(path, 'log.jsonl'),
+    connectionFile: join(path, 'connection.json'),
+    signerDirectory: join(path, 'signers'),
+    urlDirectory: join(path, 'chains'),
+    priceHeadersDirectory: join(path, 'price-headers'),
+    secretDirectory: join(path, 'secrets'),
+    chainStateFile: join(path, 'chain-state.json'),
+  };
+  for (const each of [
+    path,
+    directory.signerDirectory,
+    directory.urlDirectory,
+    directory.priceHeadersDirectory,
+    directory.secretDirectory,
+  ]) {
+    mkdirSync(each, { recursive: true, mode: 0o700 });
+    chmodSync(each, 0o700);
+  }
+  return directory;
+}
+
+/** A file of the data directory that does not hold what it should; the message says what to do. */
+export class UnusableFile extends Error {}
+
+/** Writes a whole private file at once: a reader sees the old or the new content, never half of it. */
+export function writePrivateFile(path: string, content: string): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, content, { mode: 0o600 });
+  renameSync(temporary, path);
+}
+
+/** Text of a private file, made with `create` the first time. */
+export function readOrCreate(path: string, create: () => string): string {
+  if (!existsSync(path)) writePrivateFile(path, `${create()}\n`);
+  // Copied here by hand it may have any mode.
+  chmodSync(path, 0o600);
+  return readFileSync(path, 'utf8').trim();
+}
+
+/** Master keys of this instance, generated once: the apiKeys derived from them stay the same over restarts. */
+export function loadMasterKeys(directory: DataDirectory): MasterKeys {
+  return {
+    current: loadKey(join(directory.path, 'master.key')),
+    webhook: loadKey(join(directory.path, 'webhook-master.key')),
+  };
+}
+
+function loadKey(path: string): Uint8Array {
+  const text = readOrCreate(path, () => randomBytes(32).toString('hex'));
+  if (!/^[0-9a-f]{64}$/.test(text)) {
+    throw new UnusableFile(
+      `${path} must hold 64 hex digits; restore it, or delete it to make a new key (all apiKeys change)`,
+    );
+  }
+  return Buffer.from(text, 'hex');
+}

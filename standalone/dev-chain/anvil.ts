@@ -1,0 +1,180 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rename } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+
+export type AnvilOptions = {
+  readonly log: Logger;
+  /** Chain state is read from this file at the start and written to it at the stop; without it every start is fresh. */
+  readonly stateFile?: string;
+  readonly chainId?: number;
+  readonly startTimeoutMs?: number;
+};
+
+export type Anvil = {
+  readonly url: string;
+  readonly pid: number;
+  /** True when it continues no earlier chain. */
+  readonly isFresh: boolean;
+  /** Resolves when the process is gone, by `stop` or by accident. */
+  readonly exited: Promise<void>;
+  /** Lets anvil write its state, then waits for its end; kills it after five seconds. Safe to call twice. */
+  stop(): Promise<void>;
+};
+
+/** Platforms for which the npm package ships a binary, by `process.platform` and `process.arch`. */
+const platformPackages: Readonly<Record<string, string>> = {
+  'linux-x64': '@foundry-rs/anvil-linux-amd64',
+  'linux-arm64': '@foundry-rs/anvil-linux-arm64',
+  'darwin-x64': '@foundry-rs/anvil-darwin-amd64',
+  'darwin-arm64': '@foundry-rs/anvil-darwin-arm64',
+  'win32-x64': '@foundry-rs/anvil-win32-amd64',
+};
+const stopGraceMs = 5_000;
+
+/**
+ * Starts anvil on a free loopback port, resolved when it listens. The binary of the platform package is run itself: its
+ * npm wrapper is a second process that would swallow signals. The process ends with ours, also after a kill -9.
+ */
+export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
+  const { stateFile, log } = options;
+  if (stateFile === undefined) return launch(options);
+  await mkdir(dirname(stateFile), { recursive: true });
+  try {
+    return await launch(options);
+  } catch (error) {
+    if (!(error instanceof UnusableState)) throw error;
+    // A state cut short by a power loss must not stop the dev chain: everything on it can be deployed again.
+    log.warn('dev chain state not usable, starting a fresh chain', {
+      stateFile,
+      movedTo: `${stateFile}.broken`,
+    });
+    await rename(stateFile, `${stateFile}.broken`);
+    return launch(options);
+  }
+}
+
+/** Path of the anvil binary; DomainError UNAVAILABLE says what to do when there is none. */
+export function findAnvil(): string {
+  const name = platformPackages[`${process.platform}-${process.arch}`];
+  if (name === undefined)
+    throw new DomainError(
+      'UNAVAILABLE',
+      `anvil has no binary for ${process.platform}-${process.arch}; set CHAIN_RPC_URL to use a chain that runs elsewhere`,
+    );
+  const require = createRequire(import.meta.url);
+  try {
+    const folder = dirname(require.resolve(`${name}/package.json`));
+    return join(folder, 'bin', process.platform === 'win32' ? 'anvil.exe' : 'anvil');
+  } catch (cause) {
+    throw new DomainError(
+      'UNAVAILABLE',
+      `${name} is not installed; run "npm ci --include=dev --include=optional", or set CHAIN_RPC_URL to use another chain`,
+      { cause },
+    );
+  }
+}
+
+class UnusableState extends Error {}
+
+async function launch({
+  log,
+  stateFile,
+  chainId = 31337,
+  startTimeoutMs = 60_000,
+}: AnvilOptions): Promise<Anvil> {
+  const binary = findAnvil();
+  const isFresh = stateFile === undefined || !existsSync(stateFile);
+  const args = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--balance', '1000000'];
+  if (stateFile !== undefined) args.push('--state', stateFile);
+  // Its own process group: a Ctrl-C in the terminal reaches us, and we stop anvil after what uses it.
+  const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  const watchdog = guard(child);
+  const stop = stopOnce(child, watchdog, exited);
+  try {
+    const port = await listeningPort(child, startTimeoutMs);
+    const url = `http://127.0.0.1:${port}`;
+    log.info('dev chain listening', { url, pid: child.pid ?? 0, stateFile: stateFile ?? 'none' });
+    return { url, pid: child.pid ?? 0, isFresh, exited, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/**
+ * A shell that waits for the end of its standard input, a pipe from us, which the system closes however we die; then it
+ * ends anvil, which writes its state. Node has no parent-death signal. Windows has no shell for it: there only `stop` ends anvil.
+ */
+function guard(child: ChildProcess): ChildProcess | undefined {
+  if (child.pid === undefined || process.platform === 'win32') return undefined;
+  const script = 'cat >/dev/null; kill -TERM "$0" 2>/dev/null';
+  const watchdog = spawn('/bin/sh', ['-c', script, String(child.pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  watchdog.on('error', () => {});
+  watchdog.stdin?.on('error', () => {});
+  return watchdog;
+}
+
+function stopOnce(child: ChildProcess, watchdog: ChildProcess | undefined, exited: Promise<void>) {
+  let stopping: Promise<void> | undefined;
+  const end = async () => {
+    // The watchdog first: left alone, it would signal a process id that may belong to somebody else by then.
+    watchdog?.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
+    await exited;
+    clearTimeout(timer);
+  };
+  return () => (stopping ??= end());
+}
+
+/** The port that anvil chose, from its own output: asking the system for a free one beforehand would be a race. */
+function listeningPort(child: ChildProcess, timeoutMs: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const timer = setTimeout(
+      () => settle(() => reject(failure(`anvil did not listen within ${timeoutMs} ms`))),
+      timeoutMs,
+    );
+    const settle = (outcome: () => void) => {
+      clearTimeout(timer);
+      child.stdout?.removeAllListeners('data');
+      child.stderr?.removeAllListeners('data');
+      // What it prints from now on is dropped, but read: a full pipe would block it.
+      child.stdout?.resume();
+      child.stderr?.resume();
+      outcome();
+    };
+    const read = (chunk: Buffer) => {
+      output += chunk.toString();
+      const match = /Listening on 127\.0\.0\.1:(\d+)/.exec(output);
+      if (match !== null) settle(() => resolve(Number(match[1])));
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('error', (cause) => settle(() => reject(failure(`anvil cannot be run: ${cause.message}`))));
+    child.once('exit', (code) =>
+      settle(() =>
+        reject(
+          output.includes("for '--state")
+            ? new UnusableState(output.trim())
+            : failure(`anvil ended with code ${code ?? 'none'}: ${output.trim().split('\n').at(-1) ?? ''}`),
+        ),
+      ),
+    );
+  });
+}
+
+function failure(message: string): DomainError {
+  return new DomainError('UNAVAILABLE', message);
+}

@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Interface, isHexString } from 'ethers';
+import { DomainError } from '../../core/errors.js';
+import { isHexBytes, type Hex } from '../../core/units/hex.js';
+
+export type Artifact = { readonly abi: Interface; readonly bytecode: Hex; readonly deployedBytecode: Hex };
+
+const require = createRequire(import.meta.url);
+
+/** Artifact of an npm package with a hardhat-style `artifacts` folder, e.g. ('aa07', 'EntryPoint'). */
+export function readNpmArtifact(name: 'aa06' | 'aa07' | 'aa08', contract: string): Artifact {
+  const path = `${name}/artifacts/${contract}.json`;
+  try {
+    return parseArtifact(readFileSync(require.resolve(path), 'utf8'), path);
+  } catch (cause) {
+    throw missing(path, cause);
+  }
+}
+
+/** Artifact of our own `contracts/`, e.g. 'HybridPaymaster06'. */
+export function readOwnArtifact(contract: string): Artifact {
+  const path = join(packageRoot(import.meta.dirname), 'contracts', 'artifacts', `${contract}.json`);
+  return parseArtifact(readFileSync(path, 'utf8'), path);
+}
+
+/**
+ * Init code of Pimlico's SingletonPaymaster without constructor arguments. The npm package exports it only wrapped in
+ * functions that need a viem client's worth of imports, so the literal is read from the file.
+ */
+export function readSingletonInitCode(version: '06' | '07' | '08'): Hex {
+  const file = join(packageFolder('@pimlico/mock-paymaster'), '_esm', 'constants.js');
+  const source = readFileSync(file, 'utf8');
+  const start = source.indexOf(`getSingletonPaymaster${version}InitCode = `);
+  const literal = start < 0 ? null : /"(0x[0-9a-f]{1000,})"/.exec(source.slice(start));
+  if (literal === null || !isHexBytes(literal[1]))
+    throw new DomainError('UNAVAILABLE', `${file} has no init code of SingletonPaymaster ${version}`);
+  return literal[1];
+}
+
+function packageFolder(name: string): string {
+  try {
+    return packageRoot(dirname(require.resolve(name)), name);
+  } catch (cause) {
+    throw missing(name, cause);
+  }
+}
+
+/** Nearest folder upwards with our package.json (or that of `name`): compiled files lie deeper than their sources. */
+function packageRoot(from: string, name = 'paymaster-operator'): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const file = join(folder, 'package.json');
+    if (existsSync(file) && readFileSync(file, 'utf8').includes(`"name": "${name}"`)) return folder;
+    if (dirname(folder) === folder) throw new Error(`no package.json of ${name} above ${from}`);
+  }
+}
+
+function parseArtifact(text: string, path: string): Artifact {
+  const artifact: unknown = JSON.parse(text);
+  if (typeof artifact !== 'object' || artifact === null) throw new Error(`${path} must be an object`);
+  const { abi, bytecode, deployedBytecode } = { abi: [], bytecode: '', deployedBytecode: '', ...artifact };
+  if (!isHexString(bytecode) || !isHexString(deployedBytecode)) throw new Error(`${path} must hold bytecode`);
+  return {
+    abi: new Interface(abi),
+    bytecode: `0x${bytecode.slice(2)}`,
+    deployedBytecode: `0x${deployedBytecode.slice(2)}`,
+  };
+}
+
+function missing(what: string, cause: unknown): DomainError {
+  return new DomainError(
+    'UNAVAILABLE',
+    `${what} is not installed: the dev chain needs development dependencies, run "npm ci --include=dev"`,
+    { cause },
+  );
+}

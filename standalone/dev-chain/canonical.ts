@@ -1,0 +1,100 @@
+import { AbiCoder } from 'ethers';
+import type { Chain } from '../../core/chain/chain.js';
+import { entryPoints } from '../../core/entry-point/address.js';
+import { entryPoint06 } from '../../core/entry-point/v06.js';
+import { entryPoint07 } from '../../core/entry-point/v07.js';
+import { entryPoint08 } from '../../core/entry-point/v08.js';
+import { entryPointVersions, type EntryPointVersion } from '../../core/entry-point/version.js';
+import { parseAddress, type Address } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
+import { DomainError } from '../../core/errors.js';
+import { readNpmArtifact } from './artifacts.js';
+import {
+  create2Address,
+  deployOnce,
+  deterministicDeployer,
+  zeroSalt,
+  type Transactor,
+} from './transactor.js';
+
+/** SimpleAccount factories, as viem and permissionless know them. */
+export const accountFactories: Readonly<Record<EntryPointVersion, Address>> = {
+  [entryPoint06.version]: parseAddress('0x9406Cc6185a346906296840746125a0E44976454'),
+  [entryPoint07.version]: parseAddress('0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985'),
+  [entryPoint08.version]: parseAddress('0x13E9ed32155810FDbd067D4522C492D6f68E5944'),
+};
+
+/** Delegate for EIP-7702 accounts on EntryPoint 0.8. */
+export const simple7702Account = parseAddress('0xe6Cae83BdE06E4c305530e199D7217f42808555B');
+
+type CanonicalContract = {
+  readonly name: string;
+  readonly address: Address;
+  readonly salt: Hex;
+  readonly initCode: Hex;
+};
+
+const packages = {
+  [entryPoint06.version]: 'aa06',
+  [entryPoint07.version]: 'aa07',
+  [entryPoint08.version]: 'aa08',
+} as const satisfies Record<EntryPointVersion, string>;
+const entryPointSalts: Readonly<Record<EntryPointVersion, Hex>> = {
+  [entryPoint06.version]: zeroSalt,
+  [entryPoint07.version]: '0x90d8084deab30c2a37c45e8d47f49f2f7965183cb6990a98943ef94940681de3',
+  [entryPoint08.version]: '0x0a59dbff790c23c976a548690c27297883cc66b4c67024f9117b0238995e35e9',
+};
+
+/**
+ * Deploys the EntryPoints, the SimpleAccount factories and the 7702 account where they are missing, from the same init
+ * code and salts as on public chains, so that clients find them where they expect them.
+ */
+export async function deployCanonical(
+  chain: Chain,
+  transactor: Transactor,
+  progress: (step: string) => void,
+): Promise<void> {
+  if ((await chain.code(deterministicDeployer)) === '0x')
+    throw new DomainError(
+      'UNAVAILABLE',
+      `the chain has no deterministic deployer at ${deterministicDeployer}; use anvil, or deploy it first`,
+    );
+  for (const contract of canonicalContracts()) {
+    const computed = create2Address(contract.initCode, contract.salt);
+    if (computed !== contract.address)
+      throw new Error(`${contract.name}: the npm artifact lands on ${computed}, not ${contract.address}`);
+    if (await deployOnce(chain, transactor, contract)) progress(`${contract.name} at ${contract.address}`);
+  }
+}
+
+function canonicalContracts(): readonly CanonicalContract[] {
+  return [
+    ...entryPointVersions.map((version) => ({
+      name: `EntryPoint ${version}`,
+      address: entryPoints[version],
+      salt: entryPointSalts[version],
+      initCode: readNpmArtifact(packages[version], 'EntryPoint').bytecode,
+    })),
+    ...entryPointVersions.map((version) => ({
+      name: `SimpleAccountFactory ${version}`,
+      address: accountFactories[version],
+      salt: zeroSalt,
+      initCode: withArguments(
+        readNpmArtifact(packages[version], 'SimpleAccountFactory').bytecode,
+        ['address'],
+        [entryPoints[version]],
+      ),
+    })),
+    {
+      name: 'Simple7702Account 0.8',
+      address: simple7702Account,
+      salt: zeroSalt,
+      initCode: readNpmArtifact('aa08', 'Simple7702Account').bytecode,
+    },
+  ];
+}
+
+/** Init code followed by ABI-encoded constructor arguments. */
+export function withArguments(bytecode: Hex, types: readonly string[], values: readonly unknown[]): Hex {
+  return `0x${bytecode.slice(2)}${AbiCoder.defaultAbiCoder().encode(types, values).slice(2)}`;
+}

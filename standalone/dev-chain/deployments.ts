@@ -1,0 +1,132 @@
+import { createChains } from '../../adapters/chain/chains.js';
+import type { Chain } from '../../core/chain/chain.js';
+import type { Logger } from '../../core/log.js';
+import { noMetrics } from '../../core/metrics.js';
+import { entryPoints } from '../../core/entry-point/address.js';
+import { parseEther } from '../../core/units/wei.js';
+import type { Address } from '../../core/units/address.js';
+import { hexQuantity, type Hex } from '../../core/units/hex.js';
+import { systemClock } from '../../core/units/time.js';
+import type { EntryPointVersion } from '../../core/entry-point/version.js';
+import { readOwnArtifact } from './artifacts.js';
+import { accountFactories, deployCanonical, simple7702Account } from './canonical.js';
+import { devAccounts } from './dev-accounts.js';
+import { fundPaymaster } from './funding.js';
+import { devFeeds } from './price-feeds.js';
+import { paymasterContracts, type DevProfile } from './paymaster-contracts.js';
+import { create2Address, createTransactor, deployOnce, type Transactor } from './transactor.js';
+
+export type DevDeployments = {
+  readonly chainId: number;
+  readonly profiles: readonly DevProfile[];
+  readonly entryPoints: Readonly<Record<EntryPointVersion, Address>>;
+  /** SimpleAccount factories by EntryPoint version. */
+  readonly factories: Readonly<Record<EntryPointVersion, Address>>;
+  /** EIP-7702 delegates that operations on EntryPoint 0.8 may name. */
+  readonly delegates: readonly Address[];
+  readonly sponsoredContract: { readonly address: Address; readonly method: string; readonly abi: string };
+  readonly feeToken: { readonly address: Address; readonly symbol: string; readonly decimals: number };
+  /** Price feeds in dollars, of ether and of the fee token. Anybody may set them. */
+  readonly feeds: { readonly native: Address; readonly token: Address };
+  /** Public dev account whose deposit in our hybrid contracts serves paymasters without a funding wallet. */
+  readonly defaultFunding: Address;
+  /** Public dev account that receives fee tokens. */
+  readonly treasury: Address;
+};
+
+export type DeployOptions = {
+  readonly rpcUrl: string;
+  /** Signs sponsorships; every contract trusts this key. */
+  readonly signerAddress: Address;
+  /** Pays for everything. Default: the first public dev account of anvil. */
+  readonly funderKey?: string;
+  readonly log: Logger;
+  /** Told about each step that changed the chain; nothing on a chain that is complete. */
+  readonly progress?: (step: string) => void;
+};
+
+const feeTokenSymbol = 'DUSD';
+
+/**
+ * Makes a dev chain complete: canonical contracts, one paymaster contract per layout with deposit and stake, a contract
+ * to sponsor, a fee token and its price feeds. All addresses depend only on the signer and the funder, so that a fresh chain gets the same
+ * ones; what is there already is left alone. The public dev account is given more ether where it
+ * has too little, as dev nodes allow; a funder of the caller's own must own enough: 40,000 for everything.
+ */
+export async function deployDevChain(options: DeployOptions): Promise<DevDeployments> {
+  const { rpcUrl, log, progress = () => {} } = options;
+  const chains = createChains({ log, clock: systemClock, metrics: noMetrics, timeoutMs: 30_000 });
+  try {
+    const chain = chains.get({ chainId: 0, rpc: { urls: [rpcUrl] } });
+    const transactor = createTransactor(chain, options.funderKey ?? devAccounts.deployer.privateKey);
+    if (options.funderKey === undefined) await ensureEther(chain, transactor.address);
+    await deployCanonical(chain, transactor, progress);
+    return await deployPaymasters(chain, transactor, options.signerAddress, progress);
+  } finally {
+    await chains.stop();
+  }
+}
+
+/** Deposits and stakes of everything come to less than 40,000 ether; an anvil that nobody configured has 10,000. */
+const neededEther = parseEther('40000');
+const givenEther = parseEther('1000000');
+
+/** Where the node has no such method, the first step that cannot be paid says so. */
+async function ensureEther(chain: Chain, account: Address): Promise<void> {
+  for (const method of ['anvil_setBalance', 'hardhat_setBalance']) {
+    if ((await chain.balance(account)) >= neededEther) return;
+    await chain.request(method, [account, hexQuantity(givenEther)]).catch(() => undefined);
+  }
+}
+
+async function deployPaymasters(
+  chain: Chain,
+  transactor: Transactor,
+  signer: Address,
+  progress: (step: string) => void,
+): Promise<DevDeployments> {
+  const counter = simpleContract('Counter');
+  const token = simpleContract('DevToken');
+  const feeds = devFeeds(feeTokenSymbol);
+  for (const contract of [counter, token, feeds.native, feeds.token])
+    if (await deployOnce(chain, transactor, contract)) progress(`${contract.name} at ${contract.address}`);
+
+  const paymasters = paymasterContracts(signer, transactor.address);
+  for (const paymaster of paymasters) {
+    const contract = { name: paymaster.name, address: paymaster.sponsorship, initCode: paymaster.initCode };
+    if (await deployOnce(chain, transactor, contract)) progress(`${contract.name} at ${contract.address}`);
+    await fundPaymaster(chain, transactor, paymaster);
+  }
+  return describeDevChain(await chain.chainId(), signer, transactor.address);
+}
+
+/** What a complete dev chain has, and where: known beforehand, because every address is a CREATE2 address. */
+export function describeDevChain(chainId: number, signer: Address, owner: Address): DevDeployments {
+  const feeds = devFeeds(feeTokenSymbol);
+  const profiles = paymasterContracts(signer, owner).map(
+    ({ name: _name, initCode: _initCode, ...profile }): DevProfile => profile,
+  );
+  const [first] = profiles;
+  return {
+    chainId,
+    // Another name of the default, which clients of the vendor's first release send.
+    profiles: first === undefined ? [] : [...profiles, { ...first, version: '1.0.0' }],
+    entryPoints,
+    factories: accountFactories,
+    delegates: [simple7702Account],
+    sponsoredContract: {
+      address: simpleContract('Counter').address,
+      method: 'increment()',
+      abi: readOwnArtifact('Counter').abi.formatJson(),
+    },
+    feeToken: { address: simpleContract('DevToken').address, symbol: feeTokenSymbol, decimals: 6 },
+    feeds: { native: feeds.native.address, token: feeds.token.address },
+    defaultFunding: devAccounts.funding.address,
+    treasury: devAccounts.treasury.address,
+  };
+}
+
+function simpleContract(name: string): { name: string; address: Address; initCode: Hex } {
+  const initCode = readOwnArtifact(name).bytecode;
+  return { name, initCode, address: create2Address(initCode) };
+}

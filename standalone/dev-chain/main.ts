@@ -1,0 +1,55 @@
+import { aborted, createStopSignal } from '../../adapters/process/stop-signal.js';
+import { silentLogger } from '../../core/log.js';
+import { Settings } from '../../core/settings.js';
+import { createConsole } from '../console.js';
+import { startAnvil } from './anvil.js';
+import { deployDevChain } from './deployments.js';
+import { devAccounts } from './dev-accounts.js';
+import { exposeChain } from './expose.js';
+
+// Entry point of the image `paymaster-dev-chain`: the chain of `make run` by itself, for a trial in a cluster. It keeps
+// nothing, and listens only once every contract is deployed, so that a probe of its port says when it is complete.
+
+const console = createConsole((text) => process.stdout.write(text), Date.now);
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const stopping = createStopSignal();
+  try {
+    const at = readAddress();
+    const anvil = await startAnvil({ log: silentLogger });
+    try {
+      const done = console.step('Deploying EntryPoints and paymaster contracts');
+      const { chainId } = await deployDevChain({
+        rpcUrl: anvil.url,
+        signerAddress: devAccounts.signer.address,
+        log: silentLogger,
+      });
+      done('complete');
+      const exposed = await exposeChain(anvil.url, at);
+      console.line(`chain ${chainId} listens on ${at.host}:${exposed.port}`);
+      const isEnded = await Promise.race([
+        aborted(stopping).then(() => false),
+        anvil.exited.then(() => true),
+      ]);
+      await exposed.stop();
+      if (isEnded) throw new Error('anvil has ended');
+    } finally {
+      await anvil.stop();
+    }
+    return 0;
+  } catch (error) {
+    process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+}
+
+/** HOST and PORT; throws what is wrong with them. */
+function readAddress(): { readonly host: string; readonly port: number } {
+  const settings = new Settings(process.env);
+  return settings.finish({
+    host: settings.text('HOST', 'the address to listen on', '127.0.0.1'),
+    port: settings.integer('PORT', { min: 1, max: 65_535 }, 8545),
+  });
+}

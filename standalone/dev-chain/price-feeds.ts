@@ -1,0 +1,34 @@
+import { AbiCoder } from 'ethers';
+import type { Address } from '../../core/units/address.js';
+import { isHexBytes, type Hex } from '../../core/units/hex.js';
+import { readOwnArtifact } from './artifacts.js';
+import { create2Address } from './transactor.js';
+
+export type DevFeed = {
+  readonly name: string;
+  readonly address: Address;
+  readonly initCode: Hex;
+};
+
+/** Decimals of dollar feeds everywhere. */
+const feedDecimals = 8;
+
+/** What one ether costs on a fresh dev chain. */
+export const devDollarsPerEther = 3_000n;
+
+/** The feeds of a dev chain: dollars per ether, and dollars per fee token. Anybody may set them. */
+export function devFeeds(tokenSymbol: string): { readonly native: DevFeed; readonly token: DevFeed } {
+  return {
+    native: devFeed('ETH / USD', devDollarsPerEther),
+    token: devFeed(`${tokenSymbol} / USD`, 1n),
+  };
+}
+
+/** A `DevFeed` that answers whole dollars until somebody sets it. */
+function devFeed(description: string, dollars: bigint): DevFeed {
+  const values = [description, feedDecimals, dollars * 10n ** BigInt(feedDecimals)];
+  const args = AbiCoder.defaultAbiCoder().encode(['string', 'uint8', 'int256'], values);
+  const initCode = `${readOwnArtifact('DevFeed').bytecode}${args.slice(2)}`;
+  if (!isHexBytes(initCode)) throw new TypeError('the init code of DevFeed is not hex');
+  return { name: `DevFeed "${description}"`, address: create2Address(initCode), initCode };
+}

@@ -1,0 +1,103 @@
+import { pause } from '../../adapters/pause.js';
+import { getCreate2Address, keccak256, Wallet } from 'ethers';
+import type { Chain } from '../../core/chain/chain.js';
+import { DomainError } from '../../core/errors.js';
+import { parseAddress, type Address } from '../../core/units/address.js';
+import { hexQuantity, type Hex } from '../../core/units/hex.js';
+
+export type Call = { readonly to: Address; readonly data: Hex; readonly value?: bigint };
+
+/** Sends transactions of one key, one after the other, each mined before the next. */
+export type Transactor = {
+  readonly address: Address;
+  /** Its hash when it is mined and successful, else DomainError UNAVAILABLE naming `what`. */
+  send(what: string, call: Call): Promise<string>;
+};
+
+export const deterministicDeployer = parseAddress('0x4e59b44847b379578588920cA78FbF26c0B4956C');
+export const zeroSalt: Hex = `0x${'00'.repeat(32)}`;
+
+const receiptTimeoutMs = 30_000;
+const pollMs = 5;
+/** Transactions above this are refused since Osaka (EIP-7825). */
+const maxGas = 16_777_216n;
+
+export function createTransactor(chain: Chain, privateKey: string): Transactor {
+  const wallet = new Wallet(privateKey);
+  const address = parseAddress(wallet.address);
+  let last: Promise<unknown> = Promise.resolve();
+
+  return {
+    address,
+    send(what, call) {
+      // In a row also when called at once: each transaction takes the nonce that the one before has left.
+      const sent = last.then(() => sendOne(what, call));
+      last = sent.catch(() => {});
+      return sent;
+    },
+  };
+
+  async function sendOne(what: string, { to, data, value = 0n }: Call): Promise<string> {
+    const [chainId, nonce, block, gas] = await Promise.all([
+      chain.chainId(),
+      chain.request('eth_getTransactionCount', [address, 'latest']),
+      chain.block('latest'),
+      chain.request('eth_estimateGas', [{ from: address, to, data, value: hexQuantity(value) }]),
+    ]);
+    const margin = (BigInt(String(gas)) * 13n) / 10n;
+    const tip = 1_000_000_000n;
+    const raw = await wallet.signTransaction({
+      type: 2,
+      chainId,
+      nonce: Number(nonce),
+      to,
+      data,
+      value,
+      gasLimit: margin < maxGas ? margin : maxGas,
+      maxPriorityFeePerGas: tip,
+      maxFeePerGas: (block?.baseFeePerGas ?? 0n) * 2n + tip,
+    });
+    await chain.request('eth_sendRawTransaction', [raw]);
+    const hash = keccak256(raw);
+    await mined(chain, what, hash);
+    return hash;
+  }
+}
+
+/** Address of `initCode` behind the deterministic deployer: the same on every chain. */
+export function create2Address(initCode: Hex, salt: Hex = zeroSalt): Address {
+  return parseAddress(getCreate2Address(deterministicDeployer, salt, keccak256(initCode)));
+}
+
+/** Deploys through the deterministic deployer unless the address has code; true when it was deployed now. */
+export async function deployOnce(
+  chain: Chain,
+  transactor: Transactor,
+  contract: { readonly name: string; readonly address: Address; readonly initCode: Hex; readonly salt?: Hex },
+): Promise<boolean> {
+  if ((await chain.code(contract.address)) !== '0x') return false;
+  const salt = contract.salt ?? zeroSalt;
+  await transactor.send(`deployment of ${contract.name}`, {
+    to: deterministicDeployer,
+    data: `0x${salt.slice(2)}${contract.initCode.slice(2)}`,
+  });
+  if ((await chain.code(contract.address)) === '0x')
+    throw new DomainError(
+      'UNAVAILABLE',
+      `${contract.name} was deployed, but ${contract.address} has no code`,
+    );
+  return true;
+}
+
+async function mined(chain: Chain, what: string, hash: string): Promise<void> {
+  const deadline = performance.now() + receiptTimeoutMs;
+  while (performance.now() < deadline) {
+    const receipt = await chain.request('eth_getTransactionReceipt', [hash]);
+    if (typeof receipt === 'object' && receipt !== null && 'status' in receipt) {
+      if (receipt.status === '0x1') return;
+      throw new DomainError('UNAVAILABLE', `${what} was reverted by the chain`);
+    }
+    await pause(pollMs);
+  }
+  throw new DomainError('UNAVAILABLE', `${what} was not mined within ${receiptTimeoutMs} ms`);
+}

@@ -1,0 +1,110 @@
+import { kinds, type AnyResource } from '../core/resources/kinds.js';
+import type { ResourceStore } from '../core/resources/resource-store.js';
+import type { Timers } from '../operator/runtime/timers.js';
+import type { Console } from './console.js';
+import { formatStates, stateOf, type ResourceState } from './resource-state.js';
+
+export type LifeDeps = {
+  readonly resources: Pick<ResourceStore, 'watch'>;
+  readonly console: Pick<Console, 'line'>;
+  readonly timers: Timers;
+  /** What the terminal shows already. */
+  readonly shown: readonly ResourceState[];
+  /** Called after each batch of changes, those of a status included. */
+  readonly onBatch?: () => void;
+};
+
+/** Changes of one moment are told together, so that many are summarised. */
+const batchMs = 300;
+/** From so many changes on it may be a folder, which is told as one when no more come. */
+const fewChanges = 3;
+/** Batches for which everything is put off: while the operator has not seen all of it, and while more comes of a folder. */
+const gatheredBatches = { unseen: 6, folder: 20 } as const;
+/** Batches for which something missing is not told: a folder is applied object by object, and the next one may be it. */
+const patientBatches = 6;
+
+/**
+ * One line per change of state that a person cares about, made by manifest or by REST: ready, refused and why, paused, deleted;
+ * also when a new version of an object is in the state that the last one was. Returns the stop.
+ */
+export function reportLife({ resources, console, timers, shown, onBatch }: LifeDeps): () => void {
+  const latest = new Map<string, ResourceState>();
+  const told = new Map(shown.map((state) => [idOf(state), textOf(state)]));
+  const changed = new Set<string>();
+  /** How many batches each has been missing something. */
+  const held = new Map<string, number>();
+  let deleted: ResourceState[] = [];
+  /** Batches since something was told that were put off. */
+  let gathered = 0;
+  /** Something came since the last batch. */
+  let getsOn = false;
+  let cancel: (() => void) | undefined;
+
+  function note(type: string, object: AnyResource): void {
+    const state = stateOf(object);
+    const id = idOf(state);
+    getsOn = true;
+    if (type === 'DELETED') {
+      for (const each of [latest, changed, held]) each.delete(id);
+      if (told.delete(id)) deleted.push(state);
+    } else {
+      latest.set(id, state);
+      changed.add(id);
+    }
+    cancel ??= timers.after(batchMs, tell);
+  }
+
+  function tell(): void {
+    cancel = undefined;
+    const isUnseen = [...changed].some((id) => latest.get(id)?.phase === 'waiting');
+    const isFolder = changed.size >= fewChanges && getsOn;
+    getsOn = false;
+    gathered += 1;
+    if (gathered <= (isFolder ? gatheredBatches.folder : isUnseen ? gatheredBatches.unseen : 0)) {
+      cancel = timers.after(batchMs, tell);
+      return onBatch?.();
+    }
+    gathered = 0;
+    const news: ResourceState[] = [];
+    for (const id of changed) {
+      const state = latest.get(id);
+      if (state !== undefined && mayYetArrive(id, state)) continue;
+      changed.delete(id);
+      held.delete(id);
+      // What is waited for comes back with the change that ends the wait.
+      if (state === undefined || state.phase === 'waiting' || told.get(id) === textOf(state)) continue;
+      told.set(id, textOf(state));
+      news.push(state);
+    }
+    for (const line of [...formatDeleted(deleted), ...formatStates(news)]) console.line(line);
+    deleted = [];
+    if (changed.size > 0) cancel = timers.after(batchMs, tell);
+    onBatch?.();
+  }
+
+  function mayYetArrive(id: string, { reason }: ResourceState): boolean {
+    if (reason !== 'NotResolved') return false;
+    const batches = (held.get(id) ?? 0) + 1;
+    held.set(id, batches);
+    return batches <= patientBatches;
+  }
+
+  const watches = kinds.map((kind) => resources.watch(kind, ({ type, object }) => note(type, object)));
+  return () => {
+    cancel?.();
+    for (const watch of watches) watch.stop();
+  };
+}
+
+function formatDeleted(states: readonly ResourceState[]): readonly string[] {
+  if (states.length > 3) return [`− ${states.length} objects deleted`];
+  return states.map(({ kind, key }) => `− ${kind} ${key}  deleted`);
+}
+
+function idOf({ kind, key }: ResourceState): string {
+  return `${kind} ${key}`;
+}
+
+function textOf({ phase, message, generation }: ResourceState): string {
+  return JSON.stringify([phase, message, generation]);
+}

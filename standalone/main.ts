@@ -1,0 +1,53 @@
+import { aborted, createStopSignal } from '../adapters/process/stop-signal.js';
+import { parseStandaloneConfig, type StandaloneConfig } from './config.js';
+import { createConsole } from './console.js';
+import { findRoot } from './root.js';
+import { StartError, startStandalone, type Standalone } from './standalone.js';
+
+// Entry point of `make run`: environment → configuration → everything in one process, until a signal.
+
+const console = createConsole((text) => process.stdout.write(text), Date.now);
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const major = Number(process.versions.node.split('.')[0]);
+  if (major < 24)
+    return fail(
+      `Node.js 24 is needed, this is ${process.version}: start with "make run", which uses the pinned one`,
+    );
+
+  let config: StandaloneConfig;
+  try {
+    config = parseStandaloneConfig(process.env, findRoot(import.meta.url));
+  } catch (error) {
+    return fail(messageOf(error));
+  }
+
+  const stopping = createStopSignal();
+  let running: Standalone;
+  try {
+    running = await startStandalone(config, console, stopping);
+  } catch (error) {
+    if (stopping.aborted) return 0;
+    if (error instanceof StartError) return fail(error.message);
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    return fail('the start failed unexpectedly (see above)');
+  }
+
+  const reason = await Promise.race([aborted(stopping), running.failed]);
+  console.line();
+  const done = console.step('Stopping');
+  await running.stop();
+  done('drained');
+  return reason === undefined ? 0 : fail(reason);
+}
+
+function fail(message: string): number {
+  for (const line of message.split('\n')) process.stderr.write(`error: ${line}\n`);
+  return 1;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

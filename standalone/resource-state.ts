@@ -1,0 +1,78 @@
+import type { AnyResource } from '../core/resources/kinds.js';
+import { formatKey, keyOf } from '../core/meta/meta.js';
+
+/** One line of the state of the resources. */
+export type ResourceState = {
+  readonly kind: string;
+  readonly key: string;
+  /** `waiting`: the operator or the chain has not said yet. `paused`: somebody wants it so. */
+  readonly phase: 'ready' | 'waiting' | 'paused' | 'refused';
+  /** `Ready`, or the reason why not. */
+  readonly reason: string;
+  readonly message: string;
+  /** Of the spec. */
+  readonly generation: number;
+};
+
+const wanted: ReadonlySet<string> = new Set(['Paused', 'Suspended']);
+
+/** What the condition `Ready` says of the spec as it stands. */
+export function stateOf(resource: AnyResource): ResourceState {
+  const { kind, metadata, status } = resource;
+  const own = { kind, key: formatKey(keyOf(resource)), generation: metadata.generation };
+  const condition = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (condition === undefined || condition.observedGeneration !== metadata.generation) {
+    const message = 'the operator has not seen this version yet';
+    return { ...own, phase: 'waiting', reason: 'NotSeen', message };
+  }
+  const { reason, message } = condition;
+  return { ...own, phase: phaseOf(condition.status, reason), reason, message };
+}
+
+function phaseOf(status: string, reason: string): ResourceState['phase'] {
+  if (status === 'True') return 'ready';
+  if (status === 'Unknown') return 'waiting';
+  return wanted.has(reason) ? 'paused' : 'refused';
+}
+
+const symbols = { ready: '✓', waiting: '…', paused: '⏸', refused: '✗' } as const;
+
+/** `✗ SmartContract quickstart/shop-counter  spec.address must be …`; without what would move the cursor of a terminal. */
+export function formatState({ kind, key, phase, message }: ResourceState): string {
+  const what = { ready: 'Ready', waiting: message, paused: 'paused', refused: message }[phase];
+  return `${symbols[phase]} ${kind} ${key}  ${printable(what)}`;
+}
+
+/** Text of others on one line of a terminal. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+}
+
+/** More lines than these are summarised. */
+export const mostLines = 20;
+
+/**
+ * One line each, or of many: one for all of a kind and phase, and those that are refused or waited for by themselves,
+ * as far as there is room.
+ */
+export function formatStates(states: readonly ResourceState[]): readonly string[] {
+  if (states.length <= mostLines) return states.map(formatState);
+  const counts = Map.groupBy(states, ({ kind, phase }) => `${symbols[phase]} ${kind} ${phase}`);
+  const wrong = states.filter(({ phase }) => phase === 'refused' || phase === 'waiting');
+  const left = wrong.length - mostLines;
+  return [
+    ...[...counts].map(([what, of]) => `${what}: ${of.length}`),
+    ...wrong.slice(0, mostLines).map(formatState),
+    ...(left > 0 ? [`… and ${left} more, see "make status"`] : []),
+  ];
+}
+
+/** `7 of 9 ready, 1 paused, 1 refused`. */
+export function countStates(states: readonly ResourceState[]): string {
+  const of = (phase: ResourceState['phase']): number => states.filter((each) => each.phase === phase).length;
+  const others = (['paused', 'refused', 'waiting'] as const)
+    .map((phase) => ({ phase, count: of(phase) }))
+    .filter(({ count }) => count > 0)
+    .map(({ phase, count }) => `, ${count} ${phase}`);
+  return `${of('ready')} of ${states.length} ready${others.join('')}`;
+}

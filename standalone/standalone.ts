@@ -1,0 +1,335 @@
+import { statSync } from 'node:fs';
+import { createServer as createNetServer } from 'node:net';
+import { createChains } from '../adapters/chain/chains.js';
+import { createLogger } from '../adapters/log/pino-logger.js';
+import { formatManifestProblem } from '../adapters/manifests/manifest-problem.js';
+import { createManifestSource, type ManifestSource } from '../adapters/manifests/manifest-source.js';
+import { createMetrics } from '../adapters/metrics/prometheus.js';
+import { createFileConnectionSecrets } from '../adapters/secrets/file-secrets.js';
+import { keepFresh } from '../adapters/signer/keep-fresh.js';
+import { loadSigners } from '../adapters/signer/signers.js';
+import { createSqliteConfigStore } from '../adapters/configs/sqlite/configs.js';
+import { openDatabase } from '../adapters/sqlite/database.js';
+import { createSqliteEpochMirror } from '../adapters/usage/embedded/epoch-mirror.js';
+import { createSqliteResourceStore } from '../adapters/resources/sqlite/resources.js';
+import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
+import { createWebhookCaller } from '../adapters/webhook/webhook-caller.js';
+import { isDomainError } from '../core/errors.js';
+import type { Logger } from '../core/log.js';
+import { createMemoryServingReports } from '../core/policy/serving-reports.js';
+import { createMemoryTokenLossReports } from '../core/policy/token-loss-reports.js';
+import type { ResourceStore } from '../core/resources/resource-store.js';
+import { systemClock } from '../core/units/time.js';
+import { createOperator } from '../operator/operator.js';
+import { systemTimers } from '../operator/runtime/timers.js';
+import { newAuthToken } from '../server/http/new-auth-token.js';
+import { createRecentRefusals } from '../server/ops/recent-refusals.js';
+import { createServer } from '../server/server.js';
+import type { StandaloneConfig } from './config.js';
+import type { Console } from './console.js';
+import { describeConnection } from './connection.js';
+import { createConnectionFile } from './connection-file.js';
+import { reportLife } from './life.js';
+import { countStates } from './resource-state.js';
+import { openLogFile } from './log-file.js';
+import { loadMasterKeys, openDataDirectory, UnusableFile, type DataDirectory } from './data-directory.js';
+import { reportOpenSponsorship } from './open-sponsorship.js';
+import { printBanner, printProblems } from './banner.js';
+import { startDevChain } from './dev-chain.js';
+import { ensureAuthToken } from './auth-token.js';
+import { waitUntilReady, watchReadiness } from './readiness.js';
+import { createStatusEndpoint } from './status/endpoint.js';
+import { readStatus } from './status/status.js';
+
+/** Somebody who puts a key into the directory waits for it. */
+const signerReloadMs = 5_000;
+
+/** Something that a person can fix: told in one line, without a stack. */
+export class StartError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StartError';
+  }
+}
+
+export type Standalone = {
+  /** Resolves with what happened when a part that everything needs has ended by itself. */
+  readonly failed: Promise<string>;
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts the dev chain, stores, operator and server in this process, applies the manifests and prints what to do next.
+ * Whatever was started is stopped again when a later step fails. An aborted `signal` ends the start the same way.
+ */
+export async function startStandalone(
+  config: StandaloneConfig,
+  console: Console,
+  signal: AbortSignal,
+): Promise<Standalone> {
+  const stops: (() => Promise<void> | void)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of stops.splice(0).reverse()) await each();
+  };
+  try {
+    const { failed } = await startParts(config, console, signal, (part) => stops.push(part));
+    return { failed, stop };
+  } catch (error) {
+    await stop();
+    throw explained(error, config);
+  }
+}
+
+async function startParts(
+  config: StandaloneConfig,
+  console: Console,
+  signal: AbortSignal,
+  onStop: (stop: () => Promise<void> | void) => void,
+): Promise<{ readonly failed: Promise<string> }> {
+  console.line('Paymaster Operator, standalone');
+  await refuseBusyPort(config);
+  refuseMissingManifests(config);
+  const directory = openDataDirectory(config.dataDirectory);
+  const log = openLog(config, directory, onStop);
+  const db = openDatabase(directory.resourcesFile, { durability: config.durability, exclusive: true });
+  onStop(() => db.close());
+
+  const devChain = await startDevChain({ config, directory, log, console });
+  onStop(() => devChain.stop());
+  signal.throwIfAborted();
+
+  const clock = systemClock;
+  const metrics = createMetrics({ process: true });
+  const resources = createSqliteResourceStore({ db, clock });
+  const configs = createSqliteConfigStore({ db, clock });
+  const epochMirror = createSqliteEpochMirror({ db });
+  // What was promised on a chain that is gone cannot be mined on this one.
+  if (devChain.isFresh) epochMirror.forget(devChain.chainId);
+  const usage = createSqliteUsageStore({
+    path: directory.usageFile,
+    epochMirror,
+    durability: config.durability,
+    clock,
+    log: log.child({ part: 'usage' }),
+    metrics,
+  });
+  onStop(() => usage.stop());
+  const chains = createChains({
+    log,
+    clock,
+    metrics,
+    urlDirectory: directory.urlDirectory,
+    timeoutMs: 10_000,
+  });
+  onStop(() => chains.stop());
+  const signers = await loadSigners({
+    directory: directory.signerDirectory,
+    environment: config.signerKeys,
+    log,
+  });
+  onStop(keepFresh(signers, log, signerReloadMs));
+  const masterKeys = loadMasterKeys(directory);
+  const webhookRules = { allowLoopback: true, allowHttp: true };
+  const webhooks = createWebhookCaller({
+    ...webhookRules,
+    masterKeys,
+    clock,
+    log: log.child({ part: 'webhook' }),
+    metrics,
+  });
+  onStop(() => webhooks.stop());
+
+  const origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
+  const tokenLosses = createMemoryTokenLossReports();
+  const servingReports = createMemoryServingReports(clock);
+  const operator = createOperator({
+    resources,
+    configs,
+    chains,
+    signers,
+    masterKeys,
+    priceHeadersDirectory: directory.priceHeadersDirectory,
+    connectionSecrets: createFileConnectionSecrets({ directory: directory.secretDirectory }),
+    webhookRules,
+    platform: config.platform,
+    tokenLosses,
+    servingReports,
+    usageEpochs: epochMirror,
+    rpcUrlOf: ({ chainId }, apiKey) => `${origin}/api/v1/${chainId}/${apiKey}`,
+    clock,
+    log: log.child({ part: 'operator' }),
+    metrics,
+  });
+  const refusals = createRecentRefusals();
+  const operatorToken = newAuthToken().authToken;
+  const server = createServer({
+    roles: ['rpc', 'dashboard'],
+    configs,
+    usage,
+    messages: usage.messages,
+    recovery: usage.recovery,
+    chains,
+    signers,
+    webhooks,
+    tokenLosses,
+    servingReports,
+    priceHeadersDirectory: directory.priceHeadersDirectory,
+    dashboard: { resources, masterKeys, webhookUrls: webhookRules, quotas: config.platform.quotas },
+    recentRefusals: refusals,
+    handle: createStatusEndpoint({
+      operatorToken,
+      read: () => readStatus({ resources, configs, usage, refusals, clock }),
+      log,
+    }),
+    clock,
+    log: log.child({ part: 'server' }),
+    metrics,
+  });
+
+  const manifestsDone = console.step(`Applying ${config.manifestDirectory}`);
+  const manifests = createManifestSource({
+    directory: config.manifestDirectory,
+    resources,
+    clock,
+    log: log.child({ part: 'manifests' }),
+  });
+  onStop(() => manifests.stop());
+  const report = await manifests.start();
+  manifestsDone(`${report.objects.length} objects`);
+  printProblems(console, report.problems.map(formatManifestProblem));
+  await warnOfOtherChain(console, devChain.chainId, resources);
+  const authToken = await ensureAuthToken({ config, directory, resources });
+
+  const operatorDone = console.step('Starting the operator');
+  await operator.start();
+  onStop(() => operator.stop());
+  operatorDone('reconciling');
+  const serverDone = console.step('Starting the server');
+  onStop(() => server.stop());
+  await server.listen(config.port, config.host);
+  const notReady = await waitUntilReady(server, signal);
+  serverDone(origin);
+  for (const action of notReady) console.warn(action);
+  signal.throwIfAborted();
+
+  const readyDone = console.step('Checking the resources');
+  const states = await watchReadiness(resources, signal);
+  readyDone(countStates(states));
+  const connections = createConnectionFile({
+    describe: () =>
+      describeConnection({
+        origin,
+        chainRpcUrl: devChain.url,
+        authToken,
+        operatorToken,
+        masterKeys,
+        resources,
+        configs,
+      }),
+    directory,
+    console,
+    log,
+  });
+  const connection = await connections.write();
+  printBanner({ console, config, directory, connection, states, isLocalChain: devChain.isLocal });
+  onStop(reportManifestChanges(manifests, console));
+  onStop(
+    reportLife({ resources, console, timers: systemTimers, shown: states, onBatch: connections.refresh }),
+  );
+  onStop(reportOpenSponsorship(configs, console));
+  return { failed: devChain.failed };
+}
+
+/** With CHAIN_RPC_URL and the quickstart's Chain, whose node would answer for a chain that it is not. */
+async function warnOfOtherChain(
+  console: Console,
+  chainId: number,
+  resources: Pick<ResourceStore, 'list'>,
+): Promise<void> {
+  const described = (await resources.list('Chain')).map(({ spec }) => spec.chainId);
+  if (described.includes(chainId)) return;
+  console.warn(
+    `the node is one of chain ${chainId}, the manifests describe ${described.join(', ') || 'no chain'}: set PAYMASTER_MANIFESTS to a directory with a Chain of chainId ${chainId}, or CHAIN_RPC_URL to another node`,
+  );
+}
+
+async function refuseBusyPort({ port, host }: StandaloneConfig): Promise<void> {
+  const probe = createNetServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject);
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw new StartError(portMessage(port, host, error.code), { cause: error });
+  });
+}
+
+function refuseMissingManifests({ manifestDirectory }: StandaloneConfig): void {
+  if (statSync(manifestDirectory, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw new StartError(
+    `${manifestDirectory} is no directory: set PAYMASTER_MANIFESTS to a directory of YAML manifests, or leave it unset`,
+  );
+}
+
+function portMessage(port: number, host: string, code: string | undefined): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} of ${host} is in use: stop the program that uses it, or choose another with PORT=8081 make run`;
+    case 'EACCES':
+      return `port ${port} may not be opened by this user: choose one above 1023 with PORT=8080 make run`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `HOST=${host} is no address of this machine`;
+    default:
+      return `port ${port} of ${host} cannot be opened (${code ?? 'unknown reason'})`;
+  }
+}
+
+function openLog(
+  config: StandaloneConfig,
+  { logFile }: DataDirectory,
+  onStop: (stop: () => void) => void,
+): Logger {
+  if (config.logTo === 'stdout') return createLogger({ level: config.logLevel });
+  const destination = openLogFile(logFile);
+  onStop(() => destination.close());
+  return createLogger({ level: config.logLevel, destination });
+}
+
+/** Prints a problem of the manifests once when it appears and once when it is fixed. */
+function reportManifestChanges(manifests: ManifestSource, console: Console): () => void {
+  const texts = (): ReadonlySet<string> => new Set(manifests.report().problems.map(formatManifestProblem));
+  let known = texts();
+  const timer = setInterval(() => {
+    const now = texts();
+    for (const text of now) if (!known.has(text)) console.warn(`${text} (the last good state keeps serving)`);
+    for (const text of known) if (!now.has(text)) console.line(`fixed: ${text}`);
+    known = now;
+  }, 250);
+  return () => clearInterval(timer);
+}
+
+/** What a person can fix is told in one line: a store or chain that does not work, files that cannot be read or written. */
+function explained(error: unknown, { dataDirectory }: StandaloneConfig): unknown {
+  if (isDomainError(error, 'UNAVAILABLE')) return new StartError(error.message, { cause: error });
+  if (error instanceof UnusableFile) return new StartError(error.message, { cause: error });
+  if (!isFileError(error)) return error;
+  const message = `the data directory ${dataDirectory} cannot be used (${error.message}): correct it, or choose another with PAYMASTER_DATA_DIR`;
+  return new StartError(message, { cause: error });
+}
+
+const fileErrors: readonly unknown[] = [
+  'EACCES',
+  'EDQUOT',
+  'EEXIST',
+  'EIO',
+  'EISDIR',
+  'ENOENT',
+  'ENOSPC',
+  'ENOTDIR',
+  'EPERM',
+  'EROFS',
+];
+
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && fileErrors.includes(error.code);
+}

@@ -1,0 +1,30 @@
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { compileLimits, limitShares } from '../../core/policy/spending-limit/shares.js';
+import { parseAddressKey, zeroAddress } from '../../core/units/address.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+import { gwei } from '../../core/units/wei.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+
+/** Where a limit stands now, in its unit: operations, or gwei. `used` counts what is promised as well. */
+export type LimitUse = { readonly used: number; readonly threshold: number; readonly resetsAt: EpochMs };
+
+/**
+ * What is used of each limit of a paymaster, in their order; undefined for limits of each user, which have as many counters as
+ * users. The only place where the status asks the usage store for counters. Throws DomainError UNAVAILABLE.
+ */
+export async function readLimitUse(
+  usage: Pick<UsageStore, 'counters'>,
+  config: Pick<PaymasterConfig, 'chainId' | 'limits'>,
+  clock: Clock,
+): Promise<readonly (LimitUse | undefined)[]> {
+  const compiled = compileLimits(config.limits);
+  const shares = limitShares(compiled, parseAddressKey(zeroAddress), gwei(0), clock.now());
+  const counters = await usage.counters(config.chainId, shares);
+  return compiled.map(({ perSender, threshold }, index) => {
+    const counter = counters[index];
+    const share = shares[index];
+    return perSender || counter === undefined || share === undefined
+      ? undefined
+      : { used: counter.used + counter.reserved, threshold, resetsAt: share.window.until };
+  });
+}

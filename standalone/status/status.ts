@@ -1,0 +1,155 @@
+import type { ConfigStore } from '../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
+import { isDomainError } from '../../core/errors.js';
+import { amount } from '../../core/policy/spending-limit/texts.js';
+import type { ResourceStore } from '../../core/resources/resource-store.js';
+import { formatInstant, type Clock } from '../../core/units/time.js';
+import { formatDecimal } from '../../core/units/wei.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { RecentRefusals } from '../../server/ops/recent-refusals.js';
+import { readStates } from '../readiness.js';
+import type { ResourceState } from '../resource-state.js';
+import { readLimitUse } from './limit-use.js';
+
+/** The state of a running instance, for its owner. Amounts are text for people; times are RFC 3339. */
+export type Status = {
+  readonly time: string;
+  readonly resources: readonly ResourceState[];
+  readonly limits: readonly LimitStatus[];
+  readonly deposits: readonly DepositStatus[];
+  /** The newest first. */
+  readonly refusals: readonly {
+    readonly at: string;
+    readonly paymaster: string;
+    readonly method: string;
+    readonly reason: string;
+    readonly detail?: string;
+  }[];
+  /** What could not be read, and why. */
+  readonly missing: readonly string[];
+};
+
+export type LimitStatus = {
+  /** `namespace/name` of the Paymaster. */
+  readonly paymaster: string;
+  readonly name: string;
+  readonly threshold: string;
+  /** Absent for limits of each user, and where the usage store does not answer. */
+  readonly used?: string;
+  readonly percent?: number;
+  readonly resetsAt?: string;
+  readonly perUser: boolean;
+};
+
+export type DepositStatus = {
+  readonly chainId: number;
+  readonly contract: string;
+  readonly fundingAddress?: string;
+  /** In coins; absent while it was not read. */
+  readonly balance?: string;
+  readonly promised: string;
+  readonly symbol: string;
+};
+
+export type StatusDeps = {
+  readonly resources: Pick<ResourceStore, 'list'>;
+  readonly configs: Pick<ConfigStore, 'listPaymasters' | 'listChains'>;
+  readonly usage: Pick<UsageStore, 'counters' | 'accounts'>;
+  readonly refusals: RecentRefusals;
+  readonly clock: Clock;
+};
+
+/** Paymasters whose limits are read: each costs a look at the usage store. */
+const mostPaymasters = 200;
+
+export async function readStatus(deps: StatusDeps): Promise<Status> {
+  const missing: string[] = [];
+  const configs = (await deps.configs.listPaymasters()).map(({ config }) => config);
+  const limited = configs.filter(({ limits }) => limits.length > 0);
+  if (limited.length > mostPaymasters)
+    missing.push(`limits of ${limited.length - mostPaymasters} more paymasters are left out`);
+  const limits: LimitStatus[] = [];
+  for (const config of limited.slice(0, mostPaymasters))
+    limits.push(...(await limitsOf(deps, config, missing)));
+  const names = new Map(configs.map((config) => [config.paymasterId, nameOf(config)]));
+  return {
+    time: formatInstant(deps.clock.now()),
+    resources: await readStates(deps.resources),
+    limits,
+    deposits: await depositsOf(deps, missing),
+    refusals: deps.refusals.list().map(({ at, paymasterId, method, reason, detail }) => ({
+      at: formatInstant(at),
+      paymaster: names.get(paymasterId) ?? paymasterId,
+      method,
+      reason,
+      ...(detail === undefined ? {} : { detail }),
+    })),
+    missing,
+  };
+}
+
+async function limitsOf(
+  { usage, clock }: StatusDeps,
+  config: PaymasterConfig,
+  missing: string[],
+): Promise<readonly LimitStatus[]> {
+  const uses = await orMissing(missing, `use of the limits of ${nameOf(config)}`, () =>
+    readLimitUse(usage, config, clock),
+  );
+  return config.limits.map(({ name, scope, threshold, thresholdType: unit }, index) => {
+    const use = uses?.[index];
+    return {
+      paymaster: nameOf(config),
+      name,
+      threshold: unit === 'COUNT' ? `${threshold} operations` : `${threshold} ether`,
+      perUser: scope === 'SMART_ACCOUNT',
+      ...(use === undefined
+        ? {}
+        : {
+            used: amount({ unit }, use.used),
+            percent: use.threshold === 0 ? 100 : Math.floor((100 * use.used) / use.threshold),
+            resetsAt: formatInstant(use.resetsAt),
+          }),
+    };
+  });
+}
+
+async function depositsOf(
+  { configs, usage }: StatusDeps,
+  missing: string[],
+): Promise<readonly DepositStatus[]> {
+  const deposits: DepositStatus[] = [];
+  for (const { config } of await configs.listChains()) {
+    const { chainId, nativeCurrency } = config;
+    const accounts = await orMissing(missing, `deposits on chain ${chainId}`, () => usage.accounts(chainId));
+    for (const { contract, fundingAddress, balance, reserved } of accounts ?? [])
+      deposits.push({
+        chainId,
+        contract,
+        ...(fundingAddress === undefined ? {} : { fundingAddress }),
+        ...(balance === undefined ? {} : { balance: coins(balance) }),
+        promised: coins(reserved),
+        symbol: nativeCurrency.symbol,
+      });
+  }
+  return deposits;
+}
+
+/** A usage store that is down or lost must not hide everything else. */
+async function orMissing<T>(missing: string[], what: string, read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isDomainError(error, 'UNAVAILABLE')) throw error;
+    missing.push(`${what}: ${error.message}`);
+    return undefined;
+  }
+}
+
+function nameOf({ namespace, objectName }: PaymasterConfig): string {
+  return `${namespace}/${objectName}`;
+}
+
+function coins(gwei: number): string {
+  return formatDecimal(BigInt(gwei), 9);
+}

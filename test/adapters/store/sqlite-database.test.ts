@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openDatabase } from '../../../adapters/sqlite/database.js';
+import { migrate } from '../../../adapters/sqlite/migrate.js';
+import { isDomainError } from '../../../core/errors.js';
+
+describe('the embedded database', () => {
+  let directory: string;
+  let path: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'paymaster-db-'));
+    path = join(directory, 'data', 'state.db');
+  });
+  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  const open = (options: { exclusive?: boolean; durability?: 'process' | 'power' } = {}) =>
+    openDatabase(path, { durability: 'process', ...options });
+  const mode = (file: string) => (statSync(file).mode & 0o777).toString(8);
+
+  test('is readable by its owner only, with all its files', () => {
+    const db = open();
+    db.sql.exec('CREATE TABLE t (x INTEGER) STRICT');
+    expect([mode(dirname(path)), mode(path), mode(`${path}-wal`), mode(`${path}-shm`)]).toEqual([
+      '700',
+      '600',
+      '600',
+      '600',
+    ]);
+    db.close();
+  });
+
+  test.each([
+    { durability: 'process', synchronous: 1 },
+    { durability: 'power', synchronous: 2 },
+  ] as const)('runs in WAL mode with the flushing that $durability needs', ({ durability, synchronous }) => {
+    const db = open({ durability });
+    expect(db.sql.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+    expect(db.sql.prepare('PRAGMA synchronous').get()).toEqual({ synchronous });
+    db.close();
+  });
+
+  test('says so when the file is no database, and leaves it alone', () => {
+    const file = join(directory, 'notes.db');
+    const text = 'These are notes of a person, not a database. '.repeat(20);
+    writeFileSync(file, text);
+    expect(messageOf(() => openDatabase(file, { durability: 'process' }))).toBe(
+      `${file} is not a SQLite database: move it away, or choose another data directory`,
+    );
+  });
+
+  test('says so when the file cannot be created', () => {
+    writeFileSync(join(directory, 'data'), 'a file where a directory should be');
+    expect(messageOf(open)).toContain(`${path} cannot be created or written`);
+  });
+
+  test('refuses a second claim until the first is closed', () => {
+    const first = open({ exclusive: true });
+    expect(messageOf(() => open({ exclusive: true }))).toContain('in use by another process');
+    first.close();
+    open({ exclusive: true }).close();
+  });
+
+  test('reports a lock of another connection as unavailable, and works once it is gone', () => {
+    const db = open();
+    db.sql.exec('CREATE TABLE t (x INTEGER) STRICT; PRAGMA busy_timeout = 0');
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN IMMEDIATE');
+    expect(messageOf(() => db.transaction(() => db.sql.exec('INSERT INTO t VALUES (1)')))).toContain(
+      'locked by another process',
+    );
+    other.exec('ROLLBACK');
+    db.transaction(() => db.sql.exec('INSERT INTO t VALUES (1)'));
+    expect(db.sql.prepare('SELECT count(*) AS n FROM t').get()).toEqual({ n: 1 });
+    other.close();
+    db.close();
+  });
+
+  test('rolls a transaction back when its work throws, and passes the error on', () => {
+    const db = open();
+    db.sql.exec('CREATE TABLE t (x INTEGER) STRICT');
+    const failing = () =>
+      db.transaction(() => {
+        db.sql.exec('INSERT INTO t VALUES (1)');
+        throw new RangeError('no');
+      });
+    expect(failing).toThrow(RangeError);
+    expect(db.sql.prepare('SELECT count(*) AS n FROM t').get()).toEqual({ n: 0 });
+    db.close();
+  });
+
+  test('can be closed twice, and is unavailable from then on', () => {
+    const db = open();
+    db.close();
+    db.close();
+    expect(messageOf(() => db.run(() => 1))).toContain('closed');
+  });
+
+  test('refuses a file of a newer release', () => {
+    const db = open();
+    db.sql.exec('PRAGMA user_version = 99');
+    db.close();
+    expect(messageOf(open)).toContain('newer release');
+  });
+
+  describe('migrations', () => {
+    test('run each step once, per component', () => {
+      const db = open();
+      migrate(db, 'a', ['CREATE TABLE a (x INTEGER) STRICT']);
+      migrate(db, 'b', ['CREATE TABLE b (x INTEGER) STRICT']);
+      migrate(db, 'a', ['CREATE TABLE a (x INTEGER) STRICT', 'INSERT INTO a VALUES (7)']);
+      migrate(db, 'a', ['CREATE TABLE a (x INTEGER) STRICT', 'INSERT INTO a VALUES (7)']);
+      expect(db.sql.prepare('SELECT x FROM a').all()).toEqual([{ x: 7 }]);
+      db.close();
+    });
+
+    test('leave nothing behind when a step fails', () => {
+      const db = open();
+      expect(() => migrate(db, 'a', ['CREATE TABLE a (x INTEGER) STRICT', 'NONSENSE'])).toThrow();
+      migrate(db, 'a', ['CREATE TABLE a (y INTEGER) STRICT']);
+      db.close();
+    });
+
+    test('refuse tables of a newer release', () => {
+      const db = open();
+      migrate(db, 'a', ['CREATE TABLE a (x INTEGER) STRICT', 'INSERT INTO a VALUES (7)']);
+      expect(messageOf(() => migrate(db, 'a', ['CREATE TABLE a (x INTEGER) STRICT']))).toContain(
+        'newer release',
+      );
+      db.close();
+    });
+  });
+});
+
+/** The message of the UNAVAILABLE error that a call throws; any other outcome fails the test. */
+function messageOf(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    if (isDomainError(error, 'UNAVAILABLE')) return error.message;
+    throw error;
+  }
+  throw new Error('the call succeeded');
+}

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { createFileEpochMirror } from '../../../adapters/usage/file-epoch-mirror.js';
+import { openDatabase } from '../../../adapters/sqlite/database.js';
+import { createSqliteEpochMirror } from '../../../adapters/usage/embedded/epoch-mirror.js';
+import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import { epochMirrorConformance } from '../../conformance/epoch-mirror.js';
+import { startMs } from '../../conformance/usage-requests.js';
+import { aDirectory } from './sqlite-usage.js';
+
+const cleanUps: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0)) cleanUp();
+});
+
+function aPath(): string {
+  const directory = aDirectory();
+  cleanUps.push(() => directory.remove());
+  return join(directory.path, 'epochs');
+}
+
+epochMirrorConformance('in memory', async () => {
+  const mirror = createMemoryEpochMirror();
+  return { mirror, reopen: async () => mirror };
+});
+
+epochMirrorConformance('in files', async () => {
+  const path = aPath();
+  return { mirror: createFileEpochMirror(path), reopen: async () => createFileEpochMirror(path) };
+});
+
+epochMirrorConformance('in SQLite', async () => {
+  const path = aPath();
+  const open = () => {
+    const db = openDatabase(path, { durability: 'process' });
+    cleanUps.unshift(() => db.close());
+    return createSqliteEpochMirror({ db });
+  };
+  return { mirror: open(), reopen: async () => open() };
+});
+
+test('a chain that began anew is forgotten, and no other', async () => {
+  const db = openDatabase(':memory:', { durability: 'process' });
+  const mirror = createSqliteEpochMirror({ db });
+  const epoch = { id: 'first', since: startMs, sequence: 0, longestExpiryMs: 1 };
+  await mirror.put(1, epoch, undefined);
+  await mirror.put(2, epoch, undefined);
+  mirror.forget(1);
+  expect(await mirror.get(1)).toBeUndefined();
+  expect(await mirror.get(2)).toEqual(epoch);
+  db.close();
+});
+
+test('a file that holds no epoch is an outage, not an absence', async () => {
+  const path = aPath();
+  const mirror = createFileEpochMirror(path);
+  await mirror.put(1, { id: 'first', since: startMs, sequence: 0, longestExpiryMs: 1 }, undefined);
+  writeFileSync(join(path, '1.1.json'), '{}');
+  await expect(mirror.get(1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});

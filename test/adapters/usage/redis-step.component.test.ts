@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { mostEndings } from '../../../adapters/usage/redis/advance.js';
+import { chainKeys, operationName } from '../../../adapters/usage/redis/keys.js';
+import { gwei } from '../../../core/units/wei.js';
+import type { Cursor, FollowerStep, UsageStore } from '../../../core/usage/usage-store.js';
+import {
+  aDigest,
+  aHash,
+  aHold,
+  aKey,
+  anHour,
+  aRequest,
+  aSpend,
+  chainId,
+  seconds,
+} from '../../conformance/usage-requests.js';
+import { startRedis, type RedisServer } from '../../support/redis.js';
+import { aClock } from './clock.js';
+import { openStore } from './redis-usage.js';
+
+let server: RedisServer;
+let stores = 0;
+const mostRunning = 256;
+
+beforeAll(async () => {
+  server = await startRedis(['--appendfsync', 'no']);
+});
+afterAll(() => server.stop());
+
+const open = () => {
+  stores += 1;
+  return openStore(server.url, {
+    keyPrefix: `step-${stores}:`,
+    durability: 'none',
+    clock: aClock(),
+  });
+};
+const spend = (round: number) =>
+  aSpend(1 + (round % 7), { counter: `spend-${round % 3}`, threshold: 1e9, window: anHour() });
+const ask = (nonce: number, round: number) =>
+  aRequest({
+    key: { nonce: BigInt(nonce) },
+    // Another counter from time to time, as when a window turns: the step cannot know it beforehand.
+    limits: [spend(round)],
+    holds: [aHold(1, { threshold: 1e9 })],
+    promise: { digest: aDigest(1 + round), validUntil: seconds(300 + round) },
+  });
+
+function aStep(expected: Cursor | undefined, change: Partial<FollowerStep>): FollowerStep {
+  const blockNumber = (expected?.blockNumber ?? 0) + 1;
+  return {
+    chainId,
+    expected,
+    next: { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) },
+    settled: [],
+    released: [],
+    forfeited: [],
+    charges: [],
+    restored: [],
+    balances: [],
+    ...change,
+  };
+}
+
+/**
+ * Asks for the operations in turn until it is stopped, `perSecond` of them or as many as the machine manages; answers how
+ * many were asked.
+ */
+function askInALoop(store: UsageStore, operations: number, perSecond: number): () => Promise<number> {
+  let asked = 0;
+  const running = new Set<Promise<unknown>>();
+  const begun = performance.now();
+  const timer = setInterval(() => {
+    const due = ((performance.now() - begun) * perSecond) / 1000;
+    for (; asked < due && running.size < mostRunning; asked++) {
+      const one = store.reserve(ask(asked % operations, Math.floor(asked / operations) + 1));
+      running.add(one);
+      void one.finally(() => running.delete(one)).catch(() => {});
+    }
+  }, 1);
+  return async () => {
+    clearInterval(timer);
+    await Promise.all(running);
+    return asked;
+  };
+}
+
+const expectConsistent = async (store: UsageStore) => {
+  const live = await store.reservations(chainId);
+  for (const round of [0, 1, 2]) {
+    const counter = spend(round);
+    const [state] = await store.counters(chainId, [counter]);
+    const held = live.flatMap(({ limits }) => limits.filter((limit) => limit.counter === counter.counter));
+    expect(state?.reserved).toBe(held.reduce((sum, { cost }) => sum + cost, 0));
+  }
+  const [hold] = await store.counters(chainId, [aHold(0)]);
+  expect(hold).toEqual({ used: 0, reserved: live.length });
+};
+
+test('while 500 operations are asked for again 4,000 times a second, every step that settles them succeeds', async () => {
+  const store = await open();
+  const operations = 500;
+  const keys = Array.from({ length: operations }, (_, nonce) => aKey({ nonce: BigInt(nonce) }));
+  for (const { nonce } of keys) await store.reserve(ask(Number(nonce), 0));
+  const stop = askInALoop(store, operations, 4_000);
+  let cursor: Cursor | undefined;
+  const steps = 20;
+  try {
+    for (let i = 0; i < steps; i++) {
+      const step = aStep(cursor, { settled: keys.map((key) => ({ key, actualCost: gwei(1) })) });
+      expect(await store.advance(step)).toMatchObject({ isTaken: true });
+      cursor = step.next;
+      expect(await store.cursor(chainId)).toEqual(cursor);
+    }
+  } finally {
+    expect(await stop()).toBeGreaterThan(operations);
+  }
+  await expectConsistent(store);
+  await store.stop();
+}, 300_000);
+
+test('a long step that is broken off is carried on by whichever process comes next, and charges once', async () => {
+  const keyPrefix = `broken-${(stores += 1)}:`;
+  const clock = aClock();
+  const settings = { keyPrefix, clock, durability: 'none' } as const;
+  const first = await openStore(server.url, settings);
+  const operations = 2 * mostEndings + 1;
+  const keys = Array.from({ length: operations }, (_, nonce) => aKey({ nonce: BigInt(nonce) }));
+  await Promise.all(keys.map(({ nonce }) => first.reserve(ask(Number(nonce), 0))));
+  const loss = { counter: 'loss', unit: 'NATIVE_ASSET', until: anHour().until } as const;
+  const step = aStep(undefined, {
+    settled: keys.map((key) => ({ key, actualCost: gwei(1) })),
+    charges: [
+      { ...loss, amount: 7 },
+      { ...loss, amount: -2 },
+    ],
+  });
+  // The last operation cannot be read, so the step fails after a part of it stands.
+  const broken = `${chainKeys(keyPrefix, chainId, '').prefix}o:${operationName(keys.at(-1)!)}`;
+  await server.command(['RENAME', broken, 'kept']);
+  await server.command(['SET', broken, 'broken']);
+  await expect(first.advance(step)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(await first.liveCount(chainId)).toBe(1);
+  await first.stop();
+  await server.command(['RENAME', 'kept', broken]);
+
+  const watching = await openStore(server.url, settings);
+  expect(await watching.cursor(chainId)).toEqual(step.next);
+  expect(await watching.liveCount(chainId)).toBe(0);
+  expect(await watching.counters(chainId, [loss, spend(0)])).toEqual([
+    { used: 5, reserved: 0 },
+    { used: operations, reserved: 0 },
+  ]);
+  expect(await watching.advance(step)).toEqual({ isTaken: false });
+  await watching.stop();
+}, 300_000);
+
+test('of a long step that another process carries on meanwhile only one knows what it has ended, and all of it', async () => {
+  const settings = { keyPrefix: `shared-${(stores += 1)}:`, clock: aClock(), durability: 'none' } as const;
+  const first = await openStore(server.url, settings);
+  const second = await openStore(server.url, settings);
+  const operations = 4 * mostEndings;
+  const keys = Array.from({ length: operations }, (_, nonce) => aKey({ nonce: BigInt(nonce) }));
+  await Promise.all(keys.map(({ nonce }) => first.reserve(ask(Number(nonce), 0))));
+  const step = aStep(undefined, { settled: keys.map((key) => ({ key, actualCost: gwei(1) })) });
+  let isDone = false;
+  const taking = first.advance(step).finally(() => {
+    isDone = true;
+  });
+  while (!isDone) await second.cursor(chainId);
+  const result = await taking;
+  expect(await second.cursor(chainId)).toEqual(step.next);
+  expect(await second.counters(chainId, [spend(0)])).toEqual([{ used: operations, reserved: 0 }]);
+  expect(result.isTaken ? result.ended.length : operations).toBe(operations);
+  await Promise.all([first.stop(), second.stop()]);
+}, 300_000);

@@ -1,0 +1,52 @@
+import { describe } from '@jest/globals';
+import { accountsConformance } from '../../conformance/usage/accounts.js';
+import { askingAgainConformance } from '../../conformance/usage/asking-again.js';
+import { chargesConformance } from '../../conformance/usage/charges.js';
+import { fencesConformance } from '../../conformance/usage/fences.js';
+import { holdsConformance } from '../../conformance/usage/holds.js';
+import { promisesConformance } from '../../conformance/usage/promises.js';
+import { reservingConformance } from '../../conformance/usage/reserving.js';
+import { settlingConformance } from '../../conformance/usage/settling.js';
+import { aSuite, type TestedStore, type UsageHarness } from '../../conformance/usage/suite.js';
+import { aClock } from './clock.js';
+import { UsageModel } from './usage-model.js';
+
+/** The model loses nothing and keeps no messages: subjects that need a store's files are left out. */
+describe('the model of usage stores', () => {
+  const suite = aSuite(async (): Promise<UsageHarness> => {
+    const clock = aClock();
+    let model = new UsageModel(clock);
+    const replaced = async () => {
+      model = model.reopened();
+      return tested(model);
+    };
+    return {
+      store: tested(model),
+      clock,
+      reopen: replaced,
+      wipe: async () => tested(new UsageModel(clock)),
+      mirrored: async () => {},
+      takeCopy: async () => {},
+      putCopyBack: replaced,
+      stop: async () => {},
+    };
+  });
+  reservingConformance(suite);
+  askingAgainConformance(suite);
+  promisesConformance(suite);
+  holdsConformance(suite);
+  fencesConformance(suite);
+  settlingConformance(suite);
+  chargesConformance(suite);
+  accountsConformance(suite);
+});
+
+function tested(model: UsageModel): TestedStore {
+  const noMessages = {
+    putFundingMessage: async () => {},
+    getFundingMessage: async () => undefined,
+    consumeFundingMessage: async () => false,
+    recovery: { recover: async () => 'intact' as const },
+  };
+  return Object.assign(model, noMessages);
+}

@@ -1,0 +1,411 @@
+import { DomainError } from '../../../core/errors.js';
+import type {
+  AccountBalance,
+  AccountId,
+  Charge,
+  CounterId,
+  CounterState,
+  Cursor,
+  Fence,
+  FollowerStep,
+  FoldedPromises,
+  HoldShare,
+  OperationId,
+  PeekResult,
+  Reservation,
+  ReservationKey,
+  ReservationQuery,
+  ReserveRequest,
+  ReserveResult,
+  SignedPromise,
+  UsageStore,
+  StepResult,
+} from '../../../core/usage/usage-store.js';
+import type { Clock, EpochMs, EpochSeconds } from '../../../core/units/time.js';
+import type { Gwei } from '../../../core/units/wei.js';
+
+type Amount = CounterId & { readonly cost: number };
+type Limited = Amount & { readonly until: EpochMs };
+type Live = Omit<Reservation, 'limits'> & { readonly limits: readonly Limited[] };
+type Booked = CounterId & { readonly amount: number };
+type ChainState = {
+  live: Live[];
+  /** Everything that was ever settled or charged, in its order. Nothing is thrown away. */
+  booked: Booked[];
+  generations: Fence[];
+  suspended: string[];
+  balances: (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
+  cursor: Cursor | undefined;
+};
+
+/**
+ * What a usage store must do, as simply as it can be said: lists of promises and of settled amounts, and every sum is
+ * taken anew from them. It knows no indexes, no windows but those of requests, and loses nothing. Shares no code with
+ * the ledger of `core/usage`.
+ */
+export class UsageModel implements UsageStore {
+  readonly #clock: Clock;
+  readonly #chains = new Map<number, ChainState>();
+  #isStopped = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  now(): EpochMs {
+    return this.#clock.now();
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveResult> {
+    const chain = this.#chain(request.key.chainId);
+    const result = this.#decide(chain, request);
+    if (result.outcome !== 'turned') noteAll(chain, request.fences);
+    if (result.outcome !== 'reserved') return result;
+    const own = find(chain, request.key);
+    const made: Live = {
+      key: request.key,
+      promises: [request.promise],
+      folded: [],
+      validUntil: request.promise.validUntil,
+      limits: request.limits.map(({ counter, unit, cost, window }) => ({
+        counter,
+        unit,
+        cost,
+        until: window.until,
+      })),
+      holds: request.holds.map(({ counter, unit, cost }) => ({ counter, unit, cost })),
+      accounts: request.accounts,
+    };
+    replace(chain, own === undefined ? made : merged(own, made));
+    return result;
+  }
+
+  async peek(request: ReserveRequest): Promise<PeekResult> {
+    const chain = this.#chain(request.key.chainId);
+    const result = this.#decide(chain, request);
+    return {
+      result,
+      limits: request.limits.map((limit) => ({
+        used: used(chain, limit),
+        reserved: reserved(chain, limit, request.key),
+      })),
+      holds: request.holds.map((hold) => ({
+        taken: taken(chain, hold, request.key),
+        most: shownMost(chain, hold, request),
+      })),
+      accounts: request.accounts.map((account) => balanceOf(chain, account, request.key)),
+    };
+  }
+
+  async counters(chainId: number, counters: readonly CounterId[]): Promise<readonly CounterState[]> {
+    const chain = this.#chain(chainId);
+    return counters.map((one) => ({ used: used(chain, one), reserved: reserved(chain, one) }));
+  }
+
+  async noteGenerations(chainId: number, fences: readonly Fence[]): Promise<void> {
+    noteAll(this.#chain(chainId), fences);
+  }
+
+  async setSuspended(chainId: number, id: string, isSuspended: boolean): Promise<void> {
+    const chain = this.#chain(chainId);
+    chain.suspended = [...chain.suspended.filter((one) => one !== id), ...(isSuspended ? [id] : [])];
+  }
+
+  async suspended(chainId: number): Promise<readonly string[]> {
+    return this.#chain(chainId).suspended;
+  }
+
+  async reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]> {
+    const { live } = this.#chain(chainId);
+    if (query === undefined) return live;
+    const expired = live
+      .filter(({ validUntil }) => validUntil < query.expiredBefore)
+      .toSorted((a, b) => a.validUntil - b.validUntil)
+      .slice(0, query.limit);
+    return live.filter((one) => expired.includes(one) || query.operations.some((id) => isOf(one, id)));
+  }
+
+  async liveCount(chainId: number): Promise<number> {
+    return this.#chain(chainId).live.length;
+  }
+
+  capacity(): number {
+    return Number.POSITIVE_INFINITY;
+  }
+
+  async cursor(chainId: number): Promise<Cursor | undefined> {
+    return this.#chain(chainId).cursor;
+  }
+
+  async advance(step: FollowerStep): Promise<StepResult> {
+    const chain = this.#chain(step.chainId);
+    if (JSON.stringify(chain.cursor) !== JSON.stringify(step.expected)) return { isTaken: false };
+    const ended: Live[] = [];
+    const end = (own: Live): void => {
+      remove(chain, own);
+      ended.push(own);
+    };
+    chain.cursor = step.next;
+    for (const reservation of step.restored) {
+      const own = find(chain, reservation.key);
+      replace(chain, own === undefined ? reservation : merged(reservation, own));
+    }
+    const decided: ReservationKey[] = [];
+    const first = (key: ReservationKey): Live | undefined => {
+      if (decided.some((one) => isSame(one, key))) return undefined;
+      decided.push(key);
+      return find(chain, key);
+    };
+    for (const { key, actualCost } of step.settled) {
+      const own = first(key);
+      if (own === undefined) continue;
+      if (actualCost !== undefined) this.#spend(chain, own, actualCost);
+      end(own);
+    }
+    for (const { key, validUntil } of step.released) {
+      const own = first(key);
+      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil)) end(own);
+    }
+    for (const { key } of step.forfeited) {
+      const own = first(key);
+      if (own === undefined) continue;
+      this.#spend(chain, own, Number.POSITIVE_INFINITY);
+      end(own);
+    }
+    for (const charge of step.charges) chain.booked.push(charge satisfies Charge);
+    for (const read of step.balances) setBalance(chain, read);
+    return { isTaken: true, ended };
+  }
+
+  async addBalance(chainId: number, { balance, readAt, ...id }: AccountBalance): Promise<void> {
+    const chain = this.#chain(chainId);
+    const isKnown = chain.balances.some((one) => isSameAccount(one, id));
+    if (!isKnown && balance !== undefined && readAt !== undefined)
+      setBalance(chain, { ...id, balance, readAt });
+  }
+
+  async accounts(chainId: number): Promise<readonly AccountBalance[]> {
+    const chain = this.#chain(chainId);
+    const named = [...chain.balances, ...chain.live.flatMap(({ accounts }) => accounts)];
+    return named
+      .filter((one, i) => named.findIndex((other) => isSameAccount(one, other)) === i)
+      .map((one) => balanceOf(chain, one));
+  }
+
+  async forgetAccounts(chainId: number, accounts: readonly AccountId[]): Promise<void> {
+    const chain = this.#chain(chainId);
+    chain.balances = chain.balances.filter(
+      (one) =>
+        !accounts.some((gone) => isSameAccount(one, gone)) ||
+        chain.live.some((live) => live.accounts.some((need) => isSameAccount(need, one))),
+    );
+  }
+
+  async ping(): Promise<void> {
+    this.#chain(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+  }
+
+  /** The same data behind another object, as after a restart. */
+  reopened(): UsageModel {
+    const next = new UsageModel(this.#clock);
+    for (const [id, chain] of this.#chains) next.#chains.set(id, chain);
+    return next;
+  }
+
+  /** Every reason in the order of the port. */
+  #decide(chain: ChainState, request: ReserveRequest): ReserveResult {
+    const now = this.#clock.now();
+    const { key, fences, bars, limits, holds, accounts } = request;
+    for (const { window } of [...bars, ...limits])
+      if (now < window.from || now >= window.until) return { outcome: 'turned', now };
+    for (const { id } of fences) if (chain.suspended.includes(id)) return { outcome: 'suspended', id };
+    for (const { id, generation } of fences)
+      if (generation < newest(chain, id)) return { outcome: 'stale', id };
+    for (const [index, bar] of bars.entries())
+      if (used(chain, bar) > bar.most) return { outcome: 'barred', index, used: used(chain, bar) };
+    const over: number[] = [];
+    for (const [index, limit] of limits.entries()) {
+      const others = used(chain, limit) + reserved(chain, limit, key);
+      const own = Math.max(limit.cost, costOf(find(chain, key)?.limits ?? [], limit));
+      if (others + own <= limit.threshold) continue;
+      if (limit.enforce) return { outcome: 'limit', index, used: others };
+      over.push(index);
+    }
+    for (const [index, hold] of holds.entries()) {
+      const own = Math.max(hold.cost, costOf(find(chain, key)?.holds ?? [], hold));
+      const bound = most(chain, hold, request, now);
+      const isAlone = hold.admitsOneAlone === true && reserved(chain, hold, key) === 0;
+      if (taken(chain, hold, key) + own > bound && !isAlone)
+        return { outcome: 'held', index, taken: taken(chain, hold, key), most: bound };
+    }
+    for (const [index, account] of accounts.entries()) {
+      const { balance, reserved: others, readAt } = balanceOf(chain, account, key);
+      if (balance === undefined || readAt === undefined || now - readAt > request.depositMaxAgeMs)
+        throw depositUnknown();
+      const own = Math.max(account.need, needOf(find(chain, key)?.accounts ?? [], account));
+      if (others + own > balance) return { outcome: 'deposit', index, balance, reserved: others };
+    }
+    return over.length === 0 ? { outcome: 'reserved' } : { outcome: 'reserved', over };
+  }
+
+  #spend(chain: ChainState, { limits }: Live, actualCost: number): void {
+    for (const { counter, unit, cost } of limits)
+      chain.booked.push({ counter, unit, amount: unit === 'COUNT' ? cost : Math.min(cost, actualCost) });
+  }
+
+  #chain(chainId: number): ChainState {
+    if (this.#isStopped) throw new DomainError('UNAVAILABLE', 'the usage store is stopped');
+    const known = this.#chains.get(chainId);
+    if (known !== undefined) return known;
+    const empty = { live: [], booked: [], generations: [], suspended: [], balances: [], cursor: undefined };
+    this.#chains.set(chainId, empty);
+    return empty;
+  }
+}
+
+function depositUnknown(): DomainError {
+  return new DomainError('UNAVAILABLE', 'the balance is not known', { reason: 'DEPOSIT_UNKNOWN' });
+}
+
+function used(chain: ChainState, { counter, unit }: CounterId): number {
+  return chain.booked
+    .filter((one) => one.counter === counter && one.unit === unit)
+    .reduce((sum, { amount }) => Math.max(0, sum + amount), 0);
+}
+
+/** What live reservations other than `except` hold of a counter, as limits or as holds. */
+function reserved(chain: ChainState, id: CounterId, except?: ReservationKey): number {
+  return chain.live
+    .filter(({ key }) => except === undefined || !isSame(key, except))
+    .reduce((sum, { limits, holds }) => sum + costOf(limits, id) + costOf(holds, id), 0);
+}
+
+function taken(chain: ChainState, hold: HoldShare, except: ReservationKey): number {
+  const also = (hold.plusUsed ?? []).map((counter) => used(chain, { counter, unit: hold.unit }));
+  return also.reduce((sum, one) => sum + one, reserved(chain, hold, except));
+}
+
+function most(
+  chain: ChainState,
+  { threshold }: HoldShare,
+  { accounts, depositMaxAgeMs }: ReserveRequest,
+  now: EpochMs,
+): number {
+  if (typeof threshold === 'number') return threshold;
+  const { balance, readAt } = balanceOf(chain, accounts[threshold.account]!);
+  if (balance === undefined || readAt === undefined || now - readAt > depositMaxAgeMs) throw depositUnknown();
+  return shareOf(balance, threshold.percent);
+}
+
+/** What a peek shows, also where something else refuses before: of a balance that nobody has read, nothing. */
+function shownMost(chain: ChainState, { threshold }: HoldShare, { accounts }: ReserveRequest): number {
+  if (typeof threshold === 'number') return threshold;
+  return shareOf(balanceOf(chain, accounts[threshold.account]!).balance ?? 0, threshold.percent);
+}
+
+function shareOf(balance: number, percent: number): number {
+  return Number((BigInt(balance) * BigInt(percent)) / 100n);
+}
+
+function balanceOf(chain: ChainState, id: AccountId, except?: ReservationKey): AccountBalance {
+  const known = chain.balances.find((one) => isSameAccount(one, id));
+  const sum = chain.live
+    .filter(({ key }) => except === undefined || !isSame(key, except))
+    .reduce((total, { accounts }) => total + needOf(accounts, id), 0);
+  return {
+    contract: id.contract,
+    ...(id.fundingAddress === undefined ? {} : { fundingAddress: id.fundingAddress }),
+    balance: known?.balance,
+    reserved: sum as Gwei,
+    readAt: known?.readAt,
+  };
+}
+
+function costOf(amounts: readonly Amount[], { counter, unit }: CounterId): number {
+  return amounts.find((one) => one.counter === counter && one.unit === unit)?.cost ?? 0;
+}
+
+function needOf(accounts: Reservation['accounts'], id: AccountId): number {
+  return accounts.find((one) => isSameAccount(one, id))?.need ?? 0;
+}
+
+function newest(chain: ChainState, id: string): number {
+  return Math.max(0, ...chain.generations.filter((one) => one.id === id).map(({ generation }) => generation));
+}
+
+function noteAll(chain: ChainState, fences: readonly Fence[]): void {
+  chain.generations.push(...fences.filter(({ id, generation }) => generation > newest(chain, id)));
+}
+
+function find(chain: ChainState, key: ReservationKey): Live | undefined {
+  return chain.live.find((one) => isSame(one.key, key));
+}
+
+function replace(chain: ChainState, next: Live): void {
+  const at = chain.live.findIndex(({ key }) => isSame(key, next.key));
+  chain.live = at < 0 ? [...chain.live, next] : chain.live.with(at, next);
+}
+
+function remove(chain: ChainState, gone: Live): void {
+  chain.live = chain.live.filter((one) => one !== gone);
+}
+
+function setBalance(chain: ChainState, read: ChainState['balances'][number]): void {
+  chain.balances = [...chain.balances.filter((one) => !isSameAccount(one, read)), read];
+}
+
+/** The larger of each amount, the later time, all promises; those of `newer` are the newer ones. */
+function merged(older: Live, newer: Live): Live {
+  const raised = <T extends Amount>(a: readonly T[], b: readonly T[]): readonly T[] => [
+    ...a.map((one) => ({ ...one, cost: Math.max(one.cost, costOf(b, one)) })),
+    ...b.filter((one) => !a.some(({ counter, unit }) => one.counter === counter && one.unit === unit)),
+  ];
+  const digests = new Set(newer.promises.map(({ digest }) => digest));
+  const promises = [...newer.promises, ...older.promises.filter(({ digest }) => !digests.has(digest))];
+  return {
+    key: older.key,
+    promises: promises.slice(0, 16),
+    folded: foldedOf([...older.folded, ...newer.folded, ...promises.slice(16)]),
+    validUntil: Math.max(older.validUntil, newer.validUntil) as EpochSeconds,
+    limits: raised(older.limits, newer.limits),
+    holds: raised(older.holds, newer.holds),
+    accounts: [
+      ...older.accounts.map((one) => ({
+        ...one,
+        need: Math.max(one.need, needOf(newer.accounts, one)) as Gwei,
+      })),
+      ...newer.accounts.filter((one) => !older.accounts.some((other) => isSameAccount(one, other))),
+    ],
+  };
+}
+
+function foldedOf(entries: readonly (FoldedPromises | SignedPromise)[]): readonly FoldedPromises[] {
+  const groups = Map.groupBy(entries, ({ mode, contract }) => `${mode}/${contract}`);
+  return [...groups.values()].map((group) => ({
+    mode: group[0]!.mode,
+    contract: group[0]!.contract,
+    prefundWei: group.reduce((high, { prefundWei }) => (prefundWei > high ? prefundWei : high), 0n),
+    validUntil: Math.max(...group.map(({ validUntil }) => validUntil)) as EpochSeconds,
+  }));
+}
+
+function isOf({ key }: Live, { entryPoint, sender, nonce }: OperationId): boolean {
+  return key.entryPoint === entryPoint && key.sender === sender && key.nonce === nonce;
+}
+
+function isSame(a: ReservationKey, b: ReservationKey): boolean {
+  return (
+    a.paymasterId === b.paymasterId &&
+    a.entryPoint === b.entryPoint &&
+    a.sender === b.sender &&
+    a.nonce === b.nonce
+  );
+}
+
+function isSameAccount(a: AccountId, b: AccountId): boolean {
+  return a.contract === b.contract && a.fundingAddress === b.fundingAddress;
+}

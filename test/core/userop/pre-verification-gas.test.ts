@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import type { Hex } from '../../../core/units/hex.js';
+import { parseUserOperation } from '../../../core/userop/parse.js';
+import { boundedPreVerificationGas, preVerificationGas } from '../../../core/userop/pre-verification-gas.js';
+import { anOperation } from '../../build/operations.js';
+
+const withSignature = (signature: Hex) => parseUserOperation(anOperation({ signature }), '0.7');
+const ofBytes = (count: number): Hex => `0x${'ff'.repeat(count)}`;
+
+test.each([0, 65, 2048])('a signature of %i bytes counts whole', (bytes) => {
+  const op = withSignature(ofBytes(bytes));
+  expect(boundedPreVerificationGas(op, '0x')).toBe(preVerificationGas(op, '0x'));
+});
+
+test('an authorization does not count in a cap, which stays above what an operation with one needs', () => {
+  const op = withSignature(ofBytes(65));
+  const eip7702Auth = {
+    address: op.sender,
+    chainId: 1n,
+    nonce: 0n,
+    r: '0x01',
+    s: '0x01',
+    yParity: 0,
+  } as const;
+  const authorized = { ...op, eip7702Auth };
+  expect(boundedPreVerificationGas(authorized, '0x')).toBe(boundedPreVerificationGas(op, '0x'));
+  expect(2n * boundedPreVerificationGas(authorized, '0x')).toBeGreaterThan(
+    preVerificationGas(authorized, '0x'),
+  );
+});
+
+test.each([2049, 131_072])('of a signature of %i bytes 2 KiB count in a cap', (bytes) => {
+  const op = withSignature(ofBytes(bytes));
+  expect(boundedPreVerificationGas(op, '0x')).toBe(preVerificationGas(withSignature(ofBytes(2048)), '0x'));
+  expect(preVerificationGas(op, '0x')).toBeGreaterThan(boundedPreVerificationGas(op, '0x'));
+});

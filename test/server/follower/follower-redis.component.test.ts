@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import type { UsageStore } from '../../../core/usage/usage-store.js';
+import { contract, funding, seconds } from '../../conformance/usage-requests.js';
+import { walletOf } from '../../fakes/chain.js';
+import { startRedis, type RedisServer } from '../../support/redis.js';
+import { openStore } from '../../adapters/usage/redis-usage.js';
+import {
+  accountsOf,
+  aChainConfig,
+  aFollowed,
+  anOperation,
+  aPromise,
+  gweiInWei,
+  otherFunding,
+  signedBytes,
+  usedOf,
+  type Followed,
+} from './followed.js';
+
+// Three replicas share one Redis: one follows the chain, the others promise, and any of them goes on where it has stopped.
+
+let server: RedisServer;
+let it: Followed;
+let others: readonly [UsageStore, UsageStore];
+let runs = 0;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  const shared = { keyPrefix: `run-${(runs += 1)}:`, epochMirror: createMemoryEpochMirror() };
+  it = await aFollowed(aChainConfig(), (clock) =>
+    openStore(server.url, { ...shared, clock, identity: 'one' }),
+  );
+  const open = (identity: string) => openStore(server.url, { ...shared, clock: it.clock, identity });
+  others = [await open('two'), await open('three')];
+});
+afterEach(async () => {
+  await Promise.all([it.stop(), ...others.map((store) => store.stop())]);
+});
+
+const reserved = { outcome: 'reserved' };
+const two = (nonce: bigint, expiry = 2_000) => {
+  const [count, spend] = aPromise(100).limits;
+  return aPromise(100, {
+    key: { nonce },
+    limits: [
+      { ...count!, threshold: 2 },
+      { ...spend!, threshold: 200 },
+    ],
+    promise: { validUntil: seconds(expiry) },
+  });
+};
+
+test('a follower that was stopped past validUntil while operations were mined: nothing expires by the clock, and the next one settles them', async () => {
+  const [second, third] = others;
+  expect(await second.reserve(two(0n, 1_000))).toEqual(reserved);
+  expect(await third.reserve(two(1n, 1_000))).toEqual(reserved);
+  it.chain.mine({ operations: [anOperation(40)] });
+  it.pass(120);
+  // Both have expired and one was mined, and nobody has looked: what was promised still counts.
+  for (const store of [it.usage, ...others])
+    expect(await store.reserve(two(2n))).toMatchObject({ outcome: 'limit', used: 2 });
+
+  expect(await it.create(third).round()).toMatchObject({ settled: 1, released: 1 });
+  expect(await usedOf(it)).toEqual([1, 40]);
+  expect(await accountsOf(it)).toMatchObject([
+    [expect.any(Number), 0],
+    [expect.any(Number), 0],
+  ]);
+  expect(await second.reserve(two(2n))).toEqual(reserved);
+  expect(await third.reserve(two(3n))).toMatchObject({ outcome: 'limit', index: 0, used: 2 });
+});
+
+test('a reorganisation that another replica finds: what was counted stays, and an operation that is mined again counts once', async () => {
+  const [second, third] = others;
+  await second.reserve(two(0n));
+  const before = it.chain.height;
+  it.chain.mine({ operations: [anOperation(40)] });
+  it.pass(2);
+  expect(await it.follower.round()).toMatchObject({ settled: 1 });
+  it.chain.reorganise(before);
+  it.pass(2);
+  it.chain.mine({ operations: [anOperation(45)] });
+  it.pass(2);
+  for (const store of [second, third]) {
+    const follower = it.create(store);
+    expect(await follower.round()).toMatchObject({ settled: 0 });
+    expect(await follower.round()).toMatchObject({ settled: 0, unattributed: 0 });
+  }
+  expect(await usedOf(it)).toEqual([1, 40]);
+  expect(await third.reserve(two(1n))).toEqual(reserved);
+  expect(await second.reserve(two(2n))).toMatchObject({ outcome: 'limit', index: 0, used: 2 });
+});
+
+test('a nonce that two paymasters of one contract have promised: both needs are kept off the deposit, the one that paid is counted, the other is given back', async () => {
+  const [second, third] = others;
+  it.watch([
+    { contract, fundingAddress: funding },
+    { contract, fundingAddress: otherFunding },
+  ]);
+  it.chain.mine({ transfers: [[walletOf(contract, otherFunding), 1000n * gweiInWei]] });
+  it.pass(2);
+  await it.follower.round();
+  expect(await second.reserve(aPromise(600, { key: { paymasterId: 'pm-1' } }))).toEqual(reserved);
+  const theirs = signedBytes('SPONSORED', 2, { wallet: otherFunding });
+  const promise = { fundingAddress: otherFunding, digest: theirs.digest };
+  const other = aPromise(400, { key: { paymasterId: 'pm-2' }, promise });
+  expect(await third.reserve(other)).toEqual(reserved);
+  // The deposit of 1000 is promised to its last unit.
+  const more = aPromise(1, { key: { paymasterId: 'pm-2', nonce: 1n }, promise });
+  expect(await second.reserve(more)).toMatchObject({ outcome: 'deposit' });
+
+  it.chain.mine({ operations: [anOperation(40, { input: theirs.input })] });
+  it.pass(2);
+  expect(await it.create(second).round()).toMatchObject({ settled: 1, released: 1 });
+  expect(await usedOf(it)).toEqual([1, 40]);
+  expect(await second.reserve(more)).toEqual(reserved);
+});

@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { plusMs } from '../../../core/units/time.js';
+import { ReadAllowance, readsPerSecond } from '../../../server/follower/read-allowance.js';
+import { startMs } from '../../conformance/usage-requests.js';
+
+test('an organisation has so many new balances read in a second, each organisation its own', () => {
+  const reads = new ReadAllowance();
+  const take = (organisation: string, afterMs: number) => reads.take(organisation, plusMs(startMs, afterMs));
+  for (let n = 0; n < readsPerSecond; n++) take('acme', n);
+  expect(() => take('acme', 999)).toThrow('acme asked for 5 new balances in a second');
+  expect(() => take('globex', 999)).not.toThrow();
+  expect(() => take('acme', 1_000)).not.toThrow();
+});
