@@ -156,9 +156,8 @@ test('a disk that is full refuses to reserve; with room again Redis has all that
     epochMirror: createMemoryEpochMirror(),
     timeoutMs: 2000,
   });
-  expect(
-    await store.advance(aStep({ balances: [{ contract, balance: gwei(1e9), readAt: store.now() }] })),
-  ).toBe(true);
+  const balances = [{ contract, balance: gwei(1e9), readAt: store.now() }];
+  expect(await store.advance(aStep({ balances }))).toMatchObject({ isTaken: true });
   const ballast = join(directory, 'ballast');
   writeFileSync(ballast, Buffer.alloc(4 * 2 ** 20));
   const acknowledged: number[] = [];
