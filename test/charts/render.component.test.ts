@@ -117,6 +117,16 @@ describe('rendering the charts', () => {
     expect(rules([])).toEqual(Array(3).fill({ ports }));
   });
 
+  test('the values of the page for newcomers are as the chart demands', () => {
+    const manifests = renderOperator({ valuesFile: join(repositoryRoot, 'examples/kubernetes/values.yaml') });
+    const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
+    expect(deployments.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'gas-paymaster-dashboard',
+      'gas-paymaster-operator',
+      'gas-paymaster-rpc',
+    ]);
+  });
+
   test('a bundled Redis without a limit of memory is not rendered', () => {
     const limit = 'redis.resources.limits.memory=';
     const run = helm(['template', 'gas', operatorChart, '--set', 'redis.enabled=true', '--set', limit]);

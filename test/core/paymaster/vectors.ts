@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { LayoutId, SponsorshipTerms, TokenTerms } from '../../../core/paymaster/layout.js';
 import type { PaymasterGas } from '../../../core/entry-point/user-operation.js';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
+import { repositoryRoot } from '../../support/repository-root.js';
 
 /** One operation that a third-party contract accepted, with the hash that the contract itself computed. */
 export type Vector = {
@@ -20,11 +22,9 @@ export type Vector = {
 
 type VectorFile = { readonly signerKey: Hex; readonly signer: string; readonly vectors: readonly Vector[] };
 
-/** Reads a file of `test/vectors`; the tests run compiled, two levels below `dist`. */
+/** Reads a file of `test/vectors`. */
 export function readVectors(name: string): VectorFile {
-  return JSON.parse(
-    readFileSync(new URL(`../../../test/vectors/${name}.json`, import.meta.url), 'utf8'),
-  ) as VectorFile;
+  return JSON.parse(readFileSync(join(repositoryRoot, `test/vectors/${name}.json`), 'utf8')) as VectorFile;
 }
 
 export function sponsoredVectors(): readonly NamedVector[] {
