@@ -74,7 +74,7 @@ type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
  * - Only in the store: the copy is made. Only in the copy, or two different ones: the data are lost (USAGE_STORE_LOST)
  *   until {@link UsageEpochs.recover} has begun a new epoch, also in the store first; until the copy follows it is a loss still.
  * - A store whose sequence is below the copy's, or below what this process has seen: old data, which is a loss as well.
- *   The copy follows the store every few seconds and at `stop`, so that it tells when all processes have ended too.
+ *   The copy follows the store every few seconds and at `stop`, so that it tells when other processes, or all, have ended.
  * - A copy that was restored: nothing tells how old the data are. A loss.
  *
  * The longest expiry is noted before the first promise that long is made. It is halved when no promise longer than the
@@ -272,6 +272,8 @@ export class UsageEpochs implements UsageRecovery {
       return this.#forget(chainId, known.text);
     await this.#clearLoss(chainId, copy);
     known.mirrored = copy.sequence;
+    // What another process has seen is demanded from now on: that one may have ended, and its last writes with a failover.
+    known.sequence = Math.max(known.sequence, copy.sequence);
     known.longestExpiryMs = copy.longestExpiryMs;
     known.longestAt = copy.longestAt ?? now;
     if (copy.longestAt === undefined) {

@@ -121,6 +121,18 @@ describe('the sequence', () => {
     await expect(aProcess().of(chainId)).rejects.toMatchObject(lost);
   });
 
+  test('that the mirror has from a process which ended is demanded by every process that goes on', async () => {
+    const [ended, second] = [aProcess(), aProcess()];
+    await ended.of(chainId);
+    await second.of(chainId);
+    second.seen(chainId, store.write());
+    ended.seen(chainId, store.write());
+    const highest = ended.known(chainId)?.sequence;
+    await ended.stop();
+    await second.raise();
+    expect(second.known(chainId)?.sequence).toBe(highest);
+  });
+
   test('that this process has seen still counts when its epoch is established anew', async () => {
     const first = aProcess();
     const epoch = await first.of(chainId);
