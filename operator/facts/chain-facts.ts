@@ -70,8 +70,7 @@ export type ChainFactsDeps = {
   readonly onChange: (change: FactChange) => void;
 };
 
-/** With the second look that confirms it, a signer that the contract has let go of signs for half a minute at most. */
-const settledMs = 10_000;
+const settledMs = 30_000;
 /** While a profile lists several keys: what the old one signs after the contract has let go of it is void. */
 const rotatingMs = 5_000;
 const firstRetryMs = 250;

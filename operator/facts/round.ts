@@ -60,7 +60,7 @@ export type Round = {
 };
 
 /** Questions of one kind per round and at once: bounds what a round costs the node, whatever the number of paymasters. */
-const perRound = 70;
+const perRound = 200;
 const atOnce = 16;
 
 export function nothingKnown(): Known {
