@@ -18,6 +18,8 @@ const methods = new Interface(['function increment()', 'function fail()']);
 let anvil: DevChain;
 let nodes: Nodes;
 let world: World;
+/** Selectors of `validatePaymasterUserOp`, which the operator calls from time to time to see whether payments are secured. */
+const probes = ['0xf465c77e', '0x52b7512c'];
 /** Simulations that reached the node: `simulateHandleOp` of the EntryPoint, with its code overridden. */
 const simulations: { readonly gas: unknown; readonly data: string }[] = [];
 /** Simulations of this sender are held until it is released. */
@@ -30,6 +32,7 @@ beforeAll(async () => {
   const counting = await nodes.proxy(async (method, params): Promise<Reply> => {
     if (method !== 'eth_call' || params.length < 3) return 'pass';
     const { gas, data } = params[0] as { readonly gas?: unknown; readonly data: string };
+    if (probes.some((selector) => data.startsWith(selector))) return 'pass';
     simulations.push({ gas, data });
     const gate = held;
     if (gate === undefined || !data.includes(gate.sender.slice(2))) return 'pass';

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freshUserOp, rpc } from '../system/support/client.js';
 import { isSoak, soakSeconds } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
+import { readSnapshot } from '../../adapters/configs/snapshot/snapshot-lines.js';
 import type { Component } from '../../standalone/cluster/component.js';
 import { startInstallation, supervise, type Installation } from './support/installation.js';
 import { auditEvents } from './support/audit.js';
@@ -67,6 +69,15 @@ async function expectConvergence(): Promise<void> {
   );
 }
 
+async function isResumedOnDisk(replica: Component): Promise<boolean> {
+  const file = join(dirname(replica.logFile), 'var/lib/paymaster/configs.snapshot');
+  const { configs } = await readSnapshot(readFileSync(file, 'utf8'));
+  const paymasters = [...configs.values()].flatMap((event) =>
+    event.type === 'put-paymaster' ? [event.config] : [],
+  );
+  return paymasters.length > 0 && paymasters.every(({ suspended }) => !suspended);
+}
+
 test(
   'an API server that hangs costs no request, and what changes afterwards is served',
   async () => {
@@ -89,6 +100,8 @@ test(
     const { apiServer } = installation.cluster.plane;
     const [first, ...others] = installation.replicas;
     if (first === undefined) throw new Error('no replica');
+    // A change is on disk a moment after it is served.
+    await until('its snapshot has what it serves', () => isResumedOnDisk(first), patienceMs);
     const load = startLoad({ ...installation, replicas: others });
     apiServer.signal('SIGKILL');
     await apiServer.ended();
