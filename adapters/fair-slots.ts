@@ -1,4 +1,4 @@
-/** `slots` at once in all, of which one key holds at most `perKey`; a waiting call gives up after `maxWaitMs`. */
+/** `slots` at once in all, of which one key holds at most `perKey`. A waiting call gives up after `maxWaitMs`. */
 export type SlotLimits = {
   readonly slots: number;
   readonly perKey: number;
@@ -7,7 +7,7 @@ export type SlotLimits = {
   readonly maxWaitMs: number;
 };
 
-/** No slot was free in time. Nothing was done yet, so the caller may try again. */
+/** No slot was free in time. Nothing has been done yet, so the caller may try again. */
 export class SlotsBusy extends Error {
   readonly code = 'SLOTS_BUSY';
 
@@ -18,7 +18,7 @@ export class SlotsBusy extends Error {
 }
 
 /**
- * A pool that one caller cannot take for itself: keys are served in turn, each holds at most its share, and each has a
+ * A pool that one caller cannot take for itself. Keys are served in turn, each holds at most its share, and each has a
  * bounded queue. A key that fills its share and its queue delays nobody else.
  */
 export class FairSlots {
@@ -32,7 +32,7 @@ export class FairSlots {
     this.#limits = limits;
   }
 
-  /** Runs `task` in a slot of `key`. Throws SlotsBusy when no slot is free in time; else what the task throws. */
+  /** Runs `task` in a slot of `key`. Throws SlotsBusy when no slot is free in time; otherwise what the task throws. */
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const share = this.#share(key);
     if (share.waiting.size === 0 && share.held < this.#limits.perKey && this.#inUse < this.#limits.slots)

@@ -1,6 +1,6 @@
 /**
- * One call under way per key: who asks meanwhile gets the same answer. Nothing is kept once it is there.
- * `call` gets the key before the arguments.
+ * Runs one call per key at a time: callers that ask meanwhile get the same answer. Answers are not kept. `call` gets
+ * the key before the arguments.
  */
 export function shareInFlight<A extends readonly unknown[], T>(
   keyOf: (...args: A) => string,

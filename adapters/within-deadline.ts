@@ -1,6 +1,6 @@
 /**
- * Passes `work` on, or rejects with the signal's reason as soon as it aborts. A pool of connections looks at the signal of
- * a request only when its turn comes; behind a host that hangs that may be long after the deadline.
+ * Returns `work`, or rejects with the signal's reason as soon as it aborts. A pool of connections checks the signal of
+ * a request only when its turn comes; behind a hanging host that may be long after the deadline.
  */
 export function withinDeadline<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

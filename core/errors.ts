@@ -1,7 +1,7 @@
 /**
  * Closed catalogue of everything that can go wrong. Each edge (HTTP, JSON-RPC, operator) maps every code once, in a
- * table that `satisfies Record<ErrorCode, …>`, so a new code does not compile until all edges have decided.
- * A refusal to sponsor is not an error: see `refusal.ts`.
+ * table that `satisfies Record<ErrorCode, …>`, so a new code does not compile until every edge handles it. A refusal
+ * to sponsor is not an error: see `refusal.ts`.
  */
 const errorCodes = [
   // Any edge.
@@ -42,27 +42,27 @@ const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** One wrong field of an input. `value` is quoted for people, shortened and never a secret. */
+/** One wrong field of an input. `value` is the quoted input for people: shortened, and never a secret. */
 export type Problem = { readonly field: string; readonly expected: string; readonly value?: string };
 
 export type ErrorDetails = {
   readonly problems?: readonly Problem[];
   /** Machine-readable reason, published with the code: `data.reason` of JSON-RPC errors. */
   readonly reason?: string;
-  /** What exactly, for the log only. */
+  /** The exact cause, for the log only. */
   readonly detail?: string;
-  /** What a webhook host says of a refusal; published with the code. */
+  /** The reason that a webhook host gave for its refusal; published with the code. */
   readonly webhookReason?: string;
-  /** What would end it, shown by `pm_explainSponsorship`. */
+  /** What the caller can do about it, shown by `pm_explainSponsorship`. */
   readonly remedy?: string;
-  /** Seconds after which the same request may succeed; absent where a retry is pointless. */
+  /** Seconds after which the same request may succeed; absent when a retry is pointless. */
   readonly retryAfterSeconds?: number;
   /** Who owns the field that could not be written (FIELD_OWNED). */
   readonly owner?: string;
   readonly cause?: unknown;
 };
 
-/** An expected failure, mapped once at each edge by its code. */
+/** An expected failure. Each edge maps it once by its code. */
 export class DomainError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
@@ -75,11 +75,14 @@ export class DomainError extends Error {
   }
 }
 
-/** More than any form has fields. A long list of wrong entries would else be answered with many times its own size. */
+/**
+ * More than any form has fields. Without a bound, the answer to a long list of wrong entries would be many times as
+ * large as the list.
+ */
 export const maxProblems = 50;
 
 /**
- * Reports every problem of an input at once, of a great many the first fifty:
+ * Reports every problem of an input together, at most the first fifty:
  * `cycleDuration.unit must be "hour" or "day", got "week"`.
  */
 export function invalidInput(problems: readonly Problem[]): DomainError {
@@ -89,10 +92,13 @@ export function invalidInput(problems: readonly Problem[]): DomainError {
   return new DomainError('INVALID_INPUT', sentences.join('; '), { problems: named });
 }
 
-/** A field that somebody else owns, and its field manager. */
+/** A field that someone else owns, and the owner's field manager. */
 export type OwnedField = { readonly field: string; readonly manager: string };
 
-/** FIELD_OWNED in the same words whatever store refused the write; `what` names the object, e.g. `Paymaster acme/shop`. */
+/**
+ * FIELD_OWNED with the same text for every store that refuses the write; `what` names the object, e.g.
+ * `Paymaster acme/shop`.
+ */
 export function fieldOwned(what: string, conflicts: readonly OwnedField[], cause?: unknown): DomainError {
   const owners = [...new Set(conflicts.map(({ manager }) => manager))];
   const fields = conflicts.map(({ field, manager }) => `${field} is owned by "${manager}"`).join('; ');
@@ -121,7 +127,7 @@ function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
-    // Nested deeper than the stack: parsers read such input, writers recurse.
+    // Nested deeper than the stack allows: parsers can read such input, but recursive writers cannot.
     return 'a value nested too deep to show';
   }
 }

@@ -1,7 +1,7 @@
-/** Fields of a log line. Never a key, a token, a signature or a whole request. */
+/** Fields of a log line. Never include a key, a token, a signature or a whole request. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Constant message, variable fields. Info is for an operator at night, debug for developers. */
+/** Constant message, variable fields. Info is for an operator on night duty, debug for developers. */
 export type Logger = {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

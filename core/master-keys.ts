@@ -4,30 +4,42 @@ import type { MasterKeys } from './secrets.js';
 /**
  * Which master keys are in force, for processes that load them at different times.
  *
- * - Derived keys are worth something only while every process derives and accepts the same. So the operator that leads announces the
- *   keys in force by their fingerprints, and every process uses those out of what it has, whatever the newest of its files says.
- * - A new key is announced when every paymaster accepts it and every pod has had time to load it. Nobody is shown a key before.
- * - A key in force that disappears without its successor being announced is refused: every apiKey would end at once.
+ * - Derived keys work only while every process derives and accepts the same ones. So the leading operator announces
+ *   the keys in force by their fingerprints, and every process uses the announced keys that it has mounted, whatever
+ *   the newest file contains.
+ * - The leader announces a new key only when every paymaster accepts it and every pod has had time to load it. Nobody
+ *   gets to see a key before that.
+ * - If a key in force disappears before its successor is announced, the leader refuses: otherwise every apiKey would
+ *   stop working immediately.
  */
 
-/** As mounted, of each kind the newest first; one or two. A process that needs none of a kind has none. */
+/**
+ * The mounted keys, of each kind the newest first; one or two. A process that does not need a kind has no keys of it.
+ */
 export type MountedKeys = {
   readonly apiKeys: readonly Uint8Array[];
   readonly webhook: readonly Uint8Array[];
 };
 
-/** Fingerprints, of each kind: the key in force, and the one that is still accepted. */
+/** Fingerprints, for each kind: of the key in force, and of the key that is still accepted. */
 export type KeyAnnouncement = { readonly apiKeys: readonly string[]; readonly webhook: readonly string[] };
 
-/** Port: where the announcement stands. */
+/** Port: where the announcement is stored. */
 export type KeyAnnouncements = {
-  /** Undefined when nobody has announced anything yet. Throws UNAVAILABLE, and INVALID_INPUT for what is not an announcement. */
+  /**
+   * Undefined when nothing has been announced yet. Throws UNAVAILABLE, and INVALID_INPUT for content that is not an
+   * announcement.
+   */
   read(): Promise<KeyAnnouncement | undefined>;
-  /** Replaces what was read last; false when somebody else has written meanwhile. Throws UNAVAILABLE. */
+  /**
+   * Replaces the announcement that was read last; false when someone else has written since then. Throws UNAVAILABLE.
+   */
   write(next: KeyAnnouncement): Promise<boolean>;
 };
 
-/** 16 hex digits by which a key is named. A keyed hash of a random key of 256 bits: it says nothing of the key. */
+/**
+ * 16 hex digits that name a key. They are a keyed hash of a random 256-bit key, so they reveal nothing about the key.
+ */
 export function fingerprintOf(key: Uint8Array): string {
   return createHmac('sha256', key).update('fingerprint of a paymaster master key').digest('hex').slice(0, 16);
 }
@@ -40,14 +52,14 @@ export function isSameAnnouncement(a: KeyAnnouncement | undefined, b: KeyAnnounc
   return JSON.stringify(a && [a.apiKeys, a.webhook]) === JSON.stringify(b && [b.apiKeys, b.webhook]);
 }
 
-/** What the leader makes of the mounted keys. */
+/** What the leader decides about the mounted keys. */
 export type KeyDecision =
   | { readonly kind: 'in-force' }
-  /** At once: nobody has to have loaded anything for it. */
+  /** Announce immediately: no process has to load a key first. */
   | { readonly kind: 'announce'; readonly next: KeyAnnouncement }
-  /** When every paymaster accepts the new keys and every pod has had time to load them. */
+  /** Announce when every paymaster accepts the new keys and every pod has had time to load them. */
   | { readonly kind: 'prepare'; readonly next: KeyAnnouncement }
-  /** Files that must hold the keys in force, which are gone. */
+  /** The files that must contain the keys in force, which are missing. */
   | { readonly kind: 'refuse'; readonly lacking: readonly string[] };
 
 const previousFiles = { apiKeys: 'master-previous.key', webhook: 'webhook-master-previous.key' } as const;
@@ -66,7 +78,7 @@ export function decideKeys(announced: KeyAnnouncement | undefined, mounted: Moun
   return isSameAnnouncement(next, announced) ? { kind: 'in-force' } : { kind: 'prepare', next };
 }
 
-/** The announced keys, as far as they are among `known`. */
+/** The announced keys, as far as `known` contains them. */
 export function selectKeys(
   announced: readonly string[],
   known: readonly Uint8Array[],
@@ -77,8 +89,9 @@ export function selectKeys(
 }
 
 /**
- * The leader's keys while the announcement stands and these are mounted; undefined when one in force is not. A key that is
- * prepared is accepted already: paymasters are compiled with it before anybody is shown it.
+ * The leader's keys while this announcement is valid and these files are mounted; undefined when a key in force is
+ * missing. A key that is being prepared is already accepted: paymasters are compiled with it before anyone gets to
+ * see it.
  */
 export function leaderKeys(announced: KeyAnnouncement, mounted: MountedKeys): MasterKeys | undefined {
   const [current, previous] = inFront(announced.apiKeys[0], mounted.apiKeys);

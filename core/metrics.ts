@@ -19,7 +19,7 @@ export type MetricOptions<L extends string> = {
 
 type Labels<L extends string> = [L] extends [never] ? Record<string, never> : Readonly<Record<L, string>>;
 
-/** `with` binds labels once, so that the hot path pays no look-up. */
+/** `with` binds the labels once, so that the hot path needs no look-up. */
 export type Counter<L extends string = never> = { with(labels: Labels<L>): { inc(by?: number): void } };
 export type Gauge<L extends string = never> = {
   with(labels: Labels<L>): { set(value: number): void };

@@ -1,17 +1,17 @@
 import { DomainError, type ErrorCode } from './errors.js';
 
-/** What a decision comes to. There is no other shape of "no". */
+/** The result of a decision. There is no other form of "no". */
 export type Verdict = { readonly pass: true } | Refusal;
 export type Refusal = {
   readonly pass: false;
   readonly reason: RefusalReason;
-  /** What exactly, for the person who debugs: which address, limit, figure. No secrets. */
+  /** The exact cause, for the person who debugs: which address, limit or figure. No secrets. */
   readonly detail: string;
-  /** Set where the usual remedy of the reason would mislead. */
+  /** Set when the usual remedy of the reason would mislead. */
   readonly cause?: RefusalCause;
-  /** What would make it pass, where the policy that refuses knows better than the table. */
+  /** What would make the operation pass, if the refusing policy knows better than the table. */
   readonly remedy?: string;
-  /** What a webhook host wants the caller to be told: bounded, one line. */
+  /** The text that a webhook host wants the caller to see: bounded, one line. */
   readonly hostReason?: string;
 };
 
@@ -21,28 +21,33 @@ export function refuse(reason: RefusalReason, detail: string, cause?: RefusalCau
   return cause === undefined ? { pass: false, reason, detail } : { pass: false, reason, detail, cause };
 }
 
-/** The refusal of a policy whose kind has no reason of its own. `why` says what exactly, `remedy` what would make it pass. */
+/**
+ * A refusal by a policy whose kind has no separate reason. `why` gives the exact cause, `remedy` what would make it
+ * pass.
+ */
 export function refuseByPolicy(name: string, why: string, remedy: string): Refusal {
   return { pass: false, reason: 'POLICY_REFUSED', detail: `policy "${name}": ${why}`, remedy };
 }
 
 type Row = {
-  /** For the caller. */
+  /** Text for the caller. */
   readonly text: string;
   /** What would make the operation pass. */
   readonly remedy: string;
   /**
-   * Who reads the detail in the forms that answer a refusal by an error. `caller`: everyone, since it repeats what the caller
-   * sent. `owner`: it has figures and names of the paymaster, so only its owner, the log, and in mode ERC20 the wallet that pays.
+   * Who may read the detail when a refusal is answered as an error. `caller`: everyone, because it only repeats what
+   * the caller sent. `owner`: it has figures and names of the paymaster, so only its owner and the log get it, and in
+   * mode ERC20 also the wallet that pays.
    */
   readonly details: 'caller' | 'owner';
-  /** How it is answered where it is an error; absent: SPONSORSHIP_REFUSED. */
+  /** The error that answers it, in forms that use errors; absent: SPONSORSHIP_REFUSED. */
   readonly error?: { readonly code: ErrorCode; readonly retryAfterSeconds?: number };
 };
 
 /**
- * Why an operation is not signed for: a closed, published table. The reason is counted in metrics and logged, sent in
- * `X-Sponsorship-Reason`, `result.reason` and `error.data.reason`, and shown by `pm_explainSponsorship` with its remedy.
+ * Why an operation is not signed: a closed, published table. The reason is counted in metrics and logged, sent in
+ * `X-Sponsorship-Reason`, `result.reason` and `error.data.reason`, and shown by `pm_explainSponsorship` with its
+ * remedy.
  */
 export const refusals = {
   SUSPENDED: {
@@ -200,7 +205,7 @@ export const refusals = {
     remedy:
       'Wait until token payments are mined or expire, approve the token paymaster in an earlier operation, or raise tokenLossBudget of the profile.',
     details: 'owner',
-    // Promises in tokens are mined or expire within minutes.
+    // Token payments are mined or expire within minutes.
     error: { code: 'RATE_LIMITED', retryAfterSeconds: 15 },
   },
   TOKEN_LOSS: {
@@ -229,7 +234,7 @@ export const refusals = {
 } as const satisfies Record<string, Row>;
 export type RefusalReason = keyof typeof refusals;
 
-/** Cases of a reason that have a remedy of their own. */
+/** Cases of a reason that need a different remedy. */
 const remedies = {
   NO_CALL:
     'Put a call of a registered contract into callData. Without one an operation is sponsored only where it deploys its account and a WALLET_DEPLOYMENT policy is active.',
@@ -248,8 +253,8 @@ export function isRefusalReason(text: string): text is RefusalReason {
 }
 
 /**
- * A refusal in the forms whose clients know nothing but errors. `isPayer`: mode ERC20, where the wallet pays, so it is told
- * the figures: it can do something about them.
+ * A refusal for clients that understand only errors. `isPayer`: mode ERC20, where the wallet pays, so it gets the
+ * figures, because it can act on them.
  */
 export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: boolean }): DomainError {
   const { reason, detail, hostReason } = refusal;

@@ -1,24 +1,26 @@
 /**
- * Keys that other secrets are derived from. Mounted files; never logged, never stored. They may change while a process runs, so
- * they are read each time; reading throws UNAVAILABLE while the keys in force are not mounted here.
+ * Keys from which other secrets are derived. They come from mounted files and are never logged or stored. They may
+ * change while a process runs, so every use reads them again; reading throws UNAVAILABLE while the keys in force are
+ * not mounted in this process.
  */
 export type MasterKeys = {
   /** Derives apiKeys. */
   readonly current: Uint8Array;
-  /** Accepted while the master key is rotated. */
+  /** Accepted while the master key is being rotated. */
   readonly previous?: Uint8Array | undefined;
 } & WebhookMasterKeys;
 
 export type WebhookMasterKeys = {
   /** Derives the HMAC key of each webhook policy. */
   readonly webhook: Uint8Array;
-  /** While it is rotated: calls are signed with both. */
+  /** While the key is being rotated: calls are signed with both. */
   readonly webhookPrevious?: Uint8Array | undefined;
 };
 
 /**
- * Port: writes the connection details of a Paymaster where its owner asked for them (`writeConnectionSecretToRef`).
- * Created create-only and later changed only if that Paymaster controls it, else `not-ours`.
+ * Port: writes the connection details of a Paymaster to the Secret that its owner named
+ * (`writeConnectionSecretToRef`). It creates the Secret if there is none, and changes an existing one only if that
+ * Paymaster controls it; otherwise the answer is `not-ours`.
  */
 export type ConnectionSecrets = {
   write(request: {

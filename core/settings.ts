@@ -1,6 +1,6 @@
 import { quote } from './errors.js';
 
-/** Wrong settings of a process, all of them: one sentence each, for the person who set them. */
+/** All wrong settings of a process: one sentence each, for the person who set them. */
 export class SettingsError extends Error {
   constructor(mistakes: readonly string[]) {
     super(mistakes.join('\n'));
@@ -9,8 +9,8 @@ export class SettingsError extends Error {
 }
 
 /**
- * Reads typed values out of environment variables and collects every mistake, so that one start tells all of them. A
- * variable that is set to nothing counts as not set, because templates render it so.
+ * Reads typed values from environment variables and collects every mistake, so that one start reports all of them. A
+ * variable with an empty value counts as not set, because templates render an unset value like that.
  */
 export class Settings {
   readonly #values: Readonly<Record<string, string | undefined>>;
@@ -24,7 +24,7 @@ export class Settings {
     return this.#values[name] || undefined;
   }
 
-  /** Required when there is no fallback; `what` says what it is for. */
+  /** Required when there is no fallback; `what` describes its purpose. */
   text(name: string, what: string, fallback?: string): string {
     const value = this.optional(name) ?? fallback;
     if (value === undefined) this.mistake(name, `set: ${what}`);
@@ -51,7 +51,7 @@ export class Settings {
     return this.oneOf(name, ['true', 'false'], 'false') === 'true';
   }
 
-  /** Without a slash at its end. Not quoted when it is wrong: it may hold a key. */
+  /** An http(s) URL, without a slash at its end. An error does not quote the value: it may contain a key. */
   httpUrl(name: string, what: string): string {
     const text = this.text(name, what);
     const isRight = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

@@ -1,12 +1,14 @@
 /**
- * Port: what the dashboard, and the operator with Secrets, may do in the namespace of an organisation. Granted by the operator one
- * namespace at a time, so that they have these rights nowhere else.
+ * Port: what the dashboard, and the operator's access to Secrets, may do in the namespace of an organisation. The
+ * operator grants these rights one namespace at a time, so that they exist nowhere else.
  */
 export type TenantAccess = {
-  /** `no-namespace` when it does not exist yet; `not-ours` when somebody else made an object of that name. */
+  /**
+   * `no-namespace` when the namespace does not exist yet; `not-ours` when someone else made an object with that name.
+   */
   grant(namespace: string): Promise<'granted' | 'unchanged' | 'no-namespace' | 'not-ours'>;
-  /** Takes back what `grant` gave; nothing else is touched. */
+  /** Revokes what `grant` gave; nothing else changes. */
   revoke(namespace: string): Promise<void>;
-  /** Namespaces in which something that `grant` gave still stands. */
+  /** Namespaces in which something that `grant` gave still exists. */
   granted(): Promise<readonly string[]>;
 };

@@ -9,8 +9,8 @@ import type { ResourceStore, Watch } from '../core/resources/resource-store.js';
 export type Change = { readonly before?: AnyResource; readonly after?: AnyResource };
 
 /**
- * What the operator knows of the resources: fed by watches, read by reconciles without asking the store. It may lag
- * behind; writes carry the version that was read, so acting on old knowledge conflicts instead of overwriting.
+ * The operator's copy of the resources: fed by watches, read by reconciles without asking the store. It may lag behind.
+ * Writes carry the version that was read, so a write that is based on an old version conflicts instead of overwriting.
  * Objects are shared: never change one.
  */
 export type Cache = {
@@ -18,7 +18,7 @@ export type Cache = {
   all<K extends Kind>(kind: K): readonly Resources[K][];
   paymastersIn(namespace: string): readonly Resources['Paymaster'][];
   countPaymastersIn(namespace: string): number;
-  /** Paymasters of the same namespace, name and chain, that one included. */
+  /** Paymasters of the same namespace, name and chain, including this one. */
   rivalsOf(paymaster: Resources['Paymaster']): readonly Resources['Paymaster'][];
   paymastersOn(chainId: number): readonly Resources['Paymaster'][];
   /** Contracts and policies whose `paymasterRef` names the paymaster, whether it exists or not. */
@@ -27,7 +27,7 @@ export type Cache = {
   organisationsOf(namespace: string): readonly Resources['Organisation'][];
   chainsWith(chainId: number): readonly Resources['Chain'][];
   feeTokensOn(chainId: number): readonly Resources['FeeToken'][];
-  /** Takes in what a write of our own answered, so that the next reconcile does not act on what was before it. */
+  /** Stores the answer to a write of our own, so that the next reconcile does not act on the state before it. */
   note<K extends Kind>(kind: K, object: Resources[K]): void;
   /** Starts watching; resolves when everything present has been delivered. */
   start(onChange: (change: Change) => void): Promise<void>;
@@ -70,7 +70,8 @@ export function createCache(deps: {
     feeTokensOn: (chainId) => feeTokens.find(String(chainId)),
     note(kind, object) {
       const present = tableOf(kind).get(formatKey(keyOf(object)));
-      // An object that was deleted meanwhile must not come back to life, nor one that was changed meanwhile its past.
+      // If the object was deleted meanwhile, it must not come back; if it was changed meanwhile, its old state must
+      // not.
       if (present !== undefined && isNewer(object, present)) tableOf(kind).put(object);
     },
     async start(onChange) {
@@ -114,7 +115,9 @@ export function ownerOf(object: Resources['SmartContract'] | Resources['Paymaste
   return `${object.metadata.namespace ?? ''}/${object.spec.paymasterRef.name}`;
 }
 
-/** Versions of one object are whole numbers that rise; a store whose versions are not is never trusted over its watch. */
+/**
+ * Versions of one object are whole numbers that rise. With other versions the watch decides, not the answer to a write.
+ */
 function isNewer(object: AnyResource, present: AnyResource): boolean {
   const [next, known] = [object, present].map(({ metadata }) => metadata.resourceVersion);
   if (object.metadata.uid !== present.metadata.uid || next === undefined || known === undefined) return false;
@@ -132,7 +135,7 @@ type Table<T extends AnyResource> = {
   all(): readonly T[];
   put(object: T): void;
   remove(object: T): void;
-  /** A look-up by a value of the objects; kept up to date by `put` and `remove`. */
+  /** A look-up of objects by a value; `put` and `remove` keep it up to date. */
   index(valueOf: (object: T) => string): Index<T>;
 };
 

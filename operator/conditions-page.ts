@@ -13,7 +13,7 @@ export function renderConditions(): string {
   return `${introduction}\n${sections.join('\n')}`;
 }
 
-/** Reasons that somebody has to act on, as `Type/Reason`. */
+/** Reasons that need somebody to act, as `Type/Reason`. */
 export function troubles(): readonly string[] {
   return Object.entries(conditionReasons).flatMap(([type, reasons]) =>
     Object.entries(reasons as Readonly<Record<string, ReasonText>>)

@@ -9,7 +9,7 @@ import { Settings } from '../core/settings.js';
 
 /** Settings of the operator process, from environment variables. */
 export type OperatorConfig = {
-  /** Where health and metrics are answered. */
+  /** Where health and metrics are served. */
   readonly host: string;
   readonly port: number;
   readonly logLevel: LogLevel;
@@ -30,19 +30,19 @@ export type OperatorConfig = {
   readonly chainUrlDirectory: string;
   /** The Secret of the system namespace that is mounted there, for messages. */
   readonly chainUrlSecret?: string;
-  /** Header files of HTTP price sources; absent: such a source has no price. */
+  /** Header files of HTTP price sources; absent: a source that needs one has no price. */
   readonly priceHeadersDirectory?: string;
   /** Origin and path before `/api/v1`, as written into connection Secrets. */
   readonly publicRpcUrl: string;
-  /** What the dashboard's ServiceAccount is given in each organisation's namespace; absent: no grants. */
+  /** The dashboard's access in each organisation's namespace; absent: no grants. */
   readonly tenantAccess?: { readonly clusterRole: string; readonly serviceAccount: string };
-  /** What the operator's own ServiceAccount is given there, to write connection Secrets; absent: no grants. */
+  /** The operator's own access there, to write connection Secrets; absent: no grants. */
   readonly secretAccess?: { readonly clusterRole: string; readonly serviceAccount: string };
   readonly webhookRules: WebhookUrlRules;
   readonly platform: PlatformDefaults;
 };
 
-/** Parses once; throws SettingsError with every mistake. */
+/** Parses the settings once; throws SettingsError with every mistake. */
 export function parseOperatorConfig(env: Readonly<Record<string, string | undefined>>): OperatorConfig {
   const settings = new Settings(env);
   const tenantAccess = readGrant(
@@ -83,7 +83,7 @@ export function parseOperatorConfig(env: Readonly<Record<string, string | undefi
   });
 }
 
-/** A role and who is given it; a role without is a mistake. */
+/** A role and the account that gets it. A role without an account is a mistake. */
 function readGrant(settings: Settings, role: string, account: string): OperatorConfig['tenantAccess'] {
   const clusterRole = settings.optional(role);
   const serviceAccount = settings.optional(account);

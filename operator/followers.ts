@@ -1,6 +1,6 @@
 import type { Timers } from './runtime/timers.js';
 
-/** Works off keys by the thousand a few at a time: what they all follow is told by the object that they follow. */
+/** Works off thousands of keys, a few at a time: the object that they all follow shows the change already. */
 export type Followers = { add(keys: readonly string[]): void; stop(): void };
 
 const atOnce = 50;

@@ -9,9 +9,9 @@ import { type KindDefinition, toCrd } from '../core/schema/crd.js';
 import { renderConditions } from './conditions-page.js';
 
 /**
- * Entry of `make generate`: writes one CustomResourceDefinition per kind to `crds/`, from the schemas beside the types, and
- * the page of all conditions.
- * With `--check` it writes nothing and fails when a file differs, is missing or should not be there.
+ * Entry point of `make generate`: writes one CustomResourceDefinition per kind to `crds/`, from the schemas beside the
+ * types, and the page of all conditions. With `--check` it writes nothing and fails when a file differs, is missing or
+ * should not be there.
  */
 const header = '# Generated from core/resources. Do not edit: change the schema and run `make generate`.\n';
 
@@ -24,19 +24,19 @@ function generatedFiles(): ReadonlyMap<string, string> {
 }
 
 function render(kind: KindDefinition): string {
-  // Parts that several kinds share are written out each time: the API server knows no YAML aliases.
+  // Parts that several kinds share are written out each time: the API server does not support YAML aliases.
   return header + stringify(toCrd(kind, group, version), { lineWidth: 110, aliasDuplicateObjects: false });
 }
 
-/** The page of conditions, beside the definitions since both come from the same tables. */
+/** The page of conditions. It is generated here because both come from the same tables. */
 const conditionsPage = join('docs', 'conditions.md');
 
-/** Whether the page says what the tables say. */
+/** Whether the page differs from the tables. */
 export async function isConditionsPageStale(root: string): Promise<boolean> {
   return (await readFile(join(root, conditionsPage), 'utf8').catch(() => undefined)) !== renderConditions();
 }
 
-/** Names of files in `directory` that are not what they should be. */
+/** Names of files in `directory` that differ, are missing or should not be there. */
 export async function staleFiles(directory: string): Promise<string[]> {
   const files = generatedFiles();
   const present = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith('.yaml'));
@@ -51,7 +51,7 @@ export async function staleFiles(directory: string): Promise<string[]> {
 
 async function main(args: readonly string[]): Promise<number> {
   const isCheck = args.includes('--check');
-  // Compiled files stand in dist/operator, sources in operator; crds is beside both `dist` and `operator`.
+  // Compiled files are in dist/operator, sources in operator; crds is beside both `dist` and `operator`.
   const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
   const directory = join(root, 'crds');
   const stale = await staleFiles(directory);

@@ -9,8 +9,8 @@ export type Health = {
 };
 
 /**
- * An answer of `/healthz` proves that the event loop turns, and says nothing of the API server: an outage there is no
- * reason to restart. A leader whose loop is stuck loses its lease and ends by itself.
+ * An answer of `/healthz` proves that the event loop turns. It says nothing about the API server: an outage of it is
+ * not a reason to restart. A leader whose loop is stuck loses its lease and ends by itself.
  */
 export function createHealth(deps: {
   readonly isReady: () => boolean;

@@ -16,7 +16,7 @@ import type { Timers } from './runtime/timers.js';
 
 /** Master keys that may change while the operator runs. */
 export type KeySource = {
-  /** What is mounted now. Throws INVALID_INPUT naming a file that holds no key. */
+  /** The keys that are mounted now. Throws INVALID_INPUT naming a file that holds no key. */
   readonly read: () => Promise<MountedKeys>;
   readonly announcements: KeyAnnouncements;
   /** Where the files come from, e.g. `Secret paymaster-system/paymaster-master-keys`. */
@@ -28,11 +28,11 @@ export type KeySource = {
 export type KeyRotation = {
   /** Each read throws UNAVAILABLE while the keys in force are not mounted here and never were. */
   readonly keys: MasterKeys;
-  /** False: nothing can be compiled. */
+  /** While false, nothing can be compiled. */
   readonly isUsable: () => boolean;
   /** The condition MasterKeys of every Chain. */
   readonly finding: () => Finding;
-  /** Begins to look; resolves after the first look, whatever came of it. */
+  /** Begins to read; resolves after the first read, whatever its result. */
   start(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -41,8 +41,8 @@ const everyMs = 10_000;
 const defaultSettleMs = 120_000;
 
 /**
- * Carries a changed Secret over into what is in force, all of it or nothing: the leader compiles every paymaster with both
- * keys, waits until each pod has had time to load the Secret, and then announces the new key. See docs/key-rotation.md.
+ * Puts a changed Secret into force, all of it or nothing. The leader compiles every paymaster with both keys, waits
+ * until each pod has had time to load the Secret, and then announces the new key. See docs/key-rotation.md.
  */
 export function createKeyRotation(deps: {
   readonly source: KeySource;
@@ -50,9 +50,9 @@ export function createKeyRotation(deps: {
   readonly timers: Timers;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Compiles every paymaster with the keys as they are now; resolves when each was stored. */
+  /** Compiles every paymaster with the present keys; resolves when each has been stored. */
   readonly compileAll: () => Promise<void>;
-  /** The condition has changed. */
+  /** Called when the condition has changed. */
   readonly onChange: () => void;
 }): KeyRotation {
   const { source, clock, timers, log } = deps;
@@ -89,7 +89,7 @@ export function createKeyRotation(deps: {
       const text = String(error);
       if (text !== failure) log.warn('looking at the master keys failed', { error });
       failure = text;
-      // Files or an announcement that cannot be read as such; an outage says nothing.
+      // Files or an announcement with a wrong content. An outage says nothing about them.
       if (isDomainError(error, 'INVALID_INPUT')) refuse(`${source.place}: ${error.message}.`);
     }
     const now = clock.now();
@@ -152,7 +152,7 @@ export function createKeyRotation(deps: {
     show(finding('MasterKeys', 'InForce'));
   }
 
-  /** False when another operator has written meanwhile: looked at again. */
+  /** False when another operator has written meanwhile; the next read sees it. */
   async function announce(next: KeyAnnouncement): Promise<boolean> {
     const isWritten = await source.announcements.write(next);
     if (isWritten) log.info('master keys announced', next);
@@ -162,7 +162,7 @@ export function createKeyRotation(deps: {
   function use(announced: KeyAnnouncement, mounted: MountedKeys): void {
     const before = keys;
     keys = leaderKeys(announced, mounted);
-    // At its start everything is compiled anyway.
+    // At the start everything is compiled anyway.
     if (hasStarted && !isSameKeys(before, keys)) void deps.compileAll();
   }
 

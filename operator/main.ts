@@ -2,7 +2,7 @@ import { runProcess } from '../adapters/process/run-process.js';
 import { parseOperatorConfig } from './config.js';
 import { startOperatorProcess } from './process.js';
 
-// Entry point of the operator: environment → configuration → reconciling, until a signal or a lost leadership.
+// Entry point of the operator: environment → configuration → reconciling, until a signal or the loss of leadership.
 
 process.exit(
   await runProcess({

@@ -48,7 +48,7 @@ export type OperatorDeps = {
   readonly configs: ConfigStore;
   readonly chains: Pick<Chains, 'get'>;
   readonly signers: Pick<Signers, 'get' | 'place'>;
-  /** Or where they come from, where they may change while the operator runs. */
+  /** The master keys, or their source if they may change while the operator runs. */
   readonly masterKeys: MasterKeys | KeySource;
   readonly connectionSecrets: ConnectionSecrets;
   /** The JSON-RPC URL that is written into connection secrets. */
@@ -56,41 +56,41 @@ export type OperatorDeps = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** What webhook URLs may name beyond public https hosts. Default: nothing. */
+  /** Which webhook URLs are allowed besides public https hosts. Default: none. */
   readonly webhookRules?: WebhookUrlRules;
-  /** What counts where an Organisation says nothing. Default: no quotas, and Allow. */
+  /** Defaults for Organisations that do not set a value. Default: no quotas, and Allow. */
   readonly platform?: PlatformDefaults;
-  /** What the files of chain URLs are mounted from, as a condition names it. Default: a file of that name. */
+  /** The source of the mounted chain URL files, as a condition names it. Default: a file of that name. */
   readonly urlPlace?: string;
-  /** Told of the conditions that move. Default: nobody. */
+  /** Gets an event for each condition that changes. Default: no events. */
   readonly events?: EventRecorder;
-  /** What the dashboard is granted in each organisation's namespace. Default: it needs no grants. */
+  /** The dashboard's access in each organisation's namespace. Default: it needs no grants. */
   readonly tenantAccess?: TenantAccess;
   /** Directory of the header files that HTTP price sources name. */
   readonly priceHeadersDirectory?: string;
-  /** Where the followers tell which token modes have stopped. Default: no condition says so. */
+  /** Where the followers report which token modes have stopped. Default: no condition shows it. */
   readonly tokenLosses?: Pick<TokenLossReports, 'all'>;
-  /** Where servers tell of full limits and failing webhooks. Default: `Serving` shows none. */
+  /** Where servers report full limits and failing webhooks. Default: `Serving` shows none. */
   readonly servingReports?: Pick<ServingReports, 'all'>;
-  /** Copies of the usage store's epochs, which tell that it has lost its data. Default: no condition says so. */
+  /** Copies of the usage store's epochs, which show that it has lost its data. Default: no condition shows it. */
   readonly usageEpochs?: EpochCopies;
-  /** Default: this process is alone. */
+  /** Default: this process runs alone. */
   readonly leader?: Leader;
-  /** Told once when leadership is lost: writing has stopped, and the process should end. */
+  /** Called once when leadership is lost: writing has stopped, and the process should end. */
   readonly onLost?: () => void;
   readonly timers?: Timers;
 };
 
 export type Operator = {
-  /** Resolves when everything present is known; a standby stays there until it is elected. */
+  /** Resolves when every present object is known; a standby waits here until it is elected. */
   start(): Promise<void>;
-  /** Finishes what is being worked on and hands leadership over; may be called twice, and before `start` is done. */
+  /** Finishes the present work and hands leadership over; may be called twice, and before `start` is done. */
   stop(): Promise<void>;
-  /** True when all resources are known and, while this process leads, each was looked at once. */
+  /** True when all resources are known and, while this process leads, each has been reconciled once. */
   readonly ready: () => boolean;
 };
 
-/** Compiled objects and grants whose source went while nobody looked are found this often. */
+/** How often the operator looks for compiled objects and grants whose source was deleted while no operator ran. */
 const sweepMs = 10 * 60 * 1000;
 /** After a failure: an API server that has just started answers 429 until it has read its definitions. */
 const sweepAgainMs = 10_000;
@@ -139,7 +139,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     log,
     onChange({ chainId, isChainChanged, paymasters }) {
       platform.look(chainId);
-      // By the thousand when a fleet is asked about for the first time: the statuses follow at a bounded rate.
+      // There may be thousands, when a fleet is asked about for the first time: the statuses follow at a bounded rate.
       followers.add(paymasters);
       if (isChainChanged) addChain(chainId);
     },
@@ -269,7 +269,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   let sweeping: Promise<void> = Promise.resolve();
 
   async function run(): Promise<void> {
-    // Changes before the first pass are part of it; before the election they are another's work.
+    // Changes before the first pass are part of it; before the election another operator handles them.
     const synced = cache.start((change) => {
       if (isLeading) roots.add(keysOf(change, cache));
     });
@@ -307,7 +307,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     });
   }
 
-  /** Answers whether nothing failed; never rejects. */
+  /** Returns whether nothing failed; never rejects. */
   async function sweepOnce(): Promise<boolean> {
     let isComplete = true;
     const sweeps = [
@@ -363,7 +363,7 @@ export function createOperator(deps: OperatorDeps): Operator {
   };
 }
 
-/** The functions of a port, each refused as soon as somebody else may lead. */
+/** The functions of a port; each is refused as soon as another process may lead. */
 function whileLeading<T extends object>(leader: Leader, port: T): T {
   return new Proxy(port, {
     get(target, name) {

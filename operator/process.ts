@@ -28,8 +28,8 @@ import { createOperator } from './operator.js';
 const fieldManager = 'paymaster-operator';
 
 /**
- * The operator on the Kubernetes API. Health is answered at once; resources are read as soon as the API server answers,
- * and nothing is written before this process leads.
+ * The operator on the Kubernetes API. It serves health at once, reads resources as soon as the API server answers, and
+ * writes nothing before this process leads.
  */
 export async function startOperatorProcess(config: OperatorConfig, log: Logger): Promise<Running> {
   const stops = createStops();
@@ -49,7 +49,7 @@ async function startParts(
   const { namespace, podName } = config;
   const clock = systemClock;
   const metrics = createMetrics();
-  // Files that hold no keys end the start with a message; afterwards what was in force stays.
+  // Files that hold no keys end the start with a message. After the start, the keys in force stay.
   await readMountedKeys(config.keyDirectory);
   const signers = await loadSigners({
     directory: config.signerDirectory,
@@ -61,7 +61,7 @@ async function startParts(
   const credentials = createCredentialSource(config.kube, clock);
   const transport = createKubeTransport({
     credentials,
-    // Replicas share an account: the audit log tells them apart by this.
+    // Replicas share an account: this name distinguishes them in the audit log.
     userAgent: `${fieldManager} (${podName})`,
     log,
     metrics,
@@ -80,7 +80,7 @@ async function startParts(
     ...common,
     namespace,
     name: config.leaseName,
-    // A pod that is restarted in place keeps its name; its predecessor must not be taken for it.
+    // A pod that is restarted in place keeps its name; it must not be mistaken for its predecessor.
     identity: `${podName}_${randomBytes(4).toString('hex')}`,
     monotonic: () => performance.now(),
   });
@@ -141,7 +141,7 @@ async function startParts(
   return { failed: lost.promise };
 }
 
-/** What is bound in the namespace of each Organisation. */
+/** The role bindings in the namespace of each Organisation. */
 function bindingsOf({ namespace, tenantAccess, secretAccess }: OperatorConfig): readonly TenantBinding[] {
   const bind = (
     name: TenantBinding['name'],

@@ -10,15 +10,18 @@ import type { Timers } from './runtime/timers.js';
 import { createQueueInstruments } from './runtime/work-queue-metrics.js';
 import { createWorkQueue } from './runtime/work-queue.js';
 
-/** The controllers of the operator, one per root kind, each with a queue of its own. */
+/** The controllers of the operator, one per root kind, each with a separate queue. */
 export type Roots = {
-  /** Keys that come in large numbers are worked on behind those that come in few: a person waits for the latter. */
+  /** Keys that come in large numbers wait behind keys that come in small numbers: a person waits for the latter. */
   add(keys: Keys): void;
-  /** Begins with the keys of everything present. */
+  /** Begins with the keys of all present objects. */
   start(keys: Keys): void;
-  /** Works on these paymasters; resolves when each was worked on without an error, from now on. */
+  /** Reconciles these paymasters; resolves when each has been reconciled without an error since the call. */
   pass(paymasters: readonly string[]): Promise<void>;
-  /** True when each key of the start was worked on once, well or not: a poison one must not hold readiness. */
+  /**
+   * True when each key of the start was reconciled once, with or without success: a key that always fails must not hold
+   * readiness.
+   */
   isFirstPassDone(): boolean;
   stop(): Promise<void>;
 };
@@ -31,7 +34,7 @@ type Name = (typeof names)[number];
 /** As labels of metrics: the kind that is reconciled, as with controller-runtime. */
 const controllerNames = { paymasters: 'paymaster', chains: 'chain', organisations: 'organisation' } as const;
 const workers = { paymasters: 8, chains: 2, organisations: 1 } as const;
-/** A change of one object concerns this many roots at most, unless it is one that many depend on, such as a chain. */
+/** A change of one object concerns this many roots at most, unless many depend on the object, as on a chain. */
 const few = 16;
 
 export function createRoots(deps: {
@@ -56,7 +59,7 @@ export function createRoots(deps: {
       metrics: queueInstruments.forQueue(controllerName),
     });
     const reconcile: Reconcile = async (key) => {
-      // Work that has begun before a pass may have read what was before.
+      // Work that began before a pass may have read older state.
       const open = name === 'paymasters' ? [...passes] : [];
       try {
         const result = await deps.reconcilers[name](key);

@@ -12,8 +12,9 @@ import type { Keys } from './reconcilers/mapping.js';
 import { organisationOf } from './reconcilers/organisation.js';
 
 /**
- * Compares what is served with what there is: deletes compiled objects whose source is gone (its deletion may have
- * happened while no operator ran), forgets tombstones that have lasted, and answers the sources that are not served, so that they are compiled again.
+ * Compares the served configs with the resources. Deletes compiled objects whose source is gone (it may have been
+ * deleted while no operator ran), deletes old tombstones, and returns the sources that are not served, so that they are
+ * compiled again.
  */
 export async function sweep(
   cache: Cache,
@@ -25,7 +26,7 @@ export async function sweep(
   for (const { config } of await configs.listPaymasters()) {
     const source = { namespace: config.namespace, name: config.objectName };
     const paymaster = cache.get('Paymaster', source);
-    // Also one of a former tenant of the namespace.
+    // Also a config for a former tenant of the namespace.
     if (paymaster === undefined || idOf(cache, paymaster) !== config.paymasterId)
       await configs.deletePaymaster(config.paymasterId);
     else served.add(config.paymasterId);
@@ -50,7 +51,7 @@ function idOf(cache: Pick<Cache, 'organisationsOf'>, paymaster: Paymaster): stri
   return paymasterIdOf(tenantOf(namespace, generation), name);
 }
 
-/** Namespaces whose access was granted and whose Organisation is gone: it may have been deleted while no operator ran. */
+/** Namespaces with granted access whose Organisation is gone: it may have been deleted while no operator ran. */
 export async function sweepGrants(
   cache: Pick<Cache, 'organisationsOf'>,
   tenantAccess: Pick<TenantAccess, 'granted'>,

@@ -29,16 +29,16 @@ export type ServerConfig = {
   readonly chainUrlDirectory?: string;
   /** Header files of HTTP price sources; absent: such a source has no price. */
   readonly priceHeadersDirectory?: string;
-  /** Where what is served is kept, so that a restarted replica serves while the API server is away; absent: nowhere. */
+  /** Where the served configs are kept, so that a restarted replica can serve while the API server is away; absent: nowhere. */
   readonly snapshotDirectory?: string;
   readonly maxStalenessMs: number;
   readonly trustedProxies: number;
   readonly webhookRules: WebhookUrlRules;
-  /** The operator's: the dashboard refuses what it would not accept. */
+  /** The operator's quotas: the dashboard refuses what the operator would not accept. */
   readonly quotas: Quotas;
 };
 
-/** Parses once; throws SettingsError with every mistake. */
+/** Parses the environment once; throws a SettingsError that lists every mistake. */
 export function parseServerConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
   const settings = new Settings(env);
   const chosen = readRoles(settings);

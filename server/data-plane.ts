@@ -51,20 +51,20 @@ import { createSeenGenerations } from './view/seen-generations.js';
 export type DataPlaneDeps = {
   readonly configs: Pick<ConfigStore, 'watch' | 'findByKey' | 'getPaymaster' | 'getChain'>;
   readonly usage: UsageStore;
-  /** Which replica of those that share the usage store follows a chain. Default: this one. */
+  /** Decides which of the replicas that share the usage store follows a chain. Default: this one. */
   readonly lease?: FollowerLease;
-  /** What the follower does when the usage store has lost its data. Default: nothing, it cannot. */
+  /** What the follower does when the usage store has lost its data. Default: nothing, since it has no way to recover. */
   readonly recovery?: UsageRecovery;
-  /** Where the follower tells which token modes have stopped, for the operator. Default: nowhere. */
+  /** Where the follower reports which token modes have stopped, for the operator. Default: nowhere. */
   readonly tokenLosses?: TokenLossReports;
-  /** Where full limits and failing webhooks are told, for the operator. Default: nowhere. */
+  /** Where full limits and failing webhooks are reported, for the operator. Default: nowhere. */
   readonly servingReports?: Pick<ServingReports, 'merge'>;
   readonly chains: Chains;
   readonly signers: Signers;
   readonly webhooks: WebhookCaller;
-  /** Newest blocks and fees. Default: a follower of every served chain, which also settles what was reserved. */
+  /** Newest blocks and fees. Default: a follower of every served chain, which also settles reservations. */
   readonly heads?: Heads;
-  /** Default: simulation on the chain's node, its bundler where that cannot. */
+  /** Default: simulation on the chain's node, or its bundler where the node cannot simulate. */
   readonly estimator?: GasEstimator;
   /** Prices of fee tokens. Default: read from their sources, and kept warm. */
   readonly prices?: KeptPrices;
@@ -74,11 +74,11 @@ export type DataPlaneDeps = {
   readonly payments?: TokenPaymentChecker;
   /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
   readonly trustedProxies?: number;
-  /** Takes note of what is refused. Default: nobody looks at it. */
+  /** Remembers refused requests. Default: they are not remembered. */
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
-  /** Configs that were not confirmed for this long are not signed on. Default 6 h. */
+  /** Nothing is signed on configs that the store has not confirmed for this long. Default 6 h. */
   readonly maxStalenessMs?: number;
-  /** Pause between two looks at a chain. Default: half a second on one without confirmations, else two. */
+  /** Pause between two polls of a chain. Default: 500 ms on a chain without confirmations, else 2,000 ms. */
   readonly pollMs?: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -86,7 +86,7 @@ export type DataPlaneDeps = {
   readonly instruments: Instruments;
 };
 
-/** The rpc role: keeps what is served current, and answers JSON-RPC. */
+/** The rpc role: keeps the served configs current, and answers JSON-RPC. */
 export type DataPlane = {
   readonly view: ConfigView;
   readonly route: RpcRouter;
@@ -194,8 +194,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
           action: 'Check that the usage store answers; without it nothing is signed.',
           isReady: async () => {
             await deps.usage.ping();
-            // Whatever a store looks up at the first use of a chain is looked up now: a replica that nobody has asked yet
-            // must serve as well as the others when the control plane goes away.
+            // A store looks things up at the first use of a chain. Do it now: when the control plane goes away, a replica
+            // without requests so far must serve as well as the others.
             await openChains(deps.usage, view);
             return true;
           },
@@ -251,8 +251,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
 }
 
 /**
- * The largest body is an operation with the biggest callData that a bundler takes, in hex, a few times over. A stranger's counts
- * for the form of his error only: an ordinary operation's fits.
+ * The limit for a body has room for several operations with the largest callData that a bundler takes, in hex. A stranger's body only
+ * decides the form of the error, so its limit is the size of an ordinary operation.
  */
 function createRequestBodies(): RequestBodies {
   return {
@@ -312,7 +312,7 @@ function openChains(
   return Promise.all(Array.from(view.chains(), ({ chainId }) => openChain(usage, chainId)));
 }
 
-/** A chain whose usage was lost refuses its own requests, and is no reason to take the others from this replica. */
+/** A chain whose usage was lost refuses its own requests; this replica still serves the other chains. */
 async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Promise<'open' | 'lost'> {
   try {
     await usage.cursor(chainId);
@@ -323,7 +323,7 @@ async function openChain(usage: Pick<UsageStore, 'cursor'>, chainId: number): Pr
   }
 }
 
-/** Every profile has a key here. */
+/** True when this process has a signing key for every profile. */
 function hasSigners(view: ConfigView): boolean {
   const profiles = [...view.chains()].flatMap((chain) => [...chain.profiles.values()]);
   return profiles.every((profile) => profile.signer() !== undefined);

@@ -2,16 +2,16 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo, Socket } from 'node:net';
 import { pause } from '../adapters/pause.js';
 
-/** A listening socket with limits, that can be drained. */
+/** A listening socket with limits, which can be drained. */
 export type HttpServer = {
   /** Port 0 takes a free one. Rejects when the port is taken. */
   listen(port: number, host: string): Promise<{ readonly port: number }>;
   /**
-   * Takes no new connection, lets requests in flight finish, closes connections as they fall idle, and after
-   * `deadlineMs` whatever is left. Safe to call twice.
+   * Takes no new connections, lets requests in flight finish, closes connections as they become idle, and closes
+   * all that are left after `deadlineMs`. Safe to call twice.
    *
-   * Before that, for `goodbyeMs` at most, every answer says that its connection closes: a client that keeps connections
-   * goes by itself then, while one whose idle connection is closed may lose a request that is on its way. Default 0.
+   * Before that, for at most `goodbyeMs`, every answer says that its connection closes, so that clients with kept
+   * connections leave by themselves. Closing an idle connection instead may lose a request that is on its way. Default 0.
    */
   stop(deadlineMs: number, goodbyeMs?: number): Promise<void>;
 };
@@ -19,19 +19,19 @@ export type HttpServer = {
 /** A client that sends its request more slowly than this holds a socket for nothing. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
-/** Longer than the idle time of usual load balancers, which otherwise reuse a connection in the moment it closes. */
+/** Longer than the idle time of usual load balancers, which might otherwise reuse a connection at the moment it closes. */
 const keepAliveTimeoutMs = 75_000;
 const unfinishedMs = 1_000;
-/** How often idle connections are looked for while draining. */
+/** How often idle connections are closed while draining. */
 const drainIntervalMs = 20;
 
 export type ConnectionLimits = {
   readonly connections: number;
-  /** Of them those of one address; undefined where all come from a proxy. */
+  /** Most connections of one address; undefined if all connections come from a proxy. */
   readonly perAddress: number | undefined;
 };
 
-/** The connections of a process, of which one address has a fifth at most. */
+/** Most connections of a process; one address may have a fifth of them. */
 export const connectionLimits = { connections: 20_000, perAddress: 4_000 } as const;
 
 export function createHttpServer(
@@ -49,7 +49,7 @@ export function createHttpServer(
       noDelay: true,
     },
     (request, response) => {
-      // Else a client that never pauses would keep its connection, and with it this process, until the deadline.
+      // Otherwise a client that never pauses would keep its connection open, and this process alive, until the deadline.
       if (isStopping) response.shouldKeepAlive = false;
       response.on('finish', () => endUnfinished(request));
       listener(request, response);
@@ -74,7 +74,7 @@ export function createHttpServer(
     });
   }
 
-  /** Resolves when no connection is left, or the time is over. */
+  /** Resolves when no connection is left, or after `withinMs`. */
   async function goodbye(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
     while (performance.now() < deadline && (await connections()) > 0) await pause(drainIntervalMs);
@@ -101,7 +101,7 @@ export function createHttpServer(
   };
 }
 
-/** Closes connections of an address that has its share already, before anything is read. */
+/** Closes a new connection of an address that has already used its share, before anything is read from it. */
 function limitPerAddress(server: Server, perAddress: number): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
@@ -121,8 +121,8 @@ function limitPerAddress(server: Server, perAddress: number): void {
 }
 
 /**
- * A body that has not arrived when its request is answered is thrown away as it comes; most clients send all before they read. One
- * that goes on for longer than that takes holds a socket for nothing.
+ * A body that has not arrived completely when its request is answered is discarded as it comes, since most clients send all of it
+ * before they read. A body that takes longer than that occupies a socket for nothing, so its connection is closed.
  */
 function endUnfinished(request: IncomingMessage): void {
   if (request.complete) return;

@@ -2,7 +2,7 @@ import { formatProblem } from '../core/errors.js';
 import { validateResource } from '../core/resources/validate.js';
 import { newAuthToken } from './http/new-auth-token.js';
 
-// Prints a new token of the dashboard API and the entry that an Organisation lists of it: nothing is stored or sent.
+// Prints a new token of the dashboard API and the entry for the Organisation that lists it. Stores and sends nothing.
 
 const [name = 'dashboard', expiresAt] = process.argv.slice(2);
 const { authToken, sha256 } = newAuthToken();

@@ -27,8 +27,8 @@ import { createServer } from './server.js';
 import { createUsageStore } from './usage-store.js';
 
 /**
- * A server of one or both roles on the Kubernetes API. Health is answered at once; `failed` never resolves: outages of
- * stores and chains pass, and a restart would not help.
+ * Starts a server of one or both roles on the Kubernetes API. It answers health checks at once. `failed` never resolves:
+ * outages of stores and chains pass, and a restart would not help.
  */
 export async function startServerProcess(
   config: ServerConfig,
@@ -36,7 +36,7 @@ export async function startServerProcess(
   signal: AbortSignal,
 ): Promise<Running> {
   const stops = createStops();
-  // A signal must also end a start that waits for the API server.
+  // A signal must also abort a start that waits for the API server.
   const onAbort = (): void =>
     void stops.run().catch((error: unknown) => log.warn('stopping failed', { error }));
   signal.addEventListener('abort', onAbort, { once: true });
@@ -59,7 +59,7 @@ async function startParts(
   const metrics = createMetrics();
   const isRpc = config.roles.includes('rpc');
   const isDashboard = config.roles.includes('dashboard');
-  // Replicas share an account: the audit log tells them apart by this.
+  // Replicas share a service account: the audit log tells them apart by the user agent.
   const userAgent = `paymaster-${config.roles.join('-')} (${config.podName})`;
   const credentials = createCredentialSource(config.kube, clock);
   const transport = createKubeTransport({ credentials, userAgent, log, metrics });
@@ -95,7 +95,7 @@ async function startParts(
   });
   if (isRpc) onStop(keepFresh(signers, log));
   const read = isDashboard ? readMountedKeys : readMountedWebhookKeys;
-  // Files that hold no keys end the start with a message; afterwards what was in force stays.
+  // At the start, files without keys end the process with a message; later the keys in force stay.
   await read(config.keyDirectory);
   const announced = createAnnouncedKeys({
     read: () => read(config.keyDirectory),
@@ -157,7 +157,7 @@ async function startParts(
   }
 }
 
-/** In the system namespace, which is not lost together with Redis; remembered on disk for the time of an outage. */
+/** A mirror in the system namespace, which is not lost together with Redis; kept on disk for outages of the API server. */
 function openEpochMirror(config: ServerConfig, transport: KubeTransport, log: Logger): EpochMirror {
   const mirror = createKubeEpochMirror({ transport, namespace: config.namespace });
   if (config.snapshotDirectory === undefined) return mirror;

@@ -19,26 +19,26 @@ import { createOpenRpc } from './rpc/openrpc.js';
 import { isRpcPath } from './rpc/path.js';
 import type { Role } from './roles.js';
 
-/** What the rpc role needs serves the dashboard role too, as far as that needs it. */
+/** The dependencies of the rpc role; the dashboard role uses some of them too. */
 export type ServerDeps = Omit<DataPlaneDeps, 'configs' | 'metrics' | 'instruments'> & {
   readonly roles: readonly Role[];
   readonly configs: ConfigStore;
-  /** Messages that funding wallets have to sign; the dashboard role is refused without. */
+  /** Messages that funding wallets have to sign; required for the dashboard role. */
   readonly messages?: FundingMessages;
-  /** What the dashboard role needs besides; it is refused without. */
+  /** Further dependencies of the dashboard role; required for it. */
   readonly dashboard?: {
     readonly resources: ResourceStore;
     readonly masterKeys: MasterKeys;
     readonly webhookUrls?: WebhookUrlRules;
-    /** Of Organisations that set none; the operator must have the same. Default: none. */
+    /** Quotas of Organisations that set none; the operator must have the same. Default: no quotas. */
     readonly quotas?: Quotas;
     readonly programmedTimeoutMs?: number;
-    /** Calls of one authToken; none by default. */
+    /** Limit on the calls of one authToken. Default: no limit. */
     readonly rateLimit?: RateLimit;
   };
-  /** More paths of this process: true when it has answered. */
+  /** Handles further paths of this process; true when it has answered. */
   readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** How long clients with kept connections are told to leave before a stop closes them. Default 0. */
+  /** For how long answers ask clients to close kept connections before a stop closes them. Default 0. */
   readonly goodbyeMs?: number;
   readonly metrics: Metrics & { render(): Promise<{ readonly contentType: string; readonly body: string }> };
 };
@@ -47,7 +47,7 @@ export type ReadyReport = { readonly ready: boolean; readonly checks: readonly C
 
 export type Server = {
   /**
-   * Starts what the roles need and takes requests; port 0 takes a free one. Resolves when the server is ready for traffic. With an
+   * Starts the parts that the roles need and takes requests; port 0 takes a free one. Resolves when the server is ready for traffic. With an
    * `opsPort`, health and metrics are answered there only: clients of the service cannot ask for them.
    */
   listen(
@@ -56,18 +56,18 @@ export type Server = {
     opsPort?: number,
   ): Promise<{ readonly port: number; readonly opsPort: number }>;
   ready(): Promise<ReadyReport>;
-  /** Finishes requests in flight within ten seconds, then stops everything that was started here. Safe to call twice. */
+  /** Lets requests in flight finish within ten seconds, then stops everything that this server started. Safe to call twice. */
   stop(): Promise<void>;
 };
 
 const drainMs = 10_000;
-/** A scrape that is under way may end. */
+/** Time for a running scrape to finish. */
 const opsDrainMs = 1_000;
 
 /**
  * One HTTP server for all roles of a process. JSON-RPC is dispatched before the express application that serves the
- * dashboard: express costs more than twice a signature. The stores, chains and clients that are passed in belong to the
- * caller, who stops them afterwards.
+ * dashboard, since express costs more than twice as much as a signature. The stores, chains and clients that are passed
+ * in belong to the caller, which stops them afterwards.
  */
 export function createServer(deps: ServerDeps): Server {
   const { log } = deps;
@@ -86,14 +86,14 @@ export function createServer(deps: ServerDeps): Server {
     ...(dashboard?.checks ?? []),
   ];
   const ops = createOps({ checks, metrics: deps.metrics, instruments, log, refresh });
-  // Behind a proxy all connections are its own.
+  // Behind a proxy all connections come from the proxy.
   const perAddress = (deps.trustedProxies ?? 0) > 0 ? undefined : connectionLimits.perAddress;
   const http = createHttpServer(dispatch, { ...connectionLimits, perAddress });
   let opsHttp: HttpServer | undefined;
   let stopped: Promise<void> | undefined;
 
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
-    // Its paths are in the namespace of JSON-RPC, whose next segment is a chain.
+    // The paths of deliveries begin like those of JSON-RPC, where the next segment is a chain.
     if (dataPlane?.deliver(request, response) === true) return;
     if (dataPlane !== undefined && isRpcPath(request.url ?? '')) return dataPlane.route(request, response);
     if (opsHttp === undefined && ops.handle(request, response)) return;
@@ -123,14 +123,14 @@ export function createServer(deps: ServerDeps): Server {
     isStopping = true;
     await http.stop(drainMs, deps.goodbyeMs);
     await dataPlane?.stop();
-    // Last: until then the answer is that this process lives, and is not ready.
+    // Stopped last: until then it answers that this process is alive and not ready.
     await opsHttp?.stop(opsDrainMs);
     ops.stop();
   }
 
   return {
     async listen(port, host, opsPort) {
-      // Listening first, so that probes are answered while configs arrive.
+      // Listens first, so that probes are answered while configs arrive.
       if (opsPort !== undefined) opsHttp = createHttpServer(answerOps);
       const opsAddress = await opsHttp?.listen(opsPort ?? 0, host);
       const address = await http.listen(port, host);

@@ -7,7 +7,7 @@ import { contractFence } from '../core/usage/counter-names.js';
 import { chainFence, type UsageStore } from '../core/usage/usage-store.js';
 import { readUsageSettings } from './usage-settings.js';
 
-// Stops and resumes signing in the usage store itself: for the platform's hand while the API server is away. Reads the same
+// Stops and resumes signing directly in the usage store, for the platform's staff while the API server is away. Reads the same
 // variables as the server, so it runs wherever the rpc role runs.
 
 const usageText = `usage: usage-command.js suspend CHAIN_ID ID
@@ -22,7 +22,7 @@ type Command =
   | { readonly verb: 'list'; readonly chainId: number }
   | { readonly verb: 'live'; readonly chainId: number };
 
-/** Throws RangeError that says what is wrong. */
+/** Throws a RangeError that says what is wrong. */
 function parseCommand([verb = '', chain = '', id, ...rest]: readonly string[]): Command {
   if (verb !== 'suspend' && verb !== 'resume' && verb !== 'list' && verb !== 'live')
     throw new RangeError(`the command must be suspend, resume, list or live, got "${verb}"`);
@@ -47,8 +47,8 @@ function parseId(text: string): string {
 }
 
 /**
- * What is signed, not mined and not expired, by paymaster contract: as much is void when a contract that accepts one key is
- * given another.
+ * Promises that are signed, not mined and not expired, by paymaster contract. If a contract accepts only one key, they become void
+ * when it is given another key.
  */
 async function describeLive(usage: UsageStore, chainId: number): Promise<string> {
   const now = usage.now();
@@ -97,7 +97,7 @@ async function main(): Promise<string> {
   });
   const deadline = setTimeout(() => void store.stop(), patienceMs);
   try {
-    // Whatever is wrong with the server is said by the call.
+    // If the store cannot be opened, the command's call reports the error.
     await store.opened().catch(() => {});
     return await run(store, command);
   } finally {

@@ -2,7 +2,7 @@ import { parseRedisAddress } from '../adapters/redis/address.js';
 import { DomainError } from '../core/errors.js';
 import type { Settings } from '../core/settings.js';
 
-/** Which usage store a process uses, and how it is reached. */
+/** Which usage store a process uses, and how to connect to it. */
 export type UsageSettings =
   | { readonly kind: 'embedded'; readonly path: string }
   | {

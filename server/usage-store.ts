@@ -9,7 +9,7 @@ import type { FundingMessages } from '../core/usage/funding-messages.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
 import type { UsageSettings } from './usage-settings.js';
 
-/** A usage store with what the follower needs of it; an embedded one has one follower. */
+/** A usage store, with the parts that the follower needs; an embedded store has one follower. */
 export type OpenedUsage = {
   readonly usage: UsageStore;
   readonly messages: FundingMessages;
@@ -20,14 +20,14 @@ export type OpenedUsage = {
 export type UsageStoreDeps = {
   /** Unique per process. */
   readonly identity: string;
-  /** Where the identity of the data is kept besides; see the port. */
+  /** Where a copy of the data's identity is kept; see the port. */
   readonly epochMirror?: EpochMirror;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
 };
 
-/** The store that the settings name. Redis is connected in the background; until then every call is UNAVAILABLE. */
+/** The store that the settings name. Connects to Redis in the background; until then every call throws UNAVAILABLE. */
 export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps): OpenedUsage {
   switch (settings.kind) {
     case 'embedded': {

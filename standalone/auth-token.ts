@@ -8,9 +8,9 @@ import { readOrCreate, type DataDirectory } from './data-directory.js';
 const manager = 'paymaster-standalone';
 
 /**
- * Gives the first Organisation that lists no tokens of its own one token: that of PAYMASTER_AUTH_TOKEN, or one that is
+ * Gives a token to the first Organisation that lists no tokens: the token of PAYMASTER_AUTH_TOKEN, or one that is
  * generated once and kept in the data directory. Only its SHA-256 goes into the resource. Undefined when every
- * Organisation lists its tokens: then nobody but their owner knows them.
+ * Organisation lists its tokens: then only their owners know them.
  */
 export async function ensureAuthToken(deps: {
   readonly config: Pick<StandaloneConfig, 'authToken'>;

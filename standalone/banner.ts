@@ -6,7 +6,7 @@ import { table, type Console } from './console.js';
 import type { DataDirectory } from './data-directory.js';
 import { formatStates, type ResourceState } from './resource-state.js';
 
-/** What runs where, the state of each resource, and commands that work when pasted. */
+/** Prints what runs where, the state of each resource, and commands that work when pasted. */
 export function printBanner(deps: {
   readonly console: Console;
   readonly config: StandaloneConfig;
@@ -47,14 +47,14 @@ export function printBanner(deps: {
   console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
 }
 
-/** The state of each resource, one a line; of many a summary. */
+/** Prints the state of each resource on one line, or a summary of many. */
 export function printStates(console: Console, states: readonly ResourceState[]): void {
   console.line();
   console.line('Resources');
   for (const line of formatStates(states)) console.line(`  ${line}`);
 }
 
-/** A curl that lists paymasters, where there is a token for it. */
+/** Prints a curl command that lists paymasters, if the connection has a token. */
 export function printListing(console: Console, { dashboardUrl, authToken }: Connection): void {
   if (authToken === undefined) return;
   console.line();
@@ -62,15 +62,15 @@ export function printListing(console: Console, { dashboardUrl, authToken }: Conn
   console.line(`curl -s ${dashboardUrl}/api/v2/public/sdk/paymaster -H 'authToken: ${authToken}'`);
 }
 
-/** Tells the problems of the manifests, by file, line, field and expectation. */
+/** Prints the problems of the manifests, with file, line, field and expectation. */
 export function printProblems(console: Console, problems: readonly string[]): void {
   for (const problem of problems) console.warn(problem);
 }
 
-/** An account that does not exist yet would need its initCode; any address will do to show an answer. */
+/** An account that does not exist yet would need its initCode; for an example any address will do. */
 const exampleSender = '0x1234567890123456789012345678901234567890';
 
-/** A curl that works when pasted; undefined while nothing is sponsored. */
+/** A curl command that works when pasted; undefined while nothing is sponsored. */
 export function sponsorExample(connection: Connection): string | undefined {
   const { rpcUrl, sponsoredContract, entryPointVersion } = connection;
   if (rpcUrl === undefined || sponsoredContract === undefined || entryPointVersion === undefined)
@@ -95,7 +95,7 @@ export function sponsorExample(connection: Connection): string | undefined {
   return `curl -s ${rpcUrl} -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
 }
 
-/** `execute(address,uint256,bytes)` of a SimpleAccount, calling a method without arguments. */
+/** `execute(address,uint256,bytes)` of a SimpleAccount, which calls a method without arguments. */
 function executeCall({ address, method }: { readonly address: string; readonly method: string }): string {
   const account = new Interface(['function execute(address dest, uint256 value, bytes func)']);
   return account.encodeFunctionData('execute', [address, 0, id(method).slice(0, 10)]);

@@ -21,7 +21,7 @@ export type StandaloneConfig = {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** Where JSON log lines go: a file in the data directory, or stdout. */
   readonly logTo: 'file' | 'stdout';
-  /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as of the operator. */
+  /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as for the operator. */
   readonly platform: PlatformDefaults;
 };
 

@@ -3,10 +3,10 @@ import type { Connection } from './connection.js';
 import type { Console } from './console.js';
 import { writePrivateFile, type DataDirectory } from './data-directory.js';
 
-/** connection.json, as long as the instance runs: keys are rotated, and what was refused at the start is put right. */
+/** Keeps connection.json current while the instance runs: keys are rotated, and refused resources are corrected. */
 export type ConnectionFile = {
   write(): Promise<Connection>;
-  /** Writes it again where something in it has changed, and says so; one after the other. Never throws. */
+  /** Writes the file again if something in it has changed, and says so; runs one write at a time. Never throws. */
   refresh(): void;
 };
 
@@ -36,7 +36,7 @@ export function createConnectionFile(deps: {
       try {
         if ((await write()).isChanged) deps.console.line(`connection facts have changed: ${connectionFile}`);
       } catch (error) {
-        // Stores are closed under it while the instance stops; a directory that is full is told by everything else too.
+        // Stores close during a write while the instance stops; if the disk is full, everything else reports it too.
         deps.log.warn('connection facts not written', { error });
       }
     }

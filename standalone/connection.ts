@@ -14,13 +14,13 @@ import { ownersOf } from '../core/resources/managed-fields.js';
 import { isConditionTrue } from '../core/meta/conditions.js';
 import type { MasterKeys } from '../core/secrets.js';
 
-/** What a script needs to call this instance; fields of a paymaster are absent while there is none. */
+/** What a script needs to call this instance; the paymaster's fields are absent until a paymaster exists. */
 export type Connection = {
   /** Origin of the dashboard API. */
   readonly dashboardUrl: string;
   readonly chainRpcUrl: string;
   readonly authToken?: string;
-  /** Of this start, for `make status`: shows everything of the instance and changes nothing. */
+  /** Token for `make status`, new at each start: it can read everything about the instance and change nothing. */
   readonly operatorToken?: string;
   readonly chainId?: number;
   /** Whole JSON-RPC address, with chain and key. */
@@ -44,8 +44,8 @@ export type Connection = {
 };
 
 /**
- * Describes one paymaster, the same at each start: of those that the manifests declare, or else of all, the first ready
- * one by namespace and name, or the first.
+ * Describes one paymaster, the same one at each start: among those that the manifests declare, or else among all, the first
+ * ready one by namespace and name, or else the first one.
  */
 export async function describeConnection(deps: {
   readonly origin: string;

@@ -18,7 +18,7 @@ export function createConsole(write: (text: string) => void, now: () => number):
   };
 }
 
-/** Left-aligned columns separated by two blanks. */
+/** Left-aligned columns separated by two spaces. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { join } from 'node:path';
 import type { MasterKeys } from '../core/secrets.js';
 
-/** Where everything of one standalone instance lies. All of it is 0700/0600: it holds keys. */
+/** Paths of all files of one standalone instance. All of them have mode 0700/0600, since they hold keys. */
 export type DataDirectory = {
   readonly path: string;
   readonly resourcesFile: string;
@@ -45,7 +45,7 @@ export function openDataDirectory(path: string): DataDirectory {
   return directory;
 }
 
-/** A file of the data directory that does not hold what it should; the message says what to do. */
+/** A file in the data directory with unusable content; the message says what to do. */
 export class UnusableFile extends Error {}
 
 /** Writes a whole private file at once: a reader sees the old or the new content, never half of it. */
@@ -55,15 +55,15 @@ export function writePrivateFile(path: string, content: string): void {
   renameSync(temporary, path);
 }
 
-/** Text of a private file, made with `create` the first time. */
+/** Text of a private file; `create` makes it the first time. */
 export function readOrCreate(path: string, create: () => string): string {
   if (!existsSync(path)) writePrivateFile(path, `${create()}\n`);
-  // Copied here by hand it may have any mode.
+  // A file that was copied here by hand may have any mode.
   chmodSync(path, 0o600);
   return readFileSync(path, 'utf8').trim();
 }
 
-/** Master keys of this instance, generated once: the apiKeys derived from them stay the same over restarts. */
+/** Master keys of this instance, generated once, so that the apiKeys derived from them survive restarts. */
 export function loadMasterKeys(directory: DataDirectory): MasterKeys {
   return {
     current: loadKey(join(directory.path, 'master.key')),

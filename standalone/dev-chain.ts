@@ -15,13 +15,13 @@ import { devAccounts } from './dev-chain/dev-accounts.js';
 /** The chain that this instance works on. */
 export type RunningChain = {
   readonly url: string;
-  /** As the node says. */
+  /** As the node reports it. */
   readonly chainId: number;
   /** True when anvil was started here, false for CHAIN_RPC_URL. */
   readonly isLocal: boolean;
-  /** True for a chain that was started here and continues no earlier one. */
+  /** True for a chain that was started here and does not continue an earlier one. */
   readonly isFresh: boolean;
-  /** Resolves with what happened when a local chain ended by itself. */
+  /** Resolves when a local chain has ended by itself, with what happened. */
   readonly failed: Promise<string>;
   stop(): Promise<void>;
 };
@@ -31,9 +31,9 @@ const quickstartFile = 'dev';
 const devChainId = 31337;
 
 /**
- * Starts anvil, or takes the chain of CHAIN_RPC_URL, and makes it complete when it is a dev chain (id 31337): every
- * contract that is missing is deployed, at the same addresses each time. Another chain is left as it is: its Chain
- * resource, contracts and signing keys are the user's.
+ * Starts anvil, or uses the chain of CHAIN_RPC_URL. If it is a dev chain (id 31337), deploys every missing contract, at the
+ * same addresses each time. Any other chain is not changed: its Chain resource, contracts and signing keys are up to the
+ * user.
  */
 export async function startDevChain(deps: {
   readonly config: Pick<StandaloneConfig, 'chainRpcUrl'>;
@@ -48,7 +48,7 @@ export async function startDevChain(deps: {
     writePrivateFile(join(directory.urlDirectory, quickstartFile), `${found.url}\n`);
     const chainId = await readChainId(found, log);
     const chain = { ...found, chainId };
-    // Its file may be older than what the usage store has settled. A block of now, at a lower height, proves that.
+    // The chain's file may be older than the usage store's last settled block. A new block at a lower height proves that.
     if (found.isLocal && !found.isFresh) await asking(found, log, (node) => node.request('evm_mine', []));
     if (chainId !== devChainId) {
       console.line(
@@ -56,7 +56,7 @@ export async function startDevChain(deps: {
       );
       return chain;
     }
-    // A public key of a public mnemonic: it signs for contracts that exist on dev chains only.
+    // This key of a public mnemonic is known to everybody: it signs only for contracts on dev chains.
     writePrivateFile(join(directory.signerDirectory, quickstartFile), `${devAccounts.signer.privateKey}\n`);
     const done = console.step('Deploying EntryPoints and paymaster contracts');
     let steps = 0;
@@ -102,7 +102,7 @@ async function startLocal({
   };
 }
 
-/** Before it was asked which chain it is. */
+/** A chain that was not yet asked for its id. */
 type FoundChain = Omit<RunningChain, 'chainId'>;
 
 function reachRemote(url: string): FoundChain {
@@ -115,7 +115,7 @@ function reachRemote(url: string): FoundChain {
   };
 }
 
-/** Throws UNAVAILABLE that names the setting, where the chain is the user's. */
+/** Throws UNAVAILABLE; for the user's chain the message names the setting. */
 async function readChainId(found: FoundChain, log: Logger): Promise<number> {
   try {
     return await asking(found, log, (node) => node.chainId());

@@ -6,7 +6,7 @@ import { devDollarsPerEther } from './dev-chain/price-feeds.js';
 import { devAccounts } from './dev-chain/dev-accounts.js';
 
 // Entry of `make generate`: writes the manifests of examples/quickstart that name addresses of the dev chain.
-// `--check` fails when they are not current.
+// `--check` fails when they are out of date.
 
 const devChainId = 31337;
 const directory = join(findRoot(import.meta.url), 'examples/quickstart');

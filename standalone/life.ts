@@ -8,35 +8,35 @@ export type LifeDeps = {
   readonly resources: Pick<ResourceStore, 'watch'>;
   readonly console: Pick<Console, 'line'>;
   readonly timers: Timers;
-  /** What the terminal shows already. */
+  /** States that the terminal already shows. */
   readonly shown: readonly ResourceState[];
-  /** Called after each batch of changes, those of a status included. */
+  /** Called after each batch of changes, including changes of a status. */
   readonly onBatch?: () => void;
 };
 
-/** Changes of one moment are told together, so that many are summarised. */
+/** Changes within this time are printed together, so that many can be summarised. */
 const batchMs = 300;
-/** From so many changes on it may be a folder, which is told as one when no more come. */
+/** This many changes may come from a folder, which is printed as a whole once no further changes arrive. */
 const fewChanges = 3;
-/** Batches for which everything is put off: while the operator has not seen all of it, and while more comes of a folder. */
+/** For how many batches printing is delayed: until the operator has seen all changes (`unseen`), and until a folder is complete. */
 const gatheredBatches = { unseen: 6, folder: 20 } as const;
-/** Batches for which something missing is not told: a folder is applied object by object, and the next one may be it. */
+/** For how many batches a missing reference is not printed: a folder is applied object by object, and the next one may be the missing one. */
 const patientBatches = 6;
 
 /**
- * One line per change of state that a person cares about, made by manifest or by REST: ready, refused and why, paused, deleted;
- * also when a new version of an object is in the state that the last one was. Returns the stop.
+ * Prints one line per change of state that a person cares about, made by manifest or by REST: ready, refused and why, paused,
+ * deleted. Also prints a line when a new version of an object has the same state as the last one. Returns a function that stops it.
  */
 export function reportLife({ resources, console, timers, shown, onBatch }: LifeDeps): () => void {
   const latest = new Map<string, ResourceState>();
   const told = new Map(shown.map((state) => [idOf(state), textOf(state)]));
   const changed = new Set<string>();
-  /** How many batches each has been missing something. */
+  /** For how many batches each object has had a missing reference. */
   const held = new Map<string, number>();
   let deleted: ResourceState[] = [];
-  /** Batches since something was told that were put off. */
+  /** Number of batches delayed since the last print. */
   let gathered = 0;
-  /** Something came since the last batch. */
+  /** True when a change has arrived since the last batch. */
   let getsOn = false;
   let cancel: (() => void) | undefined;
 
@@ -71,7 +71,7 @@ export function reportLife({ resources, console, timers, shown, onBatch }: LifeD
       if (state !== undefined && mayYetArrive(id, state)) continue;
       changed.delete(id);
       held.delete(id);
-      // What is waited for comes back with the change that ends the wait.
+      // An object that waits comes back with the change that ends the wait.
       if (state === undefined || state.phase === 'waiting' || told.get(id) === textOf(state)) continue;
       told.set(id, textOf(state));
       news.push(state);

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
-/** Where JSON lines go: a file that is appended to, 0600 when it is new. */
+/** The file to which JSON lines are appended; a new one gets mode 0600. */
 export type LogFile = {
   /** Never throws: a line that cannot be written (a full disk) is lost, and counted in the next one that can. */
   write(line: string): void;
@@ -9,8 +9,8 @@ export type LogFile = {
 };
 
 /**
- * Written synchronously, so that the last lines before a crash are kept, and by hand: a stream that meets a full disk
- * ends, and with it the process that only wanted to say so. `append` is the system's; tests bring a disk of their own.
+ * Writes synchronously, so that the last lines before a crash are kept. It does not use a stream: a stream fails on a full
+ * disk and ends the process, which only wanted to log that. `append` is the system's; tests pass their own.
  */
 export function openLogFile(
   path: string,
@@ -24,7 +24,7 @@ export function openLogFile(
       if (!isOpen) return;
       try {
         if (lost > 0) {
-          // Begins on a line of its own: the one that failed may have been written in part.
+          // Starts with a new line: the line that failed may have been written in part.
           append(file, `\n${JSON.stringify({ level: 'warn', msg: 'log lines lost', lines: lost })}\n`);
           lost = 0;
         }

@@ -3,8 +3,8 @@ import type { PaymasterConfig } from '../core/config/paymaster-config.js';
 import type { Console } from './console.js';
 
 /**
- * Warns once when a paymaster begins to sponsor calls to any contract, and says when that has ended: one that was made by REST does
- * so until its first contract is registered. Returns the stop.
+ * Warns once when a paymaster begins to sponsor calls to any contract, and says when that has ended: a paymaster created by REST does
+ * so until its first contract is registered. Returns a function that stops it.
  */
 export function reportOpenSponsorship(
   configs: Pick<ConfigStore, 'watch'>,

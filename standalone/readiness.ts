@@ -6,12 +6,12 @@ import { stateOf, type ResourceState } from './resource-state.js';
 
 const patienceMs = 15_000;
 const pollMs = 100;
-/** What is refused for want of something else is looked at again when that arrives: no longer than this is waited for it. */
+/** A resource that is refused because another one is missing is checked again when that one arrives. We wait this long for it. */
 const standingMs = 1000;
 
 /**
  * The state of every resource, as soon as the operator has decided about all of them, or after `waitMs` (15 seconds). Paused
- * ones are decided, and refused ones once they have stood so for a second: waiting would not change them.
+ * resources count as decided; refused ones count once they have been refused for a second: waiting would not change them.
  */
 export async function watchReadiness(
   resources: Pick<ResourceStore, 'list'>,
@@ -37,7 +37,7 @@ export async function watchReadiness(
   }
 }
 
-/** Waits until the server is ready for traffic, 15 seconds at most; resolves with what to do about each check that fails. */
+/** Waits at most 15 seconds until the server is ready for traffic; resolves with what to do about each failing check. */
 export async function waitUntilReady(
   server: Pick<Server, 'ready'>,
   signal: AbortSignal,

@@ -1,22 +1,22 @@
 import type { AnyResource } from '../core/resources/kinds.js';
 import { formatKey, keyOf } from '../core/meta/meta.js';
 
-/** One line of the state of the resources. */
+/** The state of one resource, for one line of output. */
 export type ResourceState = {
   readonly kind: string;
   readonly key: string;
-  /** `waiting`: the operator or the chain has not said yet. `paused`: somebody wants it so. */
+  /** `waiting`: the operator or the chain has not decided yet. `paused`: somebody has paused it. */
   readonly phase: 'ready' | 'waiting' | 'paused' | 'refused';
-  /** `Ready`, or the reason why not. */
+  /** `Ready`, or the reason why it is not ready. */
   readonly reason: string;
   readonly message: string;
-  /** Of the spec. */
+  /** Generation of the spec. */
   readonly generation: number;
 };
 
 const wanted: ReadonlySet<string> = new Set(['Paused', 'Suspended']);
 
-/** What the condition `Ready` says of the spec as it stands. */
+/** The state by the condition `Ready` for the current spec. */
 export function stateOf(resource: AnyResource): ResourceState {
   const { kind, metadata, status } = resource;
   const own = { kind, key: formatKey(keyOf(resource)), generation: metadata.generation };
@@ -37,23 +37,23 @@ function phaseOf(status: string, reason: string): ResourceState['phase'] {
 
 const symbols = { ready: '✓', waiting: '…', paused: '⏸', refused: '✗' } as const;
 
-/** `✗ SmartContract quickstart/shop-counter  spec.address must be …`; without what would move the cursor of a terminal. */
+/** `✗ SmartContract quickstart/shop-counter  spec.address must be …`, without characters that would move a terminal's cursor. */
 export function formatState({ kind, key, phase, message }: ResourceState): string {
   const what = { ready: 'Ready', waiting: message, paused: 'paused', refused: message }[phase];
   return `${symbols[phase]} ${kind} ${key}  ${printable(what)}`;
 }
 
-/** Text of others on one line of a terminal. */
+/** Makes text from outside safe to print on one line of a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
-/** More lines than these are summarised. */
+/** If there were more lines than this, they are summarised. */
 export const mostLines = 20;
 
 /**
- * One line each, or of many: one for all of a kind and phase, and those that are refused or waited for by themselves,
- * as far as there is room.
+ * One line for each state. If there are too many: one line for all of a kind and phase; refused and waiting resources
+ * still get a line each, as far as there is room.
  */
 export function formatStates(states: readonly ResourceState[]): readonly string[] {
   if (states.length <= mostLines) return states.map(formatState);

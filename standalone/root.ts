@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder with our package.json: examples and artifacts are read from there, not copied into dist/. */
+/** The folder with our package.json. Examples and artifacts are read from there; they are not copied into dist/. */
 export function findRoot(moduleUrl: string): string {
   return search(dirname(fileURLToPath(moduleUrl)));
 }

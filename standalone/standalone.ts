@@ -41,10 +41,10 @@ import { waitUntilReady, watchReadiness } from './readiness.js';
 import { createStatusEndpoint } from './status/endpoint.js';
 import { readStatus } from './status/status.js';
 
-/** Somebody who puts a key into the directory waits for it. */
+/** Short, because somebody who puts a key into the directory waits for it to be loaded. */
 const signerReloadMs = 5_000;
 
-/** Something that a person can fix: told in one line, without a stack. */
+/** A problem that a person can fix: printed in one line, without a stack. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -53,14 +53,14 @@ export class StartError extends Error {
 }
 
 export type Standalone = {
-  /** Resolves with what happened when a part that everything needs has ended by itself. */
+  /** Resolves when an essential part has ended by itself, with what happened. */
   readonly failed: Promise<string>;
   stop(): Promise<void>;
 };
 
 /**
  * Starts the dev chain, stores, operator and server in this process, applies the manifests and prints what to do next.
- * Whatever was started is stopped again when a later step fails. An aborted `signal` ends the start the same way.
+ * If a step fails, stops everything that was started before. An aborted `signal` ends the start in the same way.
  */
 export async function startStandalone(
   config: StandaloneConfig,
@@ -103,7 +103,7 @@ async function startParts(
   const resources = createSqliteResourceStore({ db, clock });
   const configs = createSqliteConfigStore({ db, clock });
   const epochMirror = createSqliteEpochMirror({ db });
-  // What was promised on a chain that is gone cannot be mined on this one.
+  // Operations promised on a former chain cannot be mined on this one.
   if (devChain.isFresh) epochMirror.forget(devChain.chainId);
   const usage = createSqliteUsageStore({
     path: directory.usageFile,
@@ -240,7 +240,7 @@ async function startParts(
   return { failed: devChain.failed };
 }
 
-/** With CHAIN_RPC_URL and the quickstart's Chain, whose node would answer for a chain that it is not. */
+/** For CHAIN_RPC_URL together with the quickstart's Chain: the node then belongs to another chain than the manifests describe. */
 async function warnOfOtherChain(
   console: Console,
   chainId: number,
@@ -308,7 +308,7 @@ function reportManifestChanges(manifests: ManifestSource, console: Console): () 
   return () => clearInterval(timer);
 }
 
-/** What a person can fix is told in one line: a store or chain that does not work, files that cannot be read or written. */
+/** Turns a problem that a person can fix into one line: a store or chain that does not work, files that cannot be read or written. */
 function explained(error: unknown, { dataDirectory }: StandaloneConfig): unknown {
   if (isDomainError(error, 'UNAVAILABLE')) return new StartError(error.message, { cause: error });
   if (error instanceof UnusableFile) return new StartError(error.message, { cause: error });

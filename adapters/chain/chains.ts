@@ -19,15 +19,15 @@ import {
 import { createWordReader } from './words.js';
 
 export type ChainsDeps = RpcDeps & {
-  /** Directory of the mounted URL files that `rpc.file` names; without it such an endpoint is an error. */
+  /** Directory of the mounted URL files that `rpc.file` names. Without it, an endpoint with a file is an error. */
   readonly urlDirectory?: string;
 };
 
 /**
- * Chains over JSON-RPC and HTTP. Several URLs are tried in order, one that failed rests for ten seconds. A call that
- * no URL answered in `timeoutMs` is DomainError UNAVAILABLE, whose message names hosts and never a path or query, as
- * these often hold a key. A reverted `eth_call` is CallReverted. Of several URLs only one that has the last block is asked for
- * logs.
+ * Chains over JSON-RPC and HTTP. Several URLs are tried in order; one that failed rests for ten seconds. A call that no
+ * URL answered within `timeoutMs` is DomainError UNAVAILABLE. Its message names hosts and never a path or query,
+ * because these often hold a key. A reverted `eth_call` is CallReverted. Logs are asked only of a URL that has the last
+ * block of the range.
  */
 export function createChains(deps: ChainsDeps): Chains {
   const rpc = createRpc(deps);
@@ -40,7 +40,7 @@ export function createChains(deps: ChainsDeps): Chains {
       const existing = chains.get(key);
       if (existing !== undefined) return existing;
       const chain = connect(endpoint, () => {
-        // Whoever asks for the endpoint again gets a connection that works.
+        // The next caller that asks for this endpoint gets a new connection.
         if (chains.get(key) === chain) chains.delete(key);
       });
       chains.set(key, chain);

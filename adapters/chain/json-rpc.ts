@@ -19,16 +19,18 @@ export type RpcDeps = {
   readonly timeoutMs: number;
 };
 
-/** A URL that failed is asked last for this long, so that a dead first URL does not cost every call its share of time. */
+/**
+ * A URL that failed is tried last for this long. Otherwise a dead first URL would cost every call its share of time.
+ */
 const coolDownMs = 10_000;
-/** Connections to one origin: for the process itself, and for what its callers have simulated. */
+/** Connections to one origin: for the process itself, and for simulations that callers ask for. */
 const connections = { process: 16, simulations: 128 } as const;
 type Lane = keyof typeof connections;
-/** `eth_getLogs` of a busy range is the largest honest answer. */
+/** The largest honest answer is that of `eth_getLogs` for a busy range. */
 const maxResponseBytes = 32 * 1024 * 1024;
 const revertible: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas']);
 
-/** One pool per origin and lane, shared by all chains of the process; cool-downs belong to them too. */
+/** One pool per origin and lane, shared by all chains of the process. The cool-downs are shared as well. */
 export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
   const pools = new Map<string, Pool>();
   const coolUntil = new Map<string, number>();
@@ -67,7 +69,7 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
     const failures: string[] = [];
     let refusal: RpcError | undefined;
     for (const [index, target] of ordered.entries()) {
-      // Each URL gets an even share of what is left: a hanging one must leave time for the next.
+      // Each URL gets an even share of the remaining time: a hanging one must leave time for the next.
       const share = (deadline - performance.now()) / (ordered.length - index);
       const answer =
         lastBlock === undefined
@@ -96,8 +98,8 @@ export function createRpc({ log, clock, metrics, timeoutMs }: RpcDeps) {
   }
 
   /**
-   * Asks a node that has the block. One that lags finds no logs in blocks that it does not have, and calls that no error;
-   * that these blocks are there is known from another URL.
+   * Asks a node that has the block. A node that lags finds no logs in blocks that it does not have, and reports no
+   * error. We know from another URL that these blocks exist.
    */
   async function attemptWith(
     lane: Lane,
@@ -176,13 +178,13 @@ function inLane(lane: Lane, origin: string): string {
   return `${lane} ${origin}`;
 }
 
-/** The last block that the answer is about, where a node that lacks it would answer all the same. */
+/** The last block that the answer covers, for methods that a node without this block would answer all the same. */
 function lastBlockOf(method: string, [filter]: readonly unknown[]): string | undefined {
   if (method !== 'eth_getLogs' || typeof filter !== 'object' || filter === null) return undefined;
   return 'toBlock' in filter && typeof filter.toBlock === 'string' ? filter.toBlock : undefined;
 }
 
-/** Result, failure, or a thrown {@link CallReverted}: a revert is an answer, no other URL would know better. */
+/** Result, failure, or a thrown {@link CallReverted}. A revert is an answer: another URL would give the same one. */
 function interpret(method: string, status: number, text: string): Attempt {
   const answer = parseAnswer(text);
   if (answer === undefined)
@@ -214,7 +216,7 @@ function parseAnswer(text: string): { readonly result: unknown } | { readonly er
 
 /** Error codes only: messages of the HTTP client may quote the URL. */
 function transportFailure(error: unknown): string {
-  // Not by instanceof: a DOMException of the runtime is no Error of every realm.
+  // Not by instanceof: a DOMException of the runtime is not an Error of every realm.
   const { name, code } = { name: '', code: '', ...propertiesOf(error) };
   if (name === 'TimeoutError') return 'no answer in time';
   switch (code) {

@@ -29,7 +29,7 @@ export function revertData(error: NodeError): Hex | undefined {
   return error.code === 3 || revertWords.test(error.message) ? '0x' : undefined;
 }
 
-/** The node asks us to slow down: another URL may answer, this one is left alone for a while. */
+/** The node asks us to slow down: another URL may answer, and this one is not called for a while. */
 export function isRateLimit(error: NodeError): boolean {
   return rateLimitCodes.has(error.code);
 }

@@ -18,7 +18,7 @@ export type Target = {
 
 type SourceDeps = { readonly log: Logger; readonly clock: Clock; readonly urlDirectory?: string };
 
-/** A mounted file is looked at no more often than this; Kubernetes swaps mounted secrets within a minute anyway. */
+/** A mounted file is checked at most this often. Kubernetes takes up to a minute to swap mounted secrets anyway. */
 const recheckMs = 1_000;
 const fileNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 
@@ -59,7 +59,7 @@ function watchedFile(chainId: number, file: string, { log, clock, urlDirectory }
       if (known?.version !== version)
         known = { version, targets: parseLines(await readFile(path, 'utf8'), chainId, file) };
     } catch (cause) {
-      // A file that is being replaced, or was broken by an edit, must not cut off a chain that worked a second ago.
+      // A file that is being replaced, or that an edit broke, must not cut off a chain that worked a second ago.
       if (known === undefined) throw unreadable(chainId, file, cause);
       log.warn('chain URL file not usable, keeping the last one', { chainId, file });
     }

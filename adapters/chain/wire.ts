@@ -18,7 +18,7 @@ export function toBlockParameter(tag: BlockTag = 'latest'): unknown {
   return typeof tag === 'string' ? tag : { blockHash: tag.hash };
 }
 
-/** Parameters of `eth_call`: call, block, and state overrides only where asked (some nodes refuse a third one). */
+/** Parameters of `eth_call`: call, block, and state overrides only if there are any (some nodes refuse a third one). */
 export function toCallParams({
   to,
   data,

@@ -15,8 +15,9 @@ const maxCallData = 96;
 const callsAtOnce = 16;
 
 /**
- * Many calls in one `eth_call`: code that is run as if it were to deploy a contract, makes the calls and returns their words. That
- * needs no contract on the chain and no state override. A node that refuses it is asked call by call from then on.
+ * Many calls in one `eth_call`. The node runs our code as if it were to deploy a contract; the code makes the calls and
+ * returns their words. That needs neither a contract on the chain nor a state override. If a node refuses it, we ask
+ * that node call by call from then on.
  */
 export function createWordReader(send: SendRpc): Chain['words'] {
   let isRefused = false;
@@ -61,7 +62,7 @@ export function createWordReader(send: SendRpc): Chain['words'] {
       } catch (error) {
         if (!isRefusal(error)) throw error;
         words.push(...(await oneByOne(part, block)));
-        // Only now: the node may have refused the block and not the call.
+        // Only now: the node may have refused because of the block, not because of the call.
         isRefused = true;
       }
     }
@@ -69,18 +70,18 @@ export function createWordReader(send: SendRpc): Chain['words'] {
   };
 }
 
-/** The node answered, and not with words: it does not run such a call, or has not the block. */
+/** The node answered, but not with words: it does not run such a call, or does not have the block. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof CallReverted || error instanceof MalformedAnswer) return true;
   return error instanceof DomainError && error.cause instanceof RpcError;
 }
 
-/** Gas for each call: one that never ends must leave enough for the others. */
+/** Gas for each call: a call that never ends must leave enough for the others. */
 const gasPerCall = '07a120';
 
 /**
- * i = 0; while i < count: copies record i to memory, calls, stores whether there was a word, and the word; at last returns
- * 64 bytes for each call from byte 160 on.
+ * i = 0; while i < count: copies record i to memory, calls, stores whether there was a word, and the word. At the end
+ * it returns 64 bytes for each call from byte 160 on.
  */
 function codeOf(calls: readonly WordCall[]): Hex {
   const uint16 = (value: number): string => value.toString(16).padStart(4, '0');

@@ -4,9 +4,9 @@ import type { UserOperation } from '../../core/entry-point/user-operation.js';
 import { estimationFailed } from './simulate-handle-op.js';
 
 /**
- * Simulations put the delegate's code in the place of the sender's, as a bundle with the authorization would; a chain takes an
- * authorization over only while its nonce is the sender's own. Throws ESTIMATION_FAILED where it would be ignored, unless the
- * sender has this delegate already.
+ * Simulations put the delegate's code in the place of the sender's, as a bundle with the authorization would. A chain
+ * accepts an authorization only while its nonce equals the sender's. Throws ESTIMATION_FAILED when the chain would
+ * ignore the authorization, unless the sender has this delegate already.
  */
 export async function requireUsable(
   chain: Chain,

@@ -8,9 +8,9 @@ import { simulateLimits } from './simulation.js';
 export type EstimatorDeps = SimulatorsDeps & { readonly log: Logger };
 
 /**
- * Gas limits by our own simulation, which needs nothing but an Ethereum node with state overrides; where the node has
- * none, by the chain's bundler. Throws DomainError ESTIMATION_FAILED with the EntryPoint's reason, UNAVAILABLE when
- * nobody answers or the paymaster has too many simulations under way.
+ * Gas limits by our own simulation, which needs only an Ethereum node with state overrides. If the node does not
+ * support them, the chain's bundler estimates. Throws DomainError ESTIMATION_FAILED with the EntryPoint's reason, and
+ * UNAVAILABLE when neither answers or the paymaster has too many running simulations.
  */
 export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): GasEstimator {
   const withSimulator = createSimulators({ chains, ...deps });

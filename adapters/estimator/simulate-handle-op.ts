@@ -30,10 +30,12 @@ export type SimulationResult = {
   readonly targetResult: Hex;
 };
 
-/** The node cannot simulate this EntryPoint: it knows no state overrides. Callers fall back to a bundler. */
+/**
+ * The node cannot simulate this EntryPoint because it does not support state overrides. Callers fall back to a bundler.
+ */
 export class OverridesUnsupported extends Error {}
 
-/** The node gives `eth_call` less gas than the operation's limits ask for; smaller ones may do. */
+/** The node gives `eth_call` less gas than the operation's limits ask for; smaller limits may work. */
 export class GasCapped extends Error {}
 
 /** One EntryPoint of one chain, ready to simulate. */
@@ -57,9 +59,9 @@ const invalidParameters: ReadonlySet<number> = new Set([-32600, -32601, -32602])
 const senderDeposit: Hex = `0x${(10n ** 12n).toString(16).padStart(64, '0')}`;
 
 /**
- * Simulates by `eth_call`: the EntryPoint's own `simulateHandleOp`, which answers by a revert, or where it has none the same
- * method of `EntryPointSimulations`, whose code overrides the EntryPoint's for the call. An EntryPoint that refuses
- * the operation is DomainError ESTIMATION_FAILED with its reason, e.g. "AA13 initCode failed or OOG".
+ * Simulates by `eth_call`. The EntryPoint's own `simulateHandleOp` answers by a revert. If the EntryPoint has none, the
+ * same method of `EntryPointSimulations` is called, whose code overrides the EntryPoint's for the call. An EntryPoint
+ * that refuses the operation is DomainError ESTIMATION_FAILED with its reason, e.g. "AA13 initCode failed or OOG".
  */
 export function createSimulator(
   chain: Chain,
@@ -84,7 +86,9 @@ export function createSimulator(
     }
   };
 
-  /** With the clock's time: on an idle chain the last block is old, and deadlines seem to be further away than they are. */
+  /**
+   * At the clock's time: on an idle chain the last block is old, and deadlines would seem further away than they are.
+   */
   async function callAtPresent(call: object, block: string, overrides: object): Promise<unknown> {
     if (hasBlockOverrides) {
       const time = hexQuantity(toSeconds(clock.now()));
@@ -110,22 +114,22 @@ export function createSimulator(
   }
 }
 
-/** Besides the operation's own limits: the EntryPoint, the call data, and the call that is made afterwards. */
+/** On top of the operation's own limits: the EntryPoint, the call data, and the call that is made afterwards. */
 const gasBesidesLimits = 5_000_000n;
 
 /**
- * The most that a simulation can need. Without it the node goes on to its own cap, which is often tens of times as much: an
- * account whose code loops would hold the node that long.
+ * The most that a simulation can need. Without this limit the node would go on to its own cap, which is often tens of
+ * times as much. An account whose code loops would occupy the node that long.
  */
 function gasOf({ op, paymasterAndData }: Simulation, { form }: Speech): bigint {
   const { callGasLimit, verificationGasLimit, preVerificationGas } = op;
   const paymasterGas = paymasterAndData === '0x' ? 0n : form.paymasterGasOf(op, paymasterAndData);
   const limits = callGasLimit + verificationGasLimit + preVerificationGas + paymasterGas;
-  // A call passes on 63 of 64 parts of what is left.
+  // A call passes on 63/64 of the remaining gas.
   return (limits * 66n) / 64n + gasBesidesLimits;
 }
 
-/** The node gives no call that much gas; smaller limits may do. */
+/** The node refuses to give a call that much gas; smaller limits may work. */
 function refusesGas(error: unknown): error is DomainError & { readonly cause: RpcError } {
   if (!(error instanceof DomainError) || !(error.cause instanceof RpcError)) return false;
   return /gas (limit|cap|allowance)|gas.*(exceed|too high)|exceed.*gas/i.test(error.cause.message);

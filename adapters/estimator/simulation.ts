@@ -16,7 +16,10 @@ type MeasuringLimits = Pick<
   'callGasLimit' | 'verificationGasLimit' | 'preVerificationGas'
 >;
 
-/** Limits while measuring, tried in this order: above every guard, then what a node that caps `eth_call` may allow. */
+/**
+ * Limits while measuring, tried in this order: first above every guard, then what a node that caps `eth_call` may
+ * allow.
+ */
 const measuringLimits: readonly MeasuringLimits[] = [
   { callGasLimit: 12_000_000n, verificationGasLimit: 8_000_000n, preVerificationGas: 0n },
   { callGasLimit: 4_000_000n, verificationGasLimit: 3_000_000n, preVerificationGas: 0n },
@@ -26,10 +29,11 @@ const maxAttempts = 8;
 const executeUserOpSelector = '0x8dd7712f';
 
 /**
- * Limits of an operation by simulation. Two measurements: the operation itself, and the same without its call, after
- * which the EntryPoint makes the call as `target`; their difference is the call's gas, and the second says whether it
- * succeeds and why not, for accounts that do not exist yet as well. A third simulation confirms the final limits, since
- * a call may need more gas than it uses (the 63/64 rule, or contracts that ask how much is left).
+ * Limits of an operation by simulation. There are two measurements: the operation itself, and the operation without its
+ * call, after which the EntryPoint makes the call as `target`. Their difference is the call's gas. The second one also
+ * shows whether the call succeeds, and if not why, also for accounts that do not exist yet. A third simulation confirms
+ * the final limits, because a call may need more gas than it uses (the 63/64 rule, or contracts that check the gas
+ * left).
  */
 export async function simulateLimits(simulate: Simulator, request: EstimateRequest): Promise<Estimate> {
   for (const measuring of measuringLimits)
@@ -75,8 +79,9 @@ type Measured = {
 };
 
 /**
- * Simulates with the limits found. Doubles callGasLimit until the call spends what it spent with plenty (one that gives up
- * early at the same cost is not noticed), and verificationGasLimit while the EntryPoint refuses what it took with plenty.
+ * Simulates with the limits found. Doubles callGasLimit until the call spends what it spent with plenty of gas (a call
+ * that gives up early at the same cost is not noticed). Doubles verificationGasLimit while the EntryPoint refuses an
+ * operation that it accepted with plenty of gas.
  */
 async function confirm(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Estimate> {
   const { op, paymasterAndData, callGas } = measured;
@@ -100,10 +105,11 @@ function measurable({ op }: EstimateRequest, measuring: MeasuringLimits): FinalU
   return {
     ...op,
     ...measuring,
-    // 1 wei per gas: what is paid is the gas, and no deposit is too small for it.
+    // 1 wei per gas, so the payment in wei equals the gas, and every deposit is large enough.
     maxFeePerGas: 1n,
     maxPriorityFeePerGas: 1n,
-    // Accounts recover a signer from it; bytes that are no signature would revert where a wrong one is only reported.
+    // Accounts recover a signer from it. Bytes that cannot be a signature would revert; a wrong signature is only
+    // reported.
     signature: op.signature === '0x' ? bytesToHex(stubSignature()) : op.signature,
   };
 }
@@ -123,7 +129,10 @@ function callOfEntryPoint(request: EstimateRequest, op: FinalUserOperation, paym
   return `${executeUserOpSelector}${encoded.slice(2)}`;
 }
 
-/** An EntryPoint that fines unused gas adds a tenth of it, so a tenth of what the call uses is missing in the difference. */
+/**
+ * An EntryPoint that fines unused gas charges a tenth of it, so the difference is short by a tenth of what the call
+ * uses.
+ */
 function spentByCall(
   whole: SimulationResult,
   base: SimulationResult,

@@ -11,7 +11,7 @@ import { createSimulator, type Simulator } from './simulate-handle-op.js';
 
 export type SimulatorsDeps = {
   readonly chains: Chains;
-  /** How a chain is reached now; undefined when it is not served. Part of a ChainConfig. */
+  /** How to reach a chain now; undefined when it is not served. Part of a ChainConfig. */
   readonly endpoint: (chainId: number) => EstimatorEndpoint | undefined;
   readonly clock: Clock;
 };
@@ -22,31 +22,34 @@ export type EstimatorEndpoint = {
 };
 
 export type SimulationTarget = {
-  /** Whose share of the simulations this takes. */
+  /** The paymaster whose share of the simulations this uses. */
   readonly paymasterId: string;
   readonly chainId: number;
   readonly entryPoint: Address;
   readonly entryPointVersion: EntryPointVersion;
-  /** What is simulated; absent where only views of tokens are read. */
+  /** The operation to simulate; absent when only views of tokens are read. */
   readonly op?: Pick<UserOperation, 'sender' | 'eip7702Auth'>;
 };
 
-/** One EntryPoint as it is reached now. */
+/** One EntryPoint and how to reach it now. */
 export type Reached = {
   readonly chain: Chain;
   readonly bundlerUrl: string | undefined;
   readonly simulate: Simulator;
 };
 
-/** Runs `work` when it is the paymaster's turn at the chain. Throws UNAVAILABLE when that is not in time, and what `work` throws. */
+/**
+ * Runs `work` in the paymaster's turn at the chain. Throws UNAVAILABLE when the turn does not come in time; else what
+ * `work` throws.
+ */
 export type WithSimulator = <T>(
   target: SimulationTarget,
   work: (reached: Reached) => Promise<T>,
 ) => Promise<T>;
 
 /**
- * Requests of one chain that are simulated at once. A fifth of them is one paymaster's at most: a node is the slowest thing
- * that a request can wait for, and anybody with a key can ask for a simulation.
+ * Requests of one chain that are simulated at once. One paymaster gets at most a fifth of them: a node is the slowest
+ * thing that a request can wait for, and anybody with a key can ask for a simulation.
  */
 const simulationsPerChain: SlotLimits = { slots: 50, perKey: 10, waitingPerKey: 128, maxWaitMs: 2000 };
 

@@ -17,9 +17,9 @@ import { createSimulators, type SimulatorsDeps } from './simulators.js';
 
 /**
  * Checks by simulating the whole operation with its real callData: account creation, call, and postOp of the real
- * paymaster. All reads are of one block. Simulations report no success of their own, so the EntryPoint is made to ask
- * the token afterwards: who received how much, and, in a run without the paymaster, what the account has and allows after its
- * call.
+ * paymaster. All reads are from one block. Simulations do not report success, so the EntryPoint is made to ask the
+ * token afterwards who received how much. In a run without the paymaster it asks what the account has and allows after
+ * its call.
  */
 export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChecker {
   const withSimulator = createSimulators(deps);
@@ -50,10 +50,10 @@ export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChe
   };
 }
 
-/** Enough for any view of a token or paymaster; without a bound the node spends what its own cap allows. */
+/** Enough for any view of a token or paymaster; without a bound the node spends as much as its own cap allows. */
 const viewGas = 5_000_000n;
 
-/** 0 where the token does not answer as one: nothing can be taken of it. */
+/** 0 when the token does not answer like a token: nothing can be taken from it. */
 async function wordNow(chain: Chain, token: AddressKey, data: Hex): Promise<bigint> {
   try {
     return firstWord(await chain.call({ to: token, data, gas: viewGas })) ?? 0n;
@@ -76,7 +76,7 @@ async function observe(
   if (newest === undefined) throw estimationFailed('the chain has no block yet');
   const reads = readsOf(chain, simulate, request, newest.number);
   const { op, terms } = request;
-  // What is taken in validation has to be there before the call.
+  // A payment taken in validation has to be there before the call.
   const read = terms.inAdvance === true ? reads.now : reads.afterCall;
   const [balance, allowance, payment] = await Promise.all([
     read(balanceOf(op.sender)),
@@ -88,10 +88,10 @@ async function observe(
 
 type Reads = ReturnType<typeof readsOf>;
 
-/** Words that the token answers: now, after the call of an operation that pays for itself, and after a payment. */
+/** Values that the token answers: now, after the call of an operation that pays for itself, and after a payment. */
 function readsOf(chain: Chain, simulate: Simulator, { op, terms }: TokenPaymentRequest, block: number) {
   const trial = signed(trialOf(op, terms).op);
-  // 1 wei per gas: the simulated deposit is enough for it, and what the account holds is left alone.
+  // 1 wei per gas: the simulated deposit is enough for it, and the account's own balance is not touched.
   const unpaid = { ...trial, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
   const simulateAt = async (simulated: FinalUserOperation, paymasterAndData: Hex, data: Hex) => {
     const target = { address: terms.token, data };
@@ -111,7 +111,7 @@ function readsOf(chain: Chain, simulate: Simulator, { op, terms }: TokenPaymentR
   };
 }
 
-/** What all receivers together gained; the contract may pass tokens on from one to the other. */
+/** The gain of all receivers together; the contract may pass tokens on from one to another. */
 async function paymentTo(
   receivers: readonly AddressKey[],
   reads: Reads,
@@ -136,13 +136,15 @@ async function paymentTo(
   }
 }
 
-/** The paymaster's data for the trial: valid but for its window. */
+/** The paymaster's data for the trial: valid except for its time window. */
 async function trialData({ codec, op, terms, sign }: TokenPaymentRequest): Promise<Hex> {
   const trial = trialOf(op, terms);
   return codec.encode(trial.op, trial.terms, await sign(codec.hash(trial.op, trial.terms)));
 }
 
-/** Accounts recover a signer from it; bytes that are no signature would revert where a wrong one is only reported. */
+/**
+ * Accounts recover a signer from it. Bytes that cannot be a signature would revert; a wrong signature is only reported.
+ */
 function signed(op: FinalUserOperation): FinalUserOperation {
   return op.signature === '0x' ? { ...op, signature: bytesToHex(stubSignature()) } : op;
 }
@@ -157,7 +159,7 @@ async function receiversOf(
   return [...new Set([...codec.receivers(terms), ...named.flat()])];
 }
 
-/** None when the contract has no such view. */
+/** Empty when the contract has no such view. */
 async function receiverNamedBy(chain: Chain, contract: string, data: Hex): Promise<readonly AddressKey[]> {
   try {
     const answer = await chain.call({ to: contract, data, gas: viewGas });

@@ -9,7 +9,7 @@ import { microTime } from '../kube/micro-time.js';
 import type { KubeTransport } from '../kube/transport.js';
 
 export type KubeEventRecorder = EventRecorder & {
-  /** Sends what waits, within two seconds; then nothing more. May be called twice. */
+  /** Sends the waiting events within two seconds, then nothing else. May be called twice. */
   stop(): Promise<void>;
 };
 
@@ -23,9 +23,9 @@ const maxNoteBytes = 1_024;
 const stopMs = 2_000;
 
 /**
- * Events of `events.k8s.io/v1`. Equal ones become a series (one object, counted up); one object has 25 at once and one
- * more every five minutes, so that something that flaps cannot fill the cluster's store. One request at a time, from a
- * bounded queue; what does not fit or fails is counted and forgotten.
+ * Events of `events.k8s.io/v1`. Equal ones become a series (one object, counted up). One object may have 25 at once and
+ * one more every five minutes, so that a flapping object cannot fill the cluster's store. One request at a time, from a
+ * bounded queue. An event that does not fit or fails is counted and dropped.
  */
 export function createKubeEventRecorder(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;

@@ -3,8 +3,8 @@ import type { KubeAccess } from './credentials.js';
 import { serviceAccountDirectory } from './service-account.js';
 
 /**
- * `KUBECONFIG` (one file, with `PAYMASTER_KUBE_CONTEXT` another context than the current one), else the service account
- * of the pod.
+ * Reads `KUBECONFIG` (one file; `PAYMASTER_KUBE_CONTEXT` selects another context than the current one). Without it, the
+ * service account of the pod.
  */
 export function readKubeAccess(settings: Settings): KubeAccess {
   const file = settings.optional('KUBECONFIG');

@@ -1,4 +1,4 @@
-/** A Kubernetes API answer other than 2xx, or none at all (status 0). Decided on by class and code, never by text. */
+/** A Kubernetes API answer other than 2xx, or no answer (status 0). Decide by class and code, never by text. */
 export class KubeApiError extends Error {
   /** HTTP status; 0 when the server could not be reached or did not answer in time. */
   readonly status: number;

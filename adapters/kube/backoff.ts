@@ -4,7 +4,7 @@ export type Backoff = {
   reset(): void;
 };
 
-/** 0.8 s doubling to 30 s, as client-go's reflector; `random` is uniform in [0, 1). */
+/** 0.8 s doubling to 30 s, as in client-go's reflector; `random` is uniform in [0, 1). */
 export function createBackoff(random: () => number, firstMs = 800, maxMs = 30_000): Backoff {
   let bound = firstMs;
   return {

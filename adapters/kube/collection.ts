@@ -2,9 +2,9 @@ import { formatKey, keyOf } from '../../core/meta/meta.js';
 import type { KubeList, KubeObject } from './objects.js';
 import type { KubeTransport } from './transport.js';
 
-/** What the API server can be asked about the objects of one kind. Keeps nothing; throws KubeApiError. */
+/** Reads of one kind from the API server. Keeps nothing; throws KubeApiError. */
 export type KubeCollection = {
-  /** The server's present resourceVersion, by a list of one object. */
+  /** The server's current resourceVersion, read by a list of one object. */
   presentVersion(): Promise<string>;
   /**
    * All objects in pages of 500, and the resourceVersion of the list. `minimum` asks for a state not older than that;
@@ -43,7 +43,7 @@ export function createCollection(options: CollectionOptions): KubeCollection {
     ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
   };
 
-  /** Follows `continue` from the first query on, in pages that are small enough not to hold up the event loop. */
+  /** Follows `continue` from the first query on. The pages are small enough not to block the event loop. */
   async function pages(
     first: Readonly<Record<string, string>>,
     onPage: (items: readonly KubeObject[]) => void,
@@ -109,7 +109,7 @@ export function createCollection(options: CollectionOptions): KubeCollection {
   };
 }
 
-/** What tells one state of an object from another. */
+/** Distinguishes one state of an object from another. */
 export function revisionOf({ metadata }: KubeObject): string {
   return `${metadata.uid} ${metadata.resourceVersion}`;
 }

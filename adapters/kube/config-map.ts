@@ -7,11 +7,14 @@ export type ConfigMap = {
   readonly data?: Readonly<Record<string, string>>;
 };
 
-/** One ConfigMap of a namespace by its name, so that RBAC can grant it alone. */
+/** One ConfigMap of a namespace, accessed by name so that RBAC can grant it alone. */
 export type NamedConfigMap = {
-  /** Undefined when there is none. Throws UNAVAILABLE. */
+  /** Undefined when the ConfigMap does not exist. Throws UNAVAILABLE. */
   read(): Promise<ConfigMap | undefined>;
-  /** Replaces all entries of what was read; false when somebody else has written meanwhile. Throws UNAVAILABLE. */
+  /**
+   * Replaces all entries of the ConfigMap that was read; false when somebody else has written meanwhile. Throws
+   * UNAVAILABLE.
+   */
   write(present: ConfigMap | undefined, data: Readonly<Record<string, string>>): Promise<boolean>;
 };
 

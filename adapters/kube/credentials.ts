@@ -10,11 +10,11 @@ export type KubeAccess =
 const rereadMs = 60_000;
 
 /**
- * Credentials of this process. Files are read again every 60 seconds and at once when the server says 401, so that
- * rotated tokens and certificates take effect without a restart. Callers at the same time share one reading.
+ * Credentials of this process. Files are read again every 60 seconds, and at once when the server answers 401, so that
+ * rotated tokens and certificates take effect without a restart. Callers at the same time share one read.
  *
- * A pod needs three mounted files and no library; only a kubeconfig (exec plugins, OIDC) loads `@kubernetes/client-node`,
- * which costs about 90 MB of memory.
+ * A pod needs three mounted files and no library. Only a kubeconfig (exec plugins, OIDC) loads
+ * `@kubernetes/client-node`, which costs about 90 MB of memory.
  */
 export function createCredentialSource(access: KubeAccess, clock: Clock): CredentialSource {
   return rereading(loaderOf(access), clock);
@@ -42,7 +42,7 @@ function rereading(read: () => Promise<KubeCredentials>, clock: Clock): Credenti
       known = { at: clock.now(), credentials };
       return credentials;
     } catch (error) {
-      // A mount that is being swapped must not cut off a process whose last token still works.
+      // A mount that is being swapped must not cut off a process whose last token is still valid.
       if (known === undefined) throw error;
       return known.credentials;
     } finally {

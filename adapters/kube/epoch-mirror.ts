@@ -14,9 +14,10 @@ import type { KubeTransport } from './transport.js';
 export const epochConfigMap = 'paymaster-usage-epochs';
 
 /**
- * Copies of epochs in one ConfigMap of the system namespace, by chain id; changed by PUT with the version that was read,
- * so that of two replicas that write at once one is told. Each copy holds the uid of the ConfigMap that it was written
- * to: a ConfigMap that is restored from a backup gets another uid, and its copies are `isMoved`.
+ * Copies of epochs in one ConfigMap of the system namespace, by chain id. They are changed by PUT with the version that
+ * was read, so that of two replicas that write at once one gets a conflict. Each copy holds the uid of the ConfigMap
+ * that it was written to. A ConfigMap that is restored from a backup gets another uid, and its copies are then
+ * `isMoved`.
  */
 export function createKubeEpochMirror(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
@@ -24,7 +25,9 @@ export function createKubeEpochMirror(deps: {
 }): EpochMirror & EpochCopies {
   const map = createNamedConfigMap({ ...deps, name: epochConfigMap });
 
-  /** The ConfigMap, made empty where there is none: only the API server gives it the uid that copies name. */
+  /**
+   * The ConfigMap; created empty if it does not exist, because only the API server assigns the uid that copies name.
+   */
   async function present(): Promise<ConfigMap | undefined> {
     const found = await map.read();
     if (found !== undefined) return found;
@@ -72,9 +75,10 @@ export function createKubeEpochMirror(deps: {
 }
 
 /**
- * A mirror that is remembered on this machine: what was read last is believed while the mirror cannot be reached, so that
- * a replica that restarts meanwhile can serve. Believing an old copy is safe: a store with another epoch then counts as
- * lost until the mirror answers. A copy that was restored is not remembered. A disk that fails costs only this.
+ * A mirror that is also remembered on this machine. While the mirror cannot be reached, the value that was read last is
+ * used, so that a replica that restarts meanwhile can serve. Using an old copy is safe: a store with another epoch then
+ * counts as lost until the mirror answers. A copy that was restored is not remembered. A disk that fails costs only
+ * this memory.
  */
 export function rememberEpochs(mirror: EpochMirror, local: EpochMirror, log: Logger): EpochMirror {
   async function remember(chainId: number, epoch: UsageEpoch): Promise<void> {

@@ -2,8 +2,8 @@ import { DomainError, fieldOwned, invalidInput, type Problem } from '../../core/
 import { KubeApiError } from './api-error.js';
 
 /**
- * Kubernetes failures in the words of the store ports: never a raw Status. `what` names the object for people, e.g.
- * `Paymaster quickstart/shop`.
+ * Maps Kubernetes failures to the errors of the store ports, never to a raw Status. `what` names the object for people,
+ * e.g. `Paymaster quickstart/shop`.
  */
 export function toDomainError(error: unknown, what: string): DomainError {
   if (!(error instanceof KubeApiError)) {
@@ -18,7 +18,7 @@ export function toDomainError(error: unknown, what: string): DomainError {
     case 422:
       return invalid(error, what);
     case 403:
-      // A ResourceQuota answers 403 as well as missing RBAC: only the quota is the caller's business.
+      // A ResourceQuota answers 403, like missing RBAC. Only the quota concerns the caller.
       if (error.message.includes('exceeded quota')) {
         return new DomainError('QUOTA_EXCEEDED', `${what}: the namespace has used up a ResourceQuota`, {
           cause: error,
@@ -26,7 +26,7 @@ export function toDomainError(error: unknown, what: string): DomainError {
       }
       return unavailable(error, what, 'the API server denied access: check the RBAC of this component');
     case 500:
-      // Server-side apply answers an unknown field with a plain 500; there is no code to tell it by.
+      // Server-side apply answers an unknown field with a plain 500; no code identifies it.
       if (error.message.includes('field not declared in schema')) return invalid(error, what);
       return unavailable(error, what, 'the API server did not answer as expected');
     default:

@@ -2,8 +2,8 @@ import { KubeApiError } from './api-error.js';
 import type { KubeTransport } from './transport.js';
 
 /**
- * A transport that sends a write only while `mayWrite` says so. It is asked before each request and not once for a whole
- * task: what is tried again because others have written meanwhile must not be by who leads no more.
+ * A transport that sends a write only while `mayWrite` returns true. It asks before each request, not once per task: a
+ * retry after a conflict must not be sent once leadership is lost.
  */
 export function guardWrites(transport: KubeTransport, mayWrite: () => boolean): KubeTransport {
   return {

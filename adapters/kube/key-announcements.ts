@@ -6,8 +6,9 @@ import type { KubeTransport } from './transport.js';
 export const masterKeyConfigMap = 'paymaster-master-keys';
 
 /**
- * The announcement in a ConfigMap of the system namespace: `apiKeys` and `webhook`, fingerprints with spaces in between, the key in
- * force first. The operator writes it, with the version that it has read; the servers may only read it.
+ * The announcement in a ConfigMap of the system namespace. `apiKeys` and `webhook` each hold fingerprints separated by
+ * spaces, the key in force first. The operator writes it with the version that it has read; the servers may only read
+ * it.
  */
 export function createKubeKeyAnnouncements(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;

@@ -3,9 +3,10 @@ import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeCredentials } from './transport.js';
 
 /**
- * Server and identity of one context of a kubeconfig file, the current one by default. Tokens, certificates, exec
- * plugins and OIDC are resolved by client-node; requests are sent by our own pooled transport. The file is read each
- * time, so that a plugin is asked again for credentials that the server refused. Throws what is wrong with the file.
+ * Server and identity of one context of a kubeconfig file, by default the current one. client-node resolves tokens,
+ * certificates, exec plugins and OIDC; our own pooled transport sends the requests. The file is read each time, so that
+ * a plugin is asked again for credentials that the server refused. Throws an error that says what is wrong with the
+ * file.
  */
 export async function readKubeconfig(file: string, context?: string): Promise<KubeCredentials> {
   const config = new KubeConfig();

@@ -9,22 +9,22 @@ import type { KubeTransport } from './transport.js';
 /**
  * One leader among replicas by a `coordination.k8s.io/v1` Lease: a port of client-go's leader election.
  *
- * - Whether another holder's lease has expired is judged only by how long its record has not changed *here*, on a
- *   monotonic clock: clocks of two machines are never compared.
+ * - Whether another holder's lease has expired depends only on how long its record has not changed *here*, measured by
+ *   a monotonic clock. Clocks of two machines are never compared.
  * - Every write carries the resourceVersion that was read, so two candidates cannot both succeed.
- * - Not renewed within the renew deadline: `lost` resolves, and the process must exit. Like client-go's, this does not
- *   promise that there is never a second leader for an instant: {@link LeaderElection.mayWrite} is asked before each
+ * - If the lease is not renewed within the renew deadline, `lost` resolves and the process must exit. Like client-go's,
+ *   this election does not exclude a second leader for an instant: {@link LeaderElection.mayWrite} is asked before each
  *   write, and writes are idempotent.
- * - The lease is renewed on the main thread on purpose: a wedged event loop must lose it.
+ * - The lease is renewed on the main thread on purpose: a process whose event loop is stuck must lose it.
  */
 export type LeaderElection = {
   start(): void;
-  /** Resolves when this process first leads. */
+  /** Resolves when this process leads for the first time. */
   readonly elected: Promise<void>;
   /** Resolves when leadership is lost; never before `elected`, never after a clean stop. */
   readonly lost: Promise<void>;
   isLeader(): boolean;
-  /** False once the renew deadline has passed since the last renewal, even if no time-out has fired yet. */
+  /** False once the renew deadline has passed since the last renewal, even if no timer has fired yet. */
   mayWrite(): boolean;
   /** Releases the lease (empty holder, 1 s) so that a standby need not wait. */
   stop(): Promise<void>;
@@ -40,7 +40,7 @@ export type LeaderElectionOptions = {
   readonly metrics: Metrics;
   /** Monotonic milliseconds. */
   readonly monotonic: () => number;
-  /** Only for the times that people read in the Lease. */
+  /** Only for the times in the Lease that people read. */
   readonly clock: Clock;
   readonly random: () => number;
   readonly leaseMs?: number;
@@ -111,12 +111,12 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 
   async function tryAcquireOrRenew(): Promise<boolean> {
     const startedAt = monotonic();
-    // No answer may arrive later than the deadline: a leader that waits for one is no leader any more.
+    // No answer may arrive after the deadline: a leader that still waits then is no longer the leader.
     const leftMs = isLeading ? lastRenewal + renewDeadlineMs - startedAt : renewDeadlineMs;
-    // Whole: a monotonic clock counts fractions, which timers refuse.
+    // An integer: a monotonic clock counts fractions, which timers refuse.
     const timeoutMs = Math.max(1, Math.floor(leftMs));
     try {
-      // Fast path: the record is ours and unchanged, so it can be written without reading it again.
+      // Fast path: the record is ours and unchanged, so it can be written without another read.
       if (isLeading && observed && isOurs(observed)) {
         try {
           return renewed(await put(observed, nextSpec(observed), timeoutMs), startedAt);
@@ -192,7 +192,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 
   async function create(timeoutMs: number): Promise<Lease> {
     const metadata = { name, namespace };
-    // The first holder is no transition, as in client-go.
+    // The first holder does not count as a transition, as in client-go.
     const spec = { ...nextSpec({ metadata }), leaseTransitions: 0 };
     return write('POST', collection, { metadata, spec }, timeoutMs);
   }
@@ -220,7 +220,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   async function release(): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       try {
-        // Not under the signal that ends the loop: it is aborted already.
+        // Not with the signal that ends the loop: it is aborted already.
         const current = await read(2_000);
         if (current === undefined || !isOurs(current)) return;
         const now = microTime(options.clock.now());
@@ -259,7 +259,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       master.set(0);
       stopped.abort();
       await loop;
-      // Also what was taken while stopping: nobody would renew it.
+      // Also a lease that was acquired during the stop: nobody would renew it.
       if (observed !== undefined && isOurs(observed)) await release();
     },
   };

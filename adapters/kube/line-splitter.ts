@@ -1,4 +1,4 @@
-/** A watch stream that cannot be trusted any more: abort it and resume from the last resourceVersion. */
+/** A watch stream that can no longer be trusted: abort it and resume from the last resourceVersion. */
 export class CorruptStreamError extends Error {
   constructor(message: string) {
     super(message);
@@ -10,9 +10,9 @@ const maxLineBytes = 16 * 1024 * 1024;
 const newline = 0x0a;
 
 /**
- * Splits a byte stream into lines. Works on bytes, so that a character cut between two chunks stays whole; keeps chunks
- * of an unfinished line in a list, so that a large object costs one copy. What remains without a newline at the end of
- * the stream is a truncated frame, never an event.
+ * Splits a byte stream into lines. It works on bytes, so a character cut between two chunks stays whole. It keeps the
+ * chunks of an unfinished line in a list, so a large object costs one copy. A rest without a newline at the end of the
+ * stream is a truncated frame, never an event.
  */
 export class LineSplitter {
   #pending: Buffer[] = [];

@@ -5,7 +5,7 @@ export type CacheEvent<T> = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; r
 
 /**
  * The local copy of one kind. Events are delivered in order, from one place. An object that comes back under another
- * uid is a deletion and a creation. A replace delivers what differs, deletions (tombstones) first.
+ * uid is a deletion and a creation. `replace` delivers only the differences, deletions (tombstones) first.
  */
 export class ObjectCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();

@@ -1,6 +1,6 @@
 import type { ObjectMeta } from '../../core/meta/meta.js';
 
-/** The least that the client machinery knows of an object; kinds give it a type. */
+/** The minimum that the client code needs of an object; each kind has a narrower type. */
 export type KubeObject = {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -19,7 +19,9 @@ export type KubeWatchEvent =
 
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
-/** Parses one line of a watch; throws SyntaxError or TypeError when it is no event, which means a corrupt stream. */
+/**
+ * Parses one line of a watch; throws SyntaxError or TypeError when it is not an event, which means a corrupt stream.
+ */
 export function parseWatchEvent(line: Buffer): KubeWatchEvent {
   const event = JSON.parse(line.toString('utf8')) as {
     type?: unknown;

@@ -1,6 +1,6 @@
 import type { Metrics } from '../../core/metrics.js';
 
-/** What a reflector tells of itself, by kind. */
+/** Metrics of a reflector, by kind. */
 export function createInstruments(metrics: Metrics, kind: string) {
   const labels = { kind };
   const relists = metrics.counter({

@@ -16,11 +16,12 @@ import { readWatch, type KubeChange } from './watch-stream.js';
 /**
  * Keeps a local copy of one kind equal to the API server: a port of client-go's reflector.
  *
- * - Starts with a streamed list (WatchList) and falls back to pages of 500 where the server has none.
- * - Resumes a broken watch from the last resourceVersion; lists again only when the server says that it is gone.
+ * - Starts with a streamed list (WatchList) and falls back to pages of 500 if the server does not support it.
+ * - Resumes a broken watch from the last resourceVersion; lists again only when the server says that this version is
+ *   gone.
  * - Never gives up: connection errors, 429 and 5xx are retried for ever with jittered back-off and Retry-After.
- * - A line that is no event, or a stream cut inside one, is a corrupt stream: resumed, never skipped.
- * - Asks for the present version after a failure, and lists again when it is older than the copy's (a restored etcd).
+ * - A line that is not an event, or a stream cut inside one, is a corrupt stream: resumed, never skipped.
+ * - Asks for the current version after a failure, and lists again when it is older than the copy's (a restored etcd).
  * - A watch without a byte for `stallMs` is aborted: a half-open connection cannot freeze the copy.
  * - Every `auditMs` a metadata-only list compares uid and resourceVersion; a difference is counted and repaired.
  * - Handlers only enqueue keys. One that throws is counted and never stops the stream.
@@ -31,7 +32,7 @@ export type Reflector<T extends KubeObject> = {
   hasSynced(): boolean;
   get(key: string): T | undefined;
   list(): readonly T[];
-  /** When the server was last heard of (EpochMs): event, bookmark or list; 0 before the first. */
+  /** When the server last sent an event, bookmark or list (EpochMs); 0 before the first. */
   lastHeardAt(): number;
   resourceVersion(): string | undefined;
   /** True when the copy has reached `resourceVersion` within `timeoutMs`: read-your-writes. */
@@ -71,7 +72,7 @@ const defaultTiming: ReflectorTiming = {
   watchSeconds: 300,
 };
 
-/** Versions are kept for minutes: two that are gone within this time are no chance. */
+/** The server keeps versions for minutes: two that expire within this time are not a coincidence. */
 const expiredAgainMs = 60_000;
 
 export function createReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
@@ -128,7 +129,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       log.info('resourceVersion expired, listing again', { kind });
       const isAgain = now() - expiredAt < expiredAgainMs;
       expiredAt = now();
-      // A whole list is the dearest thing to ask for: a server that expires what it has just listed is given time.
+      // A full list is the most expensive request: a server that expires a version that it has just listed gets time.
       if (isAgain) await pause(backoff.next(), stopped.signal);
       return;
     }
@@ -144,8 +145,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   }
 
   /**
-   * A server whose etcd was restored to an older state opens a watch from a version of its future and then says nothing:
-   * no error would ever tell. So after a failure the present version is asked for, by a list of one object.
+   * A server whose etcd was restored to an older state opens a watch from a version of its future and then sends
+   * nothing, not even an error. So after a failure the current version is read, by a list of one object.
    */
   async function checkRewound(version: string): Promise<void> {
     const present = await collection.presentVersion();
@@ -171,8 +172,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
   }
 
   async function listPages(): Promise<void> {
-    // Not older than what was seen, so that a lagging replica cannot turn time back; without a version when the server
-    // says that it will never get there, which is what a restored etcd looks like.
+    // Not older than what was seen, so that a lagging replica cannot turn time back. Without a version once the server
+    // says that it will never reach it: that means a restored etcd.
     let minimum = mark.value();
     for (;;) {
       try {
@@ -236,7 +237,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     }
   }
 
-  /** True at the bookmark that ends the streamed list. */
+  /** True for the bookmark that ends the streamed list. */
   function collect(change: KubeChange, objects: Map<string, T>): boolean {
     if (change.type === 'BOOKMARK') return change.endsInitialEvents;
     if (change.type === 'DELETED') objects.delete(formatKey(keyOf(change.object)));
@@ -286,13 +287,16 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       if (stopped.signal.aborted) return;
       await audit().catch((error: unknown) => {
         log.debug('the audit could not be done', { kind, error: String(error) });
-        // The version that the copy has does not exist yet: etcd was restored to an older state.
+        // The version of the copy does not exist yet: etcd was restored to an older state.
         if (isTooLargeResourceVersion(error)) relist('rewound');
       });
     }
   }
 
-  /** Compares a snapshot of the copy with what the server says of exactly that resourceVersion: no race to explain away. */
+  /**
+   * Compares a snapshot of the copy with the server's list at exactly that resourceVersion, so no race can cause a
+   * difference.
+   */
   async function audit(): Promise<void> {
     const version = mark.value();
     if (!isSynced || version === undefined) return;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeCredentials } from './transport.js';
 
-/** What a pod knows of its API server: the mounted service account and the address of the `kubernetes` Service. */
+/** How a pod finds its API server: the mounted service account and the address of the `kubernetes` Service. */
 export type ServiceAccountFiles = {
   /** Holds `token`, `ca.crt` and `namespace`. */
   readonly directory: string;

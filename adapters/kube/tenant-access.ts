@@ -5,14 +5,14 @@ import { isStatus } from './api-error.js';
 import type { KubeList } from './objects.js';
 import type { KubeTransport } from './transport.js';
 
-/** One RoleBinding in each organisation's namespace: which ClusterRole, to whom. */
+/** One RoleBinding in each organisation's namespace: the ClusterRole and the account that gets it. */
 export type TenantBinding = {
   readonly name: BindingName;
   readonly clusterRole: string;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
 };
 
-/** What the dashboard may do there, and what the operator itself may do with Secrets for `writeConnectionSecretToRef`. */
+/** Access of the dashboard, and access of the operator itself to Secrets for `writeConnectionSecretToRef`. */
 type BindingName = 'paymaster-dashboard' | 'paymaster-connection-secrets';
 
 export type KubeTenantAccessDeps = {
@@ -34,7 +34,7 @@ type RoleBinding = {
 const managedBy = 'app.kubernetes.io/managed-by';
 const operator = 'paymaster-operator';
 
-/** RoleBindings in each organisation's namespace. Errors are those of the store ports. */
+/** RoleBindings in each organisation's namespace. Throws the errors of the store ports. */
 export function createKubeTenantAccess({ transport, bindings }: KubeTenantAccessDeps): TenantAccess {
   const each = bindings.map((binding) => createBindings(transport, binding));
   return {
@@ -114,7 +114,7 @@ function createBindings(
     if (present === undefined) return create(namespace);
     if (!isOurs(present)) return 'not-ours';
     if (!isDeepStrictEqual(present.roleRef, roleRef)) {
-      // A binding's role never changes: another role is another binding.
+      // A binding's role cannot be changed: another role needs another binding.
       await remove(namespace, present);
       return create(namespace);
     }
@@ -140,14 +140,14 @@ function createBindings(
         method: 'GET',
         path: allBindings,
         query: {
-          // By name, because that is what the operator may list: not everybody's bindings.
+          // By name, because the operator may list only these and not everybody's bindings.
           fieldSelector: `metadata.name=${bindingName}`,
           labelSelector: `${managedBy}=${operator}`,
           limit: '500',
           ...(next === undefined ? {} : { continue: next }),
         },
       })) as KubeList<RoleBinding>;
-      // One that binds another role is of another installation.
+      // A binding to another role belongs to another installation.
       for (const { metadata, roleRef: bound } of page.items)
         if (isDeepStrictEqual(bound, roleRef)) found.push(metadata.namespace);
       next = page.metadata.continue || undefined;

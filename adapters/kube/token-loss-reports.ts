@@ -14,8 +14,9 @@ export const tokenLossConfigMap = 'paymaster-token-losses';
 const mostAttempts = 5;
 
 /**
- * Reports in one ConfigMap of the system namespace, by chain id. The rpc role may write this one besides the epochs of the
- * usage store, the operator may only read it: neither learns to reach the other, or what the other reads.
+ * Reports in one ConfigMap of the system namespace, by chain id. The rpc role may write this ConfigMap besides the
+ * epochs of the usage store; the operator may only read it. So neither of them needs access to the other, or to what it
+ * reads.
  */
 export function createKubeTokenLossReports(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
@@ -39,7 +40,7 @@ export function createKubeTokenLossReports(deps: {
       for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
         const present = await map.read();
         if (present?.data?.[String(chainId)] === text) return;
-        // The followers of other chains write here too.
+        // The followers of other chains write to the same ConfigMap.
         if (await map.write(present, { ...present?.data, [String(chainId)]: text })) return;
       }
       throw new DomainError('UNAVAILABLE', `ConfigMap ${tokenLossConfigMap} is being written by others`, {

@@ -4,7 +4,7 @@ import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import { KubeApiError, errorOfStatus } from './api-error.js';
 
-/** Where the API server is and how to identify oneself; read again when files change. */
+/** Where the API server is and how to authenticate; read again when files change. */
 export type KubeCredentials = {
   readonly server: string;
   readonly ca?: string;
@@ -13,11 +13,11 @@ export type KubeCredentials = {
   /** `Authorization` value; absent with client certificates. */
   readonly authorization?: string;
   readonly skipTlsVerify?: boolean;
-  /** Name in the server's certificate where it differs from the host of `server`. */
+  /** Name in the server's certificate when it differs from the host of `server`. */
   readonly serverName?: string;
 };
 
-/** `fresh` re-reads files and exec plugins; otherwise an answer of the last minute may be given. */
+/** `fresh` reads files and exec plugins again; otherwise the answer may be up to a minute old. */
 export type CredentialSource = { load(fresh: boolean): Promise<KubeCredentials> };
 
 export type KubeRequest = {
@@ -34,9 +34,9 @@ export type KubeRequest = {
 };
 
 /**
- * Pooled HTTP/1.1 to one API server. Unary calls share up to 32 connections and have a deadline; watches have agents of
- * their own without a body time-out (the reader guards against stalls). Agents are keyed by the hash of server, CA and
- * client certificate, so rotated files take effect at the next call. A 401 re-reads the credentials once.
+ * Pooled HTTP/1.1 to one API server. Unary calls share up to 32 connections and have a deadline. Watches have separate
+ * agents without a body time-out (the reader guards against stalls). Agents are keyed by the hash of server, CA and
+ * client certificate, so rotated files take effect at the next call. After a 401 the credentials are read again once.
  */
 export type KubeTransport = {
   /** Parsed JSON of a 2xx answer; anything else is a {@link KubeApiError}. */
@@ -132,7 +132,7 @@ export function createKubeTransport(deps: TransportDeps): KubeTransport {
       .digest('hex');
     const existing = pools.get(key);
     if (existing) return existing;
-    // Certificates were rotated: what still runs on the old connections may finish, nothing new starts there.
+    // Certificates were rotated: calls on the old connections may finish, and no new ones start there.
     for (const pool of pools.values()) closeQuietly(pool);
     pools.clear();
     const connect = {
@@ -229,7 +229,7 @@ function parseJson(call: KubeRequest, body: string): unknown {
   }
 }
 
-/** An error body may come from a proxy and be anything; its status is what counts. */
+/** An error body may come from a proxy and contain anything; only its status counts. */
 function tolerantJson(body: string): unknown {
   try {
     return JSON.parse(body);

@@ -1,10 +1,10 @@
 import { compareVersions } from './resource-version.js';
 
-/** The resourceVersion that a copy has reached, and who waits for a later one. */
+/** The resourceVersion that a copy has reached, and the callers that wait for a later one. */
 export type VersionMark = {
   value(): string | undefined;
   reach(version: string): void;
-  /** The server has gone back: what was reached says nothing any more. */
+  /** The server went back to an older state: the version reached so far means nothing any longer. */
   forget(): void;
   /** True when `version` is reached within `timeoutMs`. */
   waitFor(version: string, timeoutMs: number): Promise<boolean>;

@@ -2,16 +2,16 @@ import { errorOfStatus } from './api-error.js';
 import { CorruptStreamError, LineSplitter } from './line-splitter.js';
 import { parseWatchEvent, type KubeWatchEvent } from './objects.js';
 
-/** An event that is not the server's word that the watch has failed. */
+/** Any event except the server's report that the watch has failed. */
 export type KubeChange = Exclude<KubeWatchEvent, { type: 'ERROR' }>;
 
 const changesPerSlice = 256;
 const sliceMs = 8;
 
 /**
- * Reads a watch to its end and resolves with the number of its changes. Long runs of changes let the event loop turn in
- * between. `onBytes` is called with each chunk before its changes, `onRead` after them. Throws CorruptStreamError for a
- * line that is no event or a stream cut inside one, and KubeApiError for the server's own error.
+ * Reads a watch to its end and resolves with the number of its changes. Yields to the event loop during long runs of
+ * changes. `onBytes` is called with each chunk before its changes, `onRead` after them. Throws CorruptStreamError for a
+ * line that is not an event or a stream cut inside one, and KubeApiError for the server's own error.
  */
 export async function readWatch(
   chunks: AsyncIterable<Buffer>,

@@ -2,11 +2,11 @@ import type { LogFields, Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
 
 /**
- * Tells an outage by one full line when it begins, a count every minute while it goes on, and one line when nothing has
+ * Logs an outage as one full line when it begins, a count every minute while it lasts, and one line when nothing has
  * failed for half a minute. An outage fails thousands of calls a second, and each line with its stack is 2 kB.
  */
 export type OutageLog = {
-  /** One failure. `cause` tells outages apart: a fixed text, never what callers choose. */
+  /** Reports one failure. `cause` distinguishes outages: a fixed text, never one that callers choose. */
   failed(cause: string, fields: LogFields): void;
 };
 
@@ -20,7 +20,7 @@ export type OutageLogDeps = {
 
 const quietMs = 30_000;
 const summaryMs = 60_000;
-/** More causes than this at once share one. */
+/** When there are more causes than this at once, the others share one. */
 const mostCauses = 50;
 
 type Outage = {

@@ -11,8 +11,8 @@ export type LoggerOptions = {
   /** Fields of every line, e.g. the role of the process. */
   readonly base?: LogFields;
   /**
-   * Secret texts of this process (tokens, master keys as hex): replaced wherever they occur in a line, whatever field they
-   * hide in. Shorter than 8 characters are ignored, they would blank ordinary words.
+   * Secret texts of this process (tokens, master keys as hex). They are replaced wherever they occur in a line, in any
+   * field. Texts shorter than 8 characters are ignored: they would blank ordinary words.
    */
   readonly secrets?: readonly string[];
   /** Where lines go. Default standard output, written synchronously, so that the last lines before a crash are kept. */
@@ -20,8 +20,8 @@ export type LoggerOptions = {
 };
 
 /**
- * JSON lines `{level, time, msg, …fields}` with the level as text and the time as RFC 3339. Values under secret-looking
- * names, and texts in the shape of an apiKey or a signature, never reach the destination (see `redact.ts`).
+ * JSON lines `{level, time, msg, …fields}` with the level as text and the time as RFC 3339. Values under names that
+ * sound secret, and texts in the form of an apiKey or a signature, never reach the destination (see `redact.ts`).
  */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const secrets = (options.secrets ?? []).filter((secret) => secret.length >= 8);

@@ -2,9 +2,9 @@ import { types } from 'node:util';
 import type { LogFields } from '../../core/log.js';
 
 /**
- * Guarantees: a value under a secret-looking name is replaced at any depth; bigint, Error, Map and cyclic values become
- * plain JSON; nothing here throws. `redactText` is the second wall: it sees the finished line, so it also catches a key
- * inside a URL or an error message.
+ * Guarantees: a value under a name that sounds secret is replaced at any depth; bigint, Error, Map and cyclic values
+ * become plain JSON; nothing here throws. `redactText` is the second check: it gets the finished line, so it also
+ * catches a key inside a URL or an error message.
  */
 export function redactFields(fields: LogFields): Record<string, unknown> {
   return redactEntries(Object.entries(fields), 0);
@@ -15,7 +15,7 @@ const maxDepth = 6;
 const maxItems = 50;
 const maxText = 2000;
 
-// Compared without case and separators: `X-Api-Key`, `apiKey` and `api_key` are one name.
+// Compared without case and separators: `X-Api-Key`, `apiKey` and `api_key` are the same name.
 const secretNames = new Set([
   'apikey',
   'authtoken',
@@ -41,7 +41,7 @@ const secretNames = new Set([
   'xsignature',
 ]);
 
-// `<9 characters>.<uuid>`, as in RPC paths; and 65 bytes of hex, which is a signature wherever it stands.
+// `<9 characters>.<uuid>`, as in RPC paths; and 65 bytes of hex, which are a signature wherever they occur.
 const apiKeyShape = /[A-Za-z0-9_-]{9}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const signatureShape = /(?<![0-9a-f])(?:0x)?[0-9a-f]{130}(?![0-9a-f])/gi;
 const bearerShape = /\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/gi;
@@ -76,7 +76,7 @@ function redact(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return value.length > maxText ? `${value.slice(0, maxText)}…` : value;
   if (typeof value === 'function' || typeof value === 'symbol') return `[${typeof value}]`;
   if (typeof value !== 'object' || value === null) return value;
-  // Depth bounds cyclic values too: a line that deep helps nobody.
+  // The depth also bounds cyclic values; a line that deep is of no use to anybody.
   if (depth >= maxDepth) return '[deep]';
   if (types.isNativeError(value)) return redactError(value, depth);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();

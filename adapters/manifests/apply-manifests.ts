@@ -14,17 +14,17 @@ export type AppliedObject = Identity & { readonly file: string };
 export type ApplyResult = {
   readonly applied: readonly AppliedObject[];
   readonly problems: readonly ManifestProblem[];
-  /** True when the store could not answer: the same manifests may work later. */
+  /** True when the store could not answer: the same manifests may be accepted later. */
   readonly isRetryable: boolean;
 };
 
-/** What is known to be in the store as a manifest wants it, by {@link idOf}: such a document is not applied again. */
+/** Manifests that are known to be in the store unchanged, by {@link idOf}: such a document is not applied again. */
 export type AppliedTexts = Map<string, string>;
 
 /**
- * Applies every object of the files, cluster-scoped kinds first, so that what others refer to exists before them. One
- * that fails is a problem of its own and keeps its last state. An object that stands in two places is applied from
- * neither: nobody could tell which one is meant.
+ * Applies every object of the files, cluster-scoped kinds first, so that referenced objects exist before the objects
+ * that refer to them. An object that fails is reported separately and keeps its last state. An object that occurs in
+ * two places is applied from neither: nobody could say which one counts.
  */
 export async function applyManifests(
   resources: Pick<ResourceStore, 'apply'>,
@@ -83,7 +83,7 @@ async function applyOne(
   }
 }
 
-/** The store validates what it is given by the schema of the kind, whatever a file contains. */
+/** The store validates each object by the schema of its kind, whatever a file contains. */
 function requestOf<K extends Kind>(kind: K, object: ManifestObject): ApplyRequest<K> {
   const { key, labels, annotations } = object;
   const spec = object.spec as ApplyRequest<K>['spec'];
@@ -116,7 +116,10 @@ export function idOf({ kind, key }: Identity): string {
   return `${kind} ${formatKey(key)}`;
 }
 
-/** Every stored object in which the manifests own a field: those that came from the directory, in this run or before. */
+/**
+ * Every stored object in which the manifests own a field: the objects that came from the directory, in this run or
+ * before.
+ */
 export async function manifestObjects(resources: Pick<ResourceStore, 'list'>): Promise<Identity[]> {
   const found = await Promise.all(
     kinds.map(async (kind) =>
@@ -129,8 +132,8 @@ export async function manifestObjects(resources: Pick<ResourceStore, 'list'>): P
 }
 
 /**
- * Takes back an object that no manifest names any more. Where others own enough of it to stand alone, only our fields
- * go: the dashboard keeps what it made. Otherwise it is deleted.
+ * Withdraws an object that no manifest names any longer. If others own enough of it to make a complete object, only our
+ * fields are removed, and the dashboard keeps what it created. Otherwise the object is deleted.
  */
 export async function withdraw(
   resources: Pick<ResourceStore, 'apply' | 'delete'>,

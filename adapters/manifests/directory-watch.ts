@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import type { Logger } from '../../core/log.js';
 import { isManifestName } from './manifest-files.js';
 
-/** A writer that takes longer than this between two writes is seen half done, and then again when it is done. */
+/** If a writer pauses longer than this between two writes, we read it half written, and again once it is complete. */
 const quietMs = 50;
 /** Longest wait while events keep coming. */
 const patienceMs = 250;
 const pollMs = 1000;
 
 /**
- * Calls `changed` soon after a manifest in the directory changes. File events are fast but not certain (network file
- * systems, a directory that is replaced, too many watches), so names, sizes and times are compared each second as well.
+ * Calls `changed` soon after a manifest in the directory changes. File events are fast but not reliable (network file
+ * systems, a directory that is replaced, too many watches), so names, sizes and times are also compared each second.
  */
 export function watchDirectory(directory: string, log: Logger, changed: () => void): { stop(): void } {
   let events: FSWatcher | undefined;
@@ -46,7 +46,7 @@ export function watchDirectory(directory: string, log: Logger, changed: () => vo
         deafen();
       });
     } catch {
-      // No directory yet, or no watches left: the poll notices changes, and tries again to listen.
+      // The directory does not exist yet, or no watches are left: the poll notices changes and tries to listen again.
     }
   }
 
@@ -59,7 +59,7 @@ export function watchDirectory(directory: string, log: Logger, changed: () => vo
     const seen = await fingerprint(directory);
     if (isStopped) return;
     if (lastSeen !== undefined && seen !== lastSeen) {
-      // Also when the directory itself was replaced: events of the old one no longer come.
+      // Also when the directory itself was replaced: its old watch no longer gets events.
       deafen();
       noticed();
     }

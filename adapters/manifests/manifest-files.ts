@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ParsedManifest, parseManifest } from './parse-manifest.js';
 
-/** A file as it was read last. */
+/** A file as it was last read. */
 export type ManifestFile = ParsedManifest & {
   readonly name: string;
   /** Changes whenever the file does; equal signatures are not read again. */
@@ -11,13 +11,13 @@ export type ManifestFile = ParsedManifest & {
   readonly text: string;
 };
 
-/** More than any hand-written manifest: several contracts with the longest ABI. */
+/** Larger than any hand-written manifest: several contracts with the longest ABI. */
 const maxFileBytes = 8 * 1024 * 1024;
 
 /**
- * Reads the YAML files of a directory, sorted by name, subdirectories left out; files that have not changed since
- * `known` are not read again. A directory that does not exist has one file, unreadable, so that nothing is deleted for
- * it. Hidden files and editors' backups and swap files are no manifests.
+ * Reads the YAML files of a directory, sorted by name, without subdirectories. Files that have not changed since
+ * `known` are not read again. A directory that does not exist counts as one unreadable file, so that nothing is deleted
+ * because of it. Hidden files, and backups and swap files of editors, are not manifests.
  */
 export async function readManifestFiles(
   directory: string,
@@ -54,7 +54,7 @@ async function readManifestFile(
     const text = await readFile(path, 'utf8');
     return { name, signature, text, ...parseManifest(name, text) };
   } catch (error) {
-    // Gone between the listing and the reading: as if it had not been listed.
+    // Deleted between the listing and the reading: treated as if it had not been listed.
     if (isNotFound(error)) return undefined;
     return unreadable(name, 'a file that can be read', messageOf(error));
   }

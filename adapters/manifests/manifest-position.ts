@@ -18,7 +18,7 @@ export function syntaxProblem(
   };
 }
 
-/** Gives problems of a document the place of their field. */
+/** Adds to problems of a document the place of their field. */
 export function locator(
   file: string,
   document: Document,
@@ -30,7 +30,9 @@ export function locator(
   };
 }
 
-/** Where a field stands: its name, or for items of lists the item; for a missing one the nearest parent. */
+/**
+ * The offset of a field: of its name, or for an item of a list of the item; for a missing field of the nearest parent.
+ */
 function offsetOf(document: Document, field: string): number {
   const start = startOf(document.contents) ?? document.range?.[0] ?? 0;
   let node: unknown = document.contents;

@@ -7,7 +7,7 @@ export type ManifestProblem = Problem & {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** Whose problem it is, where the document says so. */
+  /** The object that has the problem, if the document names one. */
   readonly object?: { readonly kind: Kind; readonly key: ObjectKey };
 };
 

@@ -20,17 +20,17 @@ import { createPasses } from './passes.js';
  * A directory of YAML manifests as one of the writers of resources, the field manager `manifests`.
  *
  * - Each pass reads what changed and makes the store agree; a pass that finds nothing to do writes nothing.
- * - A bad document or file is a problem of its own: the others are applied, and its objects keep their last good state.
- * - Objects that no manifest names any more are withdrawn, once they have been missing for a moment: editors remove a
- *   file before they write it again. Which ones came from the directory is told by the ownership that the store
- *   remembers, so a file that is removed while the process is down is noticed too.
- * - While a document is unreadable, the objects that may stand in it are kept.
+ * - A bad document or file is reported separately: the others are applied, and its objects keep their last good state.
+ * - Objects that no manifest names any longer are withdrawn, once they have been missing for a moment: editors remove a
+ *   file before they write it again. The field ownership in the store shows which objects came from the directory, so a
+ *   file that is removed while the process is down is noticed too.
+ * - While a document is unreadable, the objects that it may contain are kept.
  */
 export type ManifestSource = {
-  /** Resolves after the first pass; problems are in the report, they never reject. */
+  /** Resolves after the first pass. It never rejects: the report holds the problems. */
   start(): Promise<Report>;
   report(): Report;
-  /** Waits for the pass that is running; safe to call twice. */
+  /** Waits for the current pass; may be called twice. */
   stop(): Promise<void>;
 };
 
@@ -49,9 +49,9 @@ export type ManifestSourceDeps = {
 
 /** How long an object must be missing from the directory before it is withdrawn. */
 const settleMs = 300;
-/** How soon a store that could not answer is asked again. */
+/** The wait before a store that could not answer is asked again. */
 const retryMs = 1000;
-/** How soon a manifest that was refused is tried again: its owner, or what it refers to, may have changed. */
+/** The wait before a refused manifest is tried again: its owner, or an object that it refers to, may have changed. */
 const reviewMs = 30_000;
 
 export function createManifestSource({
@@ -61,7 +61,7 @@ export function createManifestSource({
   clock,
 }: ManifestSourceDeps): ManifestSource {
   const applied: AppliedTexts = new Map();
-  /** What came from the directory and was not withdrawn; the file is known for those seen in this run. */
+  /** Objects that came from the directory and were not withdrawn; the file is known for those seen in this run. */
   const ours = new Map<string, Identity & { readonly file?: string }>();
   const missingSince = new Map<string, EpochMs>();
   let files = new Map<string, ManifestFile>();
@@ -78,7 +78,7 @@ export function createManifestSource({
     for (const file of files.values())
       for (const identity of file.identities) {
         named.add(idOf(identity));
-        // A document that is wrong now still says in which file its object stands.
+        // A document that is wrong now still says in which file its object is.
         if (ours.has(idOf(identity))) ours.set(idOf(identity), { ...identity, file: file.name });
       }
     await withdrawMissing(named, failures);
@@ -97,7 +97,7 @@ export function createManifestSource({
     else if (result.problems.length > 0) passes.after(reviewMs);
   }
 
-  /** Learns once what earlier runs have applied. */
+  /** Reads once what earlier runs have applied. */
   async function inherit(): Promise<void> {
     if (hasInherited) return;
     for (const object of await manifestObjects(resources)) ours.set(idOf(object), object);
@@ -106,7 +106,7 @@ export function createManifestSource({
 
   async function withdrawMissing(named: ReadonlySet<string>, failures: ManifestProblem[]): Promise<void> {
     const incomplete = [...files.values()].filter((file) => !file.isComplete);
-    // What refers to others goes before them.
+    // Objects that refer to others are withdrawn before those.
     const candidates = [...ours].toSorted(([, a], [, b]) => kinds.indexOf(b.kind) - kinds.indexOf(a.kind));
     for (const [id, object] of candidates) {
       const isHeld = incomplete.some(

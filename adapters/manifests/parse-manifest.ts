@@ -9,29 +9,29 @@ import type { ManifestProblem } from './manifest-problem.js';
 
 export type Identity = { readonly kind: Kind; readonly key: ObjectKey };
 
-/** One document that says which object it is about; whether the rest of it is right is for the store to say. */
+/** One document that says which object it describes. The store checks the rest of it. */
 export type ManifestObject = Identity & {
   readonly file: string;
   readonly spec: Tree;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** A problem of this document with the place of its field. */
+  /** Adds to a problem of this document the place of its field. */
   readonly locate: (problem: Problem) => ManifestProblem;
 };
 
 export type ParsedManifest = {
   readonly objects: readonly ManifestObject[];
-  /** Every object that a document is about, also where the document is no use otherwise. */
+  /** Every object that a document names, also when the rest of the document cannot be used. */
   readonly identities: readonly Identity[];
   readonly problems: readonly ManifestProblem[];
-  /** False when a document does not say which object it is about: then nobody can tell which ones are missing. */
+  /** False when a document does not name its object: then nobody can say which objects are missing. */
   readonly isComplete: boolean;
 };
 
 /**
- * Parses a file of YAML documents. A bad document is reported and does not hide the others. Values are taken as they
- * stand: `${…}` is text, not a template. Documents for which `isForeign` answers true are left out: a directory of
- * resources has none, a repository of manifests may have Deployments beside ours.
+ * Parses a file of YAML documents. A bad document is reported and does not hide the others. Values are taken literally:
+ * `${…}` is text, not a template. Documents for which `isForeign` returns true are left out: a directory of resources
+ * has none, a repository of manifests may have Deployments next to ours.
  */
 export function parseManifest(
   file: string,
@@ -55,7 +55,10 @@ export function parseManifest(
   };
 }
 
-/** The documents with their own errors, or why the text is beyond the parser: it throws when nested too deeply. */
+/**
+ * The documents with their own errors, or why the parser gave up on the text: it throws when the text is nested too
+ * deeply.
+ */
 function documentsOf(text: string, lineCounter: LineCounter): readonly Document[] | string {
   try {
     const parsed = parseAllDocuments(text, { lineCounter, prettyErrors: false });
@@ -106,7 +109,7 @@ function parseDocument(
   };
 }
 
-/** Which object the document is about, and all that is wrong with its frame. */
+/** Which object the document describes, and every problem of its frame (API version, kind, metadata). */
 function identify(value: unknown): { readonly identity?: Identity; readonly problems: readonly Problem[] } {
   if (!isTree(value))
     return {
@@ -167,7 +170,7 @@ function isEmpty(document: Document): boolean {
   return contents === null || (isScalar(contents) && contents.value === null);
 }
 
-/** Aliases are resolved within bounds, so that a few lines cannot grow to gigabytes. */
+/** Resolves aliases within bounds, so that a few lines cannot grow to gigabytes. */
 function toPlain(document: Document): { readonly value?: unknown; readonly failure?: Problem } {
   try {
     return { value: document.toJS({ maxAliasCount: 100 }) };

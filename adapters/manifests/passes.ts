@@ -2,11 +2,11 @@ export type Passes = {
   /** Resolves when a pass that began after the call has ended. */
   now(): Promise<void>;
   after(delayMs: number): void;
-  /** Waits for the pass that is running; none begins afterwards. */
+  /** Waits for the current pass; no other pass begins afterwards. */
   stop(): Promise<void>;
 };
 
-/** Runs one pass at a time; a request that comes while one runs is one more pass after it. */
+/** Runs one pass at a time. A request during a pass causes one more pass after it. */
 export function createPasses(pass: () => Promise<void>): Passes {
   let running: Promise<void> | undefined;
   let isWanted = false;
@@ -32,7 +32,7 @@ export function createPasses(pass: () => Promise<void>): Passes {
 
   return {
     now,
-    /** The earliest of all that were asked for since the last pass counts, so that passes never multiply. */
+    /** Only the earliest request since the last pass counts, so that passes never multiply. */
     after: (delayMs: number) => {
       const at = performance.now() + delayMs;
       if (isStopped || (timer && timer.at <= at)) return;

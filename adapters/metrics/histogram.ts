@@ -2,8 +2,8 @@ import type { Histogram, MetricOptions } from '../../core/metrics.js';
 
 /**
  * A histogram whose bound series are plain arrays: an observation is a short search and three additions. prom-client's
- * own builds a key from the labels each time, which on the sponsor path adds up to as much as parsing the operation.
- * Values that are no finite number are ignored: a metric must never fail a request.
+ * own histogram builds a key from the labels each time, which on the sponsor path costs as much as parsing the
+ * operation. Values that are not finite numbers are ignored: a metric must never fail a request.
  */
 export class LeanHistogram<L extends string> implements Histogram<L> {
   readonly #name: string;

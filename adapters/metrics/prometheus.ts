@@ -8,13 +8,13 @@ export type PrometheusMetrics = Metrics & {
 };
 
 /**
- * Metrics over prom-client in a registry of their own, with the metrics of the process (CPU, memory, garbage collection,
+ * Metrics over prom-client in a separate registry, with the metrics of the process (CPU, memory, garbage collection,
  * event-loop lag) unless `process` is false.
  *
  * - A counter or histogram that is bound with `with` shows as 0 from then on, so that its first event is a step and not
  *   a new series. A gauge shows once it is set: 0 would be a claim.
  * - Asking twice for the same name gives the same instrument; with another kind or other labels it throws.
- * - Counting costs an addition: bound counters are added up here and handed to prom-client when somebody looks.
+ * - Counting costs an addition: bound counters are added up here and handed to prom-client at the next scrape.
  */
 export function createMetrics(options: { readonly process?: boolean } = {}): PrometheusMetrics {
   const registry = new prometheus.Registry();
@@ -72,7 +72,7 @@ function createCounter(registry: prometheus.Registry, options: MetricOptions<str
       const key = JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
       const known = bound.get(key) ?? createBound(labels);
       bound.set(key, known);
-      // Names a label that was not declared now rather than at the next scrape.
+      // Reports an undeclared label now rather than at the next scrape.
       counter.inc(labels, 0);
       return known;
     },
@@ -82,7 +82,7 @@ function createCounter(registry: prometheus.Registry, options: MetricOptions<str
 type BoundCounter = {
   readonly labels: Readonly<Record<string, string>>;
   inc(by?: number): void;
-  /** What was counted since the last call. */
+  /** The amount that was counted since the last call. */
   taken(): number;
 };
 

@@ -3,7 +3,7 @@ import type { PriceAnswer, PricedToken } from '../../core/pricing/price-source.j
 import type { PriceEntry } from './price-entry.js';
 import type { EpochMs } from '../../core/units/time.js';
 
-/** Metrics of fee token prices. Tokens are told apart by chain and symbol: an address is never a label. */
+/** Metrics of fee token prices. Tokens are labelled by chain and symbol: an address is never a label. */
 export function createPriceInstruments(metrics: Metrics) {
   const rate = metrics.gauge<'chain' | 'symbol'>({
     name: 'paymaster_fee_token_rate_base_units',

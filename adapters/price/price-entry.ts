@@ -2,17 +2,17 @@ import { refused, type Price, type PriceAnswer, type PriceSource } from '../../c
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../core/units/time.js';
 
-/** What is known of one token's price. */
+/** The known price of one token. */
 export class PriceEntry {
   readonly token: FeeTokenSpec;
   readonly source: PriceSource;
-  /** False once nobody serves the token any more: whoever asks for it again begins afresh. */
+  /** False once nobody serves the token any longer; the next request for it makes a new entry. */
   isServed = true;
-  /** What requests get; undefined before the first read. */
+  /** The answer for requests; undefined before the first read. */
   answer: PriceAnswer | undefined;
-  /** When the read began that `answer` stems from, or that failed and left it standing. */
+  /** When the read began that gave `answer`, or that failed and kept it. */
   askedAt = -Infinity;
-  /** The read under way. */
+  /** The running read. */
   flight: Promise<PriceAnswer> | undefined;
   /** The last price that a source gave, and when it was asked. */
   lastPrice: { readonly price: Price; readonly askedAt: EpochMs } | undefined;
@@ -22,15 +22,15 @@ export class PriceEntry {
     this.source = source;
   }
 
-  /** True also when the clock was set back since: how old the answer is cannot be told then. */
+  /** Also true when the clock was set back since: then the age of the answer is unknown. */
   isOlder(ms: number, now: EpochMs): boolean {
     const age = now - this.askedAt;
     return age < 0 || age >= ms;
   }
 
   /**
-   * Takes what a read found. An outage leaves the last price standing for `graceMs` after it was asked for: the host may
-   * only be restarting. Answers whether usability, reason or source are others than before.
+   * Takes the result of a read. During an outage the last price stays for `graceMs` after it was asked for: the host
+   * may only be restarting. `isNews` says whether usability, reason or source have changed.
    */
   take(
     read: PriceAnswer,
@@ -49,7 +49,7 @@ export class PriceEntry {
   }
 }
 
-/** The answer as it stands now: a price ages while it lies in the cache. */
+/** The answer as of now: a price ages while it is in the cache. */
 export function judgePrice(answer: PriceAnswer, now: EpochMs): PriceAnswer {
   if (!answer.ok) return answer;
   const { staleAt, observedAt, source } = answer.price;
@@ -62,7 +62,7 @@ export function judgePrice(answer: PriceAnswer, now: EpochMs): PriceAnswer {
   });
 }
 
-/** What a report says of an answer; figures move all the time and are no news. */
+/** The part of an answer that is worth reporting: figures move all the time and are not news. */
 function gist(answer: PriceAnswer): string {
   return answer.ok ? 'ok' : `${answer.refusal.reason} ${answer.refusal.source}`;
 }

@@ -24,15 +24,15 @@ export type PricesDeps = {
   readonly metrics: Metrics;
   /** Directory of the header files that HTTP sources name. */
   readonly headersDirectory?: string;
-  /** Told when a token became usable or not, or is refused for another reason or by another source. */
+  /** Called when a token became usable or unusable, or is refused for another reason or by another source. */
   readonly onChange?: (token: FeeTokenSpec) => void;
   readonly timing?: Partial<PriceTiming>;
-  /** Default: those of the machine. */
+  /** Default: system timers. */
   readonly timers?: PriceTimers;
 };
 
 export type PriceTimers = {
-  /** Runs `action` once after `ms` milliseconds; the answer cancels it. */
+  /** Runs `action` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, action: () => void): () => void;
 };
 
@@ -61,23 +61,24 @@ const defaultTiming: PriceTiming = {
   httpTimeoutMs: 3_000,
 };
 
-/** Prices with a lifetime. Without `start` they work too, but nothing is warm. */
+/** Prices that can be started and stopped. They also work without `start`, but then nothing is warm. */
 export type KeptPrices = Prices & {
-  /** The last answer however old, undefined before the first: for reports, not for quotes. */
+  /** The last answer, however old; undefined before the first. For reports, not for quotes. */
   last(token: FeeTokenSpec): PriceAnswer | undefined;
   start(): void;
-  /** Lets reads under way finish, then closes every connection of its own. May be called twice. */
+  /** Lets running reads finish, then closes every connection that it has opened. May be called twice. */
   stop(): Promise<void>;
 };
 
 /**
  * Prices of fee tokens from their sources.
  *
- * - One read under way per token and source: who asks meanwhile waits for the same answer. Tokens that share a feed or a
- *   document share its read.
- * - An answer, refusals included, is used for `cacheMs`, but never past the moment at which its source calls it stale.
+ * - Only one read per token and source runs at a time: callers that ask meanwhile wait for the same answer. Tokens that
+ *   share a feed or a document share its read.
+ * - An answer, including a refusal, is used for `cacheMs`, but never past the moment at which its source calls it
+ *   stale.
  * - A source that cannot be reached does not end quotes at once: the last price is used for `graceMs`. Any other fault
- *   does: it says that something is wrong, not that something is unknown.
+ *   ends them: it means that something is wrong, not that something is unknown.
  * - A token whose symbol or decimals on chain are not those of its FeeToken has no price, whatever its source says.
  */
 export function createPrices(deps: PricesDeps): KeptPrices {
@@ -90,9 +91,9 @@ class WarmPrices implements KeptPrices {
   readonly #sources: SourceDeps;
   readonly #facts: ReturnType<typeof createTokenFacts>;
   readonly #instruments: ReturnType<typeof createPriceInstruments>;
-  /** By what the FeeToken says, so that a changed source starts afresh. */
+  /** Keyed by the content of the FeeToken, so that a changed source gets a new entry. */
   readonly #entries = new Map<string, PriceEntry>();
-  /** The same by the object: a served token is the same object from request to request. */
+  /** The same entries by object: a served token is the same object from request to request. */
   readonly #byToken = new WeakMap<FeeTokenSpec, PriceEntry>();
   readonly #dollars = new Map<number, { readonly usdPerNative: bigint; readonly until: number }>();
   #cancel: (() => void) | undefined;
@@ -140,7 +141,7 @@ class WarmPrices implements KeptPrices {
   start(): void {
     if (this.#cancel !== undefined || this.#stopped !== undefined) return;
     this.#keepWarm();
-    // Looked at more often than refreshed, so that a token which was just added does not wait long.
+    // Checked more often than refreshed, so that a token which was just added does not wait long.
     this.#cancel = (this.#deps.timers ?? systemTimers).after(this.#timing.refreshMs / 4, () => {
       this.#cancel = undefined;
       this.start();
@@ -218,7 +219,7 @@ class WarmPrices implements KeptPrices {
       now: clock.now(),
       graceMs: this.#timing.graceMs,
     });
-    // Forgotten while it was read: its metrics must not come back.
+    // The token was dropped while it was read: its metrics must not come back.
     if (entry.isServed) this.#instruments.show(entry, kind, clock.now());
     this.#noteDollars(token.chainId, answer, askedAt);
     if (isNews) this.#tell(token, answer);
@@ -230,7 +231,7 @@ class WarmPrices implements KeptPrices {
       const [mismatch, answer] = await Promise.all([this.#facts.check(token), source.read(token)]);
       return mismatch ?? answer;
     } catch (error) {
-      // Sources answer every expected fault; what is left is a bug, and a bug must not give gas away.
+      // Sources answer every expected fault. Any other error is a bug, and a bug must not give gas away.
       this.#deps.log.error('price source failed unexpectedly', { symbol: token.symbol, error });
       return refused({ source: 'price source', reason: 'MALFORMED', detail: 'failed unexpectedly' });
     }

@@ -32,7 +32,7 @@ export function openSource(spec: PriceSpec, deps: SourceDeps): PriceSource {
   return unknownSource;
 }
 
-/** A replica of an older build may be handed a kind that it does not know. */
+/** A replica of an older build may get a kind that it does not know. */
 const unknownSource: PriceSource = {
   read: () =>
     Promise.resolve(
@@ -44,7 +44,7 @@ const unknownSource: PriceSource = {
     ),
 };
 
-/** Which member of `spec.price` is given, for metrics. */
+/** The member of `spec.price` that is set, for metrics. */
 export function kindOf(spec: PriceSpec): PriceSourceKind {
   if (spec.static !== undefined) return 'static';
   if (spec.chainlink !== undefined) return 'chainlink';

@@ -5,24 +5,26 @@ import { refused, type PricedToken, type RefusedPrice } from '../../core/pricing
 import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 
-/** Compares what FeeTokens say with what the tokens say themselves. */
+/** Compares FeeTokens with the answers of the tokens themselves. */
 export type TokenFacts = {
   /** Why the token must not be quoted, or undefined when its symbol and decimals are those of the FeeToken. */
   check(token: PricedToken): Promise<RefusedPrice | undefined>;
-  /** Forgets what is not in `kept`. */
+  /** Forgets every token that is not in `kept`. */
   prune(kept: ReadonlySet<PricedToken>): void;
 };
 
 type Deps = { readonly chain: (chainId: number) => Chain; readonly clock: Clock };
 
-/** A proxy may be upgraded to another token; a mistake in the decimals would be off by powers of ten. Half a quote's life. */
+/**
+ * A proxy may be upgraded to another token; wrong decimals would be off by powers of ten. Half of a quote's lifetime.
+ */
 const recheckMs = 60_000;
 const decimalsCall: Hex = '0x313ce567';
 const symbolCall: Hex = '0x95d89b41';
 
 /**
- * Asks each token when it is first seen and every minute. A token that was right stays right while its chain does
- * not answer; one that was never seen is refused until it was.
+ * Asks each token when it is first seen and then every minute. A token that was right stays right while its chain does
+ * not answer. A token that has never been checked is refused until it has been.
  */
 export function createTokenFacts({ chain, clock }: Deps): TokenFacts {
   const confirmed = new Map<PricedToken, EpochMs>();
@@ -75,7 +77,7 @@ function decodeDecimals(result: Hex): number | undefined {
   return decimals > 255n ? undefined : Number(decimals);
 }
 
-/** `string`, or the `bytes32` of tokens from before ERC-20 settled on it. At most 64 characters are looked at. */
+/** `string`, or the `bytes32` of tokens that are older than ERC-20. Reads at most 64 characters. */
 function decodeSymbol(result: Hex): string | undefined {
   try {
     if (result.length === 66) return decodeBytes32String(result);

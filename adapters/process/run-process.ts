@@ -3,7 +3,7 @@ import { SettingsError } from '../../core/settings.js';
 import { createLogger, type LogLevel } from '../log/pino-logger.js';
 import { aborted, createStopSignal } from './stop-signal.js';
 
-/** A started process: what to stop, and what would end it by itself. */
+/** A started process: how to stop it, and how it reports that it has failed. */
 export type Running = {
   /** Resolves with the reason when the process can no longer do its work and should be restarted. */
   readonly failed: Promise<string>;
@@ -19,7 +19,7 @@ export type ProcessOptions<C extends { readonly logLevel: LogLevel }> = {
   readonly start: (config: C, log: Logger, signal: AbortSignal) => Promise<Running>;
 };
 
-/** A pod has 30 seconds by default; what has not drained by then would be killed without a word. */
+/** A pod has 30 seconds by default; a process that has not drained by then would be killed without a log line. */
 const longestStopMs = 25_000;
 
 /**
@@ -33,7 +33,7 @@ export async function runProcess<C extends { readonly logLevel: LogLevel }>(
   if (config === undefined) return 1;
   const log = createLogger({ level: config.logLevel, base: { process: options.name } });
   const stopping = createStopSignal((signal) => log.info('stopping on a signal', { signal }));
-  // Thrown where nobody waits: the state is unknown, so the process is restarted instead of going on.
+  // An error that nobody awaits: the state is unknown, so the process is restarted instead of continuing.
   process.on('uncaughtException', (error) => {
     log.error('uncaught exception', { error });
     process.exit(1);

@@ -1,9 +1,9 @@
-/** One Ctrl-C may arrive more than once: the terminal sends it to everybody, and make or npm pass it on. */
+/** One Ctrl-C may arrive more than once: the terminal sends it to every process, and make or npm pass it on. */
 const samePressMs = 500;
 
 /**
- * Aborted by the first SIGTERM or SIGINT of this process, of which `onStop` hears. A person who presses Ctrl-C again means:
- * now, and the process ends with 130. Whatever else follows the first signal means: drain, which goes on.
+ * Aborted by the first SIGTERM or SIGINT of this process, which is reported to `onStop`. A second Ctrl-C by a person
+ * ends the process at once with code 130. Any other signal after the first does nothing: the drain goes on.
  */
 export function createStopSignal(onStop: (signal: NodeJS.Signals) => void = () => {}): AbortSignal {
   const stopping = new AbortController();

@@ -2,7 +2,7 @@ import { invalidInput, quote, type Problem } from '../../core/errors.js';
 
 export type RedisNode = { readonly host: string; readonly port: number };
 
-/** Where Redis is. Sentinels are asked for the master of `name`; of a Cluster any node will do. */
+/** Where Redis is. Sentinels are asked for the master of `name`; for a Cluster any node is enough. */
 export type RedisAddress =
   | {
       readonly kind: 'standalone';

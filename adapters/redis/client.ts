@@ -27,7 +27,7 @@ export type ClientOptions = {
   readonly credentials?: RedisCredentials | undefined;
   /** Longest wait for an answer. */
   readonly timeoutMs: number;
-  /** Once it is aborted no connection is made any more. */
+  /** Once it is aborted, no connection is made any longer. */
   readonly stopped: AbortSignal;
 };
 
@@ -35,8 +35,8 @@ const longestBackoffMs = 2_000;
 const mostRedirections = 3;
 
 /**
- * A client that never waits for a connection and never sends anything twice: while there is no connection every call
- * fails at once, and a call whose connection breaks fails with it.
+ * A client that never waits for a connection and never sends anything twice. While there is no connection, every call
+ * fails at once. A call whose connection breaks fails too.
  */
 export function createClient(options: ClientOptions): Redis | Cluster {
   const { address } = options;
@@ -54,7 +54,7 @@ export function createClient(options: ClientOptions): Redis | Cluster {
         role: 'master',
         sentinelCommandTimeout: options.timeoutMs,
         sentinelRetryStrategy: retry,
-        // Asked again by each reconnection; a master that was demoted closes its connections or answers READONLY.
+        // Checked after each reconnection: a master that was demoted closes its connections or answers READONLY.
         failoverDetector: true,
         sentinelReconnectStrategy: retry,
         ...(common.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: common.tls }),
@@ -107,7 +107,7 @@ function commonOptions({
     connectTimeout: Math.max(timeoutMs, 2_000),
     disconnectTimeout: 500,
     commandTimeout: timeoutMs,
-    // A peer that has vanished answers nothing, and TCP would notice in a quarter of an hour.
+    // A peer that has vanished does not answer, and TCP would only notice after a quarter of an hour.
     socketTimeout: 3 * timeoutMs,
     retryStrategy: retryUntil(stopped),
     // 1: connect again, and do not repeat the command.

@@ -2,13 +2,13 @@ import type { Redis } from 'ioredis';
 import { DomainError } from '../../core/errors.js';
 import { textsOf } from './reply.js';
 
-/** `always`: what is promised survives a power loss. `none` is for trials: a crash of Redis loses promises. */
+/** `always`: a promise survives a power loss. `none` is for trials: a crash of Redis loses promises. */
 export type RedisDurability = 'always' | 'none';
 
-/** Bytes; `maxmemory` is 0 where it is not bounded. */
+/** Bytes; `maxmemory` is 0 when it has no bound. */
 export type RedisMemory = { readonly used: number; readonly maxmemory: number };
 
-/** Scripts carry flags since this version. */
+/** Scripts have flags since this version. */
 const oldestMajor = 7;
 
 const required = {
@@ -19,8 +19,9 @@ const required = {
 const settings = Object.keys(required);
 
 /**
- * Refuses a server that is too old or may forget: throws UNAVAILABLE, reason USAGE_STORE_UNSAFE, naming each wrong setting
- * and what to set. Also for a replica, which would not see its master's newest counters. Answers how full it is.
+ * Refuses a server that is too old or may lose data: throws UNAVAILABLE, reason USAGE_STORE_UNSAFE, naming each wrong
+ * setting and the value to set. Also refuses a replica, which would not see its master's newest counters. Returns how
+ * full the server is.
  */
 export async function checkServer(
   redis: Redis,

@@ -10,24 +10,24 @@ import type { Script } from '../usage/redis/script.js';
 
 export type LinkOptions = Omit<ClientOptions, 'stopped'> & {
   readonly durability: RedisDurability;
-  /** Replicas that must confirm a write before it is relied on, and how long they may take. 0: none. */
+  /** Replicas that must confirm a write before it counts, and how long they may take. 0: no replicas. */
   readonly acks: { readonly replicas: number; readonly timeoutMs: number };
   readonly log: Logger;
   readonly metrics: Metrics;
 };
 
-/** How often the settings of a connected server are looked at again, and those of one that was refused. */
+/** How often the settings of a connected server are checked again, also of a server that was refused. */
 const recheckMs = 15_000;
 const refusedRecheckMs = 1_000;
-/** How soon a client that has given up begins anew. */
+/** The wait before a client that has given up starts again. */
 const revivalMs = 250;
 
 type Argument = string | number;
 
 /**
- * The connection to Redis. Everything fails closed: without a connection to a server that was found safe, after
- * `timeoutMs`, on any error, and with too few confirmations by replicas, a call throws UNAVAILABLE. What a call that
- * failed has written nevertheless may stand.
+ * The connection to Redis. Everything fails closed: a call throws UNAVAILABLE when there is no connection to a server
+ * that was found safe, after `timeoutMs`, on any error, and when too few replicas confirm. A failed call may still have
+ * written; its writes may stay.
  */
 export class RedisLink {
   readonly #options: LinkOptions;
@@ -38,9 +38,9 @@ export class RedisLink {
   readonly #firstSafe = Promise.withResolvers<void>();
   /** Undefined while the servers are known to be safe. */
   #problem: DomainError | undefined = down('the usage store is not connected yet');
-  /** Of the smallest server; 0: not bounded, or not known yet. */
+  /** Of the smallest server in bytes; 0: no bound, or not known yet. */
   #maxmemory = 0;
-  /** Counts connections: a confirmation counts only on the one that has written. */
+  /** Counts connections: a confirmation only counts on the connection that sent the write. */
   #connection = 0;
   #recheck: NodeJS.Timeout | undefined;
   #revival: NodeJS.Timeout | undefined;
@@ -87,19 +87,19 @@ export class RedisLink {
     return this.#firstSafe.promise;
   }
 
-  /** What is wrong with the servers now. */
+  /** The present problem of the servers. */
   get problem(): DomainError | undefined {
     return this.#problem;
   }
 
-  /** `maxmemory` of the smallest server in bytes; 0: not bounded, or not known yet. */
+  /** `maxmemory` of the smallest server in bytes; 0: no bound, or not known yet. */
   get maxmemory(): number {
     return this.#maxmemory;
   }
 
   /**
-   * Runs a script in one round trip (two the first time a server sees it). With `isWrite` it resolves after the replicas
-   * that are asked for have it.
+   * Runs a script in one round trip (two the first time a server sees it). With `isWrite` it resolves after the
+   * required number of replicas have it.
    */
   async run(
     script: Script,
@@ -130,7 +130,7 @@ export class RedisLink {
     }
   }
 
-  /** Keys that begin with `prefix`, page by page; one may come twice. All servers are searched. */
+  /** Keys that begin with `prefix`, page by page; a key may occur twice. All servers are searched. */
   async *scan(prefix: string): AsyncGenerator<readonly string[]> {
     const pattern = `${prefix.replace(/[[\]*?\\]/g, '\\$&')}*`;
     for (const server of this.#servers()) {
@@ -163,16 +163,16 @@ export class RedisLink {
     this.#problem = down('the usage store is stopped');
     this.#firstSafe.reject(this.#problem);
     this.#connected.set(0);
-    // A TLS handshake that is broken off ends in an error that nobody listens to.
+    // A TLS handshake that is cut off ends in an error that nobody listens to.
     if (['connecting', 'connect'].includes(this.#client.status)) await this.#next(['ready', 'close', 'end']);
-    // Between two connections the client has nothing to close, and does not say that it has ended.
+    // Between two connections the client has nothing to close and does not report that it has ended.
     if (this.#client.status !== 'ready') return this.#client.disconnect();
     const ended = this.#next(['end']);
     this.#client.disconnect();
     await ended;
   }
 
-  /** Resolves with the first of these events, or after the longest wait for an answer. */
+  /** Resolves with the first of these events, or after the timeout of a call. */
   async #next(events: readonly string[]): Promise<void> {
     const seen = Promise.withResolvers<void>();
     const deadline = setTimeout(seen.resolve, this.#options.timeoutMs);
@@ -201,7 +201,7 @@ export class RedisLink {
     const answer = this.#answer(scriptCommand(name, source, keys, args));
     if (!isConfirmed || this.#client instanceof Cluster) return answer;
     const confirmation = (this.#confirmation ??= this.#confirm(this.#client));
-    // Whichever fails first decides; the other must not be an unhandled rejection.
+    // The first failure decides; the other one must not become an unhandled rejection.
     return Promise.all([answer, confirmation]).then(([reply]) => reply);
   }
 
@@ -209,7 +209,7 @@ export class RedisLink {
     return this.#client.sendCommand(command);
   }
 
-  /** One WAIT for everything that this turn of the event loop has sent, right behind it on the same connection. */
+  /** One WAIT for everything that this turn of the event loop has sent, directly after it on the same connection. */
   async #confirm(client: Redis): Promise<void> {
     const connection = this.#connection;
     await new Promise(setImmediate);
@@ -220,7 +220,7 @@ export class RedisLink {
     if (confirmed < replicas) throw this.#unconfirmed(confirmed);
   }
 
-  /** A pipeline goes to the node of its keys, and so does the WAIT in it, which has none. */
+  /** A pipeline goes to the node of its keys, and takes the WAIT with it, which has no keys. */
   async #sendConfirmed(client: Cluster, name: string, args: readonly Argument[]): Promise<unknown> {
     const { replicas, timeoutMs } = this.#options.acks;
     const pipeline = client.pipeline();
@@ -252,7 +252,7 @@ export class RedisLink {
     }
     const isRefused = error instanceof Error && error.name === 'ReplyError';
     this.#failures[isRefused ? 'refused' : 'down'].inc();
-    // Errors of the client carry the command with its arguments, which may be a password.
+    // Errors of the client contain the command with its arguments, which may be a password.
     return down('the usage store does not answer', message);
   }
 
@@ -271,8 +271,8 @@ export class RedisLink {
   }
 
   /**
-   * The client gives up for good when Sentinel tells of a failover while it is being asked for the master: it takes its own
-   * attempt for one that somebody has broken off.
+   * The client gives up for good when Sentinel reports a failover while it is being asked for the master: it mistakes
+   * its own attempt for one that somebody has cancelled.
    */
   #revive(): void {
     if (this.#stopped.signal.aborted) return;
@@ -316,12 +316,12 @@ export class RedisLink {
     this.#maxmemory = bounded.length === 0 ? 0 : Math.min(...bounded);
   }
 
-  /** Looks at the settings of every master; until it has found them safe nothing is sent. */
+  /** Checks the settings of every master; nothing is sent until it has found them safe. */
   async #check(): Promise<void> {
     clearTimeout(this.#recheck);
     const connection = this.#connection;
     const { log, durability } = this.#options;
-    // Nodes of a Cluster are announced before it can be used.
+    // A Cluster announces its nodes before it is ready.
     if (this.#client.status !== 'ready') return;
     try {
       const checked = this.#servers().map((server) => checkServer(server, nameOf(server), durability));

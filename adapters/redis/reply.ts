@@ -1,4 +1,4 @@
-/** What the client gives for a reply is unknown until it was looked at. Anything unexpected reads as absent. */
+/** The client gives a reply as `unknown` until it has been checked. Any unexpected value reads as absent. */
 
 export function listOf(reply: unknown): readonly unknown[] {
   return Array.isArray(reply) ? reply : [];

@@ -11,16 +11,18 @@ import {
 import type { Metrics } from '../../core/metrics.js';
 import type { MasterKeys } from '../../core/secrets.js';
 
-/** Between two looks; for so long two replicas may show different keys of one rotation, of which both accept both. */
+/**
+ * Time between two reads. For that long two replicas may show different keys of one rotation; both accept both keys.
+ */
 const everyMs = 5_000;
 
-/** The master keys in force, as the leading operator has announced them, out of those that are mounted here. */
+/** The master keys in force that are mounted here, as the leading operator has announced them. */
 export type AnnouncedKeys = {
   /** Each read throws UNAVAILABLE (MASTER_KEYS_MISSING) while this process does not have the keys in force. */
   readonly keys: MasterKeys;
-  /** False while it has not. */
+  /** False while this process does not have the keys in force. */
   readonly isComplete: () => boolean;
-  /** Looks now; never rejects. */
+  /** Reads files and announcement now; never rejects. */
   look(): Promise<void>;
   stop(): void;
 };
@@ -28,9 +30,10 @@ export type AnnouncedKeys = {
 type InForce = Pick<MountedKeys, 'apiKeys' | 'webhook'>;
 
 /**
- * Looks at files and announcement again and again. What was in force in this process stays known, so that a file that goes before
- * it is announced to be gone does no harm. While the announcement cannot be read, what is known stands; before the first time
- * that is what is mounted: an rpc pod starts while the API server is away, and signs for hosts as it did before.
+ * Reads the files and the announcement again and again. Keys that were in force in this process stay known, so a file
+ * may disappear before its removal is announced. While the announcement cannot be read, the known keys stay in use.
+ * Before the first announcement those are the mounted keys: an rpc pod can start during an outage of the API server,
+ * and signs for hosts as before.
  */
 export function createAnnouncedKeys(deps: {
   readonly read: () => Promise<MountedKeys>;
@@ -73,7 +76,7 @@ export function createAnnouncedKeys(deps: {
       inForce = mounted;
       return;
     }
-    // A process that needs no apiKeys has none mounted.
+    // A process that does not need apiKeys has none mounted.
     const apiKeys = mounted.apiKeys.length === 0 ? undefined : selectKeys(announced.apiKeys, known.apiKeys);
     const webhook = selectKeys(announced.webhook, known.webhook);
     const before = lacking.join();
@@ -87,7 +90,10 @@ export function createAnnouncedKeys(deps: {
     inForce = { apiKeys: withNext(apiKeys?.found ?? []), webhook: webhook.found };
   }
 
-  /** What the leader is about to announce works here a moment before: another replica may have seen it already. */
+  /**
+   * Accepts the key that the leader is about to announce a moment early: another replica may have read the announcement
+   * already.
+   */
   function withNext(found: readonly Uint8Array[]): readonly Uint8Array[] {
     const [newest] = mounted.apiKeys;
     const isNext =
@@ -110,7 +116,7 @@ export function createAnnouncedKeys(deps: {
       const text = String(error);
       if (text !== failure) log.warn('reading the master keys failed', { error });
       failure = text;
-      // Only the API server can tell a dashboard anything, so it waits; an rpc pod has none to wait for.
+      // A dashboard depends on the API server anyway, so it waits for it; an rpc pod does not.
       const mayStart = mounted.apiKeys.length === 0 && mounted.webhook.length > 0;
       if (mayStart && inForce === undefined && announced === undefined) choose();
     }
@@ -120,7 +126,7 @@ export function createAnnouncedKeys(deps: {
   let isStopped = false;
   let looking: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
-    // One after the other: an API server that is slow is not asked twice at once.
+    // One after the other: a slow API server does not get two requests at once.
     looking = looking.then(() => (isStopped ? undefined : look()));
   }, everyMs);
   timer.unref();

@@ -8,9 +8,9 @@ import type { ConnectionSecrets } from '../../core/secrets.js';
 type Stored = { readonly owner: string; readonly data: Readonly<Record<string, string>> };
 
 /**
- * Connection secrets as files `<directory>/<namespace>/<name>.json`, mode 0600, each `{owner, data}`. A file that does
- * not say that it belongs to the same Paymaster is never touched. Written whole or not at all, also when the process
- * is killed. A Paymaster that is deleted and created again under its name is the same owner: its keys are the same.
+ * Connection secrets as files `<directory>/<namespace>/<name>.json`, mode 0600, each `{owner, data}`. A file whose
+ * owner is not the same Paymaster is never touched. A file is written whole or not at all, also when the process is
+ * killed. A Paymaster that is deleted and created again under its name is the same owner: its keys are the same.
  */
 export function createFileConnectionSecrets({
   directory,
@@ -37,7 +37,7 @@ export function createFileConnectionSecrets({
   };
 }
 
-// Schemas allow only such names; checked again because a name that is not one could leave the directory.
+// Schemas allow only such names. Checked again because any other name could lead out of the directory.
 const namePattern = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 function fileName(name: string): string {
@@ -70,7 +70,7 @@ function isStored(value: unknown): value is Stored {
   return typeof value.owner === 'string' && typeof value.data === 'object' && value.data !== null;
 }
 
-/** False when somebody else created the file meanwhile: a hard link, unlike a rename, never replaces one. */
+/** False when another process created the file meanwhile: a hard link, unlike a rename, never replaces a file. */
 async function create(path: string, secret: Stored): Promise<boolean> {
   const draft = await writeDraft(path, secret);
   try {

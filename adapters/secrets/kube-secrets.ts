@@ -15,9 +15,9 @@ type Secret = {
 };
 
 /**
- * Connection secrets as Secrets of type Opaque that the Paymaster controls, so that they go with it. Created by POST and
- * changed by PUT with the version that was read, only while that Paymaster is the controller: a Secret of anybody else
- * is never overwritten. Access that RBAC denies is DomainError INTERNAL, an outage UNAVAILABLE.
+ * Connection secrets as Secrets of type Opaque that the Paymaster controls, so that they are deleted with it. Created
+ * by POST and changed by PUT with the version that was read, only while that Paymaster is the controller: a Secret of
+ * anybody else is never overwritten. Access that RBAC denies is DomainError INTERNAL, an outage UNAVAILABLE.
  */
 export function createKubeConnectionSecrets({
   transport,
@@ -79,13 +79,13 @@ export function createKubeConnectionSecrets({
       try {
         return await write(request);
       } catch (error) {
-        // Trying again would not help: somebody has to grant access first.
+        // A retry would not help: somebody has to grant access first.
         if (isStatus(error, 403))
           throw new DomainError('INTERNAL', `${what}: the API server denies the operator access`, {
             cause: error,
           });
         const mapped = toDomainError(error, what);
-        // Made by somebody else between reading and creating: look at it again.
+        // Somebody else created it between the read and the creation: read it again.
         if (mapped.code !== 'ALREADY_EXISTS') throw mapped;
         throw new DomainError('WRITE_CONFLICT', `${what} was created meanwhile`, { cause: error });
       }

@@ -15,12 +15,12 @@ export async function readMountedKeys(directory: string): Promise<MountedKeys> {
   return { apiKeys: await readPair(place, 'master'), webhook: await readPair(place, 'webhook-master') };
 }
 
-/** The only ones that a process which checks apiKeys by their hash needs. */
+/** Only the webhook keys, for a process that checks apiKeys by their hash. */
 export async function readMountedWebhookKeys(directory: string): Promise<MountedKeys> {
   return { apiKeys: [], webhook: await readPair(await presentVersion(directory), 'webhook-master') };
 }
 
-/** The keys as they are now, for a process that is alone. */
+/** The present keys, for a process that runs alone. */
 export async function readMasterKeys(directory: string): Promise<MasterKeys> {
   const { apiKeys, webhook } = await readMountedKeys(directory);
   const [current, previous] = apiKeys as [Uint8Array, Uint8Array?];
@@ -33,7 +33,10 @@ export async function readMasterKeys(directory: string): Promise<MasterKeys> {
   };
 }
 
-/** Kubernetes replaces all files of a volume at once by turning the link `..data`: read through it, files would be of two versions. */
+/**
+ * Kubernetes replaces all files of a volume at once by turning the link `..data`. Files that are read through the link
+ * could be of two versions.
+ */
 async function presentVersion(directory: string): Promise<string> {
   try {
     return await realpath(join(directory, '..data'));

@@ -4,7 +4,10 @@ import type { LoadedSigners } from './signers.js';
 /** Mounted Secrets are swapped within about a minute. */
 const defaultEveryMs = 60_000;
 
-/** Picks up rotated key files without a restart; a directory that does not load keeps the keys of before. Returns the stop. */
+/**
+ * Loads rotated key files without a restart. If the directory does not load, the former keys stay. Returns a function
+ * that stops it.
+ */
 export function keepFresh(
   signers: Pick<LoadedSigners, 'reload'>,
   log: Logger,

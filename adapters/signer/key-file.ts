@@ -3,12 +3,15 @@ import { invalidInput } from '../../core/errors.js';
 
 const keyPattern = /^(?:0x)?([0-9a-fA-F]{64})$/;
 
-/** Who but the owner may read key files. `group` is for mounted Secrets, which a non-root process reads by its group. */
+/**
+ * Who may read key files besides the owner. `group` is for mounted Secrets, which a non-root process reads by its
+ * group.
+ */
 export type KeyFileAccess = 'owner' | 'group';
 
 /**
- * Reads one private key. INVALID_INPUT for a file that others can read, or one that holds no key; neither message
- * ever quotes what the file holds. Access is checked on the opened file, so that it cannot be swapped in between.
+ * Reads one private key. Throws INVALID_INPUT for a file that others can read, or that holds no key; neither message
+ * ever quotes the content. Access is checked on the opened file, so that the file cannot be swapped in between.
  */
 export async function readKeyFile(path: string, access: KeyFileAccess): Promise<Uint8Array> {
   const file = await open(path, 'r');

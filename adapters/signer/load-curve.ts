@@ -3,7 +3,7 @@ import type { Curve } from './curve.js';
 import { loadNativeCurve } from './native.js';
 import { loadWasmCurve } from './wasm.js';
 
-/** `auto`: native, and wasm where there is no native binary for the platform. */
+/** `auto`: native, or wasm if the platform has no native binary. */
 export type CurveChoice = 'auto' | Curve['name'];
 
 /** One loader for each library; replaced in tests only. */
@@ -12,8 +12,8 @@ export type CurveLoaders = Readonly<Record<Curve['name'], () => Promise<Curve>>>
 const installed: CurveLoaders = { native: loadNativeCurve, wasm: loadWasmCurve };
 
 /**
- * Loads the library of choice. Rejects when it cannot be had. The step from native to wasm is taken by `auto` only, and
- * never without a warning: it costs most of a replica's throughput.
+ * Loads the chosen library. Rejects when it is not available. Only `auto` falls back from native to wasm, and never
+ * without a warning: it costs most of a replica's throughput.
  */
 export async function loadCurve(
   choice: CurveChoice,

@@ -7,9 +7,9 @@ import type { Curve } from './curve.js';
 import { notAKey } from './key-file.js';
 
 /**
- * A signer whose key is in this process. Synchronous. Its first signature, over a random digest, is checked by
- * recovery with another library, so that a broken binary shows here and not as a refusal on chain.
- * `origin` names the key's file or variable in errors.
+ * A signer whose key is in this process. Synchronous. Its first signature, over a random digest, is checked by recovery
+ * with another library, so that a broken binary is noticed here and not by a refusal on chain. `origin` names the key's
+ * file or variable in errors.
  */
 export function createLocalSigner(curve: Curve, key: Uint8Array, origin: string): Signer {
   if (!curve.isKey(key)) throw notAKey(origin);

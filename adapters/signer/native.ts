@@ -3,8 +3,8 @@ import { writeRecovery } from './curve.js';
 import type { Curve } from './curve.js';
 
 /**
- * libsecp256k1 as a native addon, about 40 µs per signature. Rejects where no binary fits this platform; it never
- * falls back to anything by itself.
+ * libsecp256k1 as a native addon, about 40 µs per signature. Rejects when no binary fits this platform; it never falls
+ * back to another library.
  */
 export async function loadNativeCurve(): Promise<Curve> {
   const { default: secp256k1 } = await import('secp256k1/bindings.js');
@@ -23,7 +23,7 @@ export async function loadNativeCurve(): Promise<Curve> {
       try {
         return secp256k1.ecdsaRecover(signature, recoveryId, digest, false).subarray(1);
       } catch {
-        // The library throws where r is no point of the curve, or the key would be at infinity.
+        // The library throws when r is not a point of the curve, or the key would be at infinity.
         return undefined;
       }
     },

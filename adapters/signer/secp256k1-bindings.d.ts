@@ -1,6 +1,6 @@
 /**
- * The native half of `secp256k1`, which its main entry replaces by a slow JavaScript one where no binary fits. Only
- * what is used here is declared.
+ * The native half of `secp256k1`. The main entry replaces it by a slow JavaScript version when no binary fits. Only
+ * what we use is declared.
  */
 declare module 'secp256k1/bindings.js' {
   type Bindings = {
@@ -14,7 +14,7 @@ declare module 'secp256k1/bindings.js' {
       options: Readonly<Record<string, never>>,
       output: Uint8Array,
     ): { readonly recid: number };
-    /** 65 bytes 4‖x‖y when not compressed. Throws when nobody can have signed. */
+    /** 65 bytes 4‖x‖y when not compressed. Throws when no key can have signed. */
     ecdsaRecover(signature: Uint8Array, recid: number, digest: Uint8Array, compressed: boolean): Uint8Array;
   };
   const bindings: Bindings;

@@ -13,11 +13,14 @@ export type SignersOptions = {
   /** Directory of key files; a profile names one of them. Absent: keys come from `environment` only. */
   readonly directory?: string;
   /**
-   * Variables by name. `PAYMASTER_SIGNER_KEY_<FILE>` stands for a key file: its name in upper case, with `_` for anything but
-   * letters and digits. A file of the same name wins.
+   * Variables by name. `PAYMASTER_SIGNER_KEY_<FILE>` replaces a key file: the file's name in upper case, with `_` for
+   * anything but letters and digits. A file of the same name takes precedence.
    */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** What the directory is to people, e.g. `Secret paymaster-system/paymaster-signers`. Default: `Directory` and its path. */
+  /**
+   * Name of the directory for people, e.g. `Secret paymaster-system/paymaster-signers`. Default: `Directory` and its
+   * path.
+   */
   readonly place?: string;
   /** Default `owner`. */
   readonly access?: KeyFileAccess;
@@ -37,8 +40,8 @@ export type LoadedSigners = Signers & {
 };
 
 /**
- * Loads every key of the directory and the environment. One bad key fails the load, naming file or variable, never
- * quoting it: a service that starts without a key that somebody put there would only fail later.
+ * Loads every key of the directory and the environment. One bad key fails the load with an error that names the file or
+ * variable and never quotes it: a service that starts without a key that somebody put there would only fail later.
  */
 export async function loadSigners(options: SignersOptions): Promise<LoadedSigners> {
   const curve = await loadCurve(options.implementation ?? 'auto', options.log);
@@ -62,7 +65,7 @@ export async function loadSigners(options: SignersOptions): Promise<LoadedSigner
 
 const variablePrefix = 'PAYMASTER_SIGNER_KEY_';
 
-/** The environment variable that stands for a key file, e.g. `dev.key` → `PAYMASTER_SIGNER_KEY_DEV_KEY`. */
+/** The environment variable that replaces a key file, e.g. `dev.key` → `PAYMASTER_SIGNER_KEY_DEV_KEY`. */
 export function variableName(file: string): string {
   return variablePrefix + file.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_');
 }

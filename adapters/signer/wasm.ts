@@ -19,7 +19,7 @@ export async function loadWasmCurve(): Promise<Curve> {
       return writeRecovery(whole, recoveryId);
     },
     recover: (digest, signature, recoveryId) => {
-      // Asked before: where r is no point of the curve, the library throws instead of answering null.
+      // Checked first: when r is not a point of the curve, the library throws instead of answering null.
       if (!secp256k1.isXOnlyPoint(signature.subarray(0, 32))) return undefined;
       return secp256k1.recover(digest, signature, recoveryId, false)?.subarray(1);
     },

@@ -22,8 +22,8 @@ export type DatabaseOptions = {
   /** `process`: a commit survives kill -9 of the process. `power`: also a loss of power, at one fsync per commit. */
   readonly durability: 'process' | 'power';
   /**
-   * Claims the file until `close` or the end of the process, so that a second process that claims it is refused
-   * (stores tell their watchers of their own writes only). Default false.
+   * Claims the file until `close` or the end of the process, so that a second process that claims it is refused: stores
+   * report only their own writes to their watchers. Default false.
    */
   readonly exclusive?: boolean;
 };
@@ -33,8 +33,8 @@ const fileVersion = 1;
 const busyTimeoutMs = 2000;
 
 /**
- * Opens or creates the database (file mode 0600, new directories 0700). A file that is no database, is used by another
- * process or was written by a newer release is DomainError UNAVAILABLE with a message that says what to do.
+ * Opens or creates the database (file mode 0600, new directories 0700). A file that is not a database, that another
+ * process uses, or that a newer release has written is DomainError UNAVAILABLE with a message that says what to do.
  * `:memory:` is a database that ends with the process.
  */
 export function openDatabase(path: string, options: DatabaseOptions): Database {
@@ -49,7 +49,10 @@ export function openDatabase(path: string, options: DatabaseOptions): Database {
   }
 }
 
-/** Creates a file that only its owner may read, and its directory, unless they are there; mends the file's mode. */
+/**
+ * Creates a file that only its owner may read, and its directory, if they do not exist; corrects the mode of an
+ * existing file.
+ */
 export function createPrivately(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -63,7 +66,7 @@ export function createPrivately(path: string): void {
   }
 }
 
-/** An exclusive lock on a file beside the database: the kernel lets go of it when the process ends, however it ends. */
+/** An exclusive lock on a file beside the database: the kernel releases it when the process ends, however it ends. */
 function claimFile(path: string): DatabaseSync {
   const lock = `${path}.lock`;
   createPrivately(lock);
@@ -139,7 +142,7 @@ function databaseOf(path: string, sql: DatabaseSync, claim: DatabaseSync | undef
   };
 }
 
-/** Result codes of SQLite that deserve an explanation of their own. */
+/** Result codes of SQLite that get a specific explanation. */
 const sqliteBusy = 5;
 const sqliteFull = 13;
 const sqliteNotADatabase = 26;

@@ -1,6 +1,6 @@
 /**
- * Runs deliveries one after another: one that is asked for while another runs (a handler that writes) waits its turn,
- * so that all watchers see changes in the order in which they were made.
+ * Runs deliveries one after another. A delivery that is requested during another one (by a handler that writes) waits
+ * its turn, so that all watchers see changes in the order in which they were made.
  */
 export function createDelivery(): (deliver: () => void) => void {
   const queue: (() => void)[] = [];

@@ -2,9 +2,9 @@ import type { UsageEpoch } from '../../core/usage/epoch.js';
 import type { EpochMs } from '../../core/units/time.js';
 
 /**
- * An epoch as JSON text, the form in which copies are kept. `place` identifies where the text was read: one that was
- * written in another place is marked `isMoved`. A text of an older release has no sequence and no place.
- * Throws SyntaxError or RangeError for any other text.
+ * An epoch as JSON text, the form of the copies. `place` identifies where the text was read: a text that was written in
+ * another place is marked `isMoved`. A text of an older release has neither sequence nor place. Throws SyntaxError or
+ * RangeError for any other text.
  */
 export function parseEpoch(text: string, place?: string): UsageEpoch {
   const value: unknown = JSON.parse(text);

@@ -5,9 +5,9 @@ import { isSameEpoch, raised, type EpochMirror, type UsageEpoch } from '../../co
 import { formatEpoch, parseEpoch } from './epoch-text.js';
 
 /**
- * Copies of epochs in a directory that the processes of one machine share, for Redis without Kubernetes. Each write is a
- * new file `CHAIN.NUMBER.json`, linked into place: of two that write at once one finds the name taken. A directory that is
- * copied back is not noticed.
+ * Copies of epochs in a directory that the processes of one machine share, for Redis without Kubernetes. Each write is
+ * a new file `CHAIN.NUMBER.json`, linked into place: of two processes that write at once, one finds the name taken. A
+ * restored directory is not noticed.
  */
 export function createFileEpochMirror(directory: string): EpochMirror {
   function put(chainId: number, next: UsageEpoch, expected: UsageEpoch | undefined): boolean {

@@ -10,29 +10,29 @@ import {
 } from '../../core/usage/epoch.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 
-/** What a usage store keeps beside the data of a chain. */
+/** What a usage store keeps about the epoch, beside the data of a chain. */
 export type KeptEpoch = {
-  /** The epoch as "id:since", or "" where there is none. */
+  /** The epoch as "id:since", or "" if there is none. */
   readonly kept: string;
-  /** Rises with every write to the chain's data; 0 where there are none. */
+  /** Rises with every write to the chain's data; 0 without data. */
   readonly sequence: number;
-  /** As the mirror's, for the case that the mirror is lost; 0 where it was never noted. */
+  /** As in the mirror, in case the mirror is lost; 0 if it was never noted. */
   readonly longestExpiryMs: number;
   /** The store's time. */
   readonly now: EpochMs;
 };
 
-/** The epochs that a usage store keeps beside the data themselves. Every method but the first throws UNAVAILABLE. */
+/** The epochs that a usage store keeps beside the data. Every method except the first throws UNAVAILABLE. */
 export type KeptEpochs = {
-  /** Throws UNAVAILABLE while the store cannot be relied on. */
+  /** Throws UNAVAILABLE while the store is not connected or not safe. */
   assertUsable(): void;
   read(chainId: number): Promise<KeptEpoch>;
   /**
-   * Begins a new epoch if `expected` is what is kept, and answers what is kept then. The first epoch is that of all usage
-   * (since 0), another one begins now. The sequence goes on.
+   * Begins a new epoch if the stored epoch is `expected`, and returns what is stored then. The first epoch covers all
+   * usage (since 0); any other begins now. The sequence goes on.
    */
   begin(chainId: number, expected: string, isFirst: boolean): Promise<KeptEpoch>;
-  /** Keeps the longest expiry if `expected` is the epoch that is kept. */
+  /** Stores the longest expiry if the stored epoch is `expected`. */
   noteExpiry(chainId: number, expected: string, longestExpiryMs: number): Promise<void>;
 };
 
@@ -41,20 +41,20 @@ export type KnownEpoch = {
   /** "id:since" */
   readonly text: string;
   readonly since: EpochMs;
-  /** The highest sequence that this process has seen of it: a store behind it has lost data. */
+  /** The highest sequence of the epoch that this process has seen: a store behind it has lost data. */
   readonly sequence: number;
 };
 
-/** What the longest expiry of a new chain starts with, and is noted in steps of. */
+/** The longest expiry of a new chain; later ones are rounded up to a multiple of it. */
 const expiryStepMs = 600_000;
-/** How long a process may go on without reaching the mirror before the longest expiry may fall behind its back. */
+/** How long a process may be unable to reach the mirror before others may reduce the longest expiry without it. */
 const mirrorOutageMs = 6 * 3_600_000;
 const raiseEveryMs = 5_000;
 const rememberMs = 500;
 /** The clocks of the store and of the chain may differ by this. */
 const skewMs = 120_000;
 const mostAttempts = 5;
-/** The sequence of a copy whose data are not to be trusted again: none reaches it. */
+/** The sequence of a copy whose data must never be trusted again: no store reaches it. */
 const unreachable = Number.MAX_SAFE_INTEGER;
 
 type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
@@ -62,23 +62,26 @@ type Known = { -readonly [K in keyof KnownEpoch]: KnownEpoch[K] } & {
   mirrored: number;
   longestExpiryMs: number;
   longestAt: EpochMs;
-  /** When this process has last made a promise about as long as the longest, if the mirror does not know yet. */
+  /** When this process last made a promise about as long as the longest, if the mirror does not know yet. */
   longUsedAt: EpochMs | undefined;
 };
 
 /**
- * Tells a store that has lost data of a chain from one that has them all: the epoch's id and a sequence stand in the
- * store and in a copy outside of it (the mirror).
+ * Detects that a store has lost data of a chain: the epoch's id and a sequence are kept both in the store and in a copy
+ * outside of it (the mirror).
  *
- * - Neither there: the first epoch begins, in the store first. Nothing was signed before both were written.
- * - Only in the store: the copy is made. Only in the copy, or two different ones: the data are lost (USAGE_STORE_LOST)
- *   until {@link UsageEpochs.recover} has begun a new epoch, also in the store first; until the copy follows it is a loss still.
- * - A store whose sequence is below the copy's, or below what this process has seen: old data, which is a loss as well.
- *   The copy follows the store every few seconds and at `stop`, so that it tells when other processes, or all, have ended.
- * - A copy that was restored: nothing tells how old the data are. A loss.
+ * - In neither: the first epoch begins, in the store first. Nothing is signed before both are written.
+ * - Only in the store: the copy is made.
+ * - Only in the copy, or two different ones: the data are lost (USAGE_STORE_LOST) until {@link UsageEpochs.recover} has
+ *   begun a new epoch. It also begins in the store first; until the copy follows, the data still count as lost.
+ * - The store's sequence is below the copy's, or below one that this process has seen: old data, which is a loss as
+ *   well. The copy follows the store every few seconds and at `stop`, so that it still shows a loss when other
+ *   processes, or all, have ended.
+ * - The copy was restored: nothing shows how old the data are, so this is a loss too.
  *
- * The longest expiry is noted before the first promise that long is made. It is halved when no promise longer than the
- * half was made for as long as the longest and an outage of the mirror may last: all of them have then expired.
+ * The longest expiry is noted before the first promise of that length is made. It is halved once no promise longer than
+ * the half has been made for the time of the longest expiry plus an outage of the mirror: all longer promises have then
+ * expired.
  */
 export class UsageEpochs implements UsageRecovery {
   readonly #store: KeptEpochs;
@@ -88,7 +91,7 @@ export class UsageEpochs implements UsageRecovery {
   readonly #lost: { with(labels: { readonly chain: string }): { set(value: number): void } };
   readonly #asked = new Map<number, Promise<KnownEpoch>>();
   readonly #known = new Map<number, Known>();
-  /** What this process has seen last of each chain, also while the epoch is established anew. */
+  /** What this process has last seen of each chain. It is kept while the epoch is established again. */
   readonly #seen = new Map<number, Known>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -113,12 +116,12 @@ export class UsageEpochs implements UsageRecovery {
     });
   }
 
-  /** The epoch that the store must hold, if it was established before. */
+  /** The epoch that the store must hold, if it has been established. */
   known(chainId: number): KnownEpoch | undefined {
     return this.#known.get(chainId);
   }
 
-  /** The epoch that the store must hold. Throws UNAVAILABLE; while the data are lost with reason USAGE_STORE_LOST. */
+  /** The epoch that the store must hold. Throws UNAVAILABLE; with reason USAGE_STORE_LOST while the data are lost. */
   async of(chainId: number): Promise<KnownEpoch> {
     const known = this.#known.get(chainId);
     if (known !== undefined) return known;
@@ -130,12 +133,12 @@ export class UsageEpochs implements UsageRecovery {
     const forget = (): void => {
       if (this.#asked.get(chainId) === found) this.#asked.delete(chainId);
     };
-    // A failure is remembered for a moment: neither the store nor the copy is asked once per request.
+    // A failure is remembered for a moment, so that neither the store nor the copy is asked for every request.
     found.then(forget, () => setTimeout(forget, rememberMs).unref());
     return found;
   }
 
-  /** A call was answered from data of this sequence. */
+  /** Notes that a call was answered from data with this sequence. */
   seen(chainId: number, sequence: number): void {
     const known = this.#known.get(chainId);
     if (known === undefined || known.sequence >= sequence) return;
@@ -144,7 +147,10 @@ export class UsageEpochs implements UsageRecovery {
     this.#timer ??= setInterval(() => void this.#raiseQuietly(), raiseEveryMs).unref();
   }
 
-  /** The store has answered with another epoch: it is established anew, which tells a new epoch from a loss. */
+  /**
+   * The store has answered with another epoch. The epoch is established again, which distinguishes a new epoch from a
+   * loss.
+   */
   async mismatch(chainId: number, seen: KnownEpoch): Promise<KnownEpoch> {
     this.#forget(chainId, seen.text);
     const epoch = await this.of(chainId);
@@ -157,7 +163,7 @@ export class UsageEpochs implements UsageRecovery {
 
   /**
    * The store has answered from data that are older than `seen.sequence`. The epoch in the store is replaced, so that
-   * every process notices, also one that has seen less. Always throws UNAVAILABLE.
+   * every process notices, even one that has seen less. Always throws UNAVAILABLE.
    */
   async behind(chainId: number, seen: KnownEpoch): Promise<never> {
     await this.#store.begin(chainId, seen.text, false);
@@ -165,7 +171,7 @@ export class UsageEpochs implements UsageRecovery {
     throw lost(chainId);
   }
 
-  /** Whether a promise for this long may be made now; otherwise {@link UsageEpochs.note} it first. */
+  /** Whether a promise of this length may be made now; otherwise call {@link UsageEpochs.note} first. */
   isNoted(chainId: number, expiryMs: number): boolean {
     const known = this.#known.get(chainId);
     if (known === undefined || expiryMs > known.longestExpiryMs) return false;
@@ -176,7 +182,7 @@ export class UsageEpochs implements UsageRecovery {
     return true;
   }
 
-  /** Notes, in store and copy, that a promise is about to be made for so long. Throws UNAVAILABLE. */
+  /** Notes in store and copy that a promise of this length is about to be made. Throws UNAVAILABLE. */
   async note(chainId: number, expiryMs: number): Promise<KnownEpoch> {
     const { text } = await this.of(chainId);
     for (let attempt = 0; attempt < mostAttempts && !this.isNoted(chainId, expiryMs); attempt++) {
@@ -209,7 +215,8 @@ export class UsageEpochs implements UsageRecovery {
     this.#forget(chainId, epochText(mirrored));
     const waitMs = mirrored.longestExpiryMs + skewMs;
     if (mirrored.lostAt === undefined || mirrored.isMoved === true) {
-      // Written here, a copy that was restored looks like any other: that its data are lost must stay visible.
+      // If it were written here as it is, a restored copy would look like any other. That its data are lost must stay
+      // visible.
       const sequence = mirrored.isMoved === true ? unreachable : mirrored.sequence;
       await this.#mirror.put(chainId, { ...mirrored, sequence, lostAt: found.now }, mirrored);
       this.#log.error('usage data are lost: nothing is signed until every promise has expired', {
@@ -241,7 +248,7 @@ export class UsageEpochs implements UsageRecovery {
     return 'recovered';
   }
 
-  /** Brings the mirror up to date for the last time. */
+  /** Updates the mirror for the last time. */
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -249,7 +256,7 @@ export class UsageEpochs implements UsageRecovery {
     await this.#raiseQuietly();
   }
 
-  /** Raises the copies to what this process has seen, and lets a longest expiry fall that nothing needs any longer. */
+  /** Raises the copies to what this process has seen, and reduces a longest expiry that is no longer needed. */
   async raise(): Promise<void> {
     const now = this.#clock.now();
     const marks = new Map<number, EpochMark>();
@@ -267,12 +274,13 @@ export class UsageEpochs implements UsageRecovery {
   async #follow(chainId: number, mark: EpochMark, copy: UsageEpoch | undefined, now: EpochMs): Promise<void> {
     const known = this.#known.get(chainId);
     if (known === undefined || known.id !== mark.id) return;
-    // The copy is gone, or another process has begun a new epoch: established anew with the next call.
+    // The copy is gone, or another process has begun a new epoch: the next call establishes it again.
     if (copy === undefined || copy.id !== mark.id || copy.isMoved === true)
       return this.#forget(chainId, known.text);
     await this.#clearLoss(chainId, copy);
     known.mirrored = copy.sequence;
-    // What another process has seen is demanded from now on: that one may have ended, and its last writes with a failover.
+    // From now on the store must have what another process has seen: that process may have ended, and a failover may
+    // lose its last writes.
     known.sequence = Math.max(known.sequence, copy.sequence);
     known.longestExpiryMs = copy.longestExpiryMs;
     known.longestAt = copy.longestAt ?? now;
@@ -288,15 +296,15 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   /**
-   * Data that are there were not lost: a replica of an older release, or one that reached another server, took them for
-   * lost. Left as it is, the note would let the next loss pass without any wait.
+   * Deletes the note of a loss when the data are complete after all: a replica of an older release, or one that reached
+   * another server, has noted a loss. If the note stayed, the next loss would pass without any wait.
    */
   async #clearLoss(chainId: number, copy: UsageEpoch): Promise<void> {
     if (copy.lostAt !== undefined) await this.#mirror.put(chainId, foundAgain(copy), copy);
   }
 
   async #raiseQuietly(): Promise<void> {
-    // One after the other: a mirror that is slow is not asked twice at once.
+    // One after the other: a slow mirror does not get two requests at once.
     this.#raising = this.#raising.then(async () => {
       try {
         await this.raise();
@@ -308,14 +316,14 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   async #establish(chainId: number): Promise<KnownEpoch> {
-    // The copy first: the store may only have gone on since.
+    // The copy first: meanwhile the store can only have moved forward.
     const mirrored = await this.#mirror.get(chainId);
     let found = await this.#store.read(chainId);
     if (mirrored === undefined) {
       if (found.kept === '') found = await this.#store.begin(chainId, '', true);
       const longestExpiryMs = Math.max(expiryStepMs, found.longestExpiryMs);
       const epoch = { ...parseKept(found), longestExpiryMs, longestAt: found.now };
-      // Two replicas may do this at once: one of them writes the copy, and both must see the same.
+      // Two replicas may do this at once. One of them writes the copy, and both must see the same one.
       if (!(await this.#mirror.put(chainId, epoch, undefined))) return this.#establish(chainId);
       return this.#found(chainId, epoch, found);
     }
@@ -329,8 +337,9 @@ export class UsageEpochs implements UsageRecovery {
   }
 
   /**
-   * When a loss is noticed, the copy follows at once: what this process has seen would end with it, and the same old data, put
-   * back once more, would then look as if they had never been lost. Answers the copy that stands. Throws UNAVAILABLE.
+   * When a loss is noticed, the copy is raised at once to what this process has seen. Otherwise that knowledge would
+   * end with the process, and the same old data, restored once more, would then look as if they had never been lost.
+   * Returns the copy as it is afterwards. Throws UNAVAILABLE.
    */
   async #raisedToSeen(chainId: number, copy: UsageEpoch): Promise<UsageEpoch> {
     const seen = this.#seen.get(chainId);
@@ -361,7 +370,7 @@ export class UsageEpochs implements UsageRecovery {
   }
 }
 
-/** How a store keeps an epoch. */
+/** The text that a store keeps for an epoch. */
 export function epochText({ id, since }: Pick<UsageEpoch, 'id' | 'since'>): string {
   return `${id}:${since}`;
 }
@@ -380,12 +389,12 @@ function stepsOf(expiryMs: number): number {
   return Math.ceil(expiryMs / expiryStepMs) * expiryStepMs;
 }
 
-/** What the longest expiry falls to; the smallest does not fall. */
+/** The longest expiry after a reduction; the smallest value stays. */
 function shorter(longestExpiryMs: number): number {
   return stepsOf(longestExpiryMs / 2);
 }
 
-/** Until then no process lets it fall. */
+/** No process reduces the longest expiry before this time. */
 function fallsAt({ longestExpiryMs, longestAt }: Known): number {
   return longestAt + longestExpiryMs + mirrorOutageMs;
 }

@@ -4,7 +4,7 @@ import type { LimitShare, Unit } from '../../core/usage/usage-store.js';
 
 /**
  * How full spending limits are when operations ask for them: 1 is full. A distribution rather than a gauge per limit,
- * since there may be a million limits; its upper buckets show that users are about to be refused, or are.
+ * because there may be a million limits. Its upper buckets show that users are, or soon will be, refused.
  */
 export class UsageFullness {
   readonly #ratio: Readonly<Record<Unit, Readonly<Record<Scope, Observer>>>>;
@@ -23,7 +23,9 @@ export class UsageFullness {
     this.#ratio = { COUNT: ofUnit('COUNT'), NATIVE_ASSET: ofUnit('NATIVE_ASSET') };
   }
 
-  /** `taken`: used and reserved of the limit, the asking operation included where it fits. Only what is enforced counts. */
+  /**
+   * `taken`: used and reserved amount of the limit, with the asking operation if it fits. Only enforced limits count.
+   */
   observe({ counter, unit, threshold, enforce }: LimitShare, taken: number): void {
     if (!enforce) return;
     const scope = isForAllUsers(counter) ? 'PAYMASTER' : 'SMART_ACCOUNT';

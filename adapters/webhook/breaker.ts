@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/units/time.js';
 
 /**
- * Stops calling a host that does not answer, so that its users get their refusal at once and our sockets stay free.
- * Open after `failures` in a row, for `openMs`; then one call is let through to look, and its result decides.
+ * Stops calling a host that does not answer, so that its users get their refusal at once and our sockets stay free. The
+ * breaker opens after `failures` in a row, for `openMs`; then one trial call is let through, and its result decides.
  *
- * Only the absence of an answer counts as failure: an HTTP 500 or a malformed body can be provoked by what one user
- * sends, and must not shut the webhook for all others.
+ * Only the absence of an answer counts as failure: the data of one user can provoke an HTTP 500 or a malformed body,
+ * and must not shut the webhook for all others.
  */
 export class Breaker {
   readonly #clock: Clock;
@@ -29,7 +29,7 @@ export class Breaker {
     return true;
   }
 
-  /** `undefined` where the host was not asked after all. */
+  /** `undefined` when the host was not called after all. */
   record(didAnswer: boolean | undefined): void {
     this.#isProbing = false;
     if (didAnswer === undefined) return;

@@ -1,4 +1,4 @@
-// What undici, the resolver and sockets report when there was no usable connection, or it ended too early.
+// Codes that undici, the resolver and sockets report when no connection could be used, or it ended too early.
 const connectionErrors = new Set([
   'UND_ERR_SOCKET',
   'UND_ERR_CONNECT_TIMEOUT',
@@ -21,7 +21,7 @@ export function isConnectionError(code: string): boolean {
   return connectionErrors.has(code);
 }
 
-/** The code of a network error; of several addresses that all failed, the first one's. */
+/** The code of a network error; when several addresses all failed, the code of the first. */
 export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return 'UNKNOWN';
   if ('code' in error && typeof error.code === 'string') return error.code;

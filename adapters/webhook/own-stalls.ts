@@ -3,8 +3,8 @@ const tickMs = 20;
 const toleranceMs = 5;
 
 /**
- * How long this process was too busy to read what had arrived. A host must not be called slow for that: anyone who can load
- * this process would get past a webhook with `onError: Allow`. Measured only while somebody asks for it.
+ * Measures how long this process was too busy to read what had arrived. That must not make a host count as slow: anyone
+ * who can load this process would get past a webhook with `onError: Allow`. Measured only while a caller needs it.
  */
 export class OwnStalls {
   #users = 0;
@@ -12,7 +12,7 @@ export class OwnStalls {
   #due = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Starts measuring, where nobody did. Each call must be followed by one `leave`. */
+  /** Starts measuring unless it already runs. Each call must be followed by one `leave`. */
   enter(): void {
     this.#users += 1;
     if (this.#users === 1) this.#schedule();
@@ -25,7 +25,7 @@ export class OwnStalls {
     this.#timer = undefined;
   }
 
-  /** Milliseconds in all; differences of two readings between `enter` and `leave` mean something. */
+  /** Milliseconds in all; only differences of two readings between `enter` and `leave` have a meaning. */
   totalMs(): number {
     const late = this.#timer === undefined ? 0 : performance.now() - this.#due;
     return this.#stalledMs + (late > toleranceMs ? late : 0);
@@ -40,15 +40,15 @@ export class OwnStalls {
   }
 }
 
-/** What a budget reads of {@link OwnStalls}. */
+/** The part of {@link OwnStalls} that a budget uses. */
 export type Stalls = Pick<OwnStalls, 'enter' | 'leave' | 'totalMs'>;
 
 /** Why a call was given up: the host had its whole budget, or we had no time to read its answer. */
 export type Abandoned = 'host-slow' | 'we-stalled';
 
 /**
- * Calls `abandon` when a host has had `budgetMs` in which this process was not stalled; what we lost is given to it on top,
- * up to the same time once more, after which it is our fault. Returns a function that cancels.
+ * Calls `abandon` when a host has had `budgetMs` in which this process was not stalled. The time of our stalls is added
+ * to the budget, up to `budgetMs` in all; beyond that the fault is ours. Returns a function that cancels.
  */
 export function startBudget(stalls: Stalls, budgetMs: number, abandon: (why: Abandoned) => void): () => void {
   stalls.enter();

@@ -7,13 +7,13 @@ import { createNetworkGuard, type AddressGuard } from '../../core/policy/webhook
 import { isLoopbackName } from '../../core/policy/webhook/webhook-url.js';
 
 /**
- * Connects to customer-chosen hosts without being led to an inner address:
- * - a literal host is judged itself, because no lookup happens for it;
- * - a name is resolved by us, **all** its addresses must be allowed, and the socket connects to exactly those: a
- *   resolver that answers differently the second time (DNS rebinding) is never asked a second time;
- * - the address of the connected socket is judged once more, whatever led there;
- * - a host that the platform lists is judged by the addresses that are listed with it, and by nothing else;
- * - TLS keeps the name of the URL for SNI and certificate, is always verified, and no proxy setting is read.
+ * Connects to hosts that customers choose, without being led to an inner address:
+ * - A literal host is checked itself, because no lookup happens for it.
+ * - We resolve a name ourselves, **all** its addresses must be allowed, and the socket connects to exactly those: a
+ *   resolver that answers differently the second time (DNS rebinding) is never asked a second time.
+ * - The address of the connected socket is checked once more, however it was reached.
+ * - A host that the platform lists is checked only against the addresses that are listed with it.
+ * - TLS uses the name of the URL for SNI and certificate, is always verified, and no proxy setting is read.
  */
 export function createGuardedConnector(options: ConnectorOptions): buildConnector.connector {
   const ordinary = connectorWith(options, options.guard);
@@ -75,8 +75,8 @@ function connectorWith(
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
 /**
- * Asks the DNS servers of the machine directly: with a deadline, without its hosts file and search domains, which
- * would turn an outer name into an inner one. `localhost` is answered as RFC 6761 says.
+ * Asks the DNS servers of the machine directly: with a deadline, and without its hosts file and search domains, which
+ * would turn an outer name into an inner one. `localhost` is answered as RFC 6761 requires.
  */
 export function createResolver(): { resolve: ResolveHost; stop(): void } {
   const resolver = new Resolver({ timeout: 1000, tries: 2 });
@@ -93,7 +93,10 @@ export function createResolver(): { resolve: ResolveHost; stop(): void } {
   };
 }
 
-/** The address, or one of the addresses, may not be called. Says no address: it would tell about the inner network. */
+/**
+ * The address, or one of the addresses, may not be called. It contains no address, which would reveal the inner
+ * network.
+ */
 class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 

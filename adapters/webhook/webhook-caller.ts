@@ -34,7 +34,7 @@ import {
 } from './webhook-hosts.js';
 
 export type WebhookCallerDeps = WebhookUrlRules & {
-  /** Master keys that the signing key of each policy is derived from; read for each call. */
+  /** Master keys from which the signing key of each policy is derived; read for each call. */
   readonly masterKeys: WebhookMasterKeys;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,7 +43,10 @@ export type WebhookCallerDeps = WebhookUrlRules & {
   readonly resolve?: ResolveHost;
   /** PEM certificates to trust instead of the built-in ones. */
   readonly ca?: string;
-  /** Time for each webhook of a request from its turn on, its retry included, where its policy sets none. Default 3000 ms. */
+  /**
+   * Time for each webhook of a request from its turn on, including its retry, when its policy sets none. Default 3000
+   * ms.
+   */
   readonly budgetMs?: number;
   readonly limits?: Partial<CallLimits>;
   /** Default: measured in this process. */
@@ -51,7 +54,7 @@ export type WebhookCallerDeps = WebhookUrlRules & {
 };
 
 export type CallLimits = HostLimits & {
-  /** Requests of one paymaster whose webhooks are under way or wait for their turn; more are turned away. */
+  /** Requests of one paymaster with running or waiting webhook calls; further ones are turned away. */
   readonly requests: number;
   /** Unanswered calls in a row after which a policy's host is not called for `openMs`. */
   readonly failures: number;
@@ -61,7 +64,7 @@ export type CallLimits = HostLimits & {
 const defaultLimits: CallLimits = {
   requests: 256,
   connections: 320,
-  // A fifth: what one paymaster can take of a host that it shares with others, or points to to harm them.
+  // A fifth: the most that one paymaster can take of a host that it shares with others, or names to harm them.
   perPaymaster: 64,
   sockets: 2_000,
   perOrganisation: 400,
@@ -75,7 +78,9 @@ const defaultBudgetMs = 3000;
 const retryDelayMs = 50;
 const maxPolicies = 10_000;
 
-/** Calls webhook hosts as {@link WebhookCaller} promises, guarded as `ssrf-guard.ts` and `webhook-hosts.ts` say. */
+/**
+ * Calls webhook hosts as {@link WebhookCaller} promises, guarded as `ssrf-guard.ts` and `webhook-hosts.ts` describe.
+ */
 export function createWebhookCaller(deps: WebhookCallerDeps): WebhookCaller {
   return new UndiciWebhookCaller(deps);
 }
@@ -89,7 +94,7 @@ class UndiciWebhookCaller implements WebhookCaller {
   readonly #stopResolver: () => void;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #underWay = new Set<Promise<unknown>>();
-  /** By paymaster. */
+  /** Number of requests by paymaster. */
   readonly #requests = new Map<string, number>();
   readonly #stalls: Stalls;
   #stopped: Promise<void> | undefined;
@@ -155,7 +160,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     const body = () => (encoded ??= encodeBody(data, userOp));
     const round: Round = { data, body, paymasterId, organisation, requestId, isTest };
     const outcomes = await Promise.all(request.webhooks.map((webhook) => this.#callOne(webhook, round)));
-    // A clear answer of another host changes nothing: the request can be decided when all have been asked.
+    // Even with a clear answer of another host: the request can only be decided when all hosts have been called.
     const ours = outcomes.find((outcome) => outcome.verdict === 'busy');
     if (ours !== undefined) throw busy(ours.detail);
     return outcomes.filter((outcome) => outcome.verdict !== 'busy');
@@ -254,7 +259,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     if (rendered.path.length > maxTargetLength) {
       const size = rendered.path.length;
       const detail = `was not called, the webhook data make a query of ${size} characters, at most ${maxTargetLength} fit`;
-      // No failure: whoever sends the operation chose the data, and would get past a policy with `onError: Allow`.
+      // Not a failure: the sender of the operation chose the data, and would get past a policy with `onError: Allow`.
       return notAsked({ verdict: 'refused', detail });
     }
 
@@ -305,7 +310,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     const known = this.#endpoints.get(key);
     if (known !== undefined) return this.#withPresentKeys(key, known, webhook);
 
-    // Bounded by forgetting all: breakers start afresh, which costs a few calls in a fleet of ten thousand webhooks.
+    // Bounded by forgetting all: the breakers start again, which costs a few calls in a fleet of ten thousand webhooks.
     if (this.#endpoints.size >= maxPolicies) this.#endpoints.clear();
     const endpoint = this.#createEndpoint(webhook);
     this.#endpoints.set(key, endpoint);
@@ -315,7 +320,7 @@ class UndiciWebhookCaller implements WebhookCaller {
   #createEndpoint(webhook: WebhookConfig): Endpoint {
     const breaker = new Breaker(this.#deps.clock, this.#limits);
     const keys = this.#derive(webhook);
-    // Judged again although it was judged when stored: rules of the platform may have become stricter since.
+    // Checked again although it was checked when stored: rules of the platform may have become stricter since.
     const problem = judgeWebhookUrl(webhook.url, this.#deps);
     if (problem !== undefined) {
       return { fault: formatProblem(problem), origin: '', host: '', keys, breaker };
@@ -324,7 +329,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     return { fault: undefined, origin, host, keys, breaker };
   }
 
-  /** The master keys may have changed since; what is known of the host stays. */
+  /** The master keys may have changed since; the state of the host stays. */
   #withPresentKeys(key: string, endpoint: Endpoint, webhook: WebhookConfig): Endpoint {
     const { masterKeys } = this.#deps;
     const { master, formerMaster } = endpoint.keys;
@@ -347,14 +352,15 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 }
 
-/** While keys overlap, a host that knows only the one before finds its signature where it always was. */
+/** While two keys overlap, a host that knows only the former key finds its signature in the usual header. */
 function keysOf(
   { keys: { present, former, ofFormerMaster } }: Endpoint,
   { previousKeyUntil }: WebhookConfig,
   now: EpochMs,
 ): { readonly signingKey: string; readonly nextKey?: string } {
   const overlaps = previousKeyUntil !== undefined && now < previousKeyUntil;
-  // Two headers carry two keys: where both are being rotated, the host that has not moved at all is the owner's affair.
+  // Two headers carry two keys. When both keys are being rotated, the owner has to take care of a host that has taken
+  // neither.
   const before = ofFormerMaster ?? (overlaps ? former : undefined);
   return before === undefined ? { signingKey: present } : { signingKey: before, nextKey: present };
 }
@@ -364,13 +370,13 @@ type SigningKeys = {
   readonly master: Uint8Array;
   readonly formerMaster: Uint8Array | undefined;
   readonly present: string;
-  /** Of the generation before. */
+  /** The key of the generation before. */
   readonly former: string | undefined;
   readonly ofFormerMaster: string | undefined;
 };
 
 type Endpoint = {
-  /** Why it is never called. */
+  /** Why the host is never called. */
   readonly fault: string | undefined;
   readonly origin: string;
   /** Host and port, for messages: path and query can carry the customer's secrets. */
@@ -379,7 +385,7 @@ type Endpoint = {
   readonly breaker: Breaker;
 };
 
-/** What all webhooks of one request have in common. */
+/** Common to all webhooks of one request. */
 type Round = HostCaller & {
   readonly data: unknown;
   readonly body: () => Uint8Array;
@@ -387,12 +393,12 @@ type Round = HostCaller & {
   readonly isTest: boolean;
 };
 
-/** `busy`: we did not get to ask. */
+/** `busy`: we could not call the host. */
 type Outcome = WebhookOutcome | { readonly verdict: 'busy'; readonly detail: string };
 
 type Attempt = {
   readonly outcome: Outcome;
-  /** For the breaker: was the host there at all? Undefined when it was not asked. */
+  /** For the breaker: did the host answer at all? Undefined when it was not called. */
   readonly didAnswer: boolean | undefined;
   readonly isRetryable: boolean;
 };

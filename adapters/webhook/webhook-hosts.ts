@@ -5,11 +5,11 @@ import type { WebhookRequest } from '../../core/policy/webhook/webhook-caller.js
 import type { RenderedWebhook } from '../../core/policy/webhook/webhook-request.js';
 
 export type HostLimits = {
-  /** Calls under way to one origin, each on a connection of its own; more wait. */
+  /** Running calls to one origin, each on a separate connection; further ones wait. */
   readonly connections: number;
-  /** Of them those of one paymaster: a host that many use must not be held by one of them. */
+  /** Of these, the calls of one paymaster: it must not occupy a host that many use. */
   readonly perPaymaster: number;
-  /** Calls under way to all origins together, and of them those of one organisation. */
+  /** Running calls to all origins together; `perOrganisation` bounds those of one organisation. */
   readonly sockets: number;
   readonly perOrganisation: number;
   /** How long a call waits for its turn at most. */
@@ -22,7 +22,7 @@ export type HostLimits = {
 
 export type HostCaller = Pick<WebhookRequest, 'paymasterId' | 'organisation'>;
 
-/** Sends one request. Throws BodyTooLarge, or what the network reports; the abort reason when `signal` ends it. */
+/** Sends one request. Throws BodyTooLarge or the error of the network; the abort reason when `signal` ends it. */
 export type SendToHost = (request: RenderedWebhook, signal: AbortSignal) => Promise<HostAnswer>;
 
 /** Status and body of an answer; `body` is empty unless the status is 200. */
@@ -45,7 +45,7 @@ export class WebhookHosts {
     this.#sockets = fairSlots(limits.sockets, limits.perOrganisation, limits.maxWaitMs);
   }
 
-  /** Runs `calls` when it is the paymaster's turn at this origin. Throws SlotsBusy when that is not in time. */
+  /** Runs `calls` in the paymaster's turn at this origin. Throws SlotsBusy when the turn does not come in time. */
   async inTurn<T>(
     origin: string,
     { paymasterId, organisation }: HostCaller,
@@ -69,12 +69,12 @@ export class WebhookHosts {
     const asked = pool.request({ path, method, headers, body: request.body ?? null, signal });
     const { statusCode, body } = await withinDeadline(signal, asked);
     if (statusCode === 200) return { status: 200, body: await readBody(body, this.#limits.bodyBytes) };
-    // Read to its end where it is short, so that the connection can be used again.
+    // A short rest is read to its end, so that the connection can be used again.
     await body.dump({ limit: this.#limits.bodyBytes, signal });
     return { status: statusCode, body: '' };
   }
 
-  /** Lets calls under way finish, then closes every connection. */
+  /** Lets running calls finish, then closes every connection. */
   async stop(): Promise<void> {
     const pools = [...this.#hosts.values()].map(({ pool }) => pool);
     this.#hosts.clear();
@@ -84,14 +84,14 @@ export class WebhookHosts {
   #host(origin: string): Host {
     const known = this.#hosts.get(origin);
     if (known !== undefined) {
-      // Map order is the order of use.
+      // The order of the Map is the order of use.
       this.#hosts.delete(origin);
       this.#hosts.set(origin, known);
       return known;
     }
     if (this.#hosts.size >= this.#limits.origins) this.#closeOldestIdle();
-    // The deadline of each call is its signal; pool timeouts would only be a second, coarser one.
-    // Slots bound its connections: a queue of the pool's own would count as the host's time.
+    // The signal of each call is its deadline; timeouts of the pool would be a second, coarser one. The slots bound the
+    // number of connections: time in the pool's queue would count as the host's time.
     const pool = new Pool(origin, { connect: this.#connect, headersTimeout: 0, bodyTimeout: 0 });
     const { connections, perPaymaster, maxWaitMs } = this.#limits;
     const slots = fairSlots(connections, perPaymaster, maxWaitMs);
@@ -114,7 +114,9 @@ class BodyTooLarge extends Error {
   readonly code = 'BODY_TOO_LARGE';
 }
 
-/** Waiting calls need no second bound: the requests of a paymaster are bounded, and so are the webhooks of a request. */
+/**
+ * Waiting calls need no second bound: the requests of a paymaster are bounded, and so are the webhooks of a request.
+ */
 function fairSlots(slots: number, perKey: number, maxWaitMs: number): FairSlots {
   return new FairSlots({ slots, perKey, waitingPerKey: Number.POSITIVE_INFINITY, maxWaitMs });
 }

@@ -1,16 +1,18 @@
 import type { Hex } from '../units/hex.js';
 
 /**
- * Port: one Ethereum JSON-RPC chain. Every call has a deadline; a node that cannot answer is DomainError UNAVAILABLE;
- * a reverted `call` is {@link CallReverted}. Addresses are lowercase or checksummed hex in, lowercase hex out.
+ * Port: one Ethereum JSON-RPC chain. Every call has a deadline. When a node cannot answer, the call throws
+ * DomainError UNAVAILABLE; when a contract reverts, `call` throws {@link CallReverted}. Addresses go in as lowercase
+ * or checksummed hex and come out as lowercase hex.
  */
 export type Chain = {
   chainId(): Promise<number>;
   block(tag: BlockTag): Promise<Block | undefined>;
   call(request: CallRequest): Promise<Hex>;
   /**
-   * One word from each of many read-only calls at one block, in one request for every {@link wordsPerRequest} of them where the
-   * node allows it; undefined for a call that reverts or answers less than a word. Call data are at most 96 bytes.
+   * One word from each of many read-only calls at one block. Sends one request for every {@link wordsPerRequest}
+   * calls if the node allows it. Undefined for a call that reverts or answers less than a word. Call data are at most
+   * 96 bytes.
    */
   words(calls: readonly WordCall[], block: BlockTag): Promise<readonly (bigint | undefined)[]>;
   code(address: string, tag?: BlockTag): Promise<Hex>;
@@ -19,9 +21,9 @@ export type Chain = {
   /** The node's suggestion for maxPriorityFeePerGas, in wei. */
   priorityFee(): Promise<bigint>;
   transaction(hash: Hex): Promise<{ readonly input: Hex; readonly to: Hex | undefined } | undefined>;
-  /** Undefined where the node does not have it. */
+  /** Undefined when the node does not have it. */
   receipt(hash: Hex): Promise<{ readonly blockHash: Hex; readonly logs: readonly Log[] } | undefined>;
-  /** Anything else, e.g. a bundler's `eth_estimateUserOperationGas`. */
+  /** Any other method, e.g. a bundler's `eth_estimateUserOperationGas`. */
   request(method: string, params: readonly unknown[]): Promise<unknown>;
   stop(): Promise<void>;
 };
@@ -48,7 +50,7 @@ export type CallRequest = {
   readonly value?: bigint;
   readonly gas?: bigint;
   readonly block?: BlockTag;
-  /** geth-style state override set, keyed by address. */
+  /** A state override set in geth's format, keyed by address. */
   readonly overrides?: Readonly<Record<string, StateOverride>>;
 };
 

@@ -1,14 +1,20 @@
 import { toSeconds } from '../units/time.js';
 import type { EpochMs } from '../units/time.js';
 
-/** How far a chain is ahead of our clock: a block is never made in the future, so one of the two clocks is wrong. */
+/**
+ * How far a chain is ahead of our clock. No block is made in the future, so when it is ahead one of the two clocks is
+ * wrong.
+ */
 export type ClockSkew = 'InStep' | 'Ahead' | 'FarAhead';
 
 const toldAboveSeconds = 30;
-/** Beyond this the chain would find expired what we sign as valid. */
+/** Above this skew the chain would see our signatures as expired. */
 const refusedAboveSeconds = 120;
 
-/** `timestamp` is that of the chain's newest block, in Unix seconds. A chain that lags, or makes no blocks, is in step. */
+/**
+ * `timestamp` is that of the chain's newest block, in Unix seconds. A chain that lags, or makes no blocks, counts as
+ * in step.
+ */
 export function clockSkew(timestamp: number, now: EpochMs): ClockSkew {
   const aheadSeconds = timestamp - toSeconds(now);
   if (aheadSeconds > refusedAboveSeconds) return 'FarAhead';

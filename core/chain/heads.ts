@@ -1,6 +1,9 @@
 import type { EpochMs } from '../units/time.js';
 
-/** The newest block that the follower has seen, and the network's fees: read by price guards, never asked per request. */
+/**
+ * The newest block that the follower has seen, and the network's fees. Price guards read it; it is never fetched per
+ * request.
+ */
 export type Head = {
   readonly number: number;
   /** Unix seconds. */

@@ -8,7 +8,7 @@ import type { Paymaster } from '../resources/paymaster.js';
 import { conflicts, countBefore, rank } from './ranking.js';
 import type { PaymasterSources } from './sources.js';
 
-/** Why the paymaster itself is not accepted; undefined when nothing is wrong but perhaps its funding. */
+/** Why the paymaster itself is not accepted; undefined when nothing is wrong, apart perhaps from its funding. */
 export function refusalOf(sources: PaymasterSources): Finding | undefined {
   const { paymaster, organisation } = sources;
   const { name, chainId, previousKeyUntil } = paymaster.spec;
@@ -53,7 +53,7 @@ export function refusalOf(sources: PaymasterSources): Finding | undefined {
   return undefined;
 }
 
-/** Of the wallet that funds the paymaster, and of its factories; what is served already stays. */
+/** Checksums of the funding wallet and the factories. An address that is already served stays. */
 export function checksumsOf(sources: PaymasterSources): Finding | undefined {
   return worstOf([checksumOfFunding(sources), factoriesOf(sources)?.told]);
 }
@@ -65,7 +65,7 @@ export function checksumOfFunding({ paymaster, previous }: PaymasterSources): Fi
   return judgeChecksum('spec.funding.address', address, isInUse);
 }
 
-/** Undefined where the paymaster allows any. */
+/** Undefined when the paymaster allows any factory. */
 export function factoriesOf({
   paymaster,
   previous,

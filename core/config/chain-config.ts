@@ -18,13 +18,13 @@ export type ChainConfig = {
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly confirmations: number;
   readonly delegates: readonly Address[];
-  /** Absent means any. */
+  /** Absent: any factory. */
   readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;
-  /** Absent: the default. */
+  /** Absent: `defaultMaxExpirySeconds`. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;
-  /** The loss of usage data that the platform does not want to wait for, see `lossIdOf`. */
+  /** The loss of usage data after which the platform does not want to wait; see `lossIdOf`. */
   readonly acceptedLoss?: string;
   readonly profiles: readonly ProfileConfig[];
   readonly feeTokens: readonly FeeTokenSpec[];
@@ -36,10 +36,10 @@ export const unusableReasons = [
   'ENTRY_POINT_MISMATCH',
   'SIGNER_NOT_AUTHORIZED',
 ] as const;
-/** As callers see it in `data.reason`. */
+/** The value that callers get in `data.reason`. */
 export type UnusableReason = (typeof unusableReasons)[number];
 
-/** Longest window of what a draining profile signs. */
+/** Longest validity of data signed for a draining profile, in seconds. */
 export const drainingExpirySeconds = 30;
 
 export type ProfileConfig = {
@@ -48,15 +48,21 @@ export type ProfileConfig = {
   readonly entryPoint: Address;
   readonly sponsorship: Address;
   readonly token?: Address;
-  /** Key file that signs: where several may, the first one whose key the contract accepts. */
+  /** Key file that signs. If several may sign, it is the first whose key the contract accepts. */
   readonly signerFile: string;
   /** Every key file that may sign, in the order of preference. Absent: `signerFile` alone. */
   readonly signerFiles?: readonly string[];
-  /** Files whose keys the contract accepts now, for replicas that do not have the first one yet. Absent: `signerFile` alone. */
+  /**
+   * Files whose keys the contract accepts now. A replica that does not have the first one yet uses another. Absent:
+   * `signerFile` alone.
+   */
   readonly acceptedSigners?: readonly string[];
-  /** True: data are signed for {@link drainingExpirySeconds} at most, so that little is void when the key changes. */
+  /**
+   * True: data are signed for at most {@link drainingExpirySeconds}, so that few signatures become void when the key
+   * changes.
+   */
   readonly draining?: true;
-  /** Why operations of this profile cannot be mined, as its chain has said twice: nothing is signed. */
+  /** Why operations of this profile cannot be mined; the chain has confirmed it twice. Nothing is signed. */
   readonly unusable?: { readonly reason: UnusableReason; readonly message: string };
   readonly defaultFunding?: { readonly address: Address; readonly organisations: readonly string[] };
   readonly options: {
@@ -64,14 +70,19 @@ export type ProfileConfig = {
     readonly unaccountedGas: number;
     readonly treasury?: Address;
   };
-  /** Percent, 1 to 100, of an account that the platform pays from which one organisation may take; absent: the default. */
+  /**
+   * The most that one organisation may take of an account that the platform pays from: 1 to 100 percent. Absent: the
+   * default.
+   */
   readonly organisationShare?: number;
-  /** Absent: after the call, unless the contract is one that takes tokens in validation by itself. */
+  /** Absent: tokens are taken after the call, unless the contract takes them in validation without being asked. */
   readonly tokenPayment?: 'preFund';
-  /** True: token payments that are not taken in validation are refused. */
+  /** True: token payments that the contract does not take in validation are refused. */
   readonly requireAllowance?: boolean;
-  /** True: the contract was seen to take tokens in validation when its data demand it. Absent: it is not known to. */
+  /**
+   * True: a check has shown that the contract takes tokens in validation when its data demand it. Absent: not known.
+   */
   readonly tokenSecured?: boolean;
-  /** Coins as decimal text; absent: the default. */
+  /** Coins, as decimal text; absent: the default. */
   readonly tokenLossBudget?: string;
 };

@@ -5,8 +5,9 @@ import { checksumExpectation, hasWrongChecksum, isAddressText, parseAddress } fr
 import type { Address } from '../units/address.js';
 
 /**
- * Judges the checksum of an address: undefined; `Accepted` False; or, where it is in use already, a warning beside what
- * goes on. Stores that judge checksums themselves never hold a wrong one that is new; the API server cannot.
+ * Judges the checksum of an address. Answers undefined when it is right, else `Accepted` False, or only a warning
+ * when the address is already in use. Stores that check checksums themselves never accept a new wrong one; the API
+ * server cannot check them.
  */
 export function judgeChecksum(field: string, address: string, isInUse: boolean): Finding | undefined {
   if (!hasWrongChecksum(address)) return undefined;
@@ -15,8 +16,9 @@ export function judgeChecksum(field: string, address: string, isInUse: boolean):
 }
 
 /**
- * Judges a list of addresses, of which those in use stay. `kept` are the others that are right, so that a refused one is not in
- * use the next time; `told` is the first that is refused, else the first that stays although its checksum is wrong.
+ * Judges the checksums of a list of addresses. An address that is already in use stays. `kept`: the addresses that
+ * are not refused; a refused one is left out, so that it does not count as in use next time. `told`: the first
+ * refusal, else the first warning about an address that stays although its checksum is wrong.
  */
 export function judgeAddresses(
   field: string,
@@ -36,7 +38,7 @@ export function judgeAddresses(
   };
 }
 
-/** The first that refuses, else the first warning. */
+/** The first refusal, else the first warning. */
 export function worstOf(findings: readonly (Finding | undefined)[]): Finding | undefined {
   return findings.find(isRefusal) ?? findings.find((found) => found !== undefined);
 }

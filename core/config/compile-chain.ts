@@ -14,7 +14,7 @@ import type { ChainConfig, ProfileConfig } from './chain-config.js';
 import { isRefusal, judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 
-/** What compiling needs to know of the layouts: which exist, and which EntryPoint each speaks to. */
+/** What the compiler has to know about layouts: which exist, and which EntryPoint each one is for. */
 export type LayoutFacts = Readonly<
   Record<
     string,
@@ -30,21 +30,24 @@ export type ChainSources = {
   readonly feeTokens: readonly FeeToken[];
   readonly layouts: LayoutFacts;
   readonly previous: ChainConfig | undefined;
-  /** Left where nobody can say what is served already: the ChainConfig then says which profiles count. Default: judged. */
+  /**
+   * `left`: the caller cannot know which addresses are served already, so checksums are not judged; the ChainConfig
+   * then decides which profiles count. Default: judged.
+   */
   readonly checksums?: 'judged' | 'left';
 };
 
 export type CompiledChain = {
   readonly config: ChainConfig;
   readonly accepted: Finding;
-  /** Set where an address of the Chain's own lists stays in use although its checksum is wrong. */
+  /** Set when an address in the Chain's own lists stays in use although its checksum is wrong. */
   readonly checksum?: Finding;
-  /** One per profile of the spec, in its order; `served` is absent when the profile is not accepted. */
+  /** One per profile of the spec, in the same order; `served` is absent when the profile is not accepted. */
   readonly profiles: readonly {
     readonly version: string;
     readonly accepted: Finding;
     readonly served?: ProfileConfig;
-    /** Set where an address with a wrong checksum stays in use. */
+    /** Set when an address with a wrong checksum stays in use. */
     readonly checksum?: Finding;
   }[];
   readonly feeTokens: readonly {
@@ -55,8 +58,8 @@ export type CompiledChain = {
 };
 
 /**
- * Compiles a Chain and its FeeTokens into what is served, and says what is wrong with each profile and token. Pure.
- * A profile or token that is not accepted is left out; the others are served.
+ * Compiles a Chain and its FeeTokens into what is served, and reports what is wrong with each profile and token.
+ * Pure. A profile or token that is not accepted is left out; the others are served.
  */
 export function compileChain({
   chain,
@@ -85,7 +88,7 @@ export function compileChain({
   });
   const tokens = compileFeeTokens(feeTokens, previous);
   const { spec, metadata } = chain;
-  // Whoever cannot say what is in use takes all for it.
+  // A caller that does not know what is in use treats every address as in use.
   const known = checksums === 'judged' ? previous : spec;
   const delegates = judgeAddresses('spec.delegates', spec.delegates ?? [], known?.delegates);
   const factories =
@@ -136,7 +139,7 @@ export function compileChain({
   };
 }
 
-/** An id and a time; anything else names no loss. */
+/** An id and a time; any other text does not name a loss. */
 const lossPattern = /^[\w-]{1,64}\.\d{1,16}$/;
 
 function acceptedLossOf({ metadata }: Chain): Pick<ChainConfig, 'acceptedLoss'> {
@@ -174,14 +177,14 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
   };
 }
 
-/** The first one, until the chain has said which it accepts. */
+/** The first file, until the chain has said which keys it accepts. */
 function signersOf(profile: ProfileSpec): Pick<ProfileConfig, 'signerFile' | 'signerFiles'> {
   const files = signerFilesOf(profile);
   const [signerFile = ''] = files;
   return files.length > 1 ? { signerFile, signerFiles: files } : { signerFile };
 }
 
-/** Each once, in the order of preference. */
+/** Each file once, in the order of preference. */
 export function signerFilesOf({
   signer,
   signers,
@@ -230,7 +233,7 @@ function addressesOf({
   ];
 }
 
-/** A profile whose addresses are those that are served stays; the first wrong one is told. */
+/** A profile whose addresses are already served stays. Reports the first address with a wrong checksum. */
 function checksumOfProfile(profile: ProfileSpec, previous: ChainConfig | undefined): Finding | undefined {
   const served = previous?.profiles.find(({ version }) => version === profile.version);
   const inUse = new Set(
@@ -280,7 +283,7 @@ function compileFeeTokens(
   });
 }
 
-/** Of the token and its price feeds; what is served already stays. */
+/** Judges the checksums of the token and its price feeds; an address that is already served stays. */
 function checksumOfToken(
   { address, price }: FeeTokenSpec,
   served: FeeTokenSpec | undefined,
@@ -294,7 +297,7 @@ function checksumOfToken(
   ]);
 }
 
-/** The price feeds of a source, each with its field. */
+/** The price feeds of a source, each with its field path. */
 function feedsOf({ chainlink, combine }: PriceSpec, field: string): readonly (readonly [string, string])[] {
   const own = [
     [`${field}.chainlink.nativeFeed`, chainlink?.nativeFeed],

@@ -11,7 +11,7 @@ import type { Quota } from './platform.js';
 import { compareAge, conflicts, rank } from './ranking.js';
 import { tooManyContracts, youngerThan } from './too-many.js';
 
-/** `readMethods` of `core/resources/abi.ts`, or one that remembers. */
+/** `readMethods` of `core/resources/abi.ts`, or a caching version of it. */
 export type ReadMethods = (abi: string, whitelistedMethods: readonly string[]) => ContractMethods;
 
 export type CompiledContract = {
@@ -19,16 +19,17 @@ export type CompiledContract = {
   readonly accepted: Finding;
   readonly methods: readonly string[];
   readonly selectors: readonly Selector[];
-  /** Set where an address with a wrong checksum stays in use. */
+  /** Set when an address with a wrong checksum stays in use. */
   readonly checksum?: Finding;
-  /** What is served of it; absent when it is paused or not accepted. */
+  /** What is served for it; absent when the contract is paused or not accepted. */
   readonly served?: PaymasterConfig['contracts'][number];
 };
 
 /**
- * Compiles the contracts of one paymaster, oldest first. One that is not accepted is not served: calls to it are
- * refused, which a mistake may do; keeping its last form could sponsor a method that was just taken out. One that is wrong by
- * itself holds neither its name nor its address: another one may be what puts it right.
+ * Compiles the contracts of one paymaster, oldest first. A contract that is not accepted is not served, so calls to
+ * it are refused. That is the safe effect of a mistake: serving its last accepted form instead could sponsor a method
+ * that its owner has just removed. A contract that is wrong by itself claims neither its name nor its address,
+ * because another contract may be the correction.
  */
 export function compileContracts(
   contracts: readonly SmartContract[],
@@ -51,7 +52,7 @@ export function compileContracts(
   const overQuota = new Set(context.quota === undefined ? [] : ranked.slice(context.quota.count));
   return [...contracts].sort(compareAge).map((object) => {
     const own = read.get(object);
-    // Not even read: what reading costs must not grow with what somebody adds.
+    // Its ABI is not even read: the cost of reading must not grow with the number of contracts that someone adds.
     if (own === undefined)
       return {
         object,
@@ -82,7 +83,7 @@ function compileContract(
 }
 
 type ReadContract = Pick<CompiledContract, 'methods' | 'selectors' | 'checksum'> & {
-  /** What is wrong with it, whatever others there are. */
+  /** What is wrong with the contract by itself, independent of other contracts. */
   readonly problem?: Finding;
 };
 
@@ -95,7 +96,7 @@ function readContract(
   if (!isAddressText(spec.address))
     return { methods: [], selectors: [], problem: invalid(`spec.address must be 0x and 40 hex digits.`) };
   const { methods, selectors, problems } = readMethods(spec.abi, spec.whitelistedMethods ?? []);
-  // Its address never changes: what was accepted with it before checksums were judged stays so.
+  // The address of a contract never changes, so one that was accepted before checksums were judged stays accepted.
   const isInUse = served.has(identityOf(spec.name, spec.address)) || isConditionTrue(object, 'Accepted');
   const checksum = judgeChecksum('spec.address', spec.address, isInUse);
   if (checksum?.type === 'Accepted') return { methods, selectors: [], problem: checksum };

@@ -14,18 +14,18 @@ import { compareAge, conflicts, rank } from './ranking.js';
 import type { Tenant } from './tenant.js';
 import { tooManyPolicies, youngerThan } from './too-many.js';
 
-/** What is served of one policy. `invalid`: it is active and was never accepted, so every request is refused. */
+/** What is served for one policy. `invalid`: it is active and was never accepted, so every request is refused. */
 export type ServedPolicy = ConfigOfPolicy | 'invalid';
 
 export type CompiledPolicy = {
   readonly object: PaymasterPolicy;
   readonly policyId: string;
   readonly accepted: Finding;
-  /** Of webhooks that are valid: the generation of the signing key in force. */
+  /** For valid webhooks: the generation of the signing key in force. */
   readonly keyGeneration?: number;
-  /** Of limits: the cycle to be recorded in the status. */
+  /** For limits: the cycle to record in the status. */
   readonly cycle?: CycleStatus;
-  /** Absent when it is paused. */
+  /** Absent when the policy is paused. */
   readonly served?: ServedPolicy;
 };
 
@@ -45,7 +45,7 @@ type Context = {
 
 /**
  * Compiles the policies of one paymaster, oldest first. Fails closed: an active policy that is not accepted keeps its
- * last compiled form, and without one refuses every request.
+ * last compiled form; if it has none, it refuses every request.
  */
 export function compilePolicies(
   policies: readonly PaymasterPolicy[],
@@ -73,14 +73,14 @@ function tooManyOf(policies: readonly PaymasterPolicy[]): ReadonlySet<PaymasterP
   const byType = Map.groupBy(policies, ({ spec }) => spec.policyType);
   return new Set(
     [...byType].flatMap(([type, ofType]) => {
-      // Only a store that checks nothing holds another type; it is reported as such.
+      // Only a store that checks nothing can hold an unknown type; it is reported as such.
       const most = policyKindOf(type)?.most.count ?? Number.POSITIVE_INFINITY;
       return [...youngerThan(ofType, most)];
     }),
   );
 }
 
-/** One that does not count: it refuses nothing, and its recorded cycle stays for the time when it does. */
+/** A policy beyond the allowed number: it refuses nothing, and keeps its recorded cycle in case it counts later. */
 function leftOut(object: PaymasterPolicy, context: Context & Known): CompiledPolicy {
   const accepted = finding('Accepted', 'TooMany', tooManyPolicies(object.spec.policyType));
   const cycle = object.status?.cycle ?? lastingOf(object, context);
@@ -120,8 +120,8 @@ function compilePolicy(object: PaymasterPolicy, context: Context & Known): Compi
 }
 
 /**
- * The cycle of a limit that was deleted and made again under this name. Only until the object has a cycle of its own or
- * is changed, since every update restarts a cycle, as it does for a limit that was never deleted.
+ * The cycle of a limit that was deleted and made again with this name. It counts only until the object has its own
+ * cycle or is changed: every update restarts a cycle, as it does for a limit that was never deleted.
  */
 function lastingOf(
   object: PaymasterPolicy,
@@ -131,7 +131,7 @@ function lastingOf(
   return isNew ? lastingCycle(known, idOf(object, tenant), now) : undefined;
 }
 
-/** The last compiled form of a policy that is not accepted now; its recorded cycle stays too. */
+/** The last compiled form of a policy that is not accepted now; its recorded cycle stays as well. */
 function keepLast(object: PaymasterPolicy, accepted: Finding, context: Context & Known): CompiledPolicy {
   const policyId = idOf(object, context.tenant);
   const cycle = object.status?.cycle ?? lastingOf(object, context);
@@ -154,7 +154,7 @@ function isServed({ spec, status, metadata }: PaymasterPolicy, { previous, tenan
   return programmed?.status === 'True' && programmed.observedGeneration === metadata.generation;
 }
 
-/** What is wrong with a spec, as a sentence; schemas refuse most of it before, but not in every store. */
+/** What is wrong with a spec, as a sentence. Schemas refuse most mistakes earlier, but not in every store. */
 function problemOf({ spec }: PaymasterPolicy, rules: PolicyRules): string | undefined {
   const kind = policyKindOf(spec.policyType);
   if (kind === undefined)

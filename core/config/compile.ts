@@ -26,7 +26,7 @@ import type { Tenant } from './tenant.js';
 import { widerCaps } from './wider-caps.js';
 
 export type CompiledPaymaster = {
-  /** What is to be served from now on. Also set when nothing may be signed: then `notReady` says why. */
+  /** What is served from now on. Also set when nothing may be signed: then `notReady` says why. */
   readonly config: PaymasterConfig;
   readonly accepted: Finding;
   readonly resolved: Finding;
@@ -44,8 +44,8 @@ export type CompiledPaymaster = {
 };
 
 /**
- * Compiles a Paymaster with its contracts and policies into what is served, and says what is wrong with each. Pure.
- * Fails closed: whatever is not accepted narrows what is sponsored and never widens it.
+ * Compiles a Paymaster with its contracts and policies into what is served, and reports what is wrong with each.
+ * Pure. Fails closed: anything that is not accepted can only narrow what is sponsored, never widen it.
  */
 export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
   const { paymaster, chain, organisation, previous } = sources;
@@ -98,7 +98,10 @@ export function compilePaymaster(sources: PaymasterSources): CompiledPaymaster {
   };
 }
 
-/** Whether a stored config is one that holds its name: losers of a name are stored too, to say so to callers. */
+/**
+ * Whether this stored config holds its name. The config of a paymaster that lost its name is stored too, so that
+ * callers learn why.
+ */
 export function holdsItsName(config: PaymasterConfig | undefined): boolean {
   return config !== undefined && !losing.has(config.notReady?.reason ?? '');
 }
@@ -111,7 +114,7 @@ function fundingOf(
 ): ReturnType<typeof resolveFunding> {
   const { paymaster, organisation } = sources;
   if (organisation === undefined || profile === undefined) return {};
-  // A wallet that is compiled counts as in use from then on.
+  // After it is compiled, the wallet counts as in use.
   if (isRefusal(checksumOfFunding(sources))) return {};
   return resolveFunding(paymaster, organisation, profile, sources.previous?.fundingAddress);
 }
@@ -152,7 +155,7 @@ function assemble(
       spec.defaultContractAction ??
       sources.organisation?.spec.defaultContractAction ??
       sources.platform.defaultContractAction,
-    // Paused and broken ones count: neither may ever turn a closed paymaster into an open one.
+    // Paused and broken contracts count as well: neither may ever turn a closed paymaster into an open one.
     contractsRegistered: sources.contracts.length > 0,
     contracts: contracts.flatMap((contract) => (contract.served === undefined ? [] : [contract.served])),
     ...writeParts(served),
@@ -198,7 +201,7 @@ function statusOfTenant({
   return tenantGeneration === 1 ? {} : { tenantGeneration };
 }
 
-/** Told only where the spec does not say it. */
+/** Set only when the generation in force differs from the one in the spec. */
 function statusOfKey(
   { spec }: PaymasterSources['paymaster'],
   previous: PaymasterConfig | undefined,
@@ -207,7 +210,7 @@ function statusOfKey(
   return keyGeneration === (spec.keyGeneration ?? 1) ? {} : { keyGeneration };
 }
 
-/** The current key first; then what still works while a key or the master key is being rotated. */
+/** The current key first, then the keys that still work while a key or the master key is being rotated. */
 function keysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
   const { paymaster, masterKeys, previous } = sources;
   const { metadata, spec } = paymaster;
@@ -219,7 +222,7 @@ function keysOf(sources: PaymasterSources): PaymasterConfig['keys'] {
     sha256: hashCredential(deriveApiKey(master, { ...owner, keyGeneration })),
   }));
   const validUntil = parseInstant(spec.previousKeyUntil ?? '');
-  // The overlap was granted for the generation that the spec names, and for no later one.
+  // The overlap was granted for the generation in the spec, not for a later one.
   const isOwn = keyGeneration === spec.keyGeneration;
   if (validUntil === undefined || keyGeneration < 2 || !isOwn) return current;
   const rotated = masters.map((master) => ({
@@ -233,7 +236,7 @@ function tokensOf(organisation: Organisation | undefined): PaymasterConfig['toke
   return (organisation?.spec.tokens ?? []).flatMap(({ sha256, expiresAt }) => {
     if (expiresAt === undefined) return [{ sha256 }];
     const validUntil = parseInstant(expiresAt);
-    // A time that cannot be read has passed: the token of a mistyped entry must not live for ever.
+    // A time that cannot be parsed counts as passed: a token with a mistyped expiry must not be valid for ever.
     return validUntil === undefined ? [] : [{ sha256, validUntil }];
   });
 }

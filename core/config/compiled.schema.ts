@@ -3,7 +3,7 @@ import type { KindDefinition } from '../schema/crd.js';
 import { list, object, text } from '../schema/structural.js';
 import { ageColumn, categories } from '../meta/schema-parts.js';
 
-/** What the operator writes for the servers: a compiled snapshot as JSON text, told apart by its hash. */
+/** What the operator writes for the servers: a compiled snapshot as JSON text, identified by its hash. */
 export type CompiledChainSpec = { readonly hash: string; readonly config: string };
 export type CompiledPaymasterSpec = CompiledChainSpec & { readonly keyHashes: readonly string[] };
 

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import type { ChainConfig } from './chain-config.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 
-/** The content (all but `configGeneration`, which counts its changes) as canonical JSON (members sorted by name) and its SHA-256: equal content has equal text in every store. */
+/**
+ * The content as canonical JSON (members sorted by name) and its SHA-256. `configGeneration` is left out, because it
+ * counts changes of the content. Equal content gives equal text in every store.
+ */
 export function contentOf(config: PaymasterConfig | ChainConfig): {
   readonly text: string;
   readonly hash: string;

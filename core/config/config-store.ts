@@ -3,36 +3,39 @@ import type { EpochMs } from '../units/time.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 
 /**
- * Port: where the operator puts what is served, and where every RPC replica reads it.
+ * Port: where the operator stores what is served, and where every RPC replica reads it.
  *
- * Guarantees (one conformance suite, every implementation):
- * - A put is whole and atomic, and writes only when the content hash differs from the stored one.
- * - `watch` delivers everything present as `put` and every tombstone as `delete`, resolves `synced`, then each change in order per object.
- * - What was put survives a restart of the store.
- * - An outage is DomainError UNAVAILABLE; a too large config is DomainError INVALID_INPUT and leaves the stored one.
+ * Guarantees (every implementation passes one conformance suite):
+ * - A put is whole and atomic. It writes only when the content hash differs from the stored one.
+ * - `watch` first delivers every stored config as `put` and every tombstone as `delete`, then resolves `synced`, then
+ *   delivers each change, in order per object.
+ * - Stored configs survive a restart of the store.
+ * - During an outage methods throw DomainError UNAVAILABLE. A config that is too large is DomainError INVALID_INPUT,
+ *   and the stored one stays.
  */
 export type ConfigStore = {
   getPaymaster(paymasterId: string): Promise<StoredConfig<PaymasterConfig> | undefined>;
-  /** As `getPaymaster`; of a deleted one its tombstone, which has `deletedAt`. */
+  /** As `getPaymaster`, but for a deleted paymaster it answers the tombstone, which has `deletedAt`. */
   getLatest(paymasterId: string): Promise<StoredConfig<PaymasterConfig> | undefined>;
   listPaymasters(): Promise<readonly StoredConfig<PaymasterConfig>[]>;
   /**
-   * `configGeneration` of the argument is replaced: kept when the content did not change, else higher than every one
-   * that this paymaster had, also before a delete: the larger of now and one more than that.
+   * The store replaces the argument's `configGeneration`. It keeps the stored one when the content did not change.
+   * Otherwise the new one is higher than every earlier one of this paymaster, also those before a delete: the larger
+   * of the current time and the last one plus 1.
    *
-   * `read`: what `getLatest` answered a moment ago, which saves a remote store asking again. It may be out of date:
-   * a store finds that out by writing.
+   * `read`: what `getLatest` answered a moment ago, so that a remote store need not read again. It may be out of
+   * date: the store notices when it writes.
    */
   putPaymaster(config: PaymasterConfig, read?: ReadConfig): Promise<PutResult>;
-  /** Leaves a tombstone with a generation of its own. Nothing happens when there is no config. */
+  /** Leaves a tombstone, which gets a new generation. Does nothing when there is no config. */
   deletePaymaster(paymasterId: string): Promise<void>;
   getChain(chainId: number): Promise<StoredConfig<ChainConfig> | undefined>;
   listChains(): Promise<readonly StoredConfig<ChainConfig>[]>;
   putChain(config: ChainConfig): Promise<PutResult>;
   deleteChain(chainId: number): Promise<void>;
-  /** Forgets what was deleted before that time. */
+  /** Forgets tombstones of objects that were deleted before that time. */
   purge(before: EpochMs): Promise<void>;
-  /** One uncached look-up by SHA-256 of an apiKey, for keys that the watch has not delivered yet. */
+  /** One uncached look-up by the SHA-256 of an apiKey, for keys that the watch has not delivered yet. */
   findByKey(sha256: string): Promise<PaymasterConfig | undefined>;
   watch(handler: (event: ConfigEvent) => void): ConfigWatch;
 };
@@ -53,12 +56,15 @@ export type ConfigEvent =
   | { readonly type: 'put-chain'; readonly config: ChainConfig }
   | { readonly type: 'delete-chain'; readonly chainId: number; readonly deletion?: Deletion };
 
-/** What a tombstone says; absent where an object was taken away by another hand than ours. */
+/** What a tombstone says; absent when something other than this product removed the object. */
 export type Deletion = { readonly chainId: number; readonly configGeneration: number };
 
 export type ConfigWatch = {
   readonly synced: Promise<void>;
-  /** When the store last confirmed that the delivered state is current (EpochMs); embedded stores answer now. */
+  /**
+   * When the store last confirmed that the delivered state is current (EpochMs). Embedded stores answer the current
+   * time.
+   */
   confirmedAt(): number;
   stop(): void;
 };

@@ -1,7 +1,7 @@
-/** Seconds for which signed data may be valid where the Chain says nothing. */
+/** How long signed data may be valid, in seconds, when the Chain does not say. */
 export const defaultMaxExpirySeconds = 600;
 
-/** The longest window that a Paymaster's and its Chain's `maxExpirySeconds` leave. */
+/** The shorter of the Paymaster's and the Chain's `maxExpirySeconds`. */
 export function shorterExpiry(
   paymaster: number | undefined,
   chain: number = defaultMaxExpirySeconds,

@@ -1,9 +1,10 @@
-/** Clocks of machines in one cluster differ by less. */
+/** Clocks of machines in one cluster differ by less than this. */
 export const mostAheadMs = 60_000;
 
 /**
- * True of a generation, which is a time in milliseconds, that no clock in order can have given out yet. It must not be
- * written to a fence: everything that is written until then would be refused as older.
+ * Whether a generation, which is a time in milliseconds, is so far in the future that no correct clock can have
+ * produced it. Such a generation must not be written to a fence: the fence would refuse every write until that time
+ * as older.
  */
 export function isAhead(generation: number, now: number): boolean {
   return generation > now + mostAheadMs;

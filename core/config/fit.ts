@@ -6,9 +6,10 @@ import type { PaymasterConfig } from './paymaster-config.js';
 type Contracts = PaymasterConfig['contracts'];
 
 /**
- * Keeps what is served within the bound of the stores. Only contracts and their methods can be so many: over the bound
- * those stay that were served before and are wanted still, and everything else takes effect at once. So nothing is kept
- * that the owner or the platform has taken back: funding, tokens, quotas, caps, policies, a contract or a method.
+ * Keeps what is served within the size bound of the stores. Only contracts and their methods can become too many.
+ * Over the bound, only those contracts and methods stay that were served before and are still wanted; everything else
+ * takes effect immediately. So nothing stays in force that the owner or the platform has withdrawn: funding, tokens,
+ * quotas, caps, policies, a contract or a method.
  */
 export function fit(
   config: PaymasterConfig,
@@ -18,7 +19,7 @@ export function fit(
   const message = `The compiled form is over ${maxConfigBytes / 1024} KiB: whitelist fewer methods, or delete contracts.`;
   const tooLarge = finding('Programmed', 'TooLarge', message);
   const last = { ...config, contracts: stillWanted(previous?.contracts ?? [], config.contracts) };
-  // Without contracts it always fits; that contracts are registered still stands in it, so nothing is sponsored.
+  // Without contracts the config always fits. It still says that contracts are registered, so nothing is sponsored.
   const kept = isWithinBound(last) ? last : { ...config, contracts: [] };
   const wasClosed =
     previous?.notReady?.reason === 'TooLarge' || previous === undefined || previous.deletedAt !== undefined;
@@ -26,19 +27,19 @@ export function fit(
   return { config: notReady === undefined ? kept : { ...kept, notReady }, tooLarge };
 }
 
-/** What was served and is wanted now: never more than either. */
+/** What was served before and is still wanted: never more than either of the two. */
 function stillWanted(served: Contracts, wanted: Contracts): Contracts {
   const wantedAt = new Map(wanted.map((contract) => [contract.address, contract]));
   return served.flatMap((contract) => {
     const now = wantedAt.get(contract.address);
     if (now === undefined) return [];
     const selectors = new Set(now.selectors);
-    // The name of the time before: it counts as much as the bytes that were known to fit.
+    // Keeps the earlier name: its length is part of the size that was known to fit.
     return [{ ...contract, selectors: contract.selectors.filter((selector) => selectors.has(selector)) }];
   });
 }
 
-/** A store writes a generation of its own into it: judged with the longest. */
+/** Checks the size with the longest possible generation, because the store writes a new one into the config. */
 function isWithinBound(config: PaymasterConfig): boolean {
   const text = JSON.stringify({ ...config, configGeneration: Number.MAX_SAFE_INTEGER });
   return Buffer.byteLength(text) <= maxConfigBytes;

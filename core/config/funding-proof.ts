@@ -4,7 +4,9 @@ import type { Address } from '../units/address.js';
 import { formatInstant, parseInstant } from '../units/time.js';
 import type { EpochMs } from '../units/time.js';
 
-/** What a funding wallet agrees to: one paymaster of one organisation on one contract may spend its deposit. */
+/**
+ * What a funding wallet agrees to: one paymaster of one organisation may spend the wallet's deposit on one contract.
+ */
 export type FundingTerms = {
   readonly chainId: number;
   /** Contract that pays in mode SPONSORED. */
@@ -16,13 +18,13 @@ export type FundingTerms = {
 };
 
 export type FundingMessage = FundingTerms & {
-  /** 8 to 64 letters, digits, `_` and `-`; makes each message another one. */
+  /** 8 to 64 letters, digits, `_` and `-`; makes every message different. */
   readonly nonce: string;
   readonly time: EpochMs;
 };
 
 export type FundingClaim = FundingTerms & {
-  /** The wallet that is said to have signed. */
+  /** The wallet that is claimed to have signed. */
   readonly address: string;
   readonly message: string;
   /** EIP-191 signature of the message: 0x and 130 hex digits. */
@@ -33,8 +35,8 @@ export type FundingClaim = FundingTerms & {
 export type FundingVerdict = { readonly proven: true } | { readonly proven: false; readonly problem: string };
 
 /**
- * The text that a funding wallet signs with `personal_sign`. Every field that bounds what the signature permits stands
- * in it, since a deposit on a shared contract could otherwise be spent by a neighbour who replays it.
+ * The text that a funding wallet signs with `personal_sign`. It contains every field that bounds what the signature
+ * permits. Otherwise another tenant of a shared contract could replay the signature and spend the deposit.
  */
 export function fundingMessage(message: FundingMessage): string {
   return [
@@ -54,7 +56,7 @@ export function fundingMessage(message: FundingMessage): string {
 /** Judges a claim: the message must be ours, word for word, for exactly these terms, and signed by the address. */
 export function verifyFunding(claim: FundingClaim): FundingVerdict {
   if (!isAddressText(claim.address)) return unproven('the address is not 0x and 40 hex digits');
-  // A YAML block scalar ends with a line break that no wallet was shown.
+  // A YAML block scalar ends with a line break that the wallet did not show and sign.
   const text = claim.message.replace(/\n$/, '');
   const message = parseFundingMessage(text);
   if (message === undefined) return unproven('the message is not a funding message of this service');
@@ -65,7 +67,7 @@ export function verifyFunding(claim: FundingClaim): FundingVerdict {
   return { proven: true };
 }
 
-/** The fields of a funding message; undefined for any other text, however little it differs. */
+/** The fields of a funding message; undefined for any text that differs from our format in any way. */
 export function parseFundingMessage(text: string): FundingMessage | undefined {
   const match = pattern.exec(text)?.groups;
   if (match === undefined) return undefined;
@@ -81,7 +83,7 @@ export function parseFundingMessage(text: string): FundingMessage | undefined {
     nonce,
     time: signedAt,
   };
-  // Compared as a whole, so that nothing can stand between the fields and be signed unread.
+  // Compare the whole text, so that nobody can hide text between the fields and have it signed unread.
   return fundingMessage(message) === text ? message : undefined;
 }
 

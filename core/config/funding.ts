@@ -9,16 +9,16 @@ import { verifyFunding } from './funding-proof.js';
 import { tenantOfOrganisation } from './tenant.js';
 
 export type Funding = {
-  /** The proven wallet of the paymaster's own. */
+  /** The proven wallet that the paymaster itself names. */
   readonly address?: Address;
-  /** Set when a wallet is named and nothing shows that it agreed. */
+  /** Set when the paymaster names a wallet and nothing shows that the wallet agreed. */
   readonly refused?: Finding;
 };
 
 /**
- * Which wallet may pay for a paymaster. A wallet is honoured when its Organisation lists it (the platform's hand), or
- * when it signed a message for exactly this paymaster. A wallet that is listed with a wrong checksum counts only where it is
- * `inUse` already.
+ * Which wallet may pay for a paymaster. A wallet counts when the platform has listed it in the Organisation, or when
+ * it has signed a message for exactly this paymaster. A listed wallet with a wrong checksum counts only if it is
+ * already `inUse`.
  */
 export function resolveFunding(
   paymaster: Paymaster,
@@ -56,8 +56,8 @@ export function resolveFunding(
 }
 
 /**
- * Whether an organisation may draw on the one deposit of a contract that keeps none per wallet: unless the profile lists
- * organisations, everybody may. A wallet of the paymaster's own changes nothing there.
+ * Whether an organisation may spend the single deposit of a contract that keeps no balance per wallet. Everyone may,
+ * unless the profile lists organisations. A wallet that the paymaster names makes no difference there.
  */
 export function maySpendSharedDeposit(profile: ProfileConfig, namespace: string): boolean {
   return profile.defaultFunding === undefined || defaultFundingOf(profile, namespace) !== undefined;

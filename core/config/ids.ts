@@ -1,10 +1,10 @@
 import { v5 as uuidv5 } from 'uuid';
 import type { Tenant } from './tenant.js';
 
-/** Root of all ids of this product; never changes, or every paymasterId in the world would. */
+/** Root of all ids of this product. It must never change: every paymasterId in the world would change with it. */
 const root = 'f1c6f5f4-3b0e-5d0a-9a64-7f0f0c9d2b11';
 
-/** `paymasterId` of the Paymaster object: stable over restore and re-creation under the same name. */
+/** `paymasterId` of the Paymaster object: unchanged after a restore or re-creation with the same name. */
 export function paymasterIdOf(tenant: Tenant, objectName: string): string {
   return idOf(tenant, 'Paymaster', objectName);
 }
@@ -14,7 +14,7 @@ export function policyIdOf(tenant: Tenant, objectName: string): string {
   return idOf(tenant, 'PaymasterPolicy', objectName);
 }
 
-/** `_id` under which a SmartContract object appears in the policy list. */
+/** `_id` of a SmartContract object in the policy list. */
 export function contractIdOf(tenant: Tenant, objectName: string): string {
   return idOf(tenant, 'SmartContract', objectName);
 }
@@ -24,7 +24,7 @@ export function organisationIdOf(tenant: Tenant): string {
   return idOf(tenant, 'Organisation', tenant);
 }
 
-// Kubernetes names hold no slash, so three of them joined by slashes stand for one object only.
+// Kubernetes names contain no slash, so three names joined by slashes identify one object only.
 function idOf(tenant: Tenant, kind: string, objectName: string): string {
   return uuidv5(`${tenant}/${kind}/${objectName}`, root);
 }

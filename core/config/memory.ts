@@ -4,33 +4,37 @@ import { formatInstant, parseInstant, plusMs } from '../units/time.js';
 import type { LimitConfig } from '../policy/spending-limit/spec.js';
 
 /**
- * What a name keeps within one tenant, whatever objects come and go under it: a Paymaster or a limit that is deleted and
- * made again goes on where it stopped. Part of the config while the Paymaster exists, and of its tombstone afterwards.
+ * What stays with a name within one tenant when its objects are deleted and made again: a Paymaster or a limit that
+ * is made again continues where it stopped. Part of the config while the Paymaster exists, and of its tombstone
+ * afterwards.
  */
 export type PaymasterMemory = {
   /** The highest key generation that was ever in force; absent: 1. */
   readonly keyGeneration?: number;
-  /** Cycles of limits that are not served: paused ones, and those whose object is gone. */
+  /** Cycles of limits that are not served: paused limits, and limits whose object is gone. */
   readonly cycles?: readonly RememberedCycle[];
-  /** Key generations of webhook policies above 1, also of policies that are gone, the latest first. */
+  /** Key generations above 1 of webhook policies, also of deleted ones; the latest first. */
   readonly webhookKeys?: readonly WebhookKey[];
 };
 
-/** The parts of a config that remember. */
+/** The parts of a config that hold this memory. */
 type Remembering = { readonly limits: readonly LimitConfig[]; readonly memory?: PaymasterMemory };
 
 export type RememberedCycle = CycleStatus & {
   readonly policyId: string;
-  /** Of a limit whose object is gone: when the window ends in which it went, and the cycle with it. */
+  /** For a limit whose object is gone: the end of the window in which it was deleted. The cycle is forgotten then. */
   readonly until?: EpochMs;
 };
 
 export type WebhookKey = { readonly policyId: string; readonly keyGeneration: number };
 
-/** More than count at once, so that nobody makes it forget by making others; what ends first goes first. */
+/**
+ * More than can count at the same time, so that nobody can push a cycle out by making other limits. The cycle that
+ * ends first is dropped first.
+ */
 const maxGone = 100;
 
-/** The key generation in force: an object that is made again without one must not bring a rotated key back. */
+/** The key generation in force: re-creating an object without a generation must not bring a rotated key back. */
 export function keyGenerationOf(
   spec: { readonly keyGeneration?: number },
   memory: Pick<PaymasterMemory, 'keyGeneration'> | undefined,
@@ -38,19 +42,19 @@ export function keyGenerationOf(
   return Math.max(spec.keyGeneration ?? 1, memory?.keyGeneration ?? 1);
 }
 
-/** Every cycle that the last config knows, of limits served and not. */
+/** Every cycle in the last config, of served limits and of others. */
 export function knownCycles(previous: Remembering | undefined): ReadonlyMap<string, RememberedCycle> {
   const known = [...(previous?.memory?.cycles ?? []), ...(previous?.limits ?? []).map(cycleOf)];
   return new Map(known.map((cycle) => [cycle.policyId, cycle]));
 }
 
-/** Key generations of webhooks by policyId, those above 1. */
+/** Key generations above 1 of webhooks, by policyId. */
 export function knownKeys(previous: Pick<Remembering, 'memory'> | undefined): ReadonlyMap<string, number> {
   const keys = previous?.memory?.webhookKeys ?? [];
   return new Map(keys.map(({ policyId, keyGeneration }) => [policyId, keyGeneration]));
 }
 
-/** The cycle that a limit goes on with which is made again under its name; undefined when its window is over. */
+/** The cycle with which a limit continues that is made again with the same name; undefined when its window is over. */
 export function lastingCycle(
   known: ReadonlyMap<string, RememberedCycle>,
   policyId: string,
@@ -63,14 +67,14 @@ export function lastingCycle(
 }
 
 /**
- * The memory to be stored. `unserved`: cycles of limits that exist and are not served. Of limits that are gone it keeps
- * those that it had, and drops what has ended only when another one goes: a config must not move by itself.
+ * The memory to store. `unserved`: cycles of limits that exist and are not served. Cycles of deleted limits stay.
+ * Ended ones are dropped only when another limit is deleted: a config must not change by itself.
  */
 export function remember(context: {
   readonly keyGeneration: number;
   readonly unserved: readonly RememberedCycle[];
   readonly servedIds: ReadonlySet<string>;
-  /** Of webhook policies that exist. */
+  /** Key generations of the webhook policies that exist. */
   readonly webhookKeys: readonly WebhookKey[];
   readonly previous: Remembering | undefined;
   readonly now: EpochMs;

@@ -6,9 +6,9 @@ import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { PolicyParts } from '../policy/derived.js';
 
 /**
- * What is served for one paymaster: the compiled, validated snapshot of its resources, plain JSON. Holds no secret
- * (keys only as SHA-256), no ABI, and nothing that moves without a change of its sources. Each kind of policies has members of
- * its own, see `core/policy/kinds.ts`.
+ * What is served for one paymaster: the compiled, validated snapshot of its resources, as plain JSON. It holds no
+ * secret (keys only as SHA-256), no ABI, and nothing that changes while its sources stay the same. Each policy kind
+ * has its own members, see `core/policy/kinds.ts`.
  */
 export type PaymasterConfig = {
   readonly paymasterId: string;
@@ -16,13 +16,13 @@ export type PaymasterConfig = {
   readonly objectName: string;
   readonly name: string;
   readonly chainId: number;
-  /** Profile of the chain. */
+  /** The chain profile that it uses. */
   readonly version: string;
-  /** Rises with every change of the content; usage stores refuse an older one than they have seen. */
+  /** Rises with every change of the content. Usage stores refuse a generation older than the newest they have seen. */
   readonly configGeneration: number;
   /** Set on a tombstone, see tombstone.ts. */
   readonly deletedAt?: EpochMs;
-  /** What outlives the objects of this name; absent: nothing to remember. */
+  /** What stays when objects of this name are deleted; absent: nothing to remember. */
   readonly memory?: PaymasterMemory;
   readonly suspended: boolean;
   /** Set when nothing may be signed although the paymaster exists, e.g. FundingNotProven; shown with -32006. */
@@ -31,10 +31,10 @@ export type PaymasterConfig = {
   readonly keys: readonly { readonly sha256: string; readonly validUntil?: EpochMs }[];
   /** Dashboard tokens of the organisation, as SHA-256: `pm_explainSponsorship` asks for one. */
   readonly tokens: readonly { readonly sha256: string; readonly validUntil?: EpochMs }[];
-  /** The proven funding wallet = on-chain paymasterId. Absent: the profile's default, if it serves this namespace. */
+  /** The proven funding wallet = on-chain paymasterId. Absent: the profile's default, if that serves this namespace. */
   readonly fundingAddress?: Address;
   readonly defaultContractAction: ContractAction;
-  /** True when any SmartContract exists that is active, accepted or not: then every call must match. */
+  /** True when any active SmartContract exists, accepted or not: then every call must match. */
   readonly contractsRegistered: boolean;
   /** Accepted, active contracts. */
   readonly contracts: readonly {
@@ -42,13 +42,16 @@ export type PaymasterConfig = {
     readonly address: Address;
     readonly selectors: readonly string[];
   }[];
-  /** Names of active policies that were never accepted: while there are any, every request is POLICY_INVALID. */
+  /**
+   * Names of active policies that were never accepted. While there are any, every request is refused with
+   * POLICY_INVALID.
+   */
   readonly invalidPolicies: readonly string[];
   readonly gas: GasCaps;
-  /** The Paymaster's or the Chain's, whichever is shorter; always there, since earlier versions count on it. */
+  /** The shorter of the Paymaster's and the Chain's. Always present, because earlier versions rely on it. */
   readonly maxExpirySeconds: number;
   readonly rateLimit?: RateLimits;
-  /** Absent: what the chain allows. */
+  /** Absent: the factories that the chain allows. */
   readonly accountFactories?: readonly Address[];
 } & PolicyParts;
 

@@ -1,7 +1,7 @@
 import type { Settings } from '../settings.js';
 import type { PlatformDefaults, Quotas } from './platform.js';
 
-/** Reads the platform's defaults; a variable that is not set is no quota, and Allow. */
+/** Reads the platform's defaults. A variable that is not set means no quota, or Allow. */
 export function readPlatformDefaults(settings: Settings): PlatformDefaults {
   const quota = <K extends keyof Quotas>(key: K, name: string, max: number): Partial<Quotas> =>
     settings.optional(name) === undefined ? {} : { [key]: settings.integer(name, { min: 0, max }, 0) };

@@ -3,20 +3,20 @@ import type { ContractAction } from '../resources/paymaster.js';
 
 export type Quotas = NonNullable<Organisation['spec']['quotas']>;
 
-/** What the platform sets for Organisations that say nothing of their own. */
+/** The platform's defaults for Organisations that do not set their own. */
 export type PlatformDefaults = {
   readonly quotas: Quotas;
-  /** What happens while a Paymaster has no SmartContract. */
+  /** What happens to calls while a Paymaster has no SmartContract. */
   readonly defaultContractAction: ContractAction;
 };
 
-/** No quotas, and Allow: what a platform has that sets nothing. */
+/** The defaults of a platform that sets nothing: no quotas, and Allow. */
 export const openPlatform: PlatformDefaults = { quotas: {}, defaultContractAction: 'Allow' };
 
-/** A quota in force, and where it is set: for whoever has used it up. */
+/** A quota in force and the place where it is set, so that a tenant who has used it up can find it. */
 export type Quota = { readonly count: number; readonly where: string };
 
-/** Undefined: none. */
+/** Undefined: no quota. */
 export function quotaOf(
   organisation: Organisation | undefined,
   platform: Pick<PlatformDefaults, 'quotas'>,
@@ -29,7 +29,7 @@ export function quotaOf(
   return count === undefined ? undefined : { count, where: `the platform's default for quotas.${name}` };
 }
 
-/** Each quota of the Organisation, else the platform's; absent: none. */
+/** Each quota of the Organisation, else the platform's; absent: no quota. */
 export function quotasOf(organisation: Organisation | undefined, platform: PlatformDefaults): Quotas {
   return { ...platform.quotas, ...organisation?.spec.quotas };
 }

@@ -3,8 +3,8 @@ import type { ObjectMeta } from '../meta/meta.js';
 type Object = { readonly metadata: ObjectMeta };
 
 /**
- * Objects in the order of their right to a name: those already programmed first, since taking a name away from what is
- * being served would be an outage, then the oldest, then by object name so that every replica agrees.
+ * Objects in the order of their right to a name. Objects already programmed come first, because taking a name away
+ * from a served object would be an outage; then the oldest; then by object name, so that every replica agrees.
  */
 export function rank<T extends Object>(
   objects: readonly T[],
@@ -16,7 +16,7 @@ export function rank<T extends Object>(
   );
 }
 
-/** How many objects have more right than one of them. Linear, where a sort for each of many would not be. */
+/** How many objects come before one of them. Linear; a sort for each of many objects would not be. */
 export function countBefore<T extends Object>(
   objects: readonly T[],
   one: T,
@@ -26,7 +26,7 @@ export function countBefore<T extends Object>(
   return objects.filter((each) => (own - Number(isProgrammed(each)) || compareAge(each, one)) < 0).length;
 }
 
-/** Oldest first; the order in which children of a paymaster are compiled, so that equal sources compile equally. */
+/** Oldest first. The children of a paymaster are compiled in this order, so that equal sources compile equally. */
 export function compareAge(a: Object, b: Object): number {
   return (
     compareText(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
@@ -35,7 +35,8 @@ export function compareAge(a: Object, b: Object): number {
 }
 
 /**
- * Who holds each natural key: maps every object that lost it to the one that has it. `ranked` in order of right.
+ * Finds the owner of each natural key: maps every object that lost the key to the object that holds it. `ranked` is
+ * in the order of {@link rank}.
  */
 export function conflicts<T>(ranked: readonly T[], keyOf: (object: T) => string): ReadonlyMap<T, T> {
   const holders = new Map<string, T>();
@@ -49,7 +50,7 @@ export function conflicts<T>(ranked: readonly T[], keyOf: (object: T) => string)
   return losers;
 }
 
-// RFC 3339 in UTC sorts as text; locale collation would not be the same on every machine.
+// RFC 3339 in UTC sorts as text; locale collation would differ between machines.
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

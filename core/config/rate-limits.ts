@@ -1,6 +1,6 @@
 import type { RateLimit, RateLimits } from '../resources/paymaster.js';
 
-/** What a Paymaster's and its Chain's limits leave; undefined where neither sets one. */
+/** The tighter of the Paymaster's and the Chain's limits; undefined when neither sets one. */
 export function tighterLimits(
   paymaster: RateLimits | undefined,
   chain: RateLimits | undefined,
@@ -11,12 +11,15 @@ export function tighterLimits(
   return { ...(perKey && { perKey }), ...(perClient && { perClient }) };
 }
 
-/** True where a burst or the rate of `limit` is above the other's. */
+/** Whether `limit` allows a larger burst or a higher rate than the other. */
 export function isWider(limit: RateLimit, than: RateLimit): boolean {
   return limit.requests > than.requests || rateOf(limit) > rateOf(than);
 }
 
-/** The smaller burst at the lower rate, so that neither of two limits is passed; `perSeconds` may be no whole number. */
+/**
+ * The smaller burst at the lower rate, so that requests exceed neither limit; `perSeconds` need not be a whole
+ * number.
+ */
 function tighter(a: RateLimit | undefined, b: RateLimit | undefined): RateLimit | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   if (!isWider(a, b)) return a;

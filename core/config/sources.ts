@@ -10,30 +10,30 @@ import type { ReadMethods } from './compile-contracts.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 import type { PlatformDefaults } from './platform.js';
 
-/** Everything that the compiled form of one paymaster depends on. */
+/** Everything that decides the compiled form of one paymaster. */
 export type PaymasterSources = {
   readonly paymaster: Paymaster;
   readonly contracts: readonly SmartContract[];
   readonly policies: readonly PaymasterPolicy[];
   /** The Organisation that names the namespace. */
   readonly organisation: Organisation | undefined;
-  /** What counts where the Organisation says nothing. */
+  /** Defaults where the Organisation sets nothing. */
   readonly platform: PlatformDefaults;
   /**
-   * Paymasters of the namespace that may stand in the way, this one included: those of its name and chain, and all of
-   * them when there are more than the quota.
+   * Paymasters of the namespace that may conflict, including this one: those with its name and chain, and all of them
+   * when there are more than the quota.
    */
   readonly siblings: readonly Paymaster[];
   /** Object names of the siblings that are being served. */
   readonly programmed: ReadonlySet<string>;
-  /** The chain that the paymaster names, compiled. */
+  /** The compiled chain that the paymaster names. */
   readonly chain: ChainConfig | undefined;
   readonly offeredChains: readonly number[];
   readonly masterKeys: Pick<MasterKeys, 'current' | 'previous'>;
   /** What is served now. */
   readonly previous: PaymasterConfig | undefined;
   readonly readMethods: ReadMethods;
-  /** What the platform permits beyond public https hosts. */
+  /** What the platform permits besides public https hosts. */
   readonly webhookRules: WebhookUrlRules;
   readonly now: EpochMs;
 };

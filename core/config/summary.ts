@@ -3,7 +3,7 @@ import type { ConditionReason, Finding } from '../meta/conditions.js';
 
 type ReadyReason = ConditionReason<'Ready'>;
 
-// In the order in which somebody would mend things: what is wrong earlier explains what is wrong later.
+// In the order in which you would fix things: an earlier problem explains the later ones.
 const causes: Readonly<Record<string, ReadyReason>> = {
   Accepted: 'NotAccepted',
   ResolvedRefs: 'NotResolved',
@@ -19,8 +19,8 @@ const causes: Readonly<Record<string, ReadyReason>> = {
 };
 
 /**
- * The summary condition `Ready` of an object from its other findings. `hold` is a reason of its own that outranks what
- * the chain says, such as a suspension. What is not known yet makes it Unknown, never True.
+ * The summary condition `Ready` of an object, from its other findings. `hold`, such as a suspension, comes before
+ * anything that the chain reports. While something is not known yet, Ready is Unknown, never True.
  */
 export function summarise(findings: readonly Finding[], hold?: Finding): Finding {
   const wrong = firstWith(findings, 'False', isOwn) ?? hold ?? firstWith(findings, 'False');
@@ -30,7 +30,7 @@ export function summarise(findings: readonly Finding[], hold?: Finding): Finding
   return unknown === undefined ? finding('Ready', 'Ready') : finding('Ready', 'Pending', unknown.message);
 }
 
-/** Conditions that follow from the resources alone. */
+/** Whether the condition follows from the resources alone. */
 function isOwn({ type }: Finding): boolean {
   return type === 'Accepted' || type === 'ResolvedRefs' || type === 'Programmed';
 }

@@ -2,8 +2,9 @@ import type { Organisation } from '../resources/organisation.js';
 import type { Paymaster } from '../resources/paymaster.js';
 
 /**
- * Who has a namespace: its name for the first tenant, `name@2` for the second, which no namespace can be called. Ids, keys,
- * funding messages and webhook keys are made from it, so that nothing of a former tenant holds for the next one.
+ * Who has a namespace: its name for the first tenant, `name@2` for the second; no namespace can have such a name.
+ * Ids, keys, funding messages and webhook keys are derived from it, so nothing of a former tenant works for the next
+ * one.
  */
 export type Tenant = string;
 
@@ -15,7 +16,10 @@ export function tenantOfOrganisation({ spec }: Organisation): Tenant {
   return tenantOf(spec.namespace, spec.tenantGeneration);
 }
 
-/** The generation under which a Paymaster is served. While no Organisation names its namespace, the last one known. */
+/**
+ * The tenant generation for which a Paymaster is served: while no Organisation names its namespace, the last known
+ * one.
+ */
 export function tenantGenerationOf(
   paymaster: Pick<Paymaster, 'status'>,
   organisation: Organisation | undefined,

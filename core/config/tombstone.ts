@@ -5,9 +5,9 @@ import { remember } from './memory.js';
 import type { PaymasterConfig } from './paymaster-config.js';
 
 /**
- * What stays of a config that is deleted, for as long as a replica or a usage store may hold the config itself: its
- * generation, so that nobody signs by an older one, and the memory of its name. To a reader that knows no tombstones
- * it is a config that signs nothing.
+ * What remains of a deleted config, for as long as a replica or a usage store may still hold the config: its
+ * generation, so that nobody signs by an older one, and the memory of its name. A reader that does not know
+ * tombstones sees a config that signs nothing.
  */
 export const tombstoneMs = 30 * 24 * 3_600_000;
 

@@ -3,7 +3,7 @@ import { policyKinds, type PolicyType } from '../policy/kinds.js';
 import { maxContracts } from './paymaster-config.js';
 import { compareAge } from './ranking.js';
 
-/** "A paymaster has at most 20 spending limits": what to say of one more. */
+/** The message for one policy too many, e.g. "A paymaster has at most 20 spending limits". */
 export function tooManyPolicies(type: PolicyType): string {
   const { count, name } = policyKinds[type].most;
   return `A paymaster has at most ${count} ${name}, and the oldest count: delete one.`;
@@ -14,7 +14,8 @@ export const tooManyContracts = `A paymaster has at most ${maxContracts} contrac
 type Aged = { readonly metadata: ObjectMeta };
 
 /**
- * All but the oldest `count`. Only those count, so that one which is added later can neither slow nor open what is served.
+ * All objects except the oldest `count`. Only the oldest count, so that adding an object can neither slow down nor
+ * open up what is served.
  */
 export function youngerThan<T extends Aged>(objects: readonly T[], count: number): ReadonlySet<T> {
   if (objects.length <= count) return new Set();

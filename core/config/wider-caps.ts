@@ -9,7 +9,7 @@ import { isWider } from './rate-limits.js';
 
 type PlatformCaps = Pick<ChainConfig, 'gas' | 'maxExpirySeconds' | 'rateLimit'>;
 
-/** Unit of a cap, and what the default is where that is higher than its least. */
+/** Unit of each cap. `or`: what a floating default comes to when that is more than its minimum. */
 const gasCaps: readonly {
   readonly name: keyof GasCaps;
   readonly unit: 'wei' | 'gas';
@@ -25,8 +25,9 @@ const gasCaps: readonly {
 ];
 
 /**
- * Says which caps of a Paymaster have no effect because the platform's are tighter; undefined where all count as written.
- * Of a default that floats the least is compared: a cap between that and what it comes to now counts for now.
+ * Reports which caps of a Paymaster have no effect because the platform's are tighter; undefined when all of them
+ * have an effect. For a floating default this compares its minimum: a cap between the minimum and the current value
+ * has an effect now although it is reported.
  */
 export function widerCaps(
   spec: Pick<PaymasterSpec, 'gas' | 'maxExpirySeconds' | 'rateLimit'>,

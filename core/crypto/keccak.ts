@@ -1,8 +1,8 @@
 import { createKeccak } from 'hash-wasm';
 
-// The one module-level instance of the code base. Compiling it is asynchronous, hashing must not be, so it is made
-// while the module loads. It holds no state between calls: every use starts with `init`. It is not re-entrant, which
-// is safe only because `keccak256` begins and ends in one synchronous stretch.
+// The only module-level instance in the code base. Compiling it is asynchronous and hashing must not be, so it is
+// made while the module loads. It holds no state between calls: every use starts with `init`. It is not re-entrant.
+// That is safe only because `keccak256` begins and ends in one synchronous stretch.
 const engine = await createKeccak(256);
 
 /** keccak-256 of `bytes`: 32 bytes. Synchronous. */

@@ -1,6 +1,6 @@
 import type { EntryPointErrors } from './rules.js';
 
-/** Refusals of one operation of a bundle, with reasons such as "AA13 initCode failed or OOG". */
+/** Errors that refuse one operation of a bundle, with reasons such as "AA13 initCode failed or OOG". */
 export const failedOpErrors: EntryPointErrors = {
   abi: [
     'error FailedOp(uint256 opIndex, string reason)',

@@ -3,7 +3,7 @@ import { entryPointRules } from './table.js';
 import type { FinalUserOperation, PaymasterGas } from './user-operation.js';
 import type { EntryPointVersion } from './version.js';
 
-/** Where the EntryPoint has no limits of the paymaster's own. */
+/** For EntryPoints that have no separate gas limits for the paymaster. */
 export const noPaymasterGas: PaymasterGas = {
   paymasterVerificationGasLimit: 0n,
   paymasterPostOpGasLimit: 0n,
@@ -23,14 +23,14 @@ export function unusedGasFine(unusedCall: bigint, unusedPostOp: bigint, version:
   return entryPointRules[version].unusedGasFine?.(unusedCall, unusedPostOp) ?? 0n;
 }
 
-/** Whether any gas that is asked for and not used can cost something. */
+/** Whether an operation can pay for gas that it asked for and did not use. */
 export function finesUnusedGas(version: EntryPointVersion): boolean {
   return entryPointRules[version].unusedGasFine !== undefined;
 }
 
 /**
  * The most that the operation can cost, in wei: the EntryPoint's required prefund, which it holds back from the
- * paymaster's deposit. What a NATIVE_ASSET limit reserves.
+ * paymaster's deposit. A NATIVE_ASSET limit reserves this amount.
  */
 export function maxCost(op: FinalUserOperation, version: EntryPointVersion, paymasterGas: PaymasterGas): Wei {
   return wei(requiredGas(op, version, paymasterGas) * op.maxFeePerGas);

@@ -7,7 +7,7 @@ export type MinedUserOperation = FinalUserOperation & { readonly paymasterAndDat
 
 /** Larger bundles are not read: no node relays a transaction of this size. */
 const mostBytes = 1024 * 1024;
-/** Of a bundle at most so many operations are looked at, so that offsets into the same bytes cost nothing. */
+/** At most this many operations of a bundle are read: a bundle could hold very many offsets into the same bytes. */
 const mostOperations = 10_000;
 
 type Shape = { readonly isPacked: boolean; readonly isAggregated: boolean };
@@ -24,9 +24,9 @@ const shapes: Readonly<Record<string, Shape>> = {
 };
 
 /**
- * The operation of this sender and nonce in a call of an EntryPoint: an EntryPoint mines at most one. Undefined where the call
- * is of another kind, too large, or not whole. Offsets are followed as Solidity follows them; only the operation that is found is
- * read as a whole.
+ * Finds the operation with this sender and nonce in a call of an EntryPoint, which mines at most one. Undefined when
+ * the call is of another kind, too large, or not complete. Follows offsets as Solidity does. Reads only the operation
+ * that it finds as a whole.
  */
 export function findInHandleOps(
   input: Hex,
@@ -64,7 +64,7 @@ function unpacked(reader: Reader, at: number): MinedUserOperation {
   };
 }
 
-/** From EntryPoint 0.7 on: nine words, of which two hold two figures of 16 bytes each. */
+/** EntryPoint 0.7 and later: nine words, two of which hold two figures of 16 bytes each. */
 function packed(reader: Reader, at: number): MinedUserOperation {
   const word = (index: number): bigint => reader.uint(at + 32 * index);
   return {
@@ -92,7 +92,7 @@ function identity(reader: Reader, at: number) {
 
 class CutOff extends Error {}
 
-/** Reads words of calldata at byte positions; {@link CutOff} where they end. */
+/** Reads words of calldata at byte positions; throws {@link CutOff} beyond the end. */
 class Reader {
   readonly #hex: Hex;
   #operations = 0;
@@ -109,7 +109,7 @@ class Reader {
     return addressKeyAt(this.#slice(at, 32), 12);
   }
 
-  /** Where the offset in the word at `at` leads, counted from `base`. */
+  /** The position that the offset in the word at `at` points to, counted from `base`. */
   tail(at: number, base: number): number {
     return base + this.#size(at);
   }
@@ -123,7 +123,7 @@ class Reader {
     return Array.from({ length }, (_, index) => this.tail(base + 32 * index, base));
   }
 
-  /** The byte string of which the struct at `at` has the offset in its word `index`. */
+  /** The byte string whose offset is in word `index` of the struct at `at`. */
   bytes(at: number, index: number): Hex {
     const start = this.tail(at + 32 * index, at);
     return this.#slice(start + 32, this.#size(start));

@@ -22,8 +22,8 @@ export function plainHasher(wordsOf: OperationWords): (place: HashPlace) => User
 }
 
 /**
- * EIP-712: keccak(0x1901 ++ domain separator ++ keccak(type hash ++ the eight packed words)). Where initCode is the EIP-7702
- * marker, the delegate takes its place in the hash.
+ * EIP-712: keccak(0x1901 ++ domain separator ++ keccak(type hash ++ the eight packed words)). If initCode is the
+ * EIP-7702 marker, the hash contains the delegate instead of the marker.
  */
 export function typedDataHasher({ entryPoint, chainId }: HashPlace): UserOpHasher {
   const separator = domainSeparator(entryPoint, chainId);

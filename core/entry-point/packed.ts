@@ -26,7 +26,7 @@ export function userOperation07Values(op: FinalUserOperation, paymasterAndData: 
   ];
 }
 
-/** `PackedUserOperation`: two figures of 16 bytes in a word, and gas limits for the paymaster. */
+/** `PackedUserOperation`: two figures of 16 bytes in one word, and gas limits for the paymaster. */
 export const packed: OperationForm = {
   name: 'packed',
   abiType: userOperation07,
@@ -38,18 +38,18 @@ export const packed: OperationForm = {
     BigInt(`0x${paymasterAndData.slice(42, 74)}`) + BigInt(`0x${paymasterAndData.slice(74, 106)}`),
 };
 
-/** `factory` and `factoryData`; none for `0x`. */
+/** `factory` and `factoryData`; no fields for `0x`. */
 function renderInitCode(initCode: Hex): RenderedFields {
   if (initCode === '0x') return {};
   const factory = initCode.slice(0, 42);
   return {
-    // ERC-4337 writes the marker of an EIP-7702 account without its padding.
+    // ERC-4337 writes the marker of an EIP-7702 account without padding.
     factory: factory.padEnd(42, '0') === eip7702Factory ? '0x7702' : factory,
     factoryData: `0x${initCode.slice(42)}`,
   };
 }
 
-/** The four unpacked fields of `paymasterAndData`; none for `0x`. */
+/** The four unpacked fields of `paymasterAndData`; no fields for `0x`. */
 function renderPaymaster(paymasterAndData: Hex): RenderedFields {
   if (paymasterAndData === '0x') return {};
   return {
@@ -60,7 +60,7 @@ function renderPaymaster(paymasterAndData: Hex): RenderedFields {
   };
 }
 
-/** The five limits together. */
+/** The sum of the five limits. */
 export function requiredGasPacked(op: FinalUserOperation, paymasterGas: PaymasterGas): bigint {
   return (
     op.callGasLimit +
@@ -71,14 +71,14 @@ export function requiredGasPacked(op: FinalUserOperation, paymasterGas: Paymaste
   );
 }
 
-/** What is hashed, eight words: identity, accountGasLimits, preVerificationGas, gasFees, keccak(paymasterAndData). */
+/** The eight hashed words: identity, accountGasLimits, preVerificationGas, gasFees, keccak(paymasterAndData). */
 export function operationWordsPacked(op: FinalUserOperation, paymasterAndData: Hex): Buffer {
   const words = zeroed(8 * 32);
   writePacked(words, op, paymasterAndData, 0);
   return words;
 }
 
-/** The words of {@link operationWordsPacked} at `offset`. */
+/** Writes the words of {@link operationWordsPacked} at `offset`. */
 export function writePacked(
   words: Buffer,
   op: FinalUserOperation,

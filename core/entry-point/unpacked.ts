@@ -24,7 +24,7 @@ export function userOperation06Values(op: FinalUserOperation, paymasterAndData: 
   ];
 }
 
-/** `UserOperation`: each figure a word of its own, and no gas limits for the paymaster. */
+/** `UserOperation`: each figure has its own word, and the paymaster has no gas limits. */
 export const unpacked: OperationForm = {
   name: 'unpacked',
   abiType: userOperation06,
@@ -32,11 +32,11 @@ export const unpacked: OperationForm = {
   renderInitCode: (initCode) => ({ initCode }),
   renderPaymaster: (paymasterAndData) => ({ paymasterAndData }),
   hasPaymasterFields: false,
-  // Validation and postOp of the paymaster may use verificationGasLimit once more each.
+  // The paymaster's validation and its postOp may each use verificationGasLimit again.
   paymasterGasOf: (op) => 2n * op.verificationGasLimit,
 };
 
-/** What is hashed, ten words: identity, gas fields, keccak(paymasterAndData). */
+/** The ten hashed words: identity, gas fields, keccak(paymasterAndData). */
 export function operationWordsUnpacked(op: FinalUserOperation, paymasterAndData: Hex): Buffer {
   const words = zeroed(10 * 32);
   writeIdentity(words, op, 0);

@@ -7,8 +7,9 @@ import type { EntryPointVersion } from './version.js';
 export type HashTarget = HashPlace & { readonly version: EntryPointVersion };
 
 /**
- * The EntryPoint's `getUserOpHash` with this `paymasterAndData`. Undefined where only the chain knows it: an operation of an
- * EIP-7702 account whose delegate is not in `eip7702Auth`. Use {@link userOpHasher} for many of one target.
+ * The EntryPoint's `getUserOpHash` with this `paymasterAndData`. Undefined when only the chain knows it: an operation
+ * of an EIP-7702 account whose delegate is not in `eip7702Auth`. Use {@link userOpHasher} for many operations with
+ * one target.
  */
 export function userOpHash(
   op: FinalUserOperation,
@@ -18,7 +19,7 @@ export function userOpHash(
   return userOpHasher(target)(op, paymasterAndData);
 }
 
-/** {@link userOpHash} with everything that depends on the target computed once. */
+/** {@link userOpHash}, with everything that depends on the target alone computed once. */
 export function userOpHasher(target: HashTarget): UserOpHasher {
   return entryPointRules[target.version].hasher(target);
 }

@@ -13,14 +13,14 @@ export type UserOperationEvent = {
   readonly sender: AddressKey;
   readonly paymaster: AddressKey;
   readonly nonce: bigint;
-  /** False when the account's call reverted; the operation was mined and paid for all the same. */
+  /** False when the account's call reverted; the operation was still mined and paid for. */
   readonly success: boolean;
   /** Wei that the paymaster's deposit (or the sender) paid. */
   readonly actualGasCost: bigint;
   readonly actualGasUsed: bigint;
 };
 
-/** Undefined for a log that is no `UserOperationEvent`. */
+/** Undefined for a log that is not a `UserOperationEvent`. */
 export function decodeUserOperationEvent(log: {
   readonly topics: readonly Hex[];
   readonly data: Hex;

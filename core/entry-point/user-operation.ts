@@ -2,8 +2,8 @@ import type { AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 
 /**
- * A parsed user operation, one shape for all EntryPoints. Hex is lowercase. `initCode` is `factory ++ factoryData`
- * on 0.7+, `0x` when absent. Limits are undefined where the client left them out.
+ * A parsed user operation, in one shape for all EntryPoints. Hex is lowercase. `initCode` is `factory ++ factoryData`
+ * on 0.7+, `0x` when absent. A limit is undefined when the client left it out.
  */
 export type UserOperation = {
   readonly sender: AddressKey;
@@ -11,7 +11,7 @@ export type UserOperation = {
   readonly nonce: bigint;
   readonly initCode: Hex;
   readonly callData: Hex;
-  /** The bytes of `callData` where they are at hand. They count only while `hex` is `callData`. */
+  /** The bytes of `callData`, if the caller has decoded them. They count only while `hex` equals `callData`. */
   readonly callDataBytes?: DecodedHex | undefined;
   readonly callGasLimit: bigint | undefined;
   readonly verificationGasLimit: bigint | undefined;
@@ -37,10 +37,10 @@ export type GasLimits = {
   readonly preVerificationGas: bigint;
 };
 
-/** Every limit final: exactly what will be signed. */
+/** An operation whose limits are all final: exactly what will be signed. */
 export type FinalUserOperation = Omit<UserOperation, keyof GasLimits> & GasLimits;
 
-/** Gas limits of the paymaster: constants of its layout and mode, 0 where the EntryPoint has none. */
+/** Gas limits of the paymaster: constants of its layout and mode; 0 if the EntryPoint has no such limits. */
 export type PaymasterGas = {
   readonly paymasterVerificationGasLimit: bigint;
   readonly paymasterPostOpGasLimit: bigint;

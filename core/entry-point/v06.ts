@@ -10,7 +10,8 @@ export const entryPoint06 = {
   form: unpacked,
   hasher: plainHasher(operationWordsUnpacked),
   readsEip7702Marker: false,
-  // verificationGasLimit counts three times, because it bounds the account's validation, the paymaster's and postOp.
+  // verificationGasLimit counts three times: it bounds the account's validation, the paymaster's validation and
+  // postOp.
   requiredGas: (op) => op.callGasLimit + 3n * op.verificationGasLimit + op.preVerificationGas,
   unusedGasFine: undefined,
   passesWholeOperation: false,

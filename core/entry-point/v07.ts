@@ -11,7 +11,7 @@ export const entryPoint07 = {
   hasher: plainHasher(operationWordsPacked),
   readsEip7702Marker: false,
   requiredGas: requiredGasPacked,
-  // A tenth of both together.
+  // A tenth of the sum.
   unusedGasFine: (unusedCall, unusedPostOp) => (unusedCall + unusedPostOp) / 10n,
   passesWholeOperation: true,
   simulation: {

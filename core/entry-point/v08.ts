@@ -11,7 +11,7 @@ export const entryPoint08 = {
   hasher: typedDataHasher,
   readsEip7702Marker: true,
   requiredGas: requiredGasPacked,
-  // A tenth of each by itself, and nothing of up to 40,000.
+  // A tenth of each, and nothing for an amount of up to 40,000.
   unusedGasFine: (unusedCall, unusedPostOp) => fineOf(unusedCall) + fineOf(unusedPostOp),
   passesWholeOperation: true,
   simulation: {

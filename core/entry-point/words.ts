@@ -3,7 +3,8 @@ import { decodedHex, type Hex } from '../units/hex.js';
 import { writeAddressWord, writeHex, writeUint128, writeUint256 } from '../units/words.js';
 import type { FinalUserOperation, PaymasterGas } from './user-operation.js';
 
-// Parts of an operation as EntryPoints and paymasters hash and pack them, each at a byte offset; see `units/words.ts`.
+// Parts of an operation as EntryPoints and paymasters hash and pack them, written at a byte offset; see
+// `units/words.ts`.
 
 const keccakOfNothing = keccak256(new Uint8Array());
 
@@ -14,12 +15,12 @@ export function keccakOfHex(hex: Hex): Uint8Array {
   return keccak256(Buffer.from(hex.slice(2), 'hex'));
 }
 
-/** keccak-256 of callData, which is decoded only if nobody has done so before. */
+/** keccak-256 of callData; decodes it only if that has not been done before. */
 export function keccakOfCallData({ callData, callDataBytes }: FinalUserOperation): Uint8Array {
   return keccak256(decodedHex(callData, callDataBytes).bytes);
 }
 
-/** sender, nonce, keccak(initCode), keccak(callData): the four words that begin most operation hashes. */
+/** sender, nonce, keccak(initCode), keccak(callData): the four words at the beginning of most operation hashes. */
 export function writeIdentity(buffer: Buffer, op: FinalUserOperation, offset: number): void {
   writeAddressWord(buffer, op.sender, offset);
   writeUint256(buffer, op.nonce, offset + 32);
@@ -63,5 +64,5 @@ export function writePaymasterHead(buffer: Buffer, paymaster: Hex, gas: Paymaste
   writePaymasterGas(buffer, gas, 20);
 }
 
-/** Size of {@link writePaymasterHead}; what the layout adds begins here. */
+/** Size of {@link writePaymasterHead}; the layout's own data begin here. */
 export const paymasterHeadSize = 52;

@@ -3,8 +3,8 @@ import type { EpochMs } from '../units/time.js';
 import type { Condition, ConditionStatus } from './meta.js';
 
 /**
- * Every condition that a status may show, with each of its reasons: what people read in the documentation is rendered
- * from this table. `status` is the value that goes with the reason.
+ * Every condition that a status may show, with each of its reasons. The documentation for users is rendered from this
+ * table. `status` is the value that goes with the reason.
  */
 export const conditionReasons = {
   Accepted: {
@@ -278,7 +278,7 @@ export type ReasonText = { readonly status: ConditionStatus; readonly text: stri
 export type ConditionType = keyof typeof conditionReasons;
 export type ConditionReason<T extends ConditionType> = Extract<keyof (typeof conditionReasons)[T], string>;
 
-/** A condition before it meets the status that is stored: no generation and no time yet. */
+/** A condition before it is merged into the stored status: without generation and time. */
 export type Finding = {
   readonly type: ConditionType;
   readonly status: ConditionStatus;
@@ -286,13 +286,15 @@ export type Finding = {
   readonly message: string;
 };
 
-/** Longest message of a condition, in characters: of what lists many things the first ones are read. */
+/**
+ * Longest message of a condition, in characters. When a message lists many things, readers need only the first ones.
+ */
 export const maxMessageLength = 32_768;
 
 /**
- * A finding with a documented reason; its status follows from the reason. `message` says what exactly and what to do,
- * holds no time and no moving figure; it defaults to the documented text. One that is too long for a condition is cut:
- * a status that is refused would tell nothing.
+ * A finding with a documented reason; its status follows from the reason. `message` says exactly what is wrong and
+ * what to do, without times and changing figures; it defaults to the documented text. A message that is too long for
+ * a condition is cut, because a store that refuses the whole status would show nothing.
  */
 export function finding<T extends ConditionType>(
   type: T,
@@ -307,13 +309,13 @@ export function finding<T extends ConditionType>(
 
 function shortened(message: string): string {
   if (message.length <= maxMessageLength) return message;
-  // A character of two halves may be cut in the middle.
+  // The cut may split a surrogate pair.
   return `${message.slice(0, maxMessageLength - 1).toWellFormed()}…`;
 }
 
 /**
- * The conditions with one set. `lastTransitionTime` moves only when `status` does. When nothing would change the very
- * same array is returned, so that callers tell "write" from "leave" by identity.
+ * The conditions with one of them set. `lastTransitionTime` moves only when `status` does. If nothing changes, it
+ * returns the very same array, so that callers can compare by identity whether to write.
  */
 export function setCondition(
   conditions: readonly Condition[],
@@ -330,7 +332,7 @@ export function setCondition(
   return conditions.map((condition) => (condition === present ? changed : condition));
 }
 
-/** Exactly the given findings as conditions, in their order; types that are not given disappear. */
+/** Exactly the given findings as conditions, in their order; conditions of other types disappear. */
 export function setConditions(
   conditions: readonly Condition[],
   findings: readonly Finding[],
@@ -350,7 +352,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** True when the condition holds for the spec as it stands: a stale `True` is not one. */
+/** True when the condition holds for the present spec: a `True` for an older generation does not count. */
 export function isConditionTrue(
   resource: { readonly metadata: { readonly generation: number }; readonly status?: StatusWithConditions },
   type: ConditionType,

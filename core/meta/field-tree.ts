@@ -1,7 +1,7 @@
 import type { FieldsV1 } from './meta.js';
 
 /**
- * Field paths of an object: which leaves it has, and reading, setting and removing one without touching the original.
+ * Field paths of an object: listing its leaves, and reading, setting and removing one without changing the original.
  * Objects are granular; scalars, lists and empty objects are leaves.
  */
 export type FieldPath = readonly string[];
@@ -23,7 +23,7 @@ export function leavesOf(value: Tree, prefix: FieldPath = []): { path: FieldPath
     });
 }
 
-/** A path as a map key. NUL stands in no field name. */
+/** A path as a map key. No field name contains NUL. */
 export function pathKey(path: FieldPath): string {
   return path.join('\0');
 }
@@ -37,7 +37,7 @@ export function isAtOrBelow(path: string, ancestor: string): boolean {
   return path === ancestor || path.startsWith(`${ancestor}\0`);
 }
 
-/** For people: `spec.funding.address`, `metadata.annotations["paymasters.dev/created-by"]`. */
+/** The path as people write it: `spec.funding.address`, `metadata.annotations["paymasters.dev/created-by"]`. */
 export function formatPath(path: FieldPath): string {
   return path.reduce(
     (text, name) =>
@@ -53,7 +53,7 @@ export function getAt(tree: unknown, path: FieldPath): unknown {
   );
 }
 
-/** A copy with `value` at `path`; parents that are missing, or no objects, become objects. */
+/** A copy with `value` at `path`; parents that are missing or not objects become objects. */
 export function setAt(tree: unknown, path: FieldPath, value: unknown): Tree {
   const [name, ...rest] = path;
   const base = isTree(tree) ? tree : {};
@@ -62,8 +62,8 @@ export function setAt(tree: unknown, path: FieldPath, value: unknown): Tree {
 }
 
 /**
- * A copy without `path`. Parents that become empty go too, since an object that nobody asked for should not stay
- * behind, unless `isKept` says that somebody did.
+ * A copy without `path`. Parents that become empty are removed too, because an object that nobody asked for should
+ * not remain, unless `isKept` says that someone did ask for it.
  */
 export function removeAt(tree: Tree, path: FieldPath, isKept: (path: FieldPath) => boolean): Tree {
   return removeBelow(tree, path, [], isKept);
@@ -86,7 +86,7 @@ function own(tree: Tree, name: string): unknown {
   return Object.hasOwn(tree, name) ? tree[name] : undefined;
 }
 
-/** Built by entries: a field named `__proto__` is then a field like any other. */
+/** Built from entries, so that a field named `__proto__` is an ordinary field. */
 function withMember(tree: Tree, name: string, value: unknown): Tree {
   if (Object.hasOwn(tree, name))
     return Object.fromEntries(Object.entries(tree).map(([key, old]) => [key, key === name ? value : old]));
@@ -109,7 +109,7 @@ export function toFieldsV1(paths: Iterable<string>): FieldsV1 {
   return tree as FieldsV1;
 }
 
-/** The inverse. A node with `.`, or without fields below it, is owned itself. */
+/** The inverse. A node with `.`, or without fields below it, is itself owned. */
 export function fromFieldsV1(fields: FieldsV1, prefix: FieldPath = []): string[] {
   return Object.entries(fields).flatMap(([key, below]) => {
     if (!key.startsWith('f:')) return [];

@@ -2,7 +2,7 @@ export const group = 'paymasters.dev';
 export const version = 'v1alpha1';
 export const apiVersion = `${group}/${version}` as const;
 
-/** Which manager owns which leaf fields, in the Kubernetes form, so that one reader serves every store. */
+/** Which manager owns which leaf fields, in the Kubernetes form, so that the same reader works for every store. */
 export type ManagedFields = {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -30,18 +30,18 @@ export type ObjectMeta = {
   readonly managedFields?: readonly ManagedFields[];
 };
 
-/** Who created a resource through the dashboard: shown as `createdBy`. Absent on resources made by YAML. */
+/** Who created a resource through the dashboard: shown as `createdBy`. Absent on resources created from YAML. */
 export const createdByAnnotation = 'paymasters.dev/created-by';
 
 /**
- * On a Chain, by whoever may edit Chains: ends the wait after a loss of usage data early. Its value names the loss, as the
- * condition UsageStoreLost does. Another value says nothing.
+ * An annotation on a Chain: anyone who may edit Chains can use it to end the wait after a loss of usage data early.
+ * Its value names the loss in the same way as the condition UsageStoreLost. Any other value has no effect.
  */
 export const acceptedLossAnnotation = 'paymasters.dev/accept-usage-loss';
 
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
-/** `metav1.Condition`. `message` is a stable sentence that says what to do; it holds no time and no moving figure. */
+/** `metav1.Condition`. `message` is a stable sentence that says what to do, without times and changing figures. */
 export type Condition = {
   readonly type: string;
   readonly status: ConditionStatus;

@@ -11,7 +11,7 @@ import {
   type CelRule,
 } from '../schema/structural.js';
 
-/** Fields that several kinds share, so that a name, an address or an amount means the same everywhere. */
+/** Fields that several kinds share, so that a name, an address or an amount has the same rules everywhere. */
 
 export const address = (description: string, ...rules: readonly CelRule[]): SchemaOf<string> =>
   text(
@@ -54,7 +54,7 @@ export const displayName = (description: string, ...rules: readonly CelRule[]): 
     {
       minLength: 1,
       maxLength: 128,
-      // Only one way to match: a pattern that could try many would cost time with the square of a long input.
+      // It can match in one way only: a pattern with many ways would take quadratic time on a long input.
       pattern: '^ *[^\\x00-\\x20\\x7f][^\\x00-\\x1f\\x7f]*$',
       expected: 'a name of 1 to 128 characters, not blank and without control characters',
     },
@@ -64,7 +64,7 @@ export const displayName = (description: string, ...rules: readonly CelRule[]): 
 export const chainId = (description: string, ...rules: readonly CelRule[]): SchemaOf<number> =>
   integer(description, { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, ...rules);
 
-/** A file in a directory that the process mounts; a name only, so that nobody reads beyond that directory. */
+/** A file in a directory that the process mounts; only a name, so that nobody can read outside that directory. */
 export const mountedFile = (description: string): SchemaOf<string> =>
   text(description, {
     minLength: 1,
@@ -135,7 +135,7 @@ export const conditions: SchemaOf<readonly Condition[]> = keyedList(
   { maxItems: 16 },
 );
 
-/** The columns that every kind shows last. */
+/** The columns that come last for every kind. */
 export const readyColumn = {
   name: 'Ready',
   type: 'string',
@@ -151,7 +151,7 @@ export const reasonColumn = {
   priority: 1,
 } as const;
 
-/** Of kinds that belong to a Paymaster. */
+/** A column of kinds that belong to a Paymaster. */
 export const paymasterColumn = {
   name: 'Paymaster',
   type: 'string',

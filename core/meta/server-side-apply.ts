@@ -17,29 +17,29 @@ import {
 import { apiVersion, type ManagedFields } from './meta.js';
 
 /**
- * Server-side apply as a function: who owns which leaf, what an apply changes, and with whom it collides. Used by
+ * Server-side apply as a function: who owns which leaf, what an apply changes, and with whom it conflicts. Used by
  * every store that has no API server to do it.
  *
- * - An apply states all that its manager wants; what it stated before and leaves out now is removed, unless somebody
- *   else owns it too.
- * - A leaf that somebody else owns with another value is a conflict; with the same value it is owned by both.
- * - With `force` the conflicting leaves change hands.
+ * - An apply states everything that its manager wants. A leaf that the manager stated before and leaves out now is
+ *   removed, unless another manager owns it too.
+ * - A leaf that another manager owns with a different value is a conflict; with the same value, both own it.
+ * - With `force` the conflicting leaves change their owner.
  */
 export type ApplyInput = {
-  /** Fields that managers own: `spec`, and `metadata` with labels and annotations. */
+  /** Fields that managers can own: `spec`, and `metadata` with labels and annotations. */
   readonly live: Tree;
   readonly managedFields: readonly ManagedFields[];
   readonly manager: string;
   readonly fields: Tree;
   readonly force: boolean;
-  /** RFC 3339; the time of the manager's entry if it changes. */
+  /** RFC 3339; becomes the time of the manager's entry if that changes. */
   readonly time: string;
 };
 
 export type ApplyOutcome = {
   readonly live: Tree;
   readonly managedFields: readonly ManagedFields[];
-  /** What could not be applied without `force`; empty with it. */
+  /** What cannot be applied without `force`; empty with `force`. */
   readonly conflicts: readonly Conflict[];
 };
 
@@ -70,7 +70,7 @@ export function applyFields(input: ApplyInput): ApplyOutcome {
   return { live: write(pruned, wanted), managedFields: inOrder(entries, managedFields), conflicts: [] };
 }
 
-/** An empty object asks only that there be an object; everything else replaces the leaf. */
+/** An empty object only requires that an object exists; every other value replaces the leaf. */
 function isChange(live: Tree, path: FieldPath, value: unknown): boolean {
   const present = getAt(live, path);
   return isTree(value) ? !isTree(present) : !isSameJson(present, value);
@@ -119,7 +119,7 @@ function entryFor(
   return { manager, operation: 'Apply', apiVersion, fieldsType: 'FieldsV1', fieldsV1, time };
 }
 
-/** Entries keep their place, new ones come last, so that an apply that changes nothing changes no byte. */
+/** Entries keep their position and new ones come last, so that an apply without changes does not change a byte. */
 function inOrder(entries: readonly ManagedFields[], before: readonly ManagedFields[]): ManagedFields[] {
   const place = (entry: ManagedFields) => {
     const index = before.findIndex(

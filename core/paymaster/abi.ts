@@ -9,7 +9,8 @@ import { userOperation07Values } from '../entry-point/packed.js';
 import { paymasterHeadSize, writePaymasterHead } from '../entry-point/words.js';
 import { zeroed } from '../units/words.js';
 
-// Calls for activation checks, made with ethers: seldom, and so independent of the encoders that they check.
+// Calls for activation checks. They use ethers because they are rare, and because ethers is independent of the
+// encoders that these calls check.
 
 /** Call data of `fragment`, e.g. `function getBalance(address)`. */
 export function encodeCall(fragment: string, values: readonly unknown[]): Hex {
@@ -18,7 +19,10 @@ export function encodeCall(fragment: string, values: readonly unknown[]): Hex {
   return data;
 }
 
-/** Values of a packed operation whose `paymasterAndData` ends after its head: what views hash before there is a signature. */
+/**
+ * Values of a packed operation whose `paymasterAndData` ends after its head: what the contract's views hash before
+ * there is a signature.
+ */
 export function unsignedOperation07Values(
   op: FinalUserOperation,
   paymaster: Hex,
@@ -30,14 +34,17 @@ export function unsignedOperation07Values(
 }
 
 /**
- * `getBalance(id)`: what a funding wallet holds inside a contract with a deposit per sponsor. The follower asks for every wallet
- * at every block, so it is written without ethers.
+ * `getBalance(id)`: the balance of a funding wallet inside a contract with a deposit per sponsor. The follower asks
+ * for every wallet at every block, so this does not use ethers.
  */
 export function getBalanceCall(fundingAddress: AddressKey): Hex {
   return `0xf8b2cb4f${fundingAddress.slice(2).padStart(64, '0')}`;
 }
 
-/** `tokenAccount()` of the contracts in `contracts/`: whose balance there pays for operations in token mode. */
+/**
+ * `tokenAccount()` of the contracts in `contracts/`: the account whose balance there pays for operations in token
+ * mode.
+ */
 export const tokenAccountCall: Hex = '0x30ddebcb';
 
 /** `feeReceiver()` of the vendor's token paymaster 1.x. */

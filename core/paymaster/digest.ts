@@ -1,11 +1,11 @@
 import { bytesToHex, type Hex } from '../units/hex.js';
 
-/** Bytes of a digest: enough that nobody finds two operations with the same one. */
+/** Bytes of a digest: enough that nobody can find two operations with the same digest. */
 const digestSize = 16;
 
 /**
- * What a promise is recorded by and a mined operation recognised by: the first 16 bytes of what the paymaster signs, which
- * is the `hash` of a layout's codec (before the EIP-191 prefix).
+ * Identifies a promise, both when it is recorded and when the mined operation is recognised: the first 16 bytes of
+ * what the paymaster signs, which is the `hash` of a layout's codec (before the EIP-191 prefix).
  */
 export function digestOf(hash: Uint8Array): Hex {
   return bytesToHex(hash.subarray(0, digestSize));

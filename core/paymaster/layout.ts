@@ -13,11 +13,11 @@ export const layoutIds = [
 ] as const;
 export type LayoutId = (typeof layoutIds)[number];
 
-/** What is signed besides the operation itself. */
+/** What the paymaster signs besides the operation itself. */
 export type SponsorshipTerms = {
   readonly chainId: number;
   readonly paymaster: Address;
-  /** On-chain paymasterId; layouts without balances per sponsor ignore it. */
+  /** On-chain paymasterId; layouts that keep no balance per sponsor ignore it. */
   readonly fundingAddress: AddressKey;
   /** Unix seconds, 48 bits. */
   readonly validUntil: number;
@@ -25,21 +25,21 @@ export type SponsorshipTerms = {
   readonly options: { readonly priceMarkup: number; readonly unaccountedGas: number };
 };
 
-/** Balances that an operation may draw on, in wei, worst case. */
+/** What an operation may take from each balance in the worst case, in wei. */
 export type DepositNeed = {
   /** From the contract's deposit in the EntryPoint: the required prefund. */
   readonly entryPoint: bigint;
-  /** From the sponsor's own balance inside the contract; undefined where the contract keeps none. */
+  /** From the sponsor's own balance inside the contract; undefined when the contract keeps no such balance. */
   readonly funding: bigint | undefined;
 };
 
 /**
- * How one deployed paymaster contract is spoken to in mode SPONSORED. Pure and synchronous; hot path.
+ * How to encode data and calls for one deployed paymaster contract in mode SPONSORED. Pure and synchronous; hot path.
  * Encoders are pinned by vectors of third-party contracts (`test/vectors`) and compared with `getHash` on chain.
  */
 export type SponsorshipCodec = {
   readonly gas: (options: SponsorshipTerms['options']) => PaymasterGas;
-  /** Least verificationGasLimit (0.6) that the contract accepts; 0 where it does not care. */
+  /** Least verificationGasLimit (0.6) that the contract accepts; 0 when it accepts any. */
   readonly minVerificationGasLimit: bigint;
   readonly need: (op: FinalUserOperation, options: SponsorshipTerms['options']) => DepositNeed;
   /** The contract's `getHash` of the operation and terms: 32 bytes, before the EIP-191 prefix. */
@@ -59,19 +59,22 @@ export type SponsorshipCodec = {
   readonly fundingBalanceCall: ((fundingAddress: AddressKey) => Hex) | undefined;
 };
 
-/** What the bytes of a mined operation say of the promise that it carries. */
+/** What the bytes of a mined operation show about the promise in it. */
 export type MinedPromise = {
-  /** What the contract compared the signature with: `hash` of the codec, when the promise was made. */
+  /** The hash that the contract checked the signature against: `hash` of the codec, when the promise was made. */
   readonly hash: Uint8Array;
   /** Funding wallet in the data, in layouts that have one. */
   readonly fundingAddress?: AddressKey;
-  /** Wei that the tokens are worth which the contract has taken in validation, at the signed rate; absent: it takes none there. */
+  /**
+   * Value in wei, at the signed rate, of the tokens that the contract took in validation. Absent: it takes none
+   * there.
+   */
   readonly paidInAdvance?: bigint;
 };
 
 /**
- * Reads what the contract reads and nothing else: whoever sends a bundle may pad the data, or move the signature in it.
- * Undefined for bytes of another kind; `unsigned` for those that the contract accepts without a signature.
+ * Reads exactly what the contract reads, because anyone who sends a bundle may pad the data, or move the signature in
+ * it. Undefined for bytes of another kind; `unsigned` for bytes that the contract accepts without a signature.
  */
 export type Recognise = (
   op: FinalUserOperation,
@@ -89,7 +92,7 @@ export type DecodedSponsorship = {
   readonly signature: Hex;
 };
 
-/** What is signed besides the operation in mode ERC20. */
+/** What the paymaster signs besides the operation in mode ERC20. */
 export type TokenTerms = {
   readonly chainId: number;
   readonly paymaster: Address;
@@ -97,46 +100,48 @@ export type TokenTerms = {
   /** Token base units per 10^18 wei, premium not included; at least 1. */
   readonly exchangeRate: bigint;
   /**
-   * The premium as a factor: 1,000,000 is none, at most 2,000,000. Where the data has no field for it, the codec multiplies
-   * it into the rate that is signed, rounded up, so that it is never counted twice.
+   * The premium as a factor: 1,000,000 means no premium, at most 2,000,000. If the data has no field for it, the
+   * codec multiplies it into the signed rate, rounded up, so that it is never counted twice.
    */
   readonly priceMarkup: number;
   /** Unix seconds, 48 bits. */
   readonly validUntil: number;
   readonly validAfter: number;
   /**
-   * Demands that the tokens are taken in validation: an account that has moved them away, or allows them no longer, is
-   * refused by the EntryPoint at nobody's cost. Only for contracts that were seen to do so.
+   * Demands that the contract takes the tokens in validation. If the account has moved its tokens or withdrawn its
+   * allowance, the EntryPoint then refuses the operation at nobody's cost. Only for contracts that were seen to do
+   * so.
    */
   readonly inAdvance?: true;
   readonly options: TokenOptions;
 };
 
-/** What a profile says about its token contract. Layouts ignore what their data has no field for. */
+/** What a profile says about its token contract. A layout ignores an option for which its data has no field. */
 export type TokenOptions = {
-  /** The platform wants `inAdvance` where the layout leaves it the choice: validation is given gas for a transfer. */
+  /** The platform wants `inAdvance` if the layout offers the choice: validation gets gas for a transfer. */
   readonly takesPreFund?: true;
-  /** Receives the tokens, where the data names it; see `TokenCodec.namesTreasury`. */
+  /** Receives the tokens, if the data names a receiver; see `TokenCodec.namesTreasury`. */
   readonly treasury?: Address;
   /** Token base units taken on top of the gas. */
   readonly constantFee?: bigint;
-  /** Token base units taken in validation already; the rest, or the difference back, after the call. */
+  /** Token base units taken in validation. The contract takes the rest, or pays the difference back, after the call. */
   readonly preFund?: bigint;
-  /** Gets what the worst case leaves over after the charge: the account then always pays the worst case. */
+  /** Gets what is left of the worst case after the charge; the account then always pays the worst case. */
   readonly recipient?: Address;
 };
 
 /**
- * How one deployed paymaster contract is spoken to in mode ERC20, where the account pays for its gas with tokens. Pure and
- * synchronous. Terms that no contract should ever see (rate 0, a markup out of bounds, no treasury) are RangeErrors.
+ * How to encode data and calls for one deployed paymaster contract in mode ERC20, where the account pays for its gas
+ * with tokens. Pure and synchronous. Throws RangeError for terms that no contract should ever see: rate 0, a markup
+ * out of bounds, no treasury.
  */
 export type TokenCodec = {
   readonly gas: (options: TokenOptions) => PaymasterGas;
   /** Least verificationGasLimit (0.6, where it bounds postOp too) with which a payment can succeed; 0 from 0.7 on. */
   readonly minVerificationGasLimit: bigint;
-  /** Gas of the contract's own validation where verificationGasLimit has to cover it (0.6); 0 from 0.7 on. */
+  /** Gas of the contract's own validation if verificationGasLimit has to cover it (0.6); 0 from 0.7 on. */
   readonly validationGas: (options: TokenOptions) => bigint;
-  /** True where the data says who receives the tokens: `options.treasury` must then be given. */
+  /** True when the data says who receives the tokens: `options.treasury` is then required. */
   readonly namesTreasury: boolean;
   readonly hash: (op: FinalUserOperation, terms: TokenTerms) => Uint8Array;
   /** The whole `paymasterAndData` with a 65-byte r‖s‖v signature (v 27 or 28). */
@@ -144,38 +149,42 @@ export type TokenCodec = {
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
   readonly decode: (paymasterAndData: Hex) => DecodedTokenPayment;
   readonly recognise: Recognise;
-  /** True where a contract of this layout may take data that nobody signed. */
+  /** True when a contract of this layout may accept data that nobody signed. */
   readonly acceptsUnsigned: boolean;
   readonly getHashCall: (op: FinalUserOperation, terms: TokenTerms) => Hex;
   readonly signerCall: SponsorshipCodec['signerCall'];
   /**
-   * What the operation may cost the platform until the tokens arrive. `funding` is drawn from the balance of the account
+   * What the operation may cost the platform until the tokens arrive. `funding` comes from the balance of the account
    * that `tokenAccountCall` answers; undefined in layouts whose contracts pay from their EntryPoint deposit alone.
    */
   readonly need: (op: FinalUserOperation, options: TokenOptions) => DepositNeed;
-  /** Of a payment `inAdvance`: what the platform still loses if the account pays nothing after its call, in wei. */
+  /** For a payment `inAdvance`: what the platform still loses if the account pays nothing after its call, in wei. */
   readonly residual: (op: FinalUserOperation, terms: TokenTerms) => bigint;
-  /** `tokenAccount()`: reverts in contracts that keep no balances. Undefined where no contract of the layout has it. */
+  /**
+   * `tokenAccount()`: reverts in contracts that keep no balances. Undefined when no contract of the layout has this
+   * view.
+   */
   readonly tokenAccountCall: Hex | undefined;
-  /** Who may receive the tokens: the contract itself, and whom the terms name. */
+  /** Who may receive the tokens: the contract itself, and the receivers in the terms. */
   readonly receivers: (terms: TokenTerms) => readonly AddressKey[];
-  /** Views by which a contract names another receiver. It need not have all of them. */
+  /** Views in which a contract names another receiver. A contract need not have all of them. */
   readonly receiverCalls: readonly Hex[];
   /**
-   * The most token base units that the contract can take for this operation, rounded up, whatever gas it uses and whatever
-   * it pays per gas up to maxFeePerGas. RangeError when the contract's own arithmetic would overflow.
+   * The most token base units that the contract can take for this operation, rounded up, for any gas use and any gas
+   * price up to maxFeePerGas. RangeError when the contract's own arithmetic would overflow.
    */
   readonly maxTokenCharge: (op: FinalUserOperation, terms: TokenTerms) => bigint;
   /**
-   * Gas that the contract charges at the bundler's own gas price, which `eth_call` leaves at 0: a simulated payment may lack
-   * as much. 0 where it charges at the operation's price.
+   * Gas that the contract charges at the bundler's own gas price. `eth_call` leaves that price at 0, so a simulated
+   * payment may be too low by the price of this gas. 0 when the contract charges at the operation's price.
    */
   readonly unpricedGas: bigint;
   /** First topics of the logs that `chargeOf` reads. */
   readonly chargeTopics: readonly Hex[];
   /**
-   * What the operation was charged, from the contract's own events among the logs of its transaction; undefined when it
-   * paid nothing at all. The logs may be of many operations and contracts: only `paymaster`'s about this hash count.
+   * What the operation was charged, from the contract's own events among the logs of its transaction; undefined when
+   * it paid nothing. The logs may belong to many operations and contracts: only logs of `paymaster` with this hash
+   * count.
    */
   readonly chargeOf: (
     logs: readonly ChargeLog[],
@@ -190,7 +199,7 @@ export type TokenCharge = { readonly token: AddressKey; readonly amount: bigint 
 export type DecodedTokenPayment = {
   readonly paymaster: AddressKey;
   readonly token: AddressKey;
-  /** As signed: includes the premium where `priceMarkup` is absent. */
+  /** As signed: includes the premium when `priceMarkup` is absent. */
   readonly exchangeRate: bigint;
   readonly priceMarkup?: number;
   readonly inAdvance?: true;
@@ -209,9 +218,11 @@ export type Layout = {
   readonly entryPointVersion: EntryPointVersion;
   readonly title: string;
   readonly sponsorship: SponsorshipCodec;
-  /** Mode ERC20; undefined where the contract has no such mode. */
+  /** Mode ERC20; undefined when the contract does not have this mode. */
   readonly token: TokenCodec | undefined;
-  /** Topic and decoder of the event by which the contract itself names the sponsor it charged, where it has one. */
+  /**
+   * Topic and decoder of the event in which the contract names the sponsor that it charged, if it has such an event.
+   */
   readonly chargeEvent?: ChargeEvent;
 };
 

@@ -10,7 +10,7 @@ export function readBytes(paymasterAndData: Hex): Buffer {
   return Buffer.from(paymasterAndData.slice(2), 'hex');
 }
 
-/** {@link readBytes}; RangeError unless there are exactly `size` of them. */
+/** {@link readBytes}; RangeError unless there are exactly `size` bytes. */
 export function readExactly(paymasterAndData: Hex, size: number): Buffer {
   const bytes = readBytes(paymasterAndData);
   if (bytes.length !== size)
@@ -59,7 +59,7 @@ export function expectZero(bytes: Buffer, from: number, to: number): void {
     if (bytes[at] !== 0) throw new RangeError(`paymasterAndData byte ${at} must be zero in this layout`);
 }
 
-/** RangeError unless the result of an eth_call is one word; answers it as an integer. */
+/** The single word of an eth_call result as an integer; RangeError unless the result is exactly one word. */
 export function wordOf(result: Hex): bigint {
   if (!/^0x[0-9a-fA-F]{64}$/.test(result))
     throw new RangeError(`expected one word, got ${result.length} characters`);

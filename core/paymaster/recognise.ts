@@ -4,7 +4,7 @@ import type { MinedUserOperation } from '../entry-point/handle-ops.js';
 import { digestOf } from './digest.js';
 import type { Layout, Recognise } from './layout.js';
 
-/** One way to read a mined operation: the promise that it would carry. */
+/** One possible reading of a mined operation: the promise that it would contain. */
 export type Reading = {
   readonly mode: 'SPONSORED' | 'ERC20';
   readonly digest: Hex;
@@ -14,12 +14,12 @@ export type Reading = {
   readonly paidInAdvance?: bigint;
 };
 
-/** The modes that a paymaster contract is used in: one, or both at one address. */
+/** The modes in which a paymaster contract is used: one of them, or both at one address. */
 export type ContractModes = Partial<Pick<Layout, 'sponsorship' | 'token'>>;
 
 /**
- * The promises that a mined operation may carry, by each way to read its bytes: usually one. `unsigned`: the contract took the data without a
- * signature, so nobody here has promised anything.
+ * The promises that a mined operation may contain, one for each way to read its bytes: usually one. `unsigned`: the
+ * contract accepted the data without a signature, so this service has not promised anything.
  */
 export function recognise(
   modes: readonly ContractModes[],
@@ -36,8 +36,9 @@ export function recognise(
 }
 
 /**
- * The same where it is not known which of these contracts it is: every way to read the bytes, also those that another contract
- * would take without a signature. Most are of nobody's promise; only a digest that was promised says anything.
+ * As {@link recognise}, when we do not know which of these contracts it was. Answers every way to read the bytes,
+ * also bytes that another contract would accept without a signature. Most readings match no promise; only a digest
+ * that was promised proves anything.
  */
 export function recogniseAny(
   modes: readonly ContractModes[],
@@ -68,7 +69,7 @@ function readEach(
   });
 }
 
-/** Contracts with both modes tell them apart by the exact form that encoders write. */
+/** Whether the data has exactly the form that our encoder writes: this separates the two modes of one contract. */
 function decodes(codec: Codec, data: Hex): boolean {
   try {
     codec.decode(data);

@@ -15,7 +15,7 @@ export function assertSignature(signature: Uint8Array): void {
 const stub: Hex =
   '0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f817983e5d1f7ab6c94283d5e1fa02b4c7896d3e5d1f7ab6c94283d5e1fa02b4c7896d1c';
 
-/** A well-formed signature by nobody, for estimates and stub data: recoverable, low s, no zero bytes. */
+/** A well-formed signature that no known key made, for estimates and stub data: recoverable, low s, no zero bytes. */
 export function stubSignature(): Uint8Array {
   return hexToBytes(stub);
 }

@@ -2,7 +2,7 @@ import { addressKeyAt, type AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { ChargeLog, TokenCharge, TokenCodec } from './layout.js';
 
-/** One event by which a contract says what an operation was charged: where its values are among topics and data. */
+/** One event in which a contract reports the charge of an operation: where its values are among topics and data. */
 export type ChargeEventShape = {
   readonly topic0: Hex;
   readonly token: Place;
@@ -10,12 +10,13 @@ export type ChargeEventShape = {
   readonly userOpHash: Place;
 };
 
-/** A topic by its index (0 is the event itself), or a word of the data by its index. */
+/** Either a topic by its index (0 is the event itself), or a word of the data by its index. */
 export type Place = { readonly topic: number } | { readonly word: number };
 
 /**
- * keccak256("PaidGasInTokens(address,address,uint256,uint256,uint32,uint256,bytes32)"): sender and token indexed; gas cost,
- * token charge, markup, rate, userOpHash. Of the vendor's 2.x contract, and of the contracts in `contracts/`.
+ * keccak256("PaidGasInTokens(address,address,uint256,uint256,uint32,uint256,bytes32)"): sender and token indexed; gas
+ * cost, token charge, markup, rate, userOpHash. Emitted by the vendor's 2.x contract and by the contracts in
+ * `contracts/`.
  */
 export const paidGasInTokens: ChargeEventShape = {
   topic0: '0x9b02391759649674b016374b782fbd862605050c75d26c3e4c0b385e75bc1c48',
@@ -24,7 +25,7 @@ export const paidGasInTokens: ChargeEventShape = {
   userOpHash: { word: 4 },
 };
 
-/** The two fields of a codec that read what was charged, for the contract's events. */
+/** The two fields of a codec that read the charge from the contract's events. */
 export function chargeReader(
   shapes: readonly ChargeEventShape[],
 ): Pick<TokenCodec, 'chargeTopics' | 'chargeOf'> {
@@ -52,7 +53,7 @@ function addressIn(log: ChargeLog, place: Place): AddressKey {
   return addressKeyAt(wordIn(log, place), 12);
 }
 
-/** Lowercase; a log that lacks the word is of another event with the same topic, whose words are taken as zero. */
+/** Lowercase. A log without that word belongs to another event with the same topic; its words count as zero. */
 function wordIn({ topics, data }: ChargeLog, place: Place): Hex {
   const text =
     'topic' in place

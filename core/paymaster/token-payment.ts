@@ -6,8 +6,8 @@ import type { TokenCodec, TokenOptions, TokenTerms } from './layout.js';
 import { markupUnit, tokensFor } from './token-price.js';
 
 /**
- * What an `approve` in front of the other calls may add to an operation: clients put it there after the quote, from which
- * they take its amount, so the quote has to cover it.
+ * What an additional `approve` in front of the other calls may add to an operation. Clients insert it after the
+ * quote, because they take its amount from the quote. So the quote has to cover it.
  *
  * - callGasLimit: 22,100 for the first write of the allowance, 4,700 for touching token and account, 3,000 for the event, as
  *   much again for a token behind a proxy that checks lists, the batch's own loop, and an estimate's margin of a tenth.
@@ -20,7 +20,7 @@ export const approvalAllowance: GasLimits = {
   preVerificationGas: 5_000n,
 };
 
-/** The quoted operation as it may come back: with an `approve` in front. What `maxGasFee` is computed for. */
+/** The quoted operation as it may come back, with an `approve` in front. `maxGasFee` is computed for this one. */
 export function withApproval(op: FinalUserOperation): FinalUserOperation {
   return {
     ...op,
@@ -31,8 +31,9 @@ export function withApproval(op: FinalUserOperation): FinalUserOperation {
 }
 
 /**
- * Limits in mode ERC20 from those estimated without a paymaster: an account that cannot pay yet can still be quoted so. Adds
- * what the paymaster's validation and its `paymasterAndData` (of the final length) cost.
+ * Limits in mode ERC20, computed from limits that were estimated without a paymaster; so an account that cannot pay
+ * yet still gets a quote. Adds the cost of the paymaster's validation and of its `paymasterAndData` (of the final
+ * length).
  */
 export function limitsWithPayment(
   estimated: GasLimits,
@@ -50,13 +51,13 @@ export function limitsWithPayment(
   };
 }
 
-/** The operation and terms that are simulated in place of those to be signed. */
+/** The operation and terms that are simulated instead of the ones that will be signed. */
 export type Trial = { readonly op: FinalUserOperation; readonly terms: TokenTerms };
 
 /**
- * What is signed for a simulation. Its window closed in 1970, so that no EntryPoint accepts the signature, should it ever
- * leave; simulations do not look at the window. The tip is raised to maxFeePerGas: the operation pays the most that it may
- * per gas, also on nodes whose `eth_call` knows no base fee.
+ * What is signed for a simulation. Its validity window closed in 1970, so that no EntryPoint accepts the signature if
+ * it ever gets out; simulations ignore the window. The tip is raised to maxFeePerGas, so the operation pays the
+ * highest possible gas price, also on nodes whose `eth_call` has no base fee.
  */
 export function trialOf(op: FinalUserOperation, terms: TokenTerms): Trial {
   return {
@@ -65,15 +66,15 @@ export function trialOf(op: FinalUserOperation, terms: TokenTerms): Trial {
   };
 }
 
-/** What simulations of an operation in mode ERC20 found. */
+/** The results of simulating an operation in mode ERC20. */
 export type ObservedPayment = {
-  /** Of the account before the payment: after its call, or now where tokens are taken in advance. */
+  /** Balance of the account before the payment: after its call, or now if tokens are taken in advance. */
   readonly balance: bigint;
   readonly allowance: bigint;
   readonly payment: SimulatedPayment;
 };
 
-/** The EntryPoint's reason, or what the receivers gained and what the operation cost. */
+/** The EntryPoint's reason, or the gains of the receivers and the cost of the operation. */
 export type SimulatedPayment =
   | { readonly outcome: 'refused'; readonly reason: string }
   | { readonly outcome: 'executed'; readonly received: bigint; readonly costWei: bigint };
@@ -85,9 +86,9 @@ export type JudgedPayment = {
 };
 
 /**
- * Whether the operation pays for itself whatever gas it uses: after its call (before it, where tokens are taken in advance) the account has, and allows, the most that the
- * contract can take, and the simulated payment arrived and was worth its cost. One base unit is let go to contracts that
- * round down.
+ * Whether the operation pays for itself, however much gas it uses. After its call (before it, if tokens are taken in
+ * advance) the account must hold and allow the most that the contract can take, and the simulated payment must arrive
+ * and be worth its cost. The check forgives one base unit to contracts that round down.
  */
 export function decidePayment(observed: ObservedPayment, { codec, op, terms }: JudgedPayment): Verdict {
   const { balance, allowance, payment } = observed;

@@ -1,17 +1,17 @@
 import { divideUp } from '../units/divide.js';
 import type { TokenTerms } from './layout.js';
 
-/** A markup of 1,000,000 is none. */
+/** A markup of 1,000,000 means no premium. */
 export const markupUnit = 1_000_000;
-/** The premium can at most double the price: no contract accepts more, or it should not. */
+/** The premium can at most double the price; no contract should accept more. */
 const maxMarkup = 2_000_000;
 
 const weiPerCoin = 10n ** 18n;
 const wordLimit = 1n << 256n;
 
 /**
- * RangeError for terms that must never be signed, whatever the contract thinks of them: a rate of 0 makes one of them ask
- * an oracle and another work for nothing, and not all of them bound the markup.
+ * Throws RangeError for terms that must never be signed, whatever the contract does with them: given a rate of 0, one
+ * contract asks an oracle and another charges nothing, and not all contracts bound the markup.
  */
 export function assertTokenTerms({ exchangeRate, priceMarkup }: TokenTerms): void {
   if (exchangeRate < 1n || exchangeRate >= wordLimit)
@@ -26,8 +26,9 @@ export function assertTokenTerms({ exchangeRate, priceMarkup }: TokenTerms): voi
 const inAdvanceBit = 2 ** 31;
 
 /**
- * The markup as contracts are given it that keep a field for it. Its highest bit demands that the tokens are taken in
- * validation; only contracts that were probed to obey it are given one, since others would take it for a price.
+ * The markup for contracts whose data has a field for it. Its highest bit demands that the contract takes the tokens
+ * in validation. Only contracts that were probed to obey the bit get it, because others would read it as part of the
+ * price.
  */
 export function markupField({
   priceMarkup,
@@ -44,8 +45,9 @@ export function readMarkupField(field: number): Pick<TokenTerms, 'priceMarkup' |
 }
 
 /**
- * Token base units for a cost in wei: cost × rate / 10^18 × markup / 10^6, rounded up once at the end. RangeError when the
- * product does not fit the 256 bits in which contracts compute it: there it would revert, and the gas would be lost.
+ * Token base units for a cost in wei: cost × rate / 10^18 × markup / 10^6, rounded up once at the end. RangeError
+ * when the product does not fit the 256 bits in which contracts compute it: the contract would revert, and the gas
+ * would be lost.
  */
 export function tokensFor(costWei: bigint, exchangeRate: bigint, priceMarkup: number): bigint {
   const product = costWei * exchangeRate * BigInt(priceMarkup);
@@ -54,7 +56,7 @@ export function tokensFor(costWei: bigint, exchangeRate: bigint, priceMarkup: nu
   return divideUp(product, weiPerCoin * BigInt(markupUnit));
 }
 
-/** The rate with the premium in it, rounded up, for data without a field of its own for the premium. */
+/** The rate multiplied by the markup, rounded up, for data that has no field for the premium. */
 export function rateWithMarkup({ exchangeRate, priceMarkup }: TokenTerms): bigint {
   const rate = divideUp(exchangeRate * BigInt(priceMarkup), BigInt(markupUnit));
   if (rate >= wordLimit) throw new RangeError(`exchangeRate with its premium exceeds 256 bits: ${rate}`);

@@ -9,7 +9,7 @@ import {
 import type { Hex } from '../units/hex.js';
 import { writeAddressWord, writeUint256 } from '../units/words.js';
 
-/** What an operation is signed for. */
+/** The chain and paymaster contract for which an operation is signed. */
 type Scope = { readonly chainId: number; readonly paymaster: Hex };
 
 /** Eleven words @0 that begin hashes for EntryPoint 0.6: identity, gas fields, chainId, paymaster. 352 bytes. */

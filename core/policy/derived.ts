@@ -3,8 +3,8 @@ import type { PolicyFacts, PolicyIdentity, PolicyKind } from './kind.js';
 import { policyKinds, type PolicyType } from './kinds.js';
 import type { Verdict } from '../refusal.js';
 
-// What follows from the table of kinds, for those who use all of them alike. Casts say here, once, that what is made from the
-// rows has the type that is made from the types of the rows.
+// What follows from the table of kinds, for code that treats all kinds alike. The casts in this file state in one
+// place that a value built from the rows has the type built from the types of the rows.
 
 type Kinds = typeof policyKinds;
 
@@ -26,7 +26,7 @@ export function isPolicyType(type: unknown): type is PolicyType {
 
 type SpecOf<K> = K extends { readonly schema: SchemaOf<infer S> } ? S : never;
 
-/** Members of a policy's spec, of which one is set: that of its `policyType`. */
+/** Members of a policy's spec; only the one that belongs to its `policyType` is set. */
 export type PolicyMembers = { readonly [T in PolicyType as Kinds[T]['member']]?: SpecOf<Kinds[T]> };
 
 export const memberSchemas = Object.fromEntries(rows.map(([, { member, schema }]) => [member, schema])) as {
@@ -42,7 +42,7 @@ export const memberRules: readonly CelRule[] = rows.map(([type, { member }]) => 
 
 export const policyColumns = rows.flatMap(([, { columns = [] }]) => columns);
 
-/** The data of a policy, whatever its kind; undefined where its member is missing. */
+/** The data of a policy of any kind; undefined when its member is missing. */
 export function dataOf(spec: PolicyMembers, { member }: Pick<PolicyKind, 'member'>): object | undefined {
   return new Map<string, object | undefined>(Object.entries(spec)).get(member);
 }
@@ -56,7 +56,7 @@ type Intersection<U> = (U extends unknown ? (value: U) => void : never) extends 
   ? I
   : never;
 
-/** Members of a compiled config: what is served of policies. */
+/** Members of a compiled config: what is served for policies. */
 export type PolicyParts = Intersection<ReturnType<Kinds[PolicyType]['config']['write']>>;
 
 export type ConfigOfPolicy = { readonly policyType: PolicyType; readonly config: PolicyIdentity };
@@ -68,7 +68,7 @@ export function writeParts(served: readonly ConfigOfPolicy[]): PolicyParts {
   return Object.assign({}, ...parts) as PolicyParts;
 }
 
-/** What a config serves of one policy. `programmed`: its type, where its status says that it was served. */
+/** What a config serves for one policy. `programmed`: the policy's type, if its status says that it was served. */
 export function readParts(
   parts: PolicyParts,
   identity: PolicyIdentity,
@@ -81,7 +81,7 @@ export function readParts(
   return undefined;
 }
 
-/** Of a config that serves no policy. */
+/** The parts of a config that serves no policy. */
 export const noPolicies: PolicyParts = writeParts([]);
 
 /** The same members as requests need them. */
@@ -94,7 +94,7 @@ export function serveParts(parts: PolicyParts): ServedPolicies {
   return served as ServedPolicies;
 }
 
-/** Kinds that are decided from the request alone, in the order of the table. */
+/** Kinds that can be decided from the request alone, in the order of the table. */
 export const policyDecisions: readonly {
   readonly step: string;
   readonly decide: (served: ServedPolicies, facts: PolicyFacts) => Verdict;

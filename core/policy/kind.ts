@@ -12,12 +12,13 @@ import type { CycleStatus } from './spending-limit/spec.js';
 import type { WebhookUrlRules } from './webhook/webhook-url.js';
 
 /**
- * All that a kind of policies is. The resource's schema, the compiled config, the dashboard's bodies and answers, OpenAPI,
- * the decision and its explanation are made from the rows of `kinds.ts`. Functions are methods, so that a list of rows can be
- * used without knowing the data of each.
+ * The complete definition of one kind of policy. The resource's schema, the compiled config, the dashboard's request
+ * and response bodies, OpenAPI, the decision and its explanation are built from the rows of `kinds.ts`. Functions are
+ * methods, so that a list of rows can be used without knowing the data type of each.
  *
- * `Spec` is the data in the resource, `Config` what is compiled of one policy, `Part` the member of the compiled config that
- * holds all of the kind, `Served` its form for requests, `Body` the `policyData` of a dashboard request.
+ * `Spec` is the data in the resource, `Config` the compiled form of one policy, `Part` the member of the compiled
+ * config that holds all policies of the kind, `Served` its form for requests, `Body` the `policyData` of a dashboard
+ * request.
  */
 export type PolicyKind<
   Spec extends object = object,
@@ -29,22 +30,25 @@ export type PolicyKind<
   /** Member of the resource's spec that holds the data. */
   readonly member: string;
   readonly schema: SchemaOf<Spec>;
-  /** How many of a paymaster count, paused ones included: every request pays for each. `name` in the plural. */
+  /**
+   * How many policies of a paymaster count, paused ones included, because every request pays for each. `name` is in
+   * the plural.
+   */
   readonly most: { readonly count: number; readonly name: string };
-  /** What `kubectl get` shows beside what all policies show. */
+  /** Columns that `kubectl get` shows besides those of all policies. */
   readonly columns?: readonly PrinterColumn[];
-  /** What is wrong with a spec, as a sentence; schemas refuse most of it before, but not in every store. */
+  /** What is wrong with a spec, as a sentence. Schemas refuse most mistakes earlier, but not in every store. */
   problem?(spec: Spec, rules: PolicyRules): string | undefined;
   compile(policy: PolicyToCompile<Spec>, known: KnownPolicy<Config>): CompiledOfKind<Config>;
   readonly config: ConfigPart<Config, Part, Served>;
-  /** Absent where deciding needs more than the operation: a store or a host, which `server/decision` asks. */
+  /** Absent when a decision needs more than the operation: a usage store or a host, which `server/decision` asks. */
   readonly decision?: PolicyDecision<Served>;
   readonly record: PolicyRecord<Spec, Body>;
 };
 
 export type PolicyIdentity = { readonly policyId: string; readonly name: string };
 
-/** What the platform lets policies do. */
+/** What the platform allows policies to do. */
 export type PolicyRules = { readonly webhookUrls: WebhookUrlRules };
 
 export type PolicyToCompile<Spec> = PolicyIdentity & {
@@ -53,42 +57,44 @@ export type PolicyToCompile<Spec> = PolicyIdentity & {
   readonly cycle: CycleStatus | undefined;
 };
 
-/** What is known of a policy from before. */
+/** What is known about a policy from before. */
 export type KnownPolicy<Config> = {
   readonly now: EpochMs;
-  /** As it is served. */
+  /** The form in which it is served. */
   readonly served: Config | undefined;
-  /** Of a limit that was deleted and made again under its name. */
+  /** For a limit that was deleted and made again with the same name. */
   readonly lastingCycle: CycleStatus | undefined;
-  /** The highest generation that a signing key of this name had. */
+  /** The highest generation that a signing key of this name has had. */
   readonly keyGeneration: number;
 };
 
 export type CompiledOfKind<Config> = {
   readonly config: Config;
-  /** To be recorded in the status. */
+  /** The cycle to record in the status. */
   readonly cycle?: CycleStatus;
   /** The generation of the signing key in force. */
   readonly keyGeneration?: number;
 };
 
-/** How the active policies of the kind stand in the compiled config, which is plain JSON. */
+/** The active policies of the kind in the compiled config, which is plain JSON. */
 export type ConfigPart<Config, Part, Served> = {
   write(configs: readonly Config[]): Part;
-  /** What the config has of one policy. `wasProgrammed`: its status says that it was served. */
+  /** What the config serves for one policy. `wasProgrammed`: its status says that it was served. */
   read(part: Part, policy: PolicyIdentity & { readonly wasProgrammed: boolean }): Config | undefined;
-  /** For requests. Throws RangeError or SyntaxError on what no operator writes. */
+  /** The form for requests. Throws RangeError or SyntaxError on data that no operator writes. */
   serve(part: Part): Served;
 };
 
 export type PolicyDecision<Served> = {
   /** Name of the step that `pm_explainSponsorship` shows. */
   readonly step: string;
-  /** Of all policies of the kind at once; there may be none. */
+  /** Decides all policies of the kind together; there may be none. */
   decide(served: Served, facts: PolicyFacts): Verdict;
 };
 
-/** What a policy can know of a request without waiting. Gas limits are undefined where they are still to be found. */
+/**
+ * What a policy can know about a request without waiting. Gas limits are undefined while they are not estimated yet.
+ */
 export type PolicyFacts = {
   readonly op: UserOperation;
   /** What callData makes the account do. */
@@ -97,18 +103,18 @@ export type PolicyFacts = {
   readonly now: EpochMs;
 };
 
-/** `policyData` of the dashboard, in and out. */
+/** `policyData` of the dashboard, in requests and in answers. */
 export type PolicyRecord<Spec, Body> = {
   readonly body: SchemaOf<Body>;
-  /** Brings other forms that clients send into that of `body`. */
+  /** Converts other forms that clients send into that of `body`. */
   normalise?(data: unknown): unknown;
-  /** What the schema cannot judge; `prefix` goes before the names of fields. */
+  /** Problems that the schema cannot find; `prefix` goes before the names of fields. */
   problems?(data: unknown, prefix: string, rules: PolicyRules): readonly Problem[];
   specOf(body: Body, now: EpochMs): Spec;
   render(policy: PolicyToRender<Spec>): Readonly<Record<string, unknown>>;
-  /** Members of what `render` answers. */
+  /** Members of the answer that `render` builds. */
   readonly answer: Members;
-  /** What only the answer to creating it holds. */
+  /** Members that appear only in the answer to creating the policy. */
   readonly once?: {
     readonly answer: Readonly<Record<string, JsonSchema>>;
     render(secret: {

@@ -3,7 +3,7 @@ import { spendingLimit } from './spending-limit/kind.js';
 import { walletDeployment } from './wallet-deployment/kind.js';
 import { webhook } from './webhook/kind.js';
 
-/** Every kind of policies, by its `policyType`. */
+/** Every kind of policy, by its `policyType`. */
 export const policyKinds = {
   PAYMASTER_SA_LIMIT: spendingLimit,
   WEBHOOK: webhook,

@@ -1,30 +1,33 @@
 import type { EpochMs } from '../units/time.js';
 
-/** Why a policy keeps its paymaster from sponsoring at the moment, as a server has met it. */
+/** Why a policy currently keeps its paymaster from sponsoring, as a server has seen it. */
 export const servingTroubles = ['LimitFull', 'WebhookFailing'] as const;
 export type ServingTrouble = (typeof servingTroubles)[number];
 
-/** `until`: it counts as over then, unless it is met again. */
+/** `until`: the trouble counts as over at this time, unless a server sees it again. */
 export type ServingReport = { readonly trouble: ServingTrouble; readonly until: EpochMs };
 
 /** By policyId. */
 export type ServingEntries = ReadonlyMap<string, ServingReport>;
 
 /**
- * Port: what servers meet when they are asked, for the operator, which shows it as the condition `Serving` and asks neither usage
- * store nor hosts. Nothing is decided by it.
+ * Port: troubles that servers see while they handle requests. The operator shows them as the condition `Serving`,
+ * without asking the usage store or any host. No decision depends on them.
  */
 export type ServingReports = {
-  /** Those that are not over. Throws UNAVAILABLE. */
+  /** Entries that are not over. Throws UNAVAILABLE. */
   all(): Promise<ServingEntries>;
-  /** Adds entries to those of other servers, each with the later end; writes nothing that stands there already. Throws UNAVAILABLE. */
+  /**
+   * Adds entries to those of other servers, each with the later end. Writes nothing if they are already stored.
+   * Throws UNAVAILABLE.
+   */
   merge(entries: ServingEntries): Promise<void>;
 };
 
-/** So many are shown at once: of more the first ones. */
+/** The store keeps at most this many entries: the first ones. */
 export const mostEntries = 1_000;
 
-/** What stands after these entries were added, without what is over. */
+/** The entries after adding `added`, without those that are over. */
 export function mergeEntries(present: ServingEntries, added: ServingEntries, now: EpochMs): ServingEntries {
   const merged = new Map([...present].filter(([, { until }]) => until > now));
   for (const [policyId, entry] of added) {
@@ -35,7 +38,7 @@ export function mergeEntries(present: ServingEntries, added: ServingEntries, now
   return merged;
 }
 
-/** For servers and an operator in one process. */
+/** For servers and an operator in the same process. */
 export function createMemoryServingReports(clock: { now(): EpochMs }): ServingReports {
   let entries: ServingEntries = new Map();
   return {
@@ -51,7 +54,7 @@ export function formatServingReport({ trouble, until }: ServingReport): string {
   return `${trouble} ${until}`;
 }
 
-/** Undefined for what is not a report: another program may have written it. */
+/** Undefined for text that is not a report: another program may have written it. */
 export function parseServingReport(text: string): ServingReport | undefined {
   const [name, time = ''] = text.split(' ');
   const trouble = servingTroubles.find((each) => each === name);

@@ -1,22 +1,22 @@
 import type { EpochMs } from '../units/time.js';
 
-/** Versions of a chain whose losses of the day have taken more than half of their budget, and until when that counts. */
+/** Versions of a chain whose losses of the day exceed half of their budget, and the time until which that counts. */
 export type TokenLossReport = {
   readonly stopped: readonly { readonly version: string; readonly until: EpochMs }[];
 };
 
 /**
- * Port: what the follower of a chain found about its losses, for the operator, which shows it as the condition `TokenLoss`
- * and reads no usage store. Nothing is decided by it: what is signed, the usage store's counters decide.
+ * Port: what the follower of a chain found about its losses. The operator shows it as the condition `TokenLoss` and
+ * reads no usage store. No decision depends on it: the counters of the usage store decide what is signed.
  */
 export type TokenLossReports = {
-  /** The newest report of each chain; a chain without one was never looked at. Throws UNAVAILABLE. */
+  /** The newest report of each chain; a chain without a report was never examined. Throws UNAVAILABLE. */
   all(): Promise<ReadonlyMap<number, TokenLossReport>>;
-  /** Replaces the report of a chain; writes nothing when it stands there already. Throws UNAVAILABLE. */
+  /** Replaces the report of a chain. Writes nothing if the same report is already stored. Throws UNAVAILABLE. */
   put(chainId: number, report: TokenLossReport): Promise<void>;
 };
 
-/** For a follower and an operator in one process. The follower reports anew after each start. */
+/** For a follower and an operator in one process. The follower reports again after each start. */
 export function createMemoryTokenLossReports(): TokenLossReports {
   const reports = new Map<number, TokenLossReport>();
   return {
@@ -25,13 +25,13 @@ export function createMemoryTokenLossReports(): TokenLossReports {
   };
 }
 
-/** As text, in an order of its own, so that equal reports are equal text. */
+/** The report as text in a fixed order, so that equal reports give equal text. */
 export function formatTokenLossReport({ stopped }: TokenLossReport): string {
   const sorted = stopped.toSorted((a, b) => (a.version < b.version ? -1 : 1));
   return JSON.stringify({ stopped: sorted.map(({ version, until }) => ({ version, until })) });
 }
 
-/** Undefined for what is no report: another program may have written it. */
+/** Undefined for text that is not a report: another program may have written it. */
 export function parseTokenLossReport(text: string): TokenLossReport | undefined {
   const stopped = member(parseJson(text), 'stopped');
   if (!Array.isArray(stopped)) return undefined;

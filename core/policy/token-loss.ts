@@ -3,12 +3,12 @@ import type { EpochMs } from '../units/time.js';
 import { formatDecimal, gweiFloor, parseEther, type Gwei } from '../units/wei.js';
 import { refuse, type Refusal } from '../refusal.js';
 
-// How much operations in mode ERC20 may lose that are mined and pay no token, and what an account is told.
+// How much may be lost on ERC20 operations that are mined and pay no token, and the texts of the refusals.
 
-/** Coins that token payments of a contract may lose in a day (UTC) where its profile does not say, as decimal text. */
+/** Coins that token payments of a contract may lose in a day (UTC) if its profile does not say, as decimal text. */
 export const defaultTokenLossBudget = '0.1';
 
-/** The budget of a profile, `tokenLossBudget`, as it is counted. Throws RangeError on what is not decimal text. */
+/** The `tokenLossBudget` of a profile in gwei, as it is counted. Throws RangeError for text that is not decimal. */
 export function parseLossBudget(text: string = defaultTokenLossBudget): Gwei {
   return gweiFloor(parseEther(text));
 }
@@ -21,7 +21,7 @@ export function senderBarred(sender: AddressKey, until: EpochMs): Refusal {
   );
 }
 
-/** TOKEN_LOSS for people: token mode of a contract has stopped for the day. */
+/** TOKEN_LOSS for people: the token mode of a contract has stopped for the day. */
 export function tokenModeStopped(contract: AddressKey, budget: number, until: EpochMs): Refusal {
   return refuse(
     'TOKEN_LOSS',
@@ -29,10 +29,10 @@ export function tokenModeStopped(contract: AddressKey, budget: number, until: Ep
   );
 }
 
-/** Whose part of the loss budget is taken. */
+/** The party whose part of the loss budget is used up. */
 export type ExposedParty = 'contract' | 'organisation' | 'paymaster' | 'account';
 
-/** TOKEN_EXPOSURE_FULL for people: unsecured token payments that are promised, and the losses of today, leave no room. */
+/** TOKEN_EXPOSURE_FULL for people: promised unsecured token payments and today's losses leave too little room. */
 export function exposureFull(
   party: ExposedParty,
   { taken, most, cost }: { readonly taken: number; readonly most: number; readonly cost: number },

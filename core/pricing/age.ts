@@ -1,10 +1,10 @@
 import { plusMs, type EpochMs } from '../units/time.js';
 import { refused, type RefusedPrice } from './price-source.js';
 
-/** A source whose clock is further ahead of ours than this is not believed: its age could not be told. */
+/** If a source's clock is further ahead of ours than this, its price is refused, because we cannot know its age. */
 const toleratedAheadMs = 120_000;
 
-/** Refuses an answer that its source gave too long ago, or says to have given in the future; undefined when it may be used. */
+/** Refuses an answer whose time is too long ago or in the future; undefined when the answer may be used. */
 export function judgeAge(
   source: string,
   observedAt: EpochMs,
@@ -18,7 +18,7 @@ export function judgeAge(
       reason: 'OUT_OF_RANGE',
       detail: `was updated ${Math.ceil(-ageMs / 1000)} s in the future, at most ${toleratedAheadMs / 1000} s are tolerated`,
     });
-  // A price of exactly the greatest age is stale: `staleAt` is the first instant at which it is refused.
+  // A price of exactly the greatest age is stale: `staleAt` is the first moment at which it is refused.
   if (now < staleAtOf(observedAt, maxAgeSeconds)) return undefined;
   return refused({ source, reason: 'STALE', ageSeconds: Math.floor(ageMs / 1000), maxAgeSeconds });
 }

@@ -4,17 +4,23 @@ import { judgeAge, staleAtOf } from './age.js';
 import { formatRefusal, priced, refused, type PriceAnswer, type PriceRefusal } from './price-source.js';
 
 export type CombineRules = {
-  /** Sources whose price is as old are left out; absent: only their own limits count. */
+  /** Prices of this age or older are left out; absent: only the limits of each source count. */
   readonly maxAgeSeconds?: number;
-  /** The lowest and the highest rate may be this far apart, in percent of the lowest; absent: they are not compared. */
+  /**
+   * The greatest allowed difference between the lowest and the highest rate, in percent of the lowest; absent: they
+   * are not compared.
+   */
   readonly maxDeviationPercent?: number;
-  /** So many must have answered. Default: 2 where they are compared, since one alone confirms nothing, else 1. */
+  /**
+   * How many sources must have answered. Default: 2 if they are compared, since a single source confirms nothing,
+   * else 1.
+   */
   readonly minSources?: number;
 };
 
 /**
- * One price from the answers of several sources, in order of preference: the first that may be used, provided that
- * enough answered and all that did agree. When they do not, nobody knows which one is wrong, so none is used.
+ * One price from the answers of several sources, in order of preference: the first usable one, provided that enough
+ * sources answered and all of those agree. If they disagree, nobody knows which is wrong, so none is used.
  */
 export function combine(rules: CombineRules, answers: readonly PriceAnswer[], now: EpochMs): PriceAnswer {
   const judged = answers.map((answer) => limitAge(rules, answer, now));
@@ -39,7 +45,7 @@ function neededSources({ minSources, maxDeviationPercent }: CombineRules, source
   return minSources ?? Math.min(maxDeviationPercent === undefined ? 1 : 2, sources);
 }
 
-/** With `maxAgeSeconds` a price also ages here, so that a caller that keeps it knows when to stop. */
+/** With `maxAgeSeconds` a price also ages here, so that a caller that keeps it knows when to stop using it. */
 function limitAge({ maxAgeSeconds }: CombineRules, answer: PriceAnswer, now: EpochMs): PriceAnswer {
   if (!answer.ok || maxAgeSeconds === undefined) return answer;
   const { price } = answer;
@@ -50,7 +56,7 @@ function limitAge({ maxAgeSeconds }: CombineRules, answer: PriceAnswer, now: Epo
   return priced({ ...price, staleAt });
 }
 
-/** The fault itself where there is only one source; an outage when all that failed cannot be reached. */
+/** The fault itself if there is only one source; an outage if all failed sources were unreachable. */
 function tooFew(faults: readonly PriceRefusal[], usable: number, needed: number): PriceRefusal {
   const [only, ...others] = faults;
   if (only !== undefined && others.length === 0 && usable === 0) return only;
@@ -62,7 +68,7 @@ function tooFew(faults: readonly PriceRefusal[], usable: number, needed: number)
 }
 
 function isApart(lowest: bigint, highest: bigint, maxPercent: number): boolean {
-  // Six decimals of a percent, without floats in the comparison.
+  // Six decimals of a percent, so that the comparison needs no floats.
   const limit = parseDecimal(maxPercent.toFixed(6), 6);
   return (highest - lowest) * 100_000_000n > lowest * limit;
 }

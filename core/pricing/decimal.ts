@@ -1,18 +1,18 @@
-/** An exact number: `value / 10^decimals`. `decimals` may be negative: a feed never has that, a JSON number may. */
+/** An exact number: `value / 10^decimals`. `decimals` may be negative: never in a feed, but in a JSON number. */
 export type Decimal = { readonly value: bigint; readonly decimals: number };
 
 const numberPattern = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Beyond this no price is meant; it also keeps a short text from standing for a number of a billion digits. */
+/** No real price is longer. The bound also prevents a short text from producing a number with a billion digits. */
 const maxDigits = 80;
 const maxExponent = 80;
 
 /**
- * Parses a number as JSON and most APIs write it, e.g. "3123.45", "-1", "2.5e-7". Undefined for any other text, and for
- * a number that takes more than 80 digits or an exponent beyond 80.
+ * Parses a number as JSON and most APIs write it, e.g. "3123.45", "-1", "2.5e-7". Undefined for any other text, and
+ * for a number that needs more than 80 digits or an exponent beyond 80.
  */
 export function parseNumberText(text: string): Decimal | undefined {
-  // Longer ones are refused unread.
+  // Refuses longer texts without reading them.
   if (text.length > 2 * maxDigits) return undefined;
   const match = numberPattern.exec(text);
   if (match === null) return undefined;

@@ -4,24 +4,24 @@ import type { EpochSeconds } from '../units/time.js';
 import { formatDecimal } from '../units/wei.js';
 import type { Price } from './price-source.js';
 
-/** How long a quote is good for. What is signed later is priced anew. */
+/** How long a quote is valid, in seconds. What is signed later gets a new price. */
 export const quoteLifeSeconds = 120;
 
-/** Element of `feeQuotes`, as clients read it. */
+/** An element of `feeQuotes`, in the form that clients read. */
 export type FeeQuote = {
   readonly symbol: string;
   readonly decimal: number;
   readonly tokenAddress: string;
   /** Whole tokens, worst case, premium included; clients approve `ceil(maxGasFee * 10^decimal)`. */
   readonly maxGasFee: number;
-  /** The same in US dollars; absent where no price source of the chain knows dollars. */
+  /** The same in US dollars; absent when no price source of the chain knows dollars. */
   readonly maxGasFeeUSD?: number;
   /** Token base units per native coin, without the premium. */
   readonly exchangeRate: number;
   readonly premiumPercentage: string;
   /** Unix seconds. */
   readonly validUntil: number;
-  /** Empty when the FeeToken has none. */
+  /** Empty when the FeeToken has no logo. */
   readonly logoUrl: string;
 };
 
@@ -30,7 +30,7 @@ export type FeeQuoteTerms = {
   readonly price: Pick<Price, 'rate'>;
   /** The most that the contract can take, in token base units, premium included. */
   readonly maxCharge: bigint;
-  /** As in {@link Price}; undefined where nobody knows. */
+  /** As in {@link Price}; undefined when no source knows it. */
   readonly usdPerNative: bigint | undefined;
   readonly validUntil: EpochSeconds;
 };
@@ -60,16 +60,16 @@ export function renderFeeQuote({
 
 const usdDecimals = 18;
 
-/** JavaScript writes smaller numbers with an exponent, which clients that read the text refuse. */
+/** JavaScript writes smaller numbers with an exponent, and clients that read the text refuse that. */
 const leastPlainExponent = 6;
 
-/** Every decimal text of so many digits is told apart by a double, and comes back as the same text. */
+/** A double represents every decimal text of this many digits exactly enough to give the same text back. */
 const exactDigits = 15;
 
 /**
- * The number whose text is `amount / 10^decimals`, rounded up to 15 significant digits and to no less than 0.000001, so
- * that it is written without an exponent up to 1e21. Neither its text nor the product `number * 10^decimals` that
- * clients compute in floats ever falls below `amount`: where float arithmetic would, the next digit is taken.
+ * The number whose text is `amount / 10^decimals`, rounded up to 15 significant digits and to at least 0.000001, so
+ * that it is written without an exponent up to 1e21. Neither its text nor the product `number * 10^decimals`, which
+ * clients compute in floats, is ever below `amount`: if float arithmetic would give less, it takes the next digit.
  */
 export function roundUpToNumber(amount: bigint, decimals: number): number {
   for (let asked = amount; ; asked += stepOf(asked, decimals)) {
@@ -78,7 +78,7 @@ export function roundUpToNumber(amount: bigint, decimals: number): number {
   }
 }
 
-/** The same for readers who do not multiply: only its text is never below `amount`. */
+/** The same for readers who do not multiply: only its text is guaranteed to be at least `amount`. */
 function plainNumber(amount: bigint, decimals: number): number {
   if (amount === 0n) return 0;
   const least = decimals > leastPlainExponent ? 10n ** BigInt(decimals - leastPlainExponent) : 1n;
@@ -87,7 +87,7 @@ function plainNumber(amount: bigint, decimals: number): number {
   return Number(formatDecimal(divideUp(asked, step) * step, decimals));
 }
 
-/** Worth of the last digit that is kept of an amount, at least one base unit. */
+/** The value of the last digit that is kept of an amount, at least one base unit. */
 function stepOf(amount: bigint, decimals: number): bigint {
   const dropped = Math.max(
     amount.toString().length - exactDigits,

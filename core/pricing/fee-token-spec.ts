@@ -1,4 +1,4 @@
-/** Where a token's price comes from: exactly one member. */
+/** The source of a token's price: exactly one member is set. */
 export type PriceSpec = {
   readonly static?: {
     /** Token base units per 10^18 wei, as decimal text. */
@@ -13,20 +13,20 @@ export type PriceSpec = {
     readonly inverse?: boolean;
     /** Default 7200. */
     readonly maxAgeSeconds?: number;
-    /** Of `tokenFeed`. Default 90000. */
+    /** For `tokenFeed`. Default 90000. */
     readonly tokenMaxAgeSeconds?: number;
   };
   readonly http?: {
-    /** May hold `{chainId}`, `{address}` (lowercase) and `{symbol}`; so may the paths. */
+    /** May contain `{chainId}`, `{address}` (lowercase) and `{symbol}`; so may the paths. */
     readonly url: string;
-    /** Where the price stands: tokens per native coin, or with `tokenPath` the native coin's price. */
+    /** The path of the price: tokens per native coin, or with `tokenPath` the native coin's price. */
     readonly path: string;
-    /** Where the token's price stands, in the currency of `path`. */
+    /** The path of the token's price, in the currency of `path`. */
     readonly tokenPath?: string;
     readonly inverse?: boolean;
-    /** Where the native coin's price in US dollars stands. */
+    /** The path of the native coin's price in US dollars. */
     readonly usdPath?: string;
-    /** Where the time of the price stands. Absent: the time of the answer. */
+    /** The path of the price's time. Absent: the time of the answer. */
     readonly timePath?: string;
     readonly headersFile?: string;
     /** Default 7200. */

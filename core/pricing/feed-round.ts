@@ -3,14 +3,14 @@ import type { Hex } from '../units/hex.js';
 import { judgeAge } from './age.js';
 import { refused, type RefusedPrice } from './price-source.js';
 
-/** What `latestRoundData()` of an aggregator feed answers. */
+/** The answer of `latestRoundData()` of an aggregator feed. */
 export type FeedRound = {
   readonly roundId: bigint;
-  /** Signed; in the feed's own decimals. */
+  /** Signed; with the feed's own number of decimals. */
   readonly answer: bigint;
   /** Unix seconds; 0 while the round has no answer. */
   readonly updatedAt: bigint;
-  /** Round that the answer was computed in: an earlier one when this round only carries it over. */
+  /** The round in which the answer was computed: an earlier one if this round only carries it over. */
   readonly answeredInRound: bigint;
 };
 
@@ -29,7 +29,7 @@ export function decodeRound(result: Hex): FeedRound | undefined {
   };
 }
 
-/** Why a round gives no price, or undefined when it does. */
+/** Why a round gives no price; undefined when it does. */
 export function judgeRound(
   source: string,
   round: FeedRound,
@@ -56,7 +56,7 @@ export function judgeRound(
   return judgeAge(source, updatedAtOf(round), maxAgeSeconds, now);
 }
 
-/** Meant for rounds that {@link judgeRound} lets pass: their time is one that clocks can hold. */
+/** For rounds that {@link judgeRound} accepts: their time is in the range of our clocks. */
 export function updatedAtOf({ updatedAt }: FeedRound): EpochMs {
   return toMs(Number(updatedAt) as EpochSeconds);
 }

@@ -1,7 +1,7 @@
 import { parseInstant, type EpochMs } from '../units/time.js';
 import { parseNumberText, type Decimal } from './decimal.js';
 
-/** A number as it stands in the document: a float would already have lost digits. */
+/** A number with the digits of the document: a float would already have lost some of them. */
 class JsonNumber {
   readonly text: string;
 
@@ -10,7 +10,7 @@ class JsonNumber {
   }
 }
 
-/** A parsed JSON document whose numbers kept their digits. */
+/** A parsed JSON document whose numbers keep their digits. */
 export type JsonDocument = { readonly root: unknown };
 
 /** Undefined for text that is not JSON, or nested too deep to read. */
@@ -27,7 +27,7 @@ function keepDigits(_key: string, value: unknown, context?: { readonly source?: 
   return typeof value === 'number' && context?.source !== undefined ? new JsonNumber(context.source) : value;
 }
 
-/** Names and list places of a path such as `data.prices[0].value`. */
+/** Names and list positions of a path such as `data.prices[0].value`. */
 export type DocumentPath = readonly (string | number)[];
 
 /** Parses a path that the FeeToken schema accepts. */
@@ -37,7 +37,7 @@ export function parsePath(path: string): DocumentPath {
   );
 }
 
-/** The number at a path, written as a number or as a text; a text that says what stands there instead. */
+/** The number at a path, written as a number or as text; otherwise a text that describes what is there instead. */
 export function readNumber(document: JsonDocument, path: DocumentPath): Decimal | string {
   const value = valueAt(document, path);
   const text = value instanceof JsonNumber ? value.text : value;
@@ -48,7 +48,10 @@ export function readNumber(document: JsonDocument, path: DocumentPath): Decimal 
   );
 }
 
-/** The time at a path: Unix seconds or milliseconds, or RFC 3339; a text that says what stands there instead. */
+/**
+ * The time at a path: Unix seconds or milliseconds, or RFC 3339; otherwise a text that describes what is there
+ * instead.
+ */
 export function readTime(document: JsonDocument, path: DocumentPath): EpochMs | string {
   const value = valueAt(document, path);
   const text = value instanceof JsonNumber ? value.text : value;
@@ -59,7 +62,7 @@ export function readTime(document: JsonDocument, path: DocumentPath): EpochMs | 
 function parseTime(text: string): EpochMs | undefined {
   if (!/^\d{1,15}(\.\d+)?$/.test(text)) return parseInstant(text);
   const number = Number(text);
-  // Seconds reach this in the year 5138, milliseconds passed it in 1973.
+  // Seconds reach this value in the year 5138; milliseconds passed it in 1973.
   return Math.floor(number < 100_000_000_000 ? number * 1000 : number) as EpochMs;
 }
 

@@ -2,21 +2,21 @@ import { DomainError, unreachable } from '../errors.js';
 import type { FeeTokenSpec } from './fee-token-spec.js';
 import type { EpochMs } from '../units/time.js';
 
-/** What one native coin costs in a token, at one moment. Integers throughout. */
+/** The price of one native coin in a token, at one moment. Integers throughout. */
 export type Price = {
   /** Token base units per 10^18 wei, always above zero. A fraction was rounded up. */
   readonly rate: bigint;
-  /** US dollars per 10^18 wei with 18 implied decimals; absent where the source knows no dollars. */
+  /** US dollars per 10^18 wei with 18 implied decimals; absent when the source knows no dollars. */
   readonly usdPerNative?: bigint;
-  /** When it was true, as far as the source says: the feed's own time, or else when it was asked. */
+  /** When the price was true: the feed's own time if it gives one, otherwise the time when we asked. */
   readonly observedAt: EpochMs;
-  /** From this instant on the source calls it stale; absent where a price never ages. */
+  /** From this moment on the source calls the price stale; absent when a price never ages. */
   readonly staleAt?: EpochMs;
-  /** For people: kind and place without secrets, e.g. `chainlink 0x5f4e…` or `http api.example.com`. */
+  /** For people: kind and address of the source without secrets, e.g. `chainlink 0x5f4e…` or `http api.example.com`. */
   readonly source: string;
 };
 
-/** Why there is no price that may be used. Never a wrong rate: whatever is in doubt is refused. */
+/** Why no price may be used. A doubtful price is refused, so that a wrong rate is never used. */
 export type PriceRefusal = { readonly source: string } & (
   | { readonly reason: 'STALE'; readonly ageSeconds: number; readonly maxAgeSeconds: number }
   | {
@@ -25,20 +25,20 @@ export type PriceRefusal = { readonly source: string } & (
       readonly highest: Pick<Price, 'rate' | 'source'>;
       readonly maxDeviationPercent: number;
     }
-  /** Of several sources not enough gave a price; `faults` of the others, the preferred one first. */
+  /** Of several sources not enough gave a price; `faults` of the failed ones, the preferred one first. */
   | {
       readonly reason: 'TOO_FEW';
       readonly usable: number;
       readonly needed: number;
       readonly faults: readonly PriceRefusal[];
     }
-  /** `DECIMALS_MISMATCH`: the resource says one thing, the token on chain another. */
+  /** `DECIMALS_MISMATCH`: the resource and the token on chain disagree. */
   | { readonly reason: 'DECIMALS_MISMATCH'; readonly declared: number; readonly found: number }
   | { readonly reason: 'SYMBOL_MISMATCH'; readonly declared: string; readonly found: string }
   /**
    * `UNREACHABLE`: no answer in time, or one that says "not now". `REVERTED`: the contract refused to answer.
-   * `MALFORMED`: an answer that is not what was asked for. `OUT_OF_RANGE`: zero, negative, or too small or large to
-   * count. `INCOMPLETE`: a round of a feed that has no answer of its own yet.
+   * `MALFORMED`: the answer is not what we asked for. `OUT_OF_RANGE`: zero, negative, or too small or too large to
+   * count. `INCOMPLETE`: a round of a feed that does not have an answer yet.
    */
   | {
       readonly reason: 'UNREACHABLE' | 'REVERTED' | 'MALFORMED' | 'OUT_OF_RANGE' | 'INCOMPLETE';
@@ -54,18 +54,18 @@ export type RefusedPrice = { readonly ok: false; readonly refusal: PriceRefusal 
 export type PricedToken = Pick<FeeTokenSpec, 'chainId' | 'address' | 'symbol' | 'decimals'>;
 
 /**
- * Port: one configured source of one token's price. Every read has a deadline and never rejects: what went wrong is a
- * refusal. Reads of the same source that overlap may share one request.
+ * Port: one configured source for the price of one token. Every read has a deadline and never rejects: a failure is
+ * answered as a refusal. Overlapping reads of the same source may share one request.
  */
 export type PriceSource = { read(token: PricedToken): Promise<PriceAnswer> };
 
 /** Prices of the served fee tokens, cached and kept warm. Never rejects. */
 export type Prices = {
-  /** The last answer without waiting, while it may still be used; undefined: ask `get`. */
+  /** The last answer, without waiting, while it may still be used. Undefined means: ask `get`. */
   peek(token: FeeTokenSpec): PriceAnswer | undefined;
-  /** As `peek`, else asks the source. Callers that ask at the same time share one request. */
+  /** As `peek`, but asks the source if necessary. Callers that ask at the same time share one request. */
   get(token: FeeTokenSpec): Promise<PriceAnswer>;
-  /** US dollars per 10^18 wei with 18 implied decimals, from whichever served token of the chain knows it now. */
+  /** US dollars per 10^18 wei with 18 implied decimals, from any served token of the chain that knows it now. */
   usdPerNative(chainId: number): bigint | undefined;
 };
 
@@ -77,7 +77,7 @@ export function refused(refusal: PriceRefusal): RefusedPrice {
   return { ok: false, refusal };
 }
 
-/** The price, or DomainError FEE_TOKEN_UNSUPPORTED that says which source refused it and why. */
+/** The price; otherwise throws DomainError FEE_TOKEN_UNSUPPORTED, which says which source refused it and why. */
 export function requirePrice(token: PricedToken, answer: PriceAnswer): Price {
   if (answer.ok) return answer.price;
   throw new DomainError(
@@ -87,7 +87,7 @@ export function requirePrice(token: PricedToken, answer: PriceAnswer): Price {
   );
 }
 
-/** One sentence part with the figures: for errors and logs, not for a status. */
+/** Part of a sentence, with the figures: for errors and logs, not for a status. */
 export function formatRefusal(refusal: PriceRefusal): string {
   const { source } = refusal;
   switch (refusal.reason) {

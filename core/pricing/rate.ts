@@ -17,16 +17,16 @@ export type Quoted =
 export type Observation = {
   readonly source: string;
   readonly quoted: Quoted;
-  /** US dollars per native coin, where the source says so. */
+  /** US dollars per native coin, if the source says it. */
   readonly usd?: Decimal;
   readonly observedAt: EpochMs;
   readonly staleAt?: EpochMs;
 };
 
-/** No real token comes near it, and a charge at it still fits the 256 bits of a contract's product. */
+/** No real token comes near this rate, and a charge at this rate still fits the 256 bits of a contract's product. */
 export const maxRate = 10n ** 36n;
 
-/** Turns an observation into a price with integers only, rounded up. Whatever is not a plausible price is refused. */
+/** Turns an observation into a price with integers only, rounded up. Refuses anything that is not a plausible price. */
 export function priceOf(
   { source, quoted, usd, observedAt, staleAt }: Observation,
   tokenDecimals: number,

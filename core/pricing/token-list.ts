@@ -1,6 +1,6 @@
 import type { FeeTokenSpec } from './fee-token-spec.js';
 
-/** `tokenInfo` of a quote request: addresses in any case. Empty text and an empty list are as good as absent. */
+/** `tokenInfo` of a quote request: addresses in any case. An empty text or an empty list counts as absent. */
 export type TokenChoice = {
   readonly preferredToken?: string;
   readonly tokenList?: readonly string[];
@@ -8,13 +8,13 @@ export type TokenChoice = {
 
 export type ChosenTokens = {
   readonly tokens: readonly FeeTokenSpec[];
-  /** Requested, but not served; spelled as the caller did. */
+  /** Requested but not served; spelled as the caller did. */
   readonly unsupported: readonly string[];
 };
 
 /**
- * The tokens to quote: the preferred one first (clients take the first quote), then the list, each once. Without a list
- * all served tokens follow. `served` is keyed by lowercase address, in the order in which all are quoted.
+ * The tokens to quote, each once: the preferred one first (clients take the first quote), then the list. Without a
+ * list, all served tokens follow. `served` is keyed by lowercase address, in the order in which all are quoted.
  */
 export function chooseTokens(
   { preferredToken, tokenList }: TokenChoice,

@@ -1,12 +1,13 @@
 import { canonicalDimension, canonicalWord, maxTypeDepth } from './abi-type.js';
 import type { TypeFault } from './abi-type.js';
 
-/** Longest signature that is read, as the schema bounds it too. */
+/** Longest signature that is read; the schema has the same bound. */
 export const maxSignatureLength = 512;
 
 /**
- * `mint( address to, uint )` → `mint(address,uint256)`: the canonical form of a signature as people write it, also with
- * names, data locations, visibility and results. Reads each character once, whatever the text is: tenants write it.
+ * `mint( address to, uint )` → `mint(address,uint256)`: the canonical form of a signature as people write it, also
+ * with names, data locations, visibility and results. Reads each character once, whatever the text is, because
+ * tenants write it.
  */
 export function canonicalSignature(
   text: string,
@@ -21,7 +22,7 @@ export function canonicalSignature(
   return fault === undefined ? { signature: `${name}${inputs.text}` } : { fault };
 }
 
-// Sticky, and every alternative is told by its first character: no position is tried twice.
+// Sticky, and the first character selects the alternative: no position is tried twice.
 const tokenPattern = /\s*([A-Za-z_$][A-Za-z0-9_$]*|[(),]|\[[0-9]*\])/y;
 const wordStart = /^[A-Za-z_$]/;
 
@@ -38,7 +39,7 @@ function tokensOf(text: string): readonly string[] | undefined {
 
 type Parameters = { readonly text: string; readonly end: number };
 
-/** A list of parameters in parentheses that begins at `start`; `end` is the token behind it. */
+/** A list of parameters in parentheses that begins at `start`; `end` is the token after it. */
 function readParameters(
   tokens: readonly string[],
   start: number,
@@ -47,7 +48,7 @@ function readParameters(
   const out = ['('];
   let depth = 1;
   let dimensions = 0;
-  // first: behind "("; type: behind ","; dimension: behind a type; name: behind a name or data location.
+  // first: after "("; type: after ","; dimension: after a type; name: after a name or data location.
   let place: 'first' | 'type' | 'dimension' | 'name' = 'first';
   for (let index = start + 1; index < tokens.length; index += 1) {
     const token = tokens[index]!;
@@ -96,7 +97,7 @@ const visibility: ReadonlySet<string> = new Set([
   'view',
 ]);
 
-/** What may stand behind the parameters: visibility, then what is returned. */
+/** What is allowed after the parameters: visibility, then the results. */
 function faultOfTail(tokens: readonly string[], start: number): TypeFault | undefined {
   let at = start;
   while (visibility.has(tokens[at] ?? '')) at += 1;

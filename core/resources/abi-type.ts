@@ -1,9 +1,9 @@
-/** Deepest nesting of tuples in a signature or an ABI, and most dimensions of an array: compilers print far less. */
+/** Deepest nesting of tuples in a signature or an ABI, and most dimensions of an array: compilers print far fewer. */
 export const maxTypeDepth = 16;
 /** Longest text of one type without its components, such as `uint256[3][]`. */
 const maxTypeLength = 256;
 
-/** Why a text is not a type or signature that we read. */
+/** Why a text is not a type or signature that we can read. */
 export type TypeFault = 'malformed' | 'too-deep';
 
 /** `uint` → `uint256`; undefined for a word that is not an elementary type of the ABI specification. */
@@ -18,7 +18,7 @@ export function canonicalWord(word: string): string | undefined {
   return length === undefined || Number(length) <= 32 ? word : undefined;
 }
 
-/** `[03]` → `[3]`; undefined when the brackets hold no length that fits. */
+/** `[03]` → `[3]`; undefined when the brackets do not contain a valid length. */
 export function canonicalDimension(brackets: string): string | undefined {
   const digits = brackets.slice(1, -1);
   if (digits === '') return '[]';

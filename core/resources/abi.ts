@@ -17,30 +17,32 @@ export type AbiFunction = {
   readonly stateChanging: boolean;
 };
 
-/** What the status of a contract can hold: its methods are listed there. */
+/** The most methods that the status of a contract can list. */
 export const maxFunctions = 5000;
 export const maxNameLength = 512;
 
-/** The functions of an ABI in its order; constructors, events and errors are left out. */
+/** The functions of an ABI in the same order; constructors, events and errors are left out. */
 export type ParsedAbi = { readonly functions: readonly AbiFunction[] };
 
 export type Whitelist = {
-  /** Each once, in the order of the whitelist. */
+  /** Each selector once, in the order of the whitelist. */
   readonly selectors: readonly Selector[];
-  /** One per entry that the ABI lacks, naming the methods that it has; the first ten. */
+  /** One per whitelist entry that the ABI lacks, naming the methods that the ABI has; the first ten. */
   readonly problems: readonly Problem[];
 };
 
-/** What a contract's ABI and whitelist come to. With problems there are no selectors. */
+/** The result of reading a contract's ABI and whitelist. If there are problems, there are no selectors. */
 export type ContractMethods = {
-  /** Names of the state-changing functions of the ABI; none when it does not parse. */
+  /** Names of the state-changing functions of the ABI; empty when the ABI does not parse. */
   readonly methods: readonly string[];
   readonly selectors: readonly Selector[];
   /** Fields relative to the spec: `abi[3]`, `whitelistedMethods[0]`. */
   readonly problems: readonly Problem[];
 };
 
-/** Reads ABI and whitelist of a contract. Pure, never throws on a text, and takes time linear in their length. */
+/**
+ * Reads the ABI and whitelist of a contract. Pure, never throws for any text, and takes time linear in their length.
+ */
 export function readMethods(abiText: string, whitelistedMethods: readonly string[]): ContractMethods {
   try {
     const abi = parseAbi(abiText);
@@ -54,7 +56,7 @@ export function readMethods(abiText: string, whitelistedMethods: readonly string
 
 /**
  * Parses the JSON text of a contract's ABI: an array of entries as compilers print it, also in the old form with
- * `constant` and `payable`. Throws DomainError INVALID_INPUT that names each wrong entry as `abi[3]`.
+ * `constant` and `payable`. Throws DomainError INVALID_INPUT, which names each wrong entry as `abi[3]`.
  */
 export function parseAbi(text: string): ParsedAbi {
   const entries = parseEntries(text);
@@ -78,8 +80,8 @@ export function methodsOf(abi: ParsedAbi): readonly string[] {
 }
 
 /**
- * Selectors that a whitelist stands for. A name means all its overloads, a full signature (`mint(address)`) exactly
- * one. A view may be named too: an operation that calls one next to other calls is still one to sponsor.
+ * Selectors that a whitelist permits. A name means all its overloads, a full signature (`mint(address)`) exactly one.
+ * A view may be named too: an operation that calls a view next to other calls should still be sponsored.
  */
 export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[]): Whitelist {
   const byName = Map.groupBy(abi.functions, ({ name }) => name);
@@ -88,7 +90,7 @@ export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[
   const problems: Problem[] = [];
   const seen = new Set<string>();
   for (const [index, method] of whitelistedMethods.entries()) {
-    // An entry that stands there a thousand times is looked up once: it could name five thousand overloads.
+    // An entry that is repeated a thousand times is looked up once: it could name five thousand overloads.
     if (seen.has(method)) continue;
     seen.add(method);
     const field = `whitelistedMethods[${index}]`;
@@ -108,7 +110,8 @@ export function selectorsOf(abi: ParsedAbi, whitelistedMethods: readonly string[
 
 const readable = `a signature of at most ${maxSignatureLength} characters with at most ${maxTypeDepth} levels of tuples and array dimensions`;
 
-// A wrong file pasted as ABI would repeat one mistake hundreds of times, in a condition that has a longest message.
+// A wrong file pasted as an ABI would repeat one mistake hundreds of times, and the message of a condition is
+// bounded.
 const maxProblems = 10;
 const maxShownNames = 500;
 
@@ -127,7 +130,7 @@ function parseEntries(text: string): readonly unknown[] {
 function parseEntry(entry: unknown, field: string): AbiFunction | Problem | undefined {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
     return { field, expected: 'an object', value: quote(entry) };
-  // The ABI specification lets `type` be left out and take the value "function".
+  // The ABI specification allows leaving out `type`; its value is then "function".
   const type: unknown = 'type' in entry ? entry.type : 'function';
   if (typeof type !== 'string') return { field: `${field}.type`, expected: 'a string', value: quote(type) };
   if (type !== 'function') return undefined;
@@ -148,7 +151,10 @@ const soundFunction = `a function with a name of at most ${maxNameLength} charac
 const shallowFunction = `a function whose inputs have at most ${maxTypeDepth} levels of tuples and array dimensions`;
 const namePattern = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 
-/** Adds the canonical text of a list of parameters to `out`, piece by piece: a join per level would copy it as often. */
+/**
+ * Adds the canonical text of a list of parameters to `out`, piece by piece: one join per level would copy the text
+ * once per level.
+ */
 function collectTypes(parameters: unknown, out: string[], depth: number): TypeFault | undefined {
   if (!Array.isArray(parameters)) return 'malformed';
   if (depth > maxTypeDepth) return 'too-deep';
@@ -189,7 +195,7 @@ function describe(name: string, signature: string, entry: object): AbiFunction {
   };
 }
 
-/** Compilers before 0.5 said `constant` instead of `stateMutability`. */
+/** Compilers before 0.5 wrote `constant` instead of `stateMutability`. */
 function isStateChanging(entry: object): boolean {
   if ('stateMutability' in entry && entry.stateMutability !== null)
     return entry.stateMutability !== 'view' && entry.stateMutability !== 'pure';

@@ -3,39 +3,48 @@ import type { Condition, Resource } from '../meta/meta.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from './paymaster.js';
 
-/** A key that signs: a mounted file in the signer directory that holds it (0x and 64 hex digits). */
+/** A signing key: a mounted file in the signer directory that contains it (0x and 64 hex digits). */
 export type SignerSpec = { readonly file: string };
 
 export type ProfileSpec = {
-  /** The `version` that a Paymaster names. Several profiles may bind the same contract. */
+  /** The `version` that a Paymaster names. Several profiles may use the same contract. */
   readonly version: string;
   readonly layout: LayoutId;
   readonly entryPoint: string;
-  /** Contract for mode SPONSORED, and for mode ERC20 (may be equal; absent where the layout has no such mode). */
+  /**
+   * Contracts for mode SPONSORED and for mode ERC20 (may be equal; `token` is absent if the layout has no mode
+   * ERC20).
+   */
   readonly addresses: { readonly sponsorship: string; readonly token?: string };
-  /** Who signs; the contract must accept its address. Exactly one of `signer` and `signers` is given. */
+  /** The key that signs; the contract must accept its address. Exactly one of `signer` and `signers` is given. */
   readonly signer?: SignerSpec;
-  /** While keys are rotated: of these the first one that the contract accepts signs. */
+  /** For key rotation: the first of these keys that the contract accepts signs. */
   readonly signers?: readonly SignerSpec[];
-  /** True: nothing is signed for longer than 30 seconds, so that little is void when the contract's key changes. */
+  /**
+   * True: nothing is signed for longer than 30 seconds, so that few signatures become void when the contract's key
+   * changes.
+   */
   readonly draining?: boolean;
-  /** Funding wallet for paymasters without one of their own, for the organisations listed (`*` means all). */
+  /** Funding wallet for paymasters that do not name one, for the organisations listed (`*` means all). */
   readonly defaultFunding?: { readonly address: string; readonly organisations: readonly string[] };
   readonly options?: {
-    /** Vendor 2.x: 1,000,000 is no premium (default); at most 2,000,000. */
+    /** Vendor 2.x: 1,000,000 means no premium (default); at most 2,000,000. */
     readonly priceMarkup?: number;
     /** Vendor 2.x: the contract's `unaccountedGas`. Default 50,000. */
     readonly unaccountedGas?: number;
-    /** Singleton, mode ERC20: who receives the tokens. */
+    /** Singleton, mode ERC20: the address that receives the tokens. */
     readonly treasury?: string;
   };
-  /** Percent of an account that the platform pays from which one organisation's operations under way may take. */
+  /**
+   * The most that the pending operations of one organisation may take of an account that the platform pays from, in
+   * percent.
+   */
   readonly organisationShare?: number;
-  /** Singleton, mode ERC20: `preFund` takes the tokens in validation where the account allows them. Default `postOp`. */
+  /** Singleton, mode ERC20: `preFund` takes the tokens in validation if the account allows them. Default `postOp`. */
   readonly tokenPayment?: 'postOp' | 'preFund';
-  /** Mode ERC20: refuses accounts whose payment is not taken in validation. */
+  /** Mode ERC20: refuses accounts from which the contract cannot take the payment in validation. */
   readonly requireAllowance?: boolean;
-  /** Coins that operations in mode ERC20 may cost without paying in a day (UTC), as decimal text. Default 0.1. */
+  /** What unpaid operations in mode ERC20 may cost in a day (UTC), in coins, as decimal text. Default 0.1. */
   readonly tokenLossBudget?: string;
 };
 
@@ -47,16 +56,16 @@ export type ChainSpec = {
   readonly bundlerUrl?: string;
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly profiles: readonly ProfileSpec[];
-  /** Blocks on top of an event before it settles a reservation. Default 12. */
+  /** Number of blocks on top of an event before it settles a reservation. Default 12. */
   readonly confirmations?: number;
   /** Delegates that EIP-7702 operations may name (EntryPoint 0.8). */
   readonly delegates?: readonly string[];
-  /** Factories that an initCode may name. Absent means any. */
+  /** Factories that an initCode may name. Absent: any. */
   readonly accountFactories?: readonly string[];
   readonly gas?: GasCaps;
   /** Longest window of signed data in seconds. Default 600. */
   readonly maxExpirySeconds?: number;
-  /** What each Paymaster of the chain may be asked at most. None by default. */
+  /** The highest request rate for each Paymaster of the chain. Default: no limit. */
   readonly rateLimit?: RateLimits;
 };
 

@@ -117,7 +117,7 @@ const http = object<NonNullable<PriceSpec['http']>>(
   notInverseRatio('tokenPath'),
 );
 
-/** Two prices in a third currency have one direction only. */
+/** A ratio of two prices in a third currency has one direction only, so it cannot be inverted. */
 function notInverseRatio(field: 'tokenFeed' | 'tokenPath'): CelRule {
   return {
     rule: `!has(self.${field}) || !has(self.inverse) || !self.inverse`,

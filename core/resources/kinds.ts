@@ -5,7 +5,7 @@ import type { PaymasterPolicy } from './paymaster-policy.js';
 import type { Paymaster } from './paymaster.js';
 import type { SmartContract } from './smart-contract.js';
 
-/** Every kind that users write. */
+/** Every kind of resource that users write. */
 export type Resources = {
   readonly Chain: Chain;
   readonly FeeToken: FeeToken;

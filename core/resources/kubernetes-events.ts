@@ -6,11 +6,11 @@ export type ResourceEvent = {
   readonly type: 'Normal' | 'Warning';
   /** Documented constant, in CamelCase. */
   readonly reason: string;
-  /** A sentence for people; equal events are told apart by it. Cut at 1,024 bytes. */
+  /** A sentence for people; it distinguishes events that are otherwise equal. Cut at 1,024 bytes. */
   readonly note: string;
 };
 
-/** Port: where events go. Telling is never waited for and never fails: an event is a courtesy. */
+/** Port: where events go. Callers never wait for `record`, and it never fails: losing an event is acceptable. */
 export type EventRecorder = { record(event: ResourceEvent): void };
 
 export const noEvents: EventRecorder = { record: () => {} };

@@ -11,8 +11,8 @@ export type OwnedFields<Spec> = {
 };
 
 /**
- * The part of an object that a manager owns now. An apply replaces all that its manager owned before, so a change is:
- * take this, add the fields that change, apply with the resourceVersion that was read.
+ * The part of an object that a manager owns now. An apply replaces everything that its manager owned before. So to
+ * make a change, take this part, add the changed fields, and apply it with the resourceVersion that was read.
  */
 export function ownedFields<K extends Kind>(
   object: Resources[K],
@@ -25,7 +25,7 @@ export function ownedFields<K extends Kind>(
   const labels = getAt(owned, ['metadata', 'labels']);
   const annotations = getAt(owned, ['metadata', 'annotations']);
   return {
-    // Leaves of an object of this kind at their own paths are a partial spec of this kind.
+    // Leaves of an object of this kind, at their own paths, form a partial spec of this kind.
     spec: (owned['spec'] ?? {}) as DeepPartial<Resources[K]['spec']>,
     ...(isTextMap(labels) && { labels }),
     ...(isTextMap(annotations) && { annotations }),
@@ -34,7 +34,7 @@ export function ownedFields<K extends Kind>(
 
 export type Owner = Pick<ManagedFields, 'manager' | 'operation'>;
 
-/** Each field of the spec that somebody else than `isOurs` owns, e.g. `spec.active`; lists as a whole. */
+/** Each field of the spec that a manager other than `isOurs` owns, e.g. `spec.active`; a list counts as a whole. */
 export function fieldsOfOthers(
   object: AnyResource,
   isOurs: (manager: string) => boolean,
@@ -49,7 +49,7 @@ export function fieldsOfOthers(
     );
 }
 
-/** Who owns a field such as `spec.active`, or anything below it; `Update` owners wrote without apply, e.g. by hand. */
+/** Who owns a field such as `spec.active`, or anything below it. `Update` owners wrote without apply, e.g. by hand. */
 export function ownersOf(object: AnyResource, fieldPath: string): readonly Owner[] {
   const key = pathKey(fieldPath.split('.'));
   return (object.metadata.managedFields ?? [])
@@ -61,7 +61,7 @@ function copyLeaf(object: AnyResource, key: string, into: Tree): Tree {
   const path = pathOfKey(key);
   const value = getAt(object, path);
   if (value === undefined) return into;
-  // An owned empty object may have been filled by others since: only its presence is ours.
+  // Others may have filled an owned empty object since then: only its presence is ours.
   return setAt(into, path, isTree(value) ? {} : value);
 }
 

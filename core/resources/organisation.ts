@@ -3,23 +3,23 @@ import type { ContractAction } from './paymaster.js';
 
 export type OrganisationToken = {
   readonly name: string;
-  /** SHA-256 of the token as 64 lowercase hex digits. The token itself is stored nowhere. */
+  /** SHA-256 of the token as 64 lowercase hex digits. The token itself is never stored. */
   readonly sha256: string;
   /** RFC 3339. */
   readonly expiresAt?: string;
 };
 
 export type OrganisationSpec = {
-  /** The namespace that is this organisation; one Organisation per namespace. */
+  /** The namespace of this organisation; one Organisation per namespace. */
   readonly namespace: string;
-  /** Raised when the namespace is given to another tenant: nothing of the former one holds then. Default 1. */
+  /** Raised when the namespace is given to another tenant: nothing of the former tenant is valid then. Default 1. */
   readonly tenantGeneration?: number;
   readonly tokens?: readonly OrganisationToken[];
   /** Funding wallets that the platform vouches for. */
   readonly fundingAddresses?: readonly string[];
   /** Chain ids that the organisation may use; absent means all. */
   readonly chains?: readonly number[];
-  /** For Paymasters that do not say; absent: the platform's. */
+  /** For Paymasters that do not set one; absent: the platform's. */
   readonly defaultContractAction?: ContractAction;
   readonly quotas?: {
     readonly paymasters?: number;

@@ -6,14 +6,14 @@ export type ContractAction = 'Allow' | 'Deny';
 /** Token bucket: `requests` per `perSeconds` seconds, burst = `requests`. */
 export type RateLimit = { readonly requests: number; readonly perSeconds: number };
 
-/** Of all requests with one apiKey, and of one client address with it. */
+/** `perKey`: all requests with one apiKey. `perClient`: the requests of one client address with that key. */
 export type RateLimits = { readonly perKey?: RateLimit; readonly perClient?: RateLimit };
 
 export type PaymasterSpec = {
   readonly name: string;
   readonly chainId: number;
   readonly type: 'HYBRID';
-  /** Name of a profile of the chain. */
+  /** A profile of the chain, by its `version`. */
   readonly version: string;
   readonly suspended?: boolean;
   /** The funding wallet. `message` and its EIP-191 `signature` prove it unless the Organisation lists the address. */
@@ -22,13 +22,13 @@ export type PaymasterSpec = {
   readonly keyGeneration?: number;
   /** RFC 3339; until then the key of `keyGeneration - 1` works too. */
   readonly previousKeyUntil?: string;
-  /** What happens while no SmartContract is registered. Default: the Organisation's, then the platform's. */
+  /** What happens to calls while no SmartContract is registered. Default: the Organisation's, then the platform's. */
   readonly defaultContractAction?: ContractAction;
   readonly gas?: GasCaps;
-  /** Longest window of signed data in seconds; that of the Chain where it is shorter. */
+  /** Longest validity of signed data in seconds; the Chain's value counts if it is shorter. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;
-  /** Factories that an initCode may name, of those that the Chain allows. Absent: all of them. */
+  /** Factories that an initCode may name, among those that the Chain allows. Absent: all of them. */
   readonly accountFactories?: readonly string[];
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
@@ -37,14 +37,14 @@ export type PaymasterStatus = {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
   readonly paymasterId?: string;
-  /** Contract that pays in mode SPONSORED; `tokenAddress` in mode ERC20 (may be equal). */
+  /** Contract that pays in mode SPONSORED; `tokenAddress` is the one for mode ERC20 (may be equal). */
   readonly address?: string;
   readonly tokenAddress?: string;
   /** First 8 hex digits of the SHA-256 of the current apiKey. */
   readonly apiKeyFingerprint?: string;
-  /** Tenant that it is served for; absent: 1. */
+  /** Generation of the tenant for which it is served; absent: 1. */
   readonly tenantGeneration?: number;
-  /** The key generation in force, where it is higher than the spec's: a rotated key never comes back. */
+  /** The key generation in force, if it is higher than the spec's: a rotated key never comes back. */
   readonly keyGeneration?: number;
   readonly contracts?: number;
   readonly policies?: number;

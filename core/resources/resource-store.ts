@@ -2,22 +2,25 @@ import type { ObjectKey } from '../meta/meta.js';
 import type { Kind, Resources } from './kinds.js';
 
 /**
- * Port: the API of the resources, in the semantics of the Kubernetes API server.
+ * Port: the API of the resources, with the semantics of the Kubernetes API server.
  *
- * Guarantees (one conformance suite, every implementation):
- * - `apply` is server-side apply, never forced unless asked: fields are owned by leaf path (maps are granular, lists
- *   and ABI text atomic). A field that another manager owns with a different value is DomainError FIELD_OWNED naming
- *   that manager; with `force` ownership moves. What the manager owned before and leaves out now is removed, unless
- *   another manager owns it too.
+ * Guarantees (every implementation passes one conformance suite):
+ * - `apply` is server-side apply, never forced unless asked. Managers own fields by leaf path (maps are granular,
+ *   lists and ABI text atomic). A field that another manager owns with a different value is DomainError FIELD_OWNED,
+ *   which names that manager; with `force` the ownership moves. A field that the manager owned before and leaves out
+ *   now is removed, unless another manager owns it too.
  * - `create: true` fails with ALREADY_EXISTS when the object exists; `version` fails with WRITE_CONFLICT when the
- *   stored resourceVersion differs, and with NOT_FOUND when the object is gone.
- * - Every write is validated by the schema and CEL rules of its kind first (INVALID_INPUT with all problems).
- * - `generation` rises when spec changes, `resourceVersion` on every change, neither on a write that changes nothing.
- * - Status is written only by `applyStatus` and whole; it never changes spec, and spec writes never change status.
- * - `watch` delivers the present state as ADDED, resolves `synced`, then every change in order; an object that was
- *   deleted and created again between two deliveries arrives as DELETED and ADDED. Handlers must not throw.
- *   Watched objects may lack `managedFields`; who needs them reads the object.
- * - An outage is DomainError UNAVAILABLE. Returned objects are frozen or private copies: never mutate them.
+ *   stored resourceVersion differs, and with NOT_FOUND when the object no longer exists.
+ * - Every write is first validated by the schema and CEL rules of its kind (INVALID_INPUT with all problems).
+ * - `generation` rises when the spec changes and `resourceVersion` with every change. A write that changes nothing
+ *   raises neither.
+ * - Only `applyStatus` writes the status, and always as a whole. It never changes the spec, and spec writes never
+ *   change the status.
+ * - `watch` delivers the present state as ADDED, resolves `synced`, then delivers every change in order. An object
+ *   that was deleted and created again between two deliveries arrives as DELETED and ADDED. Handlers must not throw.
+ *   Watched objects may lack `managedFields`; a caller that needs them reads the object.
+ * - During an outage methods throw DomainError UNAVAILABLE. Returned objects are frozen or private copies: never
+ *   mutate them.
  */
 export type ResourceStore = {
   get<K extends Kind>(kind: K, key: ObjectKey): Promise<Resources[K] | undefined>;
@@ -37,7 +40,7 @@ export type ResourceStore = {
 /** Selectable fields: `spec.name`, `spec.chainId`, `spec.address`, `spec.paymasterRef.name`, `spec.policyType`, `spec.namespace`. */
 export type ListOptions = {
   readonly namespace?: string;
-  /** Equality on selectable fields, values as text, e.g. `{'spec.paymasterRef.name': 'shop'}`. */
+  /** Equality on selectable fields, with values as text, e.g. `{'spec.paymasterRef.name': 'shop'}`. */
   readonly fields?: Readonly<Record<string, string>>;
 };
 
@@ -46,7 +49,7 @@ export type ApplyRequest<K extends Kind> = {
   readonly manager: string;
   readonly kind: K;
   readonly key: ObjectKey;
-  /** All fields of spec that this manager wants to own from now on, and no others. */
+  /** All fields of the spec that this manager wants to own from now on, and no others. */
   readonly spec: DeepPartial<Resources[K]['spec']>;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;

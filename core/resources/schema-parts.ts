@@ -2,9 +2,9 @@ import { choice, integer, object, text, type SchemaOf } from '../schema/structur
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { ContractAction, RateLimit, RateLimits } from './paymaster.js';
 
-/** Fields that Chains, Organisations and Paymasters share; what every kind has is in `meta/`. */
+/** Fields that Chains, Organisations and Paymasters share; fields that every kind has are in `meta/`. */
 
-/** Per gas: a million gwei is above what any chain has asked, and a slip of the keyboard below it shows in conditions. */
+/** Price per gas. A million gwei is above every price so far; a typing error below that bound shows in conditions. */
 const weiPerGas = (description: string): SchemaOf<string> =>
   text(description, {
     maxLength: 16,
@@ -67,7 +67,7 @@ export const rateLimits = (description: string): SchemaOf<RateLimits> =>
     },
   });
 
-/** The longest that a bound may be; longer data are of no use to anybody who signs in time. */
+/** The longest allowed bound: nobody who signs in time needs data that are valid for longer. */
 export const expirySeconds = (description: string): SchemaOf<number> =>
   integer(description, { minimum: 1, maximum: 86_400 });
 

@@ -8,7 +8,7 @@ import { paymasterPolicyDefinition } from './paymaster-policy.schema.js';
 import { paymasterDefinition } from './paymaster.schema.js';
 import { smartContractDefinition } from './smart-contract.schema.js';
 
-/** Kinds that users write have a status; those that the operator writes have none. */
+/** Kinds that users write have a status; kinds that the operator writes do not. */
 export type UserKindDefinition = KindDefinition & { readonly status: StructuralSchema };
 
 /** Schema, columns and selectable fields of every kind that users write. */

@@ -18,7 +18,7 @@ import {
   reasonColumn,
 } from '../meta/schema-parts.js';
 
-/** Longest ABI text. Objects of the API server end at 1.5 MiB, and a list of contracts should stay readable. */
+/** Longest ABI text. The API server limits objects to 1.5 MiB, and a list of contracts should stay readable. */
 export const maxAbiLength = 196_608;
 
 export const methodName = (description: string) =>

@@ -8,7 +8,7 @@ export type SmartContractSpec = {
   readonly address: string;
   /** The ABI as JSON text, at most 196,608 characters. */
   readonly abi: string;
-  /** Method names (all overloads) or full signatures such as `mint(address)`. Absent means none yet. */
+  /** Method names (all overloads) or full signatures such as `mint(address)`. Absent: no methods yet. */
   readonly whitelistedMethods?: readonly string[];
 };
 
@@ -17,7 +17,7 @@ export type SmartContractStatus = {
   readonly conditions?: readonly Condition[];
   /** Names of the ABI's state-changing functions, each once, in ABI order. */
   readonly methods?: readonly string[];
-  /** Selectors that the whitelisted methods stand for. */
+  /** Selectors of the whitelisted methods. */
   readonly selectors?: readonly string[];
 };
 

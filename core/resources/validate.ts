@@ -10,14 +10,14 @@ export type ResourceInput = {
   readonly spec: unknown;
 };
 
-/** Memo of a pure function: a schema is compiled on first use and is the same ever after. */
+/** Memo of a pure function: a schema is compiled on first use and never changes. */
 const compiled = new Map<StructuralSchema, Validate>();
 
 /**
- * All that is wrong with an object, as the API server would say it: name and namespace, shape and bounds, unknown
- * fields, CEL rules. `old` is the stored object on an update; without it the rules about changes are skipped.
- * What was wrong with `old` already and stays as it was is let through, so that a rule that a release tightens does
- * not block every other change of a stored object.
+ * Everything that is wrong with an object, as the API server would report it: name and namespace, shape and bounds,
+ * unknown fields, CEL rules. `old` is the stored object on an update; without it the rules about changes are skipped.
+ * A problem that `old` already had, in a value that stays the same, is ignored: otherwise a rule that a release
+ * tightens would block every other change of a stored object.
  */
 export function validateResource(
   kind: Kind,
@@ -49,7 +49,7 @@ const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const namePattern = new RegExp(`^${label}(\\.${label})*$`);
 const namespacePattern = new RegExp(`^${label}$`);
 
-/** The rules of the API server for the name of an object of this kind. */
+/** The API server's rules for the name of an object of this kind. */
 export function validateName(kind: Kind, { name, namespace }: ResourceInput['metadata']): Problem[] {
   const problems: Problem[] = [];
   if (name.length > 253 || !namePattern.test(name))
@@ -82,7 +82,7 @@ const metadataKeyPattern =
   /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const maxAnnotationBytes = 256 * 1024;
 
-/** The rules of the API server for labels and annotations. */
+/** The API server's rules for labels and annotations. */
 export function validateMetadata(metadata: Readonly<Record<string, unknown>>): Problem[] {
   const maps = ['labels', 'annotations']
     .filter((field) => metadata[field] !== undefined && !isTree(metadata[field]))

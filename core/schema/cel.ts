@@ -6,7 +6,7 @@ import type { CelRule, StructuralSchema } from './structural.js';
 
 type IsShapeWrong = (field: string) => boolean;
 
-/** Judges a value by all rules of its schema; `field` names it in messages. */
+/** Checks a value against all rules of its schema; `field` names the value in messages. */
 export type CheckRules = (
   schema: StructuralSchema,
   value: unknown,
@@ -16,13 +16,14 @@ export type CheckRules = (
 ) => Problem[];
 
 /**
- * Runs the `x-kubernetes-validations` of a schema over a value that already has its shape, as the API server does:
- * - a rule sees its own field as `self`; a field that is absent is not looked at, and neither are its rules;
- * - a rule that mentions `oldSelf` runs only where both the old and the new value have the field, so never on create,
+ * Runs the `x-kubernetes-validations` of a schema over a value that already has the right shape, as the API server
+ * does:
+ * - a rule sees its own field as `self`; an absent field is skipped, and so are its rules;
+ * - a rule that mentions `oldSelf` runs only if both the old and the new value have the field, so never on create,
  *   and never inside lists, whose items have no identity across writes;
  * - a rule that fails to evaluate is a problem, not a pass.
  *
- * Rules keep to the core of the language and its string functions, which both implementations have.
+ * Rules use only the core of the language and its string functions, which both implementations have.
  */
 export function createRuleChecker(): CheckRules {
   const environment = new Environment().registerVariable('self', 'dyn').registerVariable('oldSelf', 'dyn');
@@ -35,7 +36,7 @@ export function createRuleChecker(): CheckRules {
     field: string,
     isShapeWrong: IsShapeWrong,
   ): Problem[] {
-    // A rule over a value of the wrong shape would only repeat, less clearly, what the schema has said.
+    // For a value of the wrong shape a rule would only repeat the schema's message, less clearly.
     const problems = isShapeWrong(field) ? [] : checkNode(schema, value, old, field);
     if (isObject(value))
       for (const [name, child] of Object.entries(schema.properties ?? {}))
@@ -97,14 +98,14 @@ function problemOf(
 ): Problem {
   const at = rule.fieldPath === undefined ? field : `${field}${rule.fieldPath}`;
   const expected = message.replace(/^must be /, '');
-  // A whole object says nothing in 80 characters; a single value does.
+  // 80 characters of a whole object tell the reader nothing; a single value does.
   const isQuotable = rule.fieldPath === undefined && schema.type !== 'object' && schema.type !== 'array';
   return isQuotable && !schema.confidential
     ? { field: at, expected, value: quote(value) }
     : { field: at, expected };
 }
 
-/** JSON value → CEL value: whole numbers of integer fields are `int`, as the API server types them by schema. */
+/** JSON value → CEL value: whole numbers in integer fields are `int`, because the API server types them by schema. */
 function toCel(schema: StructuralSchema, value: unknown): unknown {
   if (schema.type === 'integer' && typeof value === 'number') return BigInt(value);
   if (Array.isArray(value)) return schema.items ? value.map((item) => toCel(schema.items!, item)) : value;

@@ -5,11 +5,11 @@ export type PrinterColumn = {
   readonly type: 'string' | 'integer' | 'boolean' | 'date';
   readonly jsonPath: string;
   readonly description: string;
-  /** 0 is shown always, 1 with `-o wide`. */
+  /** 0: always shown; 1: shown with `-o wide`. */
   readonly priority?: 0 | 1;
 };
 
-/** Everything that makes a kind known to the API server. */
+/** The complete definition of a kind for the API server. */
 export type KindDefinition = {
   readonly kind: string;
   readonly plural: string;
@@ -19,10 +19,10 @@ export type KindDefinition = {
   readonly scope: 'Cluster' | 'Namespaced';
   readonly description: string;
   readonly spec: StructuralSchema;
-  /** Absent for kinds that have none: then there is no status subresource. */
+  /** Absent for kinds without a status: they have no status subresource. */
   readonly status?: StructuralSchema;
   readonly printerColumns: readonly PrinterColumn[];
-  /** Paths such as `spec.chainId` that lists may select by, the most selective first. */
+  /** Paths such as `spec.chainId` by which lists can select, the most selective first. */
   readonly selectableFields: readonly string[];
 };
 

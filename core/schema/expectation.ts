@@ -1,6 +1,6 @@
 import type { StructuralSchema } from './structural.js';
 
-/** What a schema admits, in words that complete "<field> must be …". */
+/** What a schema allows, in words that complete "<field> must be …". */
 export function expectation(schema: StructuralSchema): string {
   if (schema.expected !== undefined) return schema.expected;
   if (schema.enum) return alternatives(schema.enum.map((value) => `"${value}"`));
@@ -20,7 +20,7 @@ export function expectation(schema: StructuralSchema): string {
   }
 }
 
-/** The fields that an object knows, for the message about one that it does not. */
+/** The fields that an object has, for the message about an unknown field. */
 export function names(schema: StructuralSchema): string {
   return Object.keys(schema.properties ?? {}).join(', ');
 }

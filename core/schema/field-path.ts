@@ -1,4 +1,4 @@
-/** `spec` and `cycleDuration` → `spec.cycleDuration`; the root has no name of its own. */
+/** `spec` and `cycleDuration` → `spec.cycleDuration`; the root has an empty name. */
 export function joinField(parent: string, name: string): string {
   return parent === '' ? name : `${parent}.${name}`;
 }

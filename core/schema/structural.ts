@@ -1,10 +1,11 @@
 /**
  * The part of OpenAPI v3 that a CustomResourceDefinition allows ("structural schema"), and builders that tie a schema
- * to the TypeScript type of what it admits: a field that is added to a type does not compile until its schema says
+ * to the TypeScript type of the values that it allows. A field added to a type does not compile until its schema says
  * whether it is required, what bounds it has and what it is for.
  *
  * One schema serves three readers: the API server (as CRD), ajv (facade, manifests, embedded store) and
- * `kubectl explain`. Every text, list and number is bounded, because the API server prices CEL rules by these bounds.
+ * `kubectl explain`. Every text, list and number is bounded, because the API server computes the cost of CEL rules
+ * from these bounds.
  */
 export type StructuralSchema = {
   readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
@@ -28,11 +29,11 @@ export type StructuralSchema = {
   readonly 'x-kubernetes-map-type'?: 'granular' | 'atomic';
 } & Hints;
 
-/** What our own messages need and a CRD has no place for; left out of the generated YAML. */
+/** What our own messages need and a CRD cannot contain; left out of the generated YAML. */
 type Hints = {
-  /** Completes "<field> must be …". Without it the expectation is told from type and bounds. */
+  /** Completes "<field> must be …". Without it the message is built from type and bounds. */
   readonly expected?: string;
-  /** The value is or may hold a secret: messages never quote it. */
+  /** The value is a secret or may contain one: messages never quote it. */
   readonly confidential?: true;
   /** An address: in mixed case its EIP-55 checksum must be right. The API server cannot judge it, so conditions do. */
   readonly eip55?: true;
@@ -41,9 +42,9 @@ type Hints = {
 /** A CEL rule over `self`; one that mentions `oldSelf` is a transition rule and is skipped on create. */
 export type CelRule = {
   readonly rule: string;
-  /** Begins with "must be" and says how to correct it: it follows the name of the field wherever it is shown. */
+  /** Begins with "must be" and says how to correct the value: it follows the field's name wherever it is shown. */
   readonly message: `must be ${string}`;
-  /** Where the problem shows, relative to the rule's own field, e.g. `.spendingLimit`. */
+  /** The field for which the problem is reported, relative to the rule's own field, e.g. `.spendingLimit`. */
   readonly fieldPath?: `.${string}`;
 };
 
@@ -77,7 +78,7 @@ export function object<T extends object>(
   };
 }
 
-/** An object without any field: its presence is the statement. */
+/** An object without any field: only its presence has a meaning. */
 export function emptyObject(description: string): SchemaOf<Readonly<Record<string, never>>> {
   return { type: 'object', description, maxProperties: 0, expected: 'an empty object: {}' };
 }
@@ -101,7 +102,7 @@ export function text(
   };
 }
 
-/** One of a closed list of texts. */
+/** One text of a closed list. */
 export function choice<const T extends string>(
   description: string,
   values: readonly T[],
@@ -111,7 +112,7 @@ export function choice<const T extends string>(
     type: 'string',
     description,
     enum: values,
-    // Also bounded as text: the cost estimate of CEL rules looks at maxLength, not at the enum.
+    // Also bounded as text: the cost estimate of CEL rules uses maxLength and ignores the enum.
     maxLength: Math.max(...values.map((value) => value.length)),
     ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
   };
@@ -146,7 +147,7 @@ export function boolean(description: string): SchemaOf<boolean> {
 
 type ListBounds = { readonly minItems?: number; readonly maxItems: number };
 
-/** A list with one owner: in server-side apply it is replaced whole, in every store. */
+/** A list with one owner: server-side apply replaces it as a whole, in every store. */
 export function list<T>(
   description: string,
   items: SchemaOf<T>,
@@ -163,7 +164,7 @@ export function list<T>(
   };
 }
 
-/** A list of objects told apart by one field, e.g. conditions by `type`. */
+/** A list of objects identified by one field, e.g. conditions by `type`. */
 export function keyedList<T extends object>(
   description: string,
   key: keyof T & string,

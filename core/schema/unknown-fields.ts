@@ -2,15 +2,18 @@ import { isObject } from './json-value.js';
 import { joinField } from './field-path.js';
 import type { StructuralSchema } from './structural.js';
 
-/** A field that a schema does not know, and the known one that was perhaps meant. */
+/** A field that a schema does not know, and the known field that was perhaps meant. */
 export type UnknownField = { readonly field: string; readonly nearest?: string };
 
-/** No more are looked for: a body can have very many. */
+/** Stops at this number: a body can have very many. */
 const most = 20;
-/** Longer names are cut where they are told, and no known one is near to them. */
+/** Longer names are cut in messages, and no known name is close to them. */
 const longestName = 40;
 
-/** Fields of a value that the schema does not know, in the order of the value, at most twenty. Items of lists are not looked at. */
+/**
+ * Fields of a value that the schema does not know, in the order of the value, at most twenty. Items of lists are not
+ * checked.
+ */
 export function unknownFields(
   schema: StructuralSchema,
   value: unknown,
@@ -25,7 +28,7 @@ export function unknownFields(
       found.push(...unknownFields(child, value[name], joinField(parent, name)));
       continue;
     }
-    // One that is given already was not meant.
+    // A field that is already given was not meant.
     const missing = Object.keys(schema.properties).filter((known) => !Object.hasOwn(value, known));
     const nearest = nearestName(name, missing);
     const field = joinField(parent, shown(name));
@@ -34,7 +37,7 @@ export function unknownFields(
   return found.slice(0, most);
 }
 
-/** The name that is most like another, if one is: in other case, or with a few letters wrong, missing, too many or swapped. */
+/** The most similar name, if one is close: in another case, or with a few letters wrong, missing, added or swapped. */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   if (name.length > longestName) return undefined;
   const wanted = name.toLowerCase();
@@ -48,7 +51,7 @@ export function nearestName(name: string, names: readonly string[]): string | un
   return best?.name;
 }
 
-/** Levenshtein's: how many letters must be changed, added or removed. Both texts are short. */
+/** Levenshtein distance: how many letters must be changed, added or removed. Both texts are short. */
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i += 1) {

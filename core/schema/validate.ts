@@ -6,13 +6,13 @@ import { expectation, names } from './expectation.js';
 import { fieldOfPointer, joinField } from './field-path.js';
 import type { StructuralSchema } from './structural.js';
 
-/** All that is wrong with a value; `old` is the stored value on an update. */
+/** Everything that is wrong with a value; `old` is the stored value on an update. */
 export type Validate = (value: unknown, old?: unknown) => readonly Problem[];
 
 /**
- * Compiles a schema once. The result judges a value as the API server would with strict field validation: shape, bounds
- * and unknown fields by the schema, then the CEL rules of every part whose shape is right. `field` is the name of the
- * value in messages, e.g. `spec`.
+ * Compiles a schema once. The result judges a value as the API server would with strict field validation: shape,
+ * bounds and unknown fields by the schema, then the CEL rules of every part whose shape is right. `field` is the name
+ * of the value in messages, e.g. `spec`.
  */
 export function compileSchema(schema: StructuralSchema, field: string): Validate {
   const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, formats: { int64: true } });
@@ -34,7 +34,8 @@ export function compileSchema(schema: StructuralSchema, field: string): Validate
   const checkRules = createRuleChecker();
   return (value, old) => {
     const problems = shapeProblems(isValid, value, field);
-    // Whether a rule applies is asked of every field against every problem: over a long list of wrong items for minutes.
+    // Deciding which rules apply compares every field with every problem; for a long list of wrong items that would
+    // take minutes.
     if (problems.length > maxProblems) return problems;
     const wrong = problems.map((problem) => problem.field);
     const isShapeWrong = (at: string) => wrong.some((path) => isWithin(path, at));
@@ -42,13 +43,14 @@ export function compileSchema(schema: StructuralSchema, field: string): Validate
   };
 }
 
-/** All problems, or one more than are ever named. */
+/** All problems, or one more than the number that is ever reported. */
 function shapeProblems(isValid: ValidateFunction, value: unknown, field: string): Problem[] {
   if (isValid(value)) return [];
   const byField = new Map<string, Problem>();
   for (const error of isValid.errors ?? []) {
     const problem = render(error, field);
-    // One expectation covers all that a field must be, so a text that is both too long and malformed is told once.
+    // One expectation covers everything that a field must be, so a text that is both too long and malformed is
+    // reported once.
     if (!byField.has(problem.field)) byField.set(problem.field, problem);
     if (byField.size > maxProblems) break;
   }
@@ -75,12 +77,12 @@ function render(error: ErrorObject, root: string): Problem {
   return schema.confidential ? { field, expected } : { field, expected, value: quote(error.data) };
 }
 
-/** ajv hands back the schema it was compiled from, which is one of ours. */
+/** ajv hands back the schema from which it was compiled, which is one of ours. */
 function asSchema(schema: unknown): StructuralSchema {
   return schema as StructuralSchema;
 }
 
-/** The API server refuses unknown fields by itself and forbids saying so in a CRD; ajv has to be told. */
+/** The API server refuses unknown fields by itself and does not allow a CRD to say so; ajv must be told. */
 function closed(schema: StructuralSchema): Record<string, unknown> {
   return {
     ...schema,

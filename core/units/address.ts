@@ -2,12 +2,16 @@ import { getAddress } from 'ethers';
 
 declare const brand: unique symbol;
 
-/** EIP-55 checksummed address: what people, resources and API answers show. Made by {@link parseAddress} only. */
+/**
+ * EIP-55 checksummed address: the form in which people, resources and API answers show it. Made by
+ * {@link parseAddress} only.
+ */
 export type Address = `0x${string}` & { readonly [brand]: 'Address' };
 
 /**
  * Lowercase address: the form in which addresses are compared and used as map keys on the sponsor path, where an
- * EIP-55 checksum per request would cost a keccak. Made by {@link toAddressKey}, {@link parseAddressKey} and {@link addressKeyAt} only.
+ * EIP-55 checksum per request would cost a keccak. Made by {@link toAddressKey}, {@link parseAddressKey} and
+ * {@link addressKeyAt} only.
  */
 export type AddressKey = `0x${string}` & { readonly [brand]: 'AddressKey' };
 
@@ -20,8 +24,8 @@ export function isAddressText(value: unknown): value is `0x${string}` {
 }
 
 /**
- * True for an address in upper and lower case whose case is not its EIP-55 checksum: most likely a digit was mistyped. One case
- * alone claims no checksum.
+ * True for an address in mixed case that does not match its EIP-55 checksum: most likely a digit was mistyped. An
+ * address in one case only claims no checksum.
  */
 export function hasWrongChecksum(text: string): boolean {
   if (!isAddressText(text)) return false;
@@ -30,7 +34,10 @@ export function hasWrongChecksum(text: string): boolean {
   return isMixed && getAddress(text.toLowerCase()) !== text;
 }
 
-/** Completes "<field> must be …". The right form is not offered: it would be the checksum of the mistake. */
+/**
+ * Completes "<field> must be …". It does not offer a corrected address: that would be a valid checksum for the
+ * mistyped digits.
+ */
 export const checksumExpectation =
   'an address whose upper and lower case is its EIP-55 checksum: look for a typing mistake, or write it in lower case';
 
@@ -40,7 +47,7 @@ export function parseAddress(text: string): Address {
   return getAddress(text.toLowerCase()) as Address;
 }
 
-/** The key of an address in any case, without the keccak that {@link parseAddress} spends on its checksum. */
+/** The key of an address given in any case, without the keccak that {@link parseAddress} spends on the checksum. */
 export function parseAddressKey(text: string): AddressKey {
   if (!isAddressText(text)) throw new RangeError(`expected 0x and 40 hex digits, got "${text}"`);
   return toAddressKey(text);
@@ -51,8 +58,8 @@ export function toAddressKey(address: Address | `0x${string}`): AddressKey {
 }
 
 /**
- * The 20 bytes at byte `offset` of a lowercase hex text that is long enough: no case is converted, because on the
- * sponsor path that costs more than the rest of the reading.
+ * The 20 bytes at byte `offset` of a lowercase hex text that is long enough. It does not convert the case, because on
+ * the sponsor path that would cost more than the rest of the reading.
  */
 export function addressKeyAt(hex: `0x${string}`, offset: number): AddressKey {
   return `0x${hex.slice(2 + 2 * offset, 42 + 2 * offset)}` as AddressKey;

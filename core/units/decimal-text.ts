@@ -7,10 +7,11 @@ export function decimalText(value: number): string {
 
 const numberPattern = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
-/** No number that a person or a program means is written longer, and what follows takes more than linear time. */
+/** No number in real use is longer, and the parsing below takes more than linear time. */
 const maxLiteralLength = 1_024;
 
-// A double's exponent stays within ±324; a literal beyond it is no double, and padding it would fill the memory.
+// A double's exponent stays within ±324; a literal beyond that is not a double, and padding it would exhaust the
+// memory.
 const maxExponent = 400;
 
 /** Canonical plain decimal of a number literal, so that `1.50`, `15e-1` and `1.5` compare equal. */

@@ -1,7 +1,7 @@
 /** Byte string as lowercase hex with `0x`. The empty byte string is `0x`, never `""`. */
 export type Hex = `0x${string}`;
 
-/** A text and the bytes that it stands for. */
+/** A hex text and its bytes. */
 export type DecodedHex = { readonly hex: Hex; readonly bytes: Uint8Array };
 
 const hexPattern = /^0x(?:[0-9a-fA-F]{2})*$/;
@@ -15,17 +15,20 @@ export function bytesToHex(bytes: Uint8Array): Hex {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
 }
 
-/** Bytes of a hex text that `isHexBytes` accepts. */
+/** The bytes of a hex text that `isHexBytes` accepts. */
 export function hexToBytes(hex: Hex): Uint8Array {
   return Buffer.from(hex.slice(2), 'hex');
 }
 
-/** `known` where it is of this text, and decoded otherwise: what was copied with another text may carry the old bytes. */
+/**
+ * `known` if it belongs to this text, otherwise the decoded text: a copy with a changed text may still have the old
+ * bytes.
+ */
 export function decodedHex(hex: Hex, known?: DecodedHex): DecodedHex {
   return known?.hex === hex ? known : { hex, bytes: hexToBytes(hex) };
 }
 
-/** Number of bytes that a hex text stands for. */
+/** Number of bytes that a hex text encodes. */
 export function hexSize(hex: Hex): number {
   return (hex.length - 2) >> 1;
 }

@@ -11,7 +11,7 @@ export type Clock = { now(): EpochMs };
 
 export const systemClock: Clock = { now: () => Date.now() as EpochMs };
 
-/** Rounds down: a second that has not fully passed has not passed on chain either. */
+/** Rounds down: a second that is not over has not passed on chain either. */
 export function toSeconds(ms: EpochMs): EpochSeconds {
   return Math.floor(ms / 1000) as EpochSeconds;
 }
@@ -44,5 +44,5 @@ export function formatInstant(at: EpochMs): string {
 export const cycleUnits = { hour: 3_600_000, day: 86_400_000 } as const;
 export type CycleUnit = keyof typeof cycleUnits;
 
-/** Longest cycle per unit: one year, so that a window index never loses meaning. */
+/** Longest cycle per unit: one year, so that a window index always has a meaning. */
 export const maxCycleValue = { hour: 8760, day: 365 } as const satisfies Record<CycleUnit, number>;

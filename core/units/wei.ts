@@ -4,8 +4,8 @@ declare const brand: unique symbol;
 export type Wei = bigint & { readonly [brand]: 'Wei' };
 
 /**
- * Native-token amount in gwei, as counted in usage stores: a double-safe integer up to 9 million ether. Costs are
- * rounded up to it, thresholds and balances down, so that rounding never lets more through.
+ * Native-token amount in gwei, as usage stores count it: an integer that a double holds exactly, up to 9 million
+ * ether. Costs are rounded up, thresholds and balances down, so that rounding never lets more through.
  */
 export type Gwei = number & { readonly [brand]: 'Gwei' };
 
@@ -17,7 +17,7 @@ export function wei(value: bigint): Wei {
   return value as Wei;
 }
 
-/** A count of gwei made by arithmetic on others. */
+/** An amount of gwei computed from others. */
 export function gwei(value: number): Gwei {
   if (!Number.isSafeInteger(value) || value < 0)
     throw new RangeError(`an amount of gwei is a whole number from 0 to 2^53 - 1, got ${value}`);

@@ -1,11 +1,11 @@
 import type { Hex } from './hex.js';
 
-// Fixed-layout encoding into a zero-filled Buffer: each writer takes the byte offset where its value begins and writes
-// big-endian. A value wider than its field throws RangeError; nothing is ever cut off silently.
+// Fixed-layout encoding into a zero-filled Buffer: each writer takes the byte offset where its value begins and
+// writes big-endian. A value wider than its field throws RangeError; nothing is ever cut off silently.
 
 const uint64Max = 0xffff_ffff_ffff_ffffn;
 
-/** A zero-filled buffer. Small ones come from Node's pool, several times cheaper than `Buffer.alloc`. */
+/** A zero-filled buffer. Small ones come from Node's pool, which is several times cheaper than `Buffer.alloc`. */
 export function zeroed(size: number): Buffer {
   return Buffer.allocUnsafe(size).fill(0);
 }
@@ -33,14 +33,14 @@ export function writeUint48(buffer: Buffer, value: number, offset: number): void
   buffer.writeUIntBE(value, offset, 6);
 }
 
-/** Bytes of an address or another hex text, at `offset`, unpadded. */
+/** Writes the bytes of an address or another hex text at `offset`, unpadded. */
 export function writeHex(buffer: Buffer, hex: Hex, offset: number): void {
   const size = (hex.length - 2) >> 1;
   if (buffer.write(hex.slice(2), offset, size, 'hex') !== size)
     throw new RangeError(`expected hex bytes that fit at offset ${offset}, got ${size} bytes`);
 }
 
-/** An address in the low 20 bytes of the word at `offset`. */
+/** Writes an address into the low 20 bytes of the word at `offset`. */
 export function writeAddressWord(buffer: Buffer, address: Hex, offset: number): void {
   writeHex(buffer, address, offset + 12);
 }

@@ -7,9 +7,9 @@ import type { AccountBalance, AccountId } from './usage-store.js';
 export type Account = AccountId & {
   balance: Gwei | undefined;
   readAt: EpochMs | undefined;
-  /** Sum of what live reservations need. */
+  /** Sum of the needs of live reservations. */
   reserved: number;
-  /** Number of reservations that name it. */
+  /** Number of reservations that name this account. */
   holders: number;
 };
 
@@ -20,7 +20,7 @@ export class Accounts {
     return this.#byContract.get(contract)?.get(fundingAddress);
   }
 
-  /** The account of this name, made where there is none. */
+  /** The account with this name; creates it if it does not exist. */
   of({ contract, fundingAddress }: AccountId): Account {
     const known = this.find({ contract, ...(fundingAddress === undefined ? {} : { fundingAddress }) });
     if (known !== undefined) return known;
@@ -43,7 +43,10 @@ export class Accounts {
     account.reserved += need;
   }
 
-  /** An account that nobody has read and nothing is promised from is not there. */
+  /**
+   * Takes back the need of one reservation. Forgets the account when no other reservation names it and its balance was
+   * never read.
+   */
   unhold(account: Account, need: number): void {
     account.holders -= 1;
     account.reserved -= need;
@@ -61,7 +64,7 @@ export class Accounts {
   }
 }
 
-/** What the port shows of an account; one that is not known has neither a balance nor promises. */
+/** What the port shows of an account. An unknown account has neither a balance nor promises. */
 export function balanceOf(
   { contract, fundingAddress }: AccountId,
   account: Account | undefined,

@@ -3,17 +3,17 @@ import type { Counter } from './counters.js';
 import type { FenceState } from './fences.js';
 import type { Entry } from './reservations.js';
 
-/** What has to be stored of a chain, besides its cursor, epoch and sequence. */
+/** What must be stored for a chain, besides its cursor, epoch and sequence. */
 export type Changes = {
-  /** Those that are marked as changed, once each; one may have ended since. */
+  /** Reservations marked as changed, once each; some may have ended since. */
   readonly reservations: Entry[];
-  /** Rows of those that have ended. */
+  /** Row numbers of reservations that have ended. */
   readonly ended: number[];
-  /** Their settled use; one at 0 is not stored. */
+  /** Counters whose settled use changed. A counter at 0 is not stored. */
   readonly counters: Set<Counter>;
-  /** Their balance; one without is not stored. */
+  /** Accounts whose balance changed. An account without a balance is not stored. */
   readonly accounts: Set<Account>;
-  /** One that the ledger has forgotten is not stored. */
+  /** Fences that changed. A fence that the ledger has forgotten is not stored. */
   readonly fences: Set<FenceState>;
 };
 

@@ -2,7 +2,7 @@ import type { AddressKey } from '../units/address.js';
 import type { EpochMs } from '../units/time.js';
 import type { AccountId } from './usage-store.js';
 
-// Every counter that this product keeps, by name. Names are stored, so a change of one is a change of the data format.
+// The names of all counters in this product. Names are stored, so changing one changes the data format.
 
 /** A spending limit in one window of its cycle; `subject` is the sender, or '' where all users share it. */
 export function limitCounter(
@@ -13,22 +13,22 @@ export function limitCounter(
   return `${limit.policyId}/${limit.startMs}/${windowIndex}/${subject}`;
 }
 
-/** Whether a counter that {@link limitCounter} named is one for all users. */
+/** Whether {@link limitCounter} made this name for a counter of all users. */
 export function isForAllUsers(counter: string): boolean {
   return counter.endsWith('/');
 }
 
-/** Live reservations of a paymaster. */
+/** Number of live reservations of a paymaster. */
 export function liveCounter(paymasterId: string): string {
   return `live:${paymasterId}`;
 }
 
-/** What an organisation's live promises take of a pooled account. */
+/** What the live promises of one organisation take of an account that several organisations share. */
 export function shareCounter({ contract, fundingAddress }: AccountId, namespace: string): string {
   return `share:${contract}/${fundingAddress ?? ''}/${namespace}`;
 }
 
-/** Maximum cost of the live unsecured token promises of a contract: all of them, or those of one party. */
+/** Maximum cost of the live unsecured token promises of a contract: of all parties together, or of one party. */
 export function exposureCounter(
   contract: AddressKey,
   of:
@@ -43,7 +43,7 @@ export function exposureCounter(
   return 'sender' in of ? `${all}/sender/${of.sender}` : `${all}/paymaster/${of.paymasterId}`;
 }
 
-/** Losses of a contract's token mode in a cycle: of the contract ('' as subject), or of one account. */
+/** Losses in the token mode of a contract in one cycle: of the whole contract ('' as subject), or of one account. */
 export function lossCounter(
   { chainId, contract }: { readonly chainId: number; readonly contract: AddressKey },
   startMs: number,
@@ -53,7 +53,7 @@ export function lossCounter(
   return `token-loss:${chainId}:${contract}/${startMs}/${windowIndex}/${subject}`;
 }
 
-/** Fence of a contract: suspended when an operation of it was mined that nobody here has promised. */
+/** Fence of a contract: suspended when an operation was mined on it that this service never promised. */
 export function contractFence(contract: AddressKey): string {
   return `contract:${contract}`;
 }

@@ -1,22 +1,25 @@
 import type { EpochMs } from '../units/time.js';
 import type { CounterId, CounterState, Unit } from './usage-store.js';
 
-/** A counter in memory. `reserved` and `holders` follow from the reservations; only `used` and `until` are stored. */
+/**
+ * A counter in memory. `reserved` and `holders` are derived from the reservations; only `used` and `until` are
+ * stored.
+ */
 export type Counter = {
   readonly counter: string;
   readonly unit: Unit;
-  /** The end of its window; 0 while only holds, which have none, name it. */
+  /** The end of its window; 0 while only holds use it, because holds have no window. */
   until: EpochMs;
-  /** Settled. */
+  /** Settled use. */
   used: number;
-  /** Sum of what live reservations hold. */
+  /** Sum of what live reservations hold of it. */
   reserved: number;
   /** Number of reservations that hold it, also with a cost of 0. */
   holders: number;
 };
 
 /**
- * Counters of a chain by unit and name. One that was never written stands at 0, so a counter is there only while it has
+ * Counters of a chain by unit and name. A counter that was never written is 0, so it exists here only while it has
  * settled use or a reservation holds it.
  */
 export class Counters {
@@ -28,7 +31,7 @@ export class Counters {
     return this.#byUnit.get(unit)?.get(counter);
   }
 
-  /** The counter of this name, made where there is none. */
+  /** The counter with this name; creates it if it does not exist. */
   of({ counter, unit }: CounterId): Counter {
     const known = this.#byUnit.get(unit)?.get(counter);
     if (known !== undefined) return known;
@@ -51,7 +54,7 @@ export class Counters {
     else this.#dropIdle(counter);
   }
 
-  /** The window of a counter is the longest that anybody has named. */
+  /** Keeps the latest window end that anyone has named for the counter. */
   extend(counter: Counter, until: EpochMs): void {
     if (until <= counter.until) return;
     if (counter.used > 0) this.#unlist(counter);
@@ -70,7 +73,10 @@ export class Counters {
     this.#dropIdle(counter);
   }
 
-  /** At most `limit` counters with settled use whose window ended before a moment and that nothing holds. */
+  /**
+   * At most `limit` counters whose window ended before the given time, that have settled use, and that no reservation
+   * holds.
+   */
   ended(before: EpochMs, limit: number): readonly Counter[] {
     const found: Counter[] = [];
     for (const [until, ending] of this.#ends) {

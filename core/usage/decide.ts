@@ -20,8 +20,8 @@ import { contains } from './window.js';
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
 
 /**
- * What a decision looked up, by place in the request, so that carrying it out looks nothing up again. What lies behind the
- * end of the request is left from an earlier one.
+ * What a decision looked up, by position in the request, so that applying the decision needs no second look-up.
+ * Entries beyond the length of the request are left over from an earlier request; ignore them.
  */
 export type Found = {
   readonly limits: (Counter | undefined)[];
@@ -40,8 +40,8 @@ export type LedgerState = {
 };
 
 /**
- * The verdict about a request, over the ledger of its chain; changes nothing. `former` is the reservation that the
- * operation has already. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) where a balance is not known well enough.
+ * The verdict about a request, from the ledger of its chain. Changes nothing. `former` is the reservation that the
+ * operation already has. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) when a balance is unknown or too old.
  */
 export function decide(
   chain: LedgerState,
@@ -53,7 +53,7 @@ export function decide(
   return decideFences(chain, request, now) ?? decideShares(chain, request, former, now, found);
 }
 
-/** Whether the request may be judged at all: it is planned for the present windows, by a config that is not fenced off. */
+/** Whether the request may be judged at all: its windows are current, and no fence refuses its config. */
 export function decideFences(
   { fences }: LedgerState,
   request: ReserveRequest,
@@ -63,7 +63,7 @@ export function decideFences(
   return fences.refusal(request.fences);
 }
 
-/** What its bars, limits, holds and accounts say. */
+/** The verdict of the request's bars, limits, holds and accounts. */
 export function decideShares(
   chain: LedgerState,
   request: ReserveRequest,
@@ -128,7 +128,7 @@ function decideLimits(
   for (let index = 0; index < limits.length; index++) {
     const limit = limits[index]!;
     const { from, until } = limit.window;
-    // A clock that was set back, or a window that began before the data were lost: unknown is not zero.
+    // The clock was set back, or the window began before the data were lost. Unknown is not zero.
     const isLost = until <= chain.forgottenUntil || from < chain.since;
     if (isLost && limit.enforce) return { outcome: 'usage-lost', index };
     const counter = chain.counters.find(limit);
@@ -192,7 +192,7 @@ function plusUsed(chain: LedgerState, { plusUsed: names, unit }: HoldShare): num
   return used;
 }
 
-/** The threshold in force; 0 where it is a share of a balance that nobody has read. */
+/** The threshold in force; 0 if it is a share of a balance that was never read. */
 function mostOf(chain: LedgerState, { accounts }: ReserveRequest, { threshold }: HoldShare): number {
   if (typeof threshold === 'number') return threshold;
   const share = accounts[threshold.account];
@@ -200,7 +200,7 @@ function mostOf(chain: LedgerState, { accounts }: ReserveRequest, { threshold }:
   return shareOf(balance ?? 0, threshold.percent);
 }
 
-/** Rounded down; in two parts, because a hundred times a balance may not fit into a double. */
+/** Rounded down. Computed in two parts, because a hundred times a balance may not fit into a double. */
 function shareOf(balance: number, percent: number): number {
   return Math.floor(balance / 100) * percent + Math.floor(((balance % 100) * percent) / 100);
 }
@@ -218,7 +218,7 @@ function knownAccount(
   return { account, balance: account.balance };
 }
 
-/** A share is one of a balance that is known well enough. */
+/** Like `mostOf`, but requires that the balance behind a percentage is known and recent enough. */
 function knownMost(chain: LedgerState, request: ReserveRequest, hold: HoldShare, now: EpochMs): number {
   if (typeof hold.threshold === 'number') return hold.threshold;
   const share = request.accounts[hold.threshold.account];
@@ -227,7 +227,7 @@ function knownMost(chain: LedgerState, request: ReserveRequest, hold: HoldShare,
   return shareOf(knownAccount(chain, request, share, now).balance, hold.threshold.percent);
 }
 
-/** Two shares of one counter would each be judged without the other. */
+/** If a request named one counter twice, each share would be judged without the other. */
 function refuseTwice({ limits, holds }: ReserveRequest): void {
   refuseSame(limits);
   refuseSame(holds);

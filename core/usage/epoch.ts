@@ -1,65 +1,76 @@
 import type { EpochMs } from '../units/time.js';
 
 /**
- * Identity and age of the usage data of a chain. A store that was wiped has no epoch or another one; one that came back
- * without its last writes has a lower sequence. What was promised and used is then unknown, and unknown is not zero.
+ * Identity and age of the usage data of a chain. A store that was wiped has no epoch, or a different one. A store
+ * that came back without its last writes has a lower sequence. In both cases we do not know what was promised and
+ * used, and unknown is not zero.
  */
 export type UsageEpoch = {
   readonly id: string;
   /** Usage of windows that began before this moment is lost; 0 for the first epoch. */
   readonly since: EpochMs;
-  /** The store has reached this sequence: data with a lower one are old data. */
+  /** The store has reached this sequence: data with a lower sequence are old. */
   readonly sequence: number;
-  /** No promise that may still be alive was made for longer than this: what a loss has to wait for. Raised before one is. */
+  /**
+   * No promise that may still be alive was made for longer than this. After a loss the follower waits this long. It
+   * is raised before a longer promise is made.
+   */
   readonly longestExpiryMs: number;
-  /** When a promise about that long was last made, as far as this copy knows. */
+  /** When a promise of about that length was last made, as far as this copy knows. */
   readonly longestAt?: EpochMs;
-  /** When it was first noticed that the store does not hold this epoch any longer. */
+  /** When we first noticed that the store no longer holds this epoch. */
   readonly lostAt?: EpochMs;
-  /** The copy was written in another place than it is read from: it was restored, so the data may be restored as well. */
+  /**
+   * The copy was written in a different place from where it is read: it was restored, so the data may be restored as
+   * well.
+   */
   readonly isMoved?: true;
 };
 
-/** How far the data of an epoch have come. */
+/** How far the data of an epoch have advanced. */
 export type EpochMark = Pick<UsageEpoch, 'id' | 'sequence' | 'longestAt'>;
 
-/** Port: a copy of each chain's epoch outside of the usage store, which must not be lost together with it. */
+/** Port: a copy of each chain's epoch outside the usage store. It must not be lost together with the store. */
 export type EpochMirror = {
   get(chainId: number): Promise<UsageEpoch | undefined>;
   /**
-   * Writes `next` if the copy is still `expected` (undefined: there is none); false otherwise. The copy is then one of
-   * this place. Throws UNAVAILABLE when the copy cannot be reached.
+   * Writes `next` if the copy still equals `expected` (undefined: no copy exists); otherwise answers false. A
+   * successful write marks the copy as written in this place. Throws UNAVAILABLE when the copy cannot be reached.
    */
   put(chainId: number, next: UsageEpoch, expected: UsageEpoch | undefined): Promise<boolean>;
   /**
-   * Raises the copies of these chains to the marks, never down; see {@link raised}. Answers the copies that stand then.
-   * A copy that somebody else writes at the same time may stay as it is until the next call. Throws UNAVAILABLE.
+   * Raises the copies of these chains to the marks, never lowers them; see {@link raised}. Answers the copies as they
+   * are afterwards. If someone else writes a copy at the same time, it may stay unchanged until the next call. Throws
+   * UNAVAILABLE.
    */
   raise(marks: ReadonlyMap<number, EpochMark>): Promise<ReadonlyMap<number, UsageEpoch>>;
 };
 
-/** The copies of all chains, for a reader that only shows whether a chain's data are lost. Throws UNAVAILABLE. */
+/** The copies of all chains, for a reader that only shows whether the data of a chain are lost. Throws UNAVAILABLE. */
 export type EpochCopies = { all(): Promise<ReadonlyMap<number, UsageEpoch>> };
 
-/** What the follower does about a usage store that has lost its data. */
+/** What the follower does when a usage store has lost its data. */
 export type UsageRecovery = {
   /**
-   * Begins a new epoch when the data of a chain are lost and every promise made with them has expired: the longest
-   * expiry after the loss was first noticed, or at once when `acceptedLoss` is the {@link lossIdOf} this loss. Until then, and
-   * wherever the data are there, it changes nothing. Throws UNAVAILABLE.
+   * Begins a new epoch when the data of a chain are lost and every promise made with them has expired. That is the
+   * longest expiry after the loss was first noticed, or immediately when `acceptedLoss` is the {@link lossIdOf} of
+   * this loss. Until then, and for a chain whose data are there, it changes nothing. Throws UNAVAILABLE.
    */
   recover(chainId: number, acceptedLoss?: string): Promise<'intact' | 'waiting' | 'recovered'>;
 };
 
 /**
- * Names one loss: the epoch and when it was first noticed, so that a loss which somebody has accepted says nothing of the next
- * one, also of the same epoch. Undefined while nobody has noticed a loss.
+ * Names one loss by its epoch and the time when it was first noticed. So accepting one loss does not accept the next
+ * one, even in the same epoch. Undefined while no loss has been noticed.
  */
 export function lossIdOf({ id, lostAt }: UsageEpoch): string | undefined {
   return lostAt === undefined ? undefined : `${id}.${lostAt}`;
 }
 
-/** The copy after a mark; the same object where it changes nothing (another epoch, a copy that was restored, nothing higher). */
+/**
+ * The copy after a mark. Returns the same object if nothing changes: another epoch, a restored copy, or nothing
+ * higher.
+ */
 export function raised(copy: UsageEpoch, mark: EpochMark): UsageEpoch {
   if (copy.id !== mark.id || copy.isMoved === true) return copy;
   const sequence = Math.max(copy.sequence, mark.sequence);
@@ -80,7 +91,7 @@ export function isSameEpoch(a: UsageEpoch | undefined, b: UsageEpoch | undefined
   );
 }
 
-/** A copy that lives as long as the process: tells a loss that happens meanwhile, and no other. */
+/** A copy that lives as long as the process. It detects only a loss that happens during that time. */
 export function createMemoryEpochMirror(): EpochMirror & EpochCopies {
   const copies = new Map<number, UsageEpoch>();
   return {

@@ -1,11 +1,11 @@
 import type { EpochMs } from '../units/time.js';
 import type { Fence, ReserveResult } from './usage-store.js';
 
-/** The newest generation that was seen of an id, and whether it is suspended. */
+/** The newest generation seen for an id, and whether the id is suspended. */
 export type FenceState = {
   readonly id: string;
   generation: number;
-  /** When it was last named, to the day. */
+  /** When a request last named it, rounded to the day. */
   seenAt: EpochMs;
   isSuspended: boolean;
 };
@@ -13,14 +13,14 @@ export type FenceState = {
 type FenceRefusal = Extract<ReserveResult, { readonly outcome: 'suspended' | 'stale' }>;
 
 const dayMs = 86_400_000;
-/** As long as the tombstone of a deleted object stands. */
+/** As long as the tombstone of a deleted object is kept. */
 const rememberMs = 30 * dayMs;
 
 /** Generations and suspensions of a chain. */
 export class Fences {
   readonly #byId = new Map<string, FenceState>();
 
-  /** The first id that is suspended, or else the first that is older than the newest seen. */
+  /** The first suspended id, or else the first id with a generation older than the newest seen. */
   refusal(fences: readonly Fence[]): FenceRefusal | undefined {
     let stale: string | undefined;
     for (const { id, generation } of fences) {
@@ -32,11 +32,11 @@ export class Fences {
     return stale === undefined ? undefined : { outcome: 'stale', id: stale };
   }
 
-  /** Remembers what is newer; answers the state that changed, if it did. */
+  /** Remembers a newer generation. Answers the state if it changed. */
   note({ id, generation }: Fence, now: EpochMs): FenceState | undefined {
     const known = this.#byId.get(id);
     if (known === undefined) {
-      // A fence with generation 0 has no generations: it can only be suspended.
+      // A fence with generation 0 does not use generations: it can only be suspended.
       return generation > 0 ? this.restore({ id, generation, seenAt: now, isSuspended: false }) : undefined;
     }
     if (generation <= known.generation && now - known.seenAt < dayMs) return undefined;
@@ -45,7 +45,7 @@ export class Fences {
     return known;
   }
 
-  /** Answers the state that changed, if it did. */
+  /** Answers the state if it changed. */
   suspend(id: string, isSuspended: boolean, now: EpochMs): FenceState | undefined {
     const known = this.#byId.get(id);
     if ((known?.isSuspended ?? false) === isSuspended) return undefined;
@@ -68,7 +68,7 @@ export class Fences {
     return this.#byId.has(id);
   }
 
-  /** Forgets ids that nobody has named for 30 days and that are not suspended, and answers them. */
+  /** Forgets ids that are not suspended and that no request has named for 30 days, and answers them. */
   forget(now: EpochMs): readonly FenceState[] {
     const old = [...this.#byId.values()].filter(
       ({ seenAt, isSuspended }) => !isSuspended && now - seenAt > rememberMs,

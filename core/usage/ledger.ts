@@ -22,14 +22,16 @@ import type {
 } from './usage-store.js';
 
 const nothingFolded: Entry['folded'] = [];
-/** A clock that is set back by less than this finds every counter again. */
+/** If the clock is set back by less than this, every counter is still there. */
 const graceMs = 600_000;
 
 /**
- * All usage of one chain in memory, and the decisions over it: no I/O and no clock of its own. Amounts are gwei or counts.
+ * All usage of one chain in memory, and the decisions about it. It does no I/O and reads no clock. Amounts are gwei
+ * or counts.
  *
  * - `reserved` of counters and accounts is always the sum over the reservations.
- * - What must be stored of a change is in {@link ChainLedger.takeChanges}; everything else follows from it.
+ * - {@link ChainLedger.takeChanges} answers what must be stored after a change; everything else can be derived from
+ *   that.
  */
 export class ChainLedger {
   readonly chainId: number;
@@ -38,42 +40,44 @@ export class ChainLedger {
   readonly fences = new Fences();
   readonly reservations = new Reservations();
   cursor: Cursor | undefined;
-  /** "id:since" of the epoch, or "" where none has begun. */
+  /** "id:since" of the epoch, or "" when no epoch has begun. */
   epoch = '';
   /** Usage of windows that began before this moment is lost. */
   since = 0;
   longestExpiryMs = 0;
-  /** Rises with every change that was stored. */
+  /** Rises with every stored change. */
   sequence = 0;
-  /** A window that ended before this moment may have been forgotten with its use. */
+  /** Windows that ended before this moment may have been forgotten, with their use. */
   forgottenUntil = 0;
   readonly #nextRow: () => number;
   #changes = noChanges();
   #hasChanged = false;
-  /** Of the last request; kept, so that no request makes lists of its own. */
+  /** Result of the look-ups for the last request; reused, so that a request allocates no new lists. */
   readonly #found: Found = { limits: [], holds: [], accounts: [] };
 
-  /** `nextRow` gives numbers that no reservation of any chain has. */
+  /** `nextRow` gives numbers that no reservation of any chain uses. */
   constructor(chainId: number, nextRow: () => number) {
     this.chainId = chainId;
     this.#nextRow = nextRow;
   }
 
-  /** Decides a request and carries it out. Throws UNAVAILABLE (DEPOSIT_UNKNOWN), which changes no reservation. */
+  /**
+   * Decides a request and applies the decision. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) without changing a reservation.
+   */
   reserve(request: ReserveRequest, now: EpochMs): ReserveResult {
     const operation = operationOf(request.key);
     const former = this.reservations.find(operation, request.key.paymasterId);
     const found = this.#found;
     const fenced = decideFences(this, request, now);
     if (fenced !== undefined) return fenced;
-    // Newer ones are remembered also where something else refuses.
+    // Newer generations are remembered even if something else refuses the request.
     this.noteGenerations(request.fences, now);
     const result = decideShares(this, request, former, now, found);
     if (result.outcome === 'reserved') this.#take(request, operation, former, found, now);
     return result;
   }
 
-  /** Used and reserved of a limit of the request that was reserved last. */
+  /** Used and reserved of one limit of the last reserved request. */
   taken(index: number): number {
     const counter = this.#found.limits[index];
     return counter === undefined ? 0 : counter.used + counter.reserved;
@@ -133,7 +137,7 @@ export class ChainLedger {
     this.#changed().counters.add(counter);
   }
 
-  /** Ends a reservation: what it held is free again. */
+  /** Ends a reservation and frees what it held. */
   end(entry: Entry): void {
     this.reservations.remove(entry);
     for (const { of, amount } of entry.limits) this.counters.unhold(of, amount);
@@ -143,13 +147,13 @@ export class ChainLedger {
     this.#changed().ended.push(entry.row);
   }
 
-  /** Makes a reservation live whatever thresholds say, joined with the one that its operation has already. */
+  /** Makes a reservation live whatever the thresholds say, and joins it with the one that the operation already has. */
   restore(reservation: Reservation, row = this.#nextRow()): void {
     const { key, promises, folded, validUntil } = reservation;
     const operation = operationOf(key);
     const known = this.reservations.find(operation, key.paymasterId);
     const entry = known ?? emptyEntry(row, key, operation, validUntil);
-    // What was promised since is newer.
+    // Promises made since then are newer.
     Object.assign(entry, joined({ promises, folded }, entry));
     for (const limit of reservation.limits) {
       const counter = this.counters.of(limit);
@@ -163,7 +167,10 @@ export class ChainLedger {
     this.#changedEntry(entry);
   }
 
-  /** Forgets windows that have ended and ids that nobody names, at most `limit` counters; true while there may be more. */
+  /**
+   * Forgets windows that have ended and ids that no request names, at most `limit` counters. True while there may be
+   * more.
+   */
   forget(now: EpochMs, limit: number): boolean {
     const before = (now - graceMs) as EpochMs;
     const counters = this.counters.ended(before, limit);
@@ -173,7 +180,7 @@ export class ChainLedger {
     return counters.length === limit;
   }
 
-  /** Takes a text "id:since" as the epoch. */
+  /** Takes the text "id:since" as the epoch. */
   setEpoch(epoch: string): void {
     this.epoch = epoch;
     this.since = Number(epoch.slice(epoch.indexOf(':') + 1));
@@ -189,14 +196,17 @@ export class ChainLedger {
     return this.#hasChanged;
   }
 
-  /** For a ledger that was filled with what is stored already. */
+  /** Call this after filling the ledger with data that are already stored. */
   dropChanges(): void {
     for (const entry of this.#changes.reservations) entry.isChanged = false;
     this.#changes = noChanges();
     this.#hasChanged = false;
   }
 
-  /** What has changed since the last call, which has to be stored together with the sequence that follows; undefined for nothing. */
+  /**
+   * What has changed since the last call; undefined for nothing. The caller must store it together with the next
+   * sequence.
+   */
   takeChanges(): Changes | undefined {
     if (!this.#hasChanged) return undefined;
     const changes = this.#changes;
@@ -251,8 +261,8 @@ export class ChainLedger {
   }
 
   /**
-   * Lets go of limits whose windows are over, which nothing can spend of any longer: an operation that is promised again
-   * and again for weeks would hold one more of each with every window.
+   * Removes limits whose windows are over, because nothing can be spent from those any longer. Otherwise an operation
+   * that gets new promises for weeks would hold one more limit with every window.
    */
   #dropEnded({ limits }: Entry, now: EpochMs): void {
     const before = now - graceMs;
@@ -269,7 +279,7 @@ export class ChainLedger {
     entry.isChanged = true;
   }
 
-  /** Raises what is held to the larger amount, since the earlier signature stays valid. */
+  /** Raises the held amount to the larger one, since the earlier signature stays valid. */
   #hold(held: Held<Counter>[], counter: Counter, cost: number): void {
     const known = heldOf(held, counter);
     if (known === undefined) {

@@ -2,12 +2,15 @@ import { DomainError } from '../errors.js';
 import type { EpochMs } from '../units/time.js';
 import type { PeekResult, ReserveRequest, ReserveResult, UsageStore } from './usage-store.js';
 
-/** Windows turn while a request is on its way; more often than this and the store's clock is not steady. */
+/**
+ * A window can turn while a request is being planned. If that happens more often than this, the store's clock is
+ * unreliable.
+ */
 const mostPlans = 3;
 
 type Turned = Extract<ReserveResult, { outcome: 'turned' }>;
 
-/** A request as it was decided, and the verdict. */
+/** The request that was decided, and the verdict. */
 export type Reserved<R extends ReserveRequest = ReserveRequest> = {
   readonly request: R;
   readonly result: Exclude<ReserveResult, Turned>;
@@ -15,8 +18,8 @@ export type Reserved<R extends ReserveRequest = ReserveRequest> = {
 export type Peeked<R extends ReserveRequest = ReserveRequest> = Reserved<R> & { readonly peeked: PeekResult };
 
 /**
- * Reserves what `build` plans for the store's time, planned again while windows turn. Throws what `reserve` throws, and
- * UNAVAILABLE (USAGE_STORE_CLOCK) when the store's clock is not steady.
+ * Reserves what `build` plans for the store's time, and plans again when a window has turned. Throws what `reserve`
+ * throws, and UNAVAILABLE (USAGE_STORE_CLOCK) when the store's clock is not steady.
  */
 export async function reserve<R extends ReserveRequest>(
   usage: Pick<UsageStore, 'now' | 'reserve'>,

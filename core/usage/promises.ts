@@ -1,6 +1,6 @@
 import { keptPromises, type FoldedPromises, type SignedPromise } from './usage-store.js';
 
-/** What was signed for a reservation. */
+/** What the paymaster has signed for a reservation. */
 export type Promises = {
   /** The newest first, one per digest, at most {@link keptPromises}. */
   readonly promises: readonly SignedPromise[];
@@ -8,7 +8,7 @@ export type Promises = {
   readonly folded: readonly FoldedPromises[];
 };
 
-/** With a promise that is the newest now; the oldest is folded where there are too many. */
+/** Adds a promise as the newest one, and folds the oldest when there are too many. */
 export function withPromise({ promises, folded }: Promises, promise: SignedPromise): Promises {
   const others = promises.filter(({ digest }) => digest !== promise.digest);
   const oldest = others.length === keptPromises ? others.pop() : undefined;
@@ -18,16 +18,16 @@ export function withPromise({ promises, folded }: Promises, promise: SignedPromi
   };
 }
 
-/** Everything that either of two has: one reservation that was known in two places. */
+/** All promises of both, for one reservation that was known in two places. */
 export function joined(a: Promises, b: Promises): Promises {
   let all = a;
-  // The oldest first, as if they had been made one after the other.
+  // Adds the oldest first, as if the promises had been made one after the other.
   for (const promise of b.promises.toReversed())
     if (!all.promises.some(({ digest }) => digest === promise.digest)) all = withPromise(all, promise);
   return { promises: all.promises, folded: b.folded.reduce(withFolded, all.folded) };
 }
 
-/** The highest prefund and the latest time stand for all. */
+/** The entry keeps the highest prefund and the latest time of all promises folded into it. */
 function withFolded(folded: readonly FoldedPromises[], one: FoldedPromises): readonly FoldedPromises[] {
   const { mode, contract, prefundWei, validUntil } = one;
   const index = folded.findIndex((other) => other.mode === mode && other.contract === contract);

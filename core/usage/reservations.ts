@@ -10,26 +10,27 @@ import type {
   SignedPromise,
 } from './usage-store.js';
 
-/** What a reservation holds of a counter or needs of an account. */
+/** How much a reservation holds of a counter or needs from an account. */
 export type Held<T> = { readonly of: T; amount: number };
 
 /** A live reservation in memory. */
 export type Entry = {
-  /** Names it in storage; unique in all chains. */
+  /** Its number in storage; unique across all chains. */
   readonly row: number;
   readonly key: ReservationKey;
   readonly operation: string;
   promises: readonly SignedPromise[];
   folded: readonly FoldedPromises[];
-  /** The latest of all promises; changed by {@link Reservations.postpone} only. */
+  /** The latest `validUntil` of all promises; only {@link Reservations.postpone} changes it. */
   validUntil: EpochSeconds;
-  // Lists of known length are made whole: one that is grown in place keeps room for 16 more, half of what a reservation takes.
+  // Create lists at their final length: a list that grows in place keeps room for 16 more entries, half of the memory
+  // of a reservation.
   readonly limits: Held<Counter>[];
   readonly holds: Held<Counter>[];
   readonly accounts: Held<Account>[];
-  /** Where it is in the list of those that expire together. */
+  /** Its position in the list of reservations that expire together. */
   place: number;
-  /** Not stored as it is now. */
+  /** True while the stored form is out of date. */
   isChanged: boolean;
   isEnded: boolean;
 };
@@ -38,9 +39,9 @@ const bucketSeconds = 16;
 
 /** Live reservations of a chain, by operation and by expiry. */
 export class Reservations {
-  /** Of each operation: one per paymaster. */
+  /** The reservations of each operation: one per paymaster. */
   readonly #byOperation = new Map<string, Entry[]>();
-  /** By validUntil, in steps of 16 s, so that an expiry scan touches only what has expired. */
+  /** By validUntil, in steps of 16 s, so that an expiry scan touches only expired reservations. */
   readonly #expiry = new Map<number, Entry[]>();
   #size = 0;
 
@@ -86,7 +87,7 @@ export class Reservations {
     for (const entries of this.#byOperation.values()) yield* entries;
   }
 
-  /** Those that expired before a moment, the oldest first. */
+  /** Reservations that expired before the given time, the oldest first. */
   *expired(before: EpochSeconds): IterableIterator<Entry> {
     const buckets = [...this.#expiry.keys()].filter((bucket) => bucket * bucketSeconds < before);
     for (const bucket of buckets.toSorted((a, b) => a - b)) {
@@ -106,7 +107,7 @@ export class Reservations {
   #unlist(entry: Entry): void {
     const bucket = bucketOf(entry.validUntil);
     const entries = this.#expiry.get(bucket);
-    // The last one takes its place: order says nothing here.
+    // The last entry moves into the free place: the order has no meaning here.
     const last = entries?.pop();
     if (last !== undefined && last !== entry) {
       entries![entry.place] = last;
@@ -116,12 +117,12 @@ export class Reservations {
   }
 }
 
-/** One text per operation of a chain: full nonce, EntryPoint, sender. */
+/** One text per operation of a chain, from the full nonce, EntryPoint and sender. */
 export function operationOf({ entryPoint, sender, nonce }: OperationId): string {
   return `${nonce.toString(16)}/${entryPoint}/${sender}`;
 }
 
-/** What is held of something; undefined for nothing. */
+/** The entry for `of` in `held`; undefined when there is none. */
 export function heldOf<T>(held: readonly Held<T>[] | undefined, of: T | undefined): Held<T> | undefined {
   if (held === undefined || of === undefined) return undefined;
   for (const one of held) if (one.of === of) return one;

@@ -3,7 +3,7 @@ import type { Counter, Counters } from './counters.js';
 import { reservationOf, type Entry } from './reservations.js';
 import type { AccountId, FollowerStep, Reservation, ReservationKey } from './usage-store.js';
 
-/** What a step changes in the ledger of a chain. */
+/** The parts of a chain's ledger that a step changes. */
 export type SettledLedger = {
   readonly counters: Counters;
   find(key: ReservationKey): Entry | undefined;
@@ -13,7 +13,10 @@ export type SettledLedger = {
   end(entry: Entry): void;
 };
 
-/** Carries out a step of the follower and answers what it has ended; see {@link FollowerStep} for the order. The cursor is the caller's. */
+/**
+ * Applies a step of the follower and answers the reservations that it ended; see {@link FollowerStep} for the order.
+ * The caller moves the cursor.
+ */
 export function settle(chain: SettledLedger, step: FollowerStep): readonly Reservation[] {
   const ended: Reservation[] = [];
   const decided = new Set<Entry>();
@@ -43,7 +46,7 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Reser
   return ended;
 }
 
-/** Ends a reservation of which each limit keeps at most what was reserved; undefined: nothing. */
+/** Ends a reservation. Each limit keeps at most what was reserved; undefined: the limits keep nothing. */
 function spend(chain: SettledLedger, entry: Entry, actualCost: number | undefined): Reservation {
   if (actualCost !== undefined)
     for (const { of: counter, amount } of entry.limits)

@@ -5,27 +5,29 @@ import { lossCounter } from './counter-names.js';
 import type { Bar, Charge, CounterId } from './usage-store.js';
 import { windowAt, type Window } from './window.js';
 
-// What the platform loses on operations that were mined in mode ERC20 and paid no token. The follower charges counters with it
-// when such an operation settles; a request is barred by them.
+// What the platform loses on operations that were mined in mode ERC20 and paid no token. The follower adds such a
+// loss to counters when the operation settles. These counters bar later requests.
 
 const dayMs = 86_400_000;
-/** Smaller losses are not counted as one, gwei. */
+/** Losses up to this amount are ignored, in gwei. */
 const tolerated = 1;
 
-/** A paymaster contract of one chain. At the same address of another chain is another contract, with losses of its own. */
+/**
+ * A paymaster contract on one chain. The same address on another chain is a different contract, with separate losses.
+ */
 export type TokenContract = { readonly chainId: number; readonly contract: AddressKey };
 
 export type LossCounter = CounterId & { readonly window: Window };
 
-/** All that a contract has lost in the day (UTC) of `at`. */
+/** Everything that a contract has lost on the day (UTC) of `at`. */
 export function contractLosses(of: TokenContract, at: EpochMs): LossCounter {
   return counterIn(of, 0, dayMs, '', at);
 }
 
 /**
- * What an account has lost, in two windows of two days that begin a day apart: an account that causes a loss at any moment
- * stays barred for one to two days. The window that ends later comes first, so that an account which both bar is told when
- * the second of them ends.
+ * What an account has lost, in two windows of two days that begin a day apart. So an account stays barred for one to
+ * two days after a loss, whenever the loss happened. The window that ends later comes first: an account that both
+ * windows bar is told when the later one ends.
  */
 export function accountLosses(of: TokenContract, sender: AddressKey, at: EpochMs): readonly LossCounter[] {
   const first = counterIn(of, 0, 2 * dayMs, sender, at);
@@ -33,7 +35,10 @@ export function accountLosses(of: TokenContract, sender: AddressKey, at: EpochMs
   return first.window.until > second.window.until ? [first, second] : [second, first];
 }
 
-/** The bars of a request in mode ERC20: the account's losses, then the contract's, which may not exceed `budget`. */
+/**
+ * The bars of a request in mode ERC20: first the losses of the account, then those of the contract, which may not
+ * exceed `budget`.
+ */
 export function lossBars(
   of: TokenContract,
   sender: AddressKey,
@@ -45,7 +50,7 @@ export function lossBars(
   ];
 }
 
-/** What an operation adds that was mined at `at`, paid no token and cost `loss`. */
+/** What one operation adds to the counters that was mined at `at`, paid no token and cost `loss`. */
 export function lossCharges(
   of: TokenContract,
   sender: AddressKey,

@@ -5,50 +5,56 @@ import type { Hex } from '../units/hex.js';
 import type { Window } from './window.js';
 
 /**
- * Port: counters of limits, promised deposits and reservations. Written for an embedded store and for Redis (one atomic
- * script decides; all keys of a chain in one hash slot), so every argument is plain data and amounts are gwei
- * integers or counts below 2^53. The store knows nothing of policies, cycles or modes: callers name counters and windows.
+ * Port: counters of limits, promised deposits and reservations. It is made for an embedded store and for Redis (one
+ * atomic script decides, and all keys of a chain are in one hash slot), so every argument is plain data, and amounts
+ * are integers below 2^53: gwei or counts. The store does not know policies, cycles or modes: callers name the
+ * counters and windows.
  *
- * Guarantees (one conformance suite, every implementation):
- * - `reserve` decides over everything in the request at once, all or nothing, at any concurrency. For each enforced limit
- *   used + reserved never exceeds the threshold, needs never exceed a balance, holds never exceed theirs. It resolves
- *   after the decision is durable.
- * - A reservation is keyed by (paymasterId, entryPoint, sender, nonce): only one operation of a nonce can be mined.
- *   Reserving the same key again keeps what it holds, raised to the larger amount counter by counter and account by
- *   account, adds the promise, and keeps the later `validUntil`. A refusal leaves the earlier reservation untouched.
- *   Amounts are judged without what the reservation itself holds already.
- * - Of a reservation the newest {@link keptPromises} promises are kept one by one (one per digest); older ones are folded
- *   into one entry per mode and contract. Reserving again is never refused for their number.
- * - A window that does not contain the store's time is answered `turned`; nothing is reserved. Plan again with its `now`.
- * - `fences`: a generation older than the newest seen is answered `stale`, a suspended id `suspended`; nothing is reserved.
- *   A newer one is remembered, by `reserve` as by `noteGenerations`.
- * - `advance` (the follower) is one atomic step, fenced by compare-and-set on the cursor: settlements, releases, charges,
- *   restored reservations, balances, cursor. A second call with the same cursor changes nothing and is not taken. It
- *   never fails because reservations were promised again meanwhile, and answers what it has ended, as that was then.
- * - A settled reservation adds at most what it reserved to each of its limits, whatever the operation cost.
+ * Guarantees (every implementation passes one conformance suite):
+ * - `reserve` decides everything in the request together, all or nothing, at any concurrency. For each enforced
+ *   limit, used + reserved never exceeds the threshold; needs never exceed a balance; holds never exceed their
+ *   threshold. It resolves after the decision is durable.
+ * - The key of a reservation is (paymasterId, entryPoint, sender, nonce), because only one operation with a given
+ *   nonce can be mined. Reserving the same key again keeps what it holds, raised to the larger amount for each
+ *   counter and each account, adds the promise, and keeps the later `validUntil`. A refusal leaves the earlier
+ *   reservation untouched. The store judges amounts without what the reservation itself already holds.
+ * - The store keeps the newest {@link keptPromises} promises of a reservation one by one (one per digest). It folds
+ *   older ones into one entry per mode and contract. It never refuses to reserve again because of their number.
+ * - When a window of the request does not contain the store's time, the outcome is `turned` and nothing is reserved.
+ *   Plan again with the `now` of the answer.
+ * - `fences`: for a generation older than the newest seen the outcome is `stale`, for a suspended id `suspended`;
+ *   nothing is reserved. `reserve` and `noteGenerations` both remember a newer generation.
+ * - `advance` (called by the follower) is one atomic step, guarded by compare-and-set on the cursor: settlements,
+ *   releases, charges, restored reservations, balances, cursor. A second call with the same cursor changes nothing
+ *   and is not taken. The step never fails because a reservation got another promise meanwhile. It answers the
+ *   reservations that it ended, as they were at that moment.
+ * - A settled reservation adds to each of its limits at most what it had reserved, whatever the operation cost.
  * - The first reason decides, in this order: turned, suspended, stale, bars in their order, limits, holds, accounts.
- * - Every method throws DomainError UNAVAILABLE when the store cannot answer, or when its data are lost (USAGE_STORE_LOST:
- *   also when they are older than what this process, or the epoch's copy, has seen). Nothing is ever assumed.
+ * - Every method throws DomainError UNAVAILABLE when the store cannot answer, or when its data are lost
+ *   (USAGE_STORE_LOST: also when they are older than what this process, or the copy of the epoch, has seen). The
+ *   store never assumes a value that it does not know.
  */
 export type UsageStore = {
-  /** The store's time as far as this process knows it. Windows are planned by it. */
+  /** The store's time as far as this process knows it. Callers plan windows by it. */
   now(): EpochMs;
   reserve(request: ReserveRequest): Promise<ReserveResult>;
   /** The verdict that `reserve` would give now, and the counters behind it; changes nothing. */
   peek(request: ReserveRequest): Promise<PeekResult>;
-  /** What counters stand at, in the order of the names; one that was never written is 0 and 0. */
+  /** The state of counters, in the order of the names; a counter that was never written is 0 used and 0 reserved. */
   counters(chainId: number, counters: readonly CounterId[]): Promise<readonly CounterState[]>;
 
   /** Remembers generations that are newer than those known, so that every replica refuses to sign for older ones. */
   noteGenerations(chainId: number, fences: readonly Fence[]): Promise<void>;
-  /** Stops or resumes signing for an id, whatever configs say: for the platform's hand while the API server is away. */
+  /**
+   * Stops or resumes signing for an id, whatever the configs say. The platform uses it while the API server is down.
+   */
   setSuspended(chainId: number, id: string, isSuspended: boolean): Promise<void>;
-  /** Ids that are suspended so. */
+  /** Ids that `setSuspended` has suspended. */
   suspended(chainId: number): Promise<readonly string[]>;
 
   /**
-   * Live reservations of a chain that the follower has to decide about: those of the query, or all of them without one
-   * (for tools and tests; there may be a million).
+   * Live reservations of a chain that the follower has to decide about: those that match the query, or all of them
+   * without a query (for tools and tests; there may be a million).
    */
   reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]>;
   /** Number of live reservations of a chain. */
@@ -57,11 +63,14 @@ export type UsageStore = {
   capacity(): number;
   cursor(chainId: number): Promise<Cursor | undefined>;
   advance(step: FollowerStep): Promise<StepResult>;
-  /** First balance of an account that was never read (a new funding wallet); ignored when one is known already. */
+  /**
+   * Stores the first balance of an account that was never read (a new funding wallet). Ignored when a balance is
+   * already known.
+   */
   addBalance(chainId: number, balance: AccountBalance): Promise<void>;
   /** Accounts that reservations or balances of this chain name. */
   accounts(chainId: number): Promise<readonly AccountBalance[]>;
-  /** Forgets balances of accounts that nothing is promised from; the others of the list stay. */
+  /** Forgets the balances of the listed accounts that have no live reservation; the other accounts of the list stay. */
   forgetAccounts(chainId: number, accounts: readonly AccountId[]): Promise<void>;
 
   /** Resolves when the store answers; for readiness. */
@@ -69,12 +78,15 @@ export type UsageStore = {
   stop(): Promise<void>;
 };
 
-/** Promises of a reservation that are kept one by one. */
+/** How many promises of a reservation are kept one by one. */
 export const keptPromises = 16;
 
 export type Mode = 'SPONSORED' | 'ERC20';
 
-/** COUNT: operations. NATIVE_ASSET: gwei. Stores treat it as a name; COUNT alone is special: see {@link FollowerStep}. */
+/**
+ * COUNT: operations. NATIVE_ASSET: gwei. Stores treat it as a name, except that COUNT settles differently: see
+ * {@link FollowerStep}.
+ */
 export type Unit = 'COUNT' | 'NATIVE_ASSET';
 
 export type ReservationKey = {
@@ -98,17 +110,20 @@ export type ReserveRequest = {
   readonly key: ReservationKey;
   /** The paymaster's generation and the chain's. */
   readonly fences: readonly Fence[];
-  /** What is signed if the reservation is made. */
+  /** What the paymaster signs if the reservation is made. */
   readonly promise: SignedPromise;
   readonly bars: readonly Bar[];
   readonly limits: readonly LimitShare[];
   readonly holds: readonly HoldShare[];
   readonly accounts: readonly AccountShare[];
-  /** Oldest balance that may be relied on; older or never read is UNAVAILABLE with reason DEPOSIT_UNKNOWN. */
+  /**
+   * The greatest age of a balance that may be relied on. Older or never read: UNAVAILABLE with reason
+   * DEPOSIT_UNKNOWN.
+   */
   readonly depositMaxAgeMs: number;
 };
 
-/** One signature, recorded by the step that reserves for it: what a mined operation is recognised by. */
+/** One signature. The step that reserves for it also records it, so that the mined operation can be recognised. */
 export type SignedPromise = {
   /** First 16 bytes of what the paymaster signs (the contract's hash), as hex. */
   readonly digest: Hex;
@@ -119,15 +134,15 @@ export type SignedPromise = {
   readonly fundingAddress?: AddressKey;
   /** Mode ERC20. */
   readonly token?: AddressKey;
-  /** The most that the EntryPoint takes for the operation, in wei: an operation that cost more is not this one. */
+  /** The most that the EntryPoint takes for the operation, in wei. A mined operation that cost more is not this one. */
   readonly prefundWei: bigint;
   readonly validUntil: EpochSeconds;
 };
 
-/** Promises of one mode and contract of a reservation that are no longer told apart. */
+/** Older promises of a reservation, of one mode and one contract, kept as a single entry. */
 export type FoldedPromises = Pick<SignedPromise, 'mode' | 'contract' | 'prefundWei' | 'validUntil'>;
 
-/** Refuses while the settled use of a counter is above `most`. A reservation takes nothing of it. */
+/** Refuses while the settled use of a counter is above `most`. A reservation adds nothing to that counter. */
 export type Bar = CounterId & { readonly window: Window; readonly most: number };
 
 /** A limit: what a mined operation has spent of it stays spent until the window ends. */
@@ -137,11 +152,11 @@ export type LimitShare = CounterId & {
   readonly threshold: number;
   /** COUNT: 1; NATIVE_ASSET: maximum cost in gwei, rounded up. */
   readonly cost: number;
-  /** False: counted and judged, never refusing; see `over` of the result. */
+  /** False: the limit counts and is judged, but never refuses; see `over` of the result. */
   readonly enforce: boolean;
 };
 
-/** A bound of what is promised at once: all of it is free again when the reservation ends, mined or not. */
+/** A bound on what is promised at the same time. All of it is free again when the reservation ends, mined or not. */
 export type HoldShare = CounterId & {
   readonly cost: number;
   /** A fixed bound, or a share of the balance of one of the request's accounts (rounded down). */
@@ -152,12 +167,15 @@ export type HoldShare = CounterId & {
   readonly admitsOneAlone?: true;
 };
 
-/** `contract` alone is its EntryPoint deposit; with `fundingAddress` the sponsor's balance inside the contract. */
+/**
+ * `contract` alone is the contract's EntryPoint deposit; with `fundingAddress` it is the sponsor's balance inside the
+ * contract.
+ */
 export type AccountId = { readonly contract: AddressKey; readonly fundingAddress?: AddressKey };
 export type AccountShare = AccountId & { readonly need: Gwei };
 export type AccountBalance = AccountId & {
   readonly balance: Gwei | undefined;
-  /** Sum of live needs. */
+  /** Sum of the needs of live reservations. */
   readonly reserved: Gwei;
   readonly readAt: EpochMs | undefined;
 };
@@ -172,15 +190,15 @@ export type ReserveResult =
   | { readonly outcome: 'stale'; readonly id: string }
   | ReserveRefusal;
 
-/** `index` is that of the request's bars, limits, holds or accounts, as the outcome says. */
+/** `index` counts in the request's bars, limits, holds or accounts, depending on the outcome. */
 export type ReserveRefusal =
   | { readonly outcome: 'suspended'; readonly id: string }
   | { readonly outcome: 'barred'; readonly index: number; readonly used: number }
-  /** `used`: settled, and reserved by others. */
+  /** `used`: the settled use plus what other reservations hold. */
   | { readonly outcome: 'limit'; readonly index: number; readonly used: number }
   /** The window began before the data were lost, so its use is unknown, and unknown is not zero. */
   | { readonly outcome: 'usage-lost'; readonly index: number }
-  /** `taken`: held by others, and the settled use that counts as well; `most`: the threshold in force. */
+  /** `taken`: what other reservations hold plus the settled use that counts as well. `most`: the threshold in force. */
   | { readonly outcome: 'held'; readonly index: number; readonly taken: number; readonly most: number }
   | {
       readonly outcome: 'deposit';
@@ -191,15 +209,15 @@ export type ReserveRefusal =
 
 export type PeekResult = {
   readonly result: ReserveResult;
-  /** Per limit of the request, without what the reservation itself holds. */
+  /** One per limit of the request, without what the reservation itself holds. */
   readonly limits: readonly CounterState[];
   readonly holds: readonly { readonly taken: number; readonly most: number }[];
   readonly accounts: readonly AccountBalance[];
 };
 
-/** Union of two kinds, each reservation once. */
+/** The union of two selections; each reservation is answered once. */
 export type ReservationQuery = {
-  /** Every reservation of these operations, whichever paymaster promised it. */
+  /** Every reservation of these operations, no matter which paymaster promised it. */
   readonly operations: readonly OperationId[];
   /** Those whose `validUntil` is before this moment, at most `limit` of them, the oldest first. */
   readonly expiredBefore: EpochSeconds;
@@ -214,7 +232,7 @@ export type Reservation = {
   /** The newest first. */
   readonly promises: readonly SignedPromise[];
   readonly folded: readonly FoldedPromises[];
-  /** The latest of all promises. */
+  /** The latest `validUntil` of all its promises. */
   readonly validUntil: EpochSeconds;
   readonly limits: readonly (CounterId & { readonly until: EpochMs; readonly cost: number })[];
   readonly holds: readonly (CounterId & { readonly cost: number })[];
@@ -228,41 +246,44 @@ export type Cursor = {
 };
 
 /**
- * Keys that no reservation has are ignored. What is decided twice in a step is decided by its first mention. Carried out
- * in this order: restored, settled, released, forfeited, charges, balances; so what a new block has mined again may be
- * restored and settled in one step.
+ * Keys without a reservation are ignored. If a step decides a key twice, the first mention counts. The order is:
+ * restored, settled, released, forfeited, charges, balances. So one step can restore and settle an operation that a
+ * new block has mined again.
  */
 export type FollowerStep = {
   readonly chainId: number;
-  /** Undefined when there is none yet. */
+  /** Undefined when there is no cursor yet. */
   readonly expected: Cursor | undefined;
   readonly next: Cursor;
   /**
-   * Reservations whose operation was mined, also by promises added since they were read. Each of its limits moves from
-   * the reserved cost to min(actualCost, cost); one of unit COUNT keeps its cost. Undefined `actualCost`: nothing is
-   * spent (a token payment). Holds and deposits are free again.
+   * Reservations whose operation was mined, even by a promise that was added after the follower read them. Each limit
+   * moves from the reserved cost to min(actualCost, cost); a limit of unit COUNT keeps its cost. Undefined
+   * `actualCost`: nothing is spent (a token payment). Holds and deposits become free.
    */
   readonly settled: readonly { readonly key: ReservationKey; readonly actualCost: Gwei | undefined }[];
   /**
-   * Nothing of them is spent. With `validUntil`: ignored where the reservation was promised again since, and so has a
-   * later one. Without: whatever was promised since (its nonce is used, or another paymaster paid).
+   * Reservations that spend nothing. With `validUntil`: ignored if a new promise has since given the reservation a
+   * later one. Without it: released whatever was promised since (the nonce is used, or another paymaster paid).
    */
   readonly released: readonly { readonly key: ReservationKey; readonly validUntil?: EpochSeconds }[];
-  /** Deposits and holds of these are free again, their limits keep the reserved cost until the window ends. */
+  /** The deposits and holds of these become free; their limits keep the reserved cost until the window ends. */
   readonly forfeited: readonly { readonly key: ReservationKey }[];
   /** Added to the settled use of counters (never below 0): losses, and corrections after a reorganisation. */
   readonly charges: readonly Charge[];
-  /** Reservations that an earlier step ended in blocks that no longer exist: live again, whatever thresholds say. */
+  /**
+   * Reservations that an earlier step ended because of blocks that no longer exist. They become live again, whatever
+   * thresholds say.
+   */
   readonly restored: readonly Reservation[];
   readonly balances: readonly (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
 };
 
-/** Not taken: the cursor was not the expected one, and nothing has changed. */
+/** Not taken means: the cursor was not the expected one, and nothing has changed. */
 export type StepResult =
   | { readonly isTaken: false }
   | {
       readonly isTaken: true;
-      /** Reservations that the step has ended, each once, with every promise that was added since they were read. */
+      /** Reservations that the step ended, each once, including promises added after the follower read them. */
       readonly ended: readonly Reservation[];
     };
 

@@ -5,20 +5,20 @@ import { Undecodable } from './call.js';
 import type { Range } from './call.js';
 
 /**
- * Reads ABI-encoded arguments: numbers out of the bytes, what becomes text out of the hex. As strict as Solidity's decoder
- * or stricter: everything lies inside the range, addresses have clean padding, byte strings are padded to whole words, and
+ * Reads ABI-encoded arguments: numbers from the bytes, texts from the hex. As strict as Solidity's decoder or
+ * stricter: everything is inside the range, addresses have zero padding, byte strings are padded to whole words, and
  * tails follow each other without overlap, as every encoder writes them. Positions are byte offsets from the start.
  */
 export class AbiReader {
   /** Its hex is lowercase. */
   private readonly source: DecodedHex;
-  /** Offsets of tails count from here. */
+  /** Offsets of tails are counted from here. */
   private readonly base: number;
   private readonly end: number;
-  /** End of the last tail that was read: the next may not begin before it. */
+  /** End of the last tail that was read: the next tail must not begin before it. */
   private tail: number;
 
-  /** Reads arguments of which the head, `headWords` words, begins at `range.start`. */
+  /** Reads arguments whose head has `headWords` words and begins at `range.start`. */
   constructor(source: DecodedHex, range: Range, headWords: number) {
     this.source = source;
     this.base = range.start;
@@ -62,7 +62,10 @@ export class AbiReader {
     return { start, end };
   }
 
-  /** The array of one-word elements whose offset is in the word at `at`: first element and length, at most `most`. */
+  /**
+   * The array of one-word elements whose offset is in the word at `at`: position of the first element, and length, at
+   * most `most`.
+   */
   words(at: number, most: number): { readonly start: number; readonly length: number } {
     const from = this.tailAt(at);
     const length = this.length(from, most);
@@ -71,7 +74,10 @@ export class AbiReader {
     return { start, length };
   }
 
-  /** A reader of the array of dynamic elements whose offset is in the word at `at`: element i's offset is its word i. */
+  /**
+   * A reader of the array of dynamic elements whose offset is in the word at `at`: word i holds the offset of element
+   * i.
+   */
   elements(
     at: number,
     most: number,
@@ -88,7 +94,7 @@ export class AbiReader {
     return { reader: new AbiReader(this.source, { start, end: this.end }, headWords), start };
   }
 
-  /** Takes over how far a reader of one of this reader's tails has come. */
+  /** Takes over the position of a reader that has read one of this reader's tails. */
   passed(inner: AbiReader): void {
     this.tail = inner.tail;
   }
@@ -117,7 +123,7 @@ export class AbiReader {
     if (at + 32 > this.end) throw new Undecodable(`the word at byte ${at} lies outside`);
   }
 
-  /** True where no byte from `from` to `to`, exclusive, is set. */
+  /** True when every byte from `from` to `to`, exclusive, is zero. */
   private isZero(from: number, to: number): boolean {
     const { bytes } = this.source;
     let set = 0;

@@ -16,8 +16,8 @@ export type CallShape =
 export type AccountFunction = { readonly signature: string; readonly shape: CallShape };
 
 /**
- * Functions by which known accounts execute calls, by selector. What a selector means is the account's own affair:
- * an account whose code gives one of these another meaning is not seen through.
+ * Functions with which known accounts execute calls, by selector. The account alone decides what a selector means:
+ * this table cannot detect an account whose code gives one of them another meaning.
  */
 export const accountFunctions: ReadonlyMap<string, AccountFunction> = new Map([
   // SimpleAccount, the vendor's account 2.0.0, Coinbase Smart Wallet, Light Account and others.
@@ -48,8 +48,8 @@ export const accountFunctions: ReadonlyMap<string, AccountFunction> = new Map([
 ]);
 
 /**
- * Safe's batching libraries, to which a Safe delegate-calls `multiSend(bytes)`: MultiSend and MultiSendCallOnly of each
- * release, at the address of the deterministic deployer and, for 1.3.0, of its EIP-155 variant. Lowercase.
+ * Safe's batching libraries, to which a Safe delegate-calls `multiSend(bytes)`: MultiSend and MultiSendCallOnly of
+ * each release, at the address of the deterministic deployer and, for 1.3.0, also of its EIP-155 variant. Lowercase.
  */
 export const multiSendContracts: ReadonlySet<string> = new Set([
   // 1.3.0

@@ -5,7 +5,7 @@ import { Undecodable } from './call.js';
 import type { Call, CallRefusal } from './call.js';
 import { callReaders } from './call-shapes.js';
 
-/** What callData makes the account do. `calls` is empty for empty callData and for an empty batch. */
+/** The calls that callData makes the account execute. `calls` is empty for empty callData and for an empty batch. */
 export type DecodedCalls =
   | {
       readonly outcome: 'calls';
@@ -16,9 +16,9 @@ export type DecodedCalls =
   | { readonly outcome: 'refused'; readonly reason: CallRefusal; readonly detail: string };
 
 /**
- * Decodes callData (lowercase) by the table of account functions. Whatever is accepted is the same calls to Solidity
- * and to ethers; whatever is doubtful is refused. `known` holds its bytes where the caller has them.
- * Hot path: allocates per call, not per byte.
+ * Decodes callData (lowercase) by the table of account functions. Everything that is accepted means the same calls to
+ * Solidity and to ethers; everything doubtful is refused. `known` holds the bytes if the caller has them. Hot path:
+ * allocates per call, not per byte.
  */
 export function decodeCalls(callData: Hex, known?: DecodedHex): DecodedCalls {
   if (callData === '0x') return { outcome: 'calls', calls: [], signature: '' };

@@ -7,7 +7,7 @@ import { readErc7579 } from './erc-7579.js';
 import { readMultiSend } from './multi-send.js';
 import { readStructs } from './structs.js';
 
-/** Calls in the arguments of an account function. Throws Undecodable. */
+/** Reads the calls in the arguments of an account function. Throws Undecodable. */
 export type CallReader = (callData: DecodedHex, args: Range) => readonly Call[];
 
 export const callReaders: Readonly<Record<CallShape, CallReader>> = {

@@ -2,21 +2,21 @@ import type { RefusalReason } from '../refusal.js';
 import type { AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 
-/** A stretch of callData: byte offsets, `end` exclusive. */
+/** A part of callData: byte offsets, `end` exclusive. */
 export type Range = { readonly start: number; readonly end: number };
 
 /** One call that the account will make. */
 export type Call = {
   readonly target: AddressKey;
-  /** Wei that the account (not the paymaster) sends along. */
+  /** Wei that the account (not the paymaster) sends with the call. */
   readonly value: bigint;
-  /** First four bytes of the call's data, all of it where it is shorter, `0x` where there is none. */
+  /** First four bytes of the call's data; all of it when it is shorter; `0x` when it is empty. */
   readonly selector: Hex;
-  /** Where the data lies in callData. */
+  /** Where the data is in callData. */
   readonly data: Range;
 };
 
-/** More calls than this in one operation are not read. */
+/** An operation with more calls than this is refused. */
 export const maxCalls = 128;
 
 export type CallRefusal = Extract<
@@ -24,7 +24,7 @@ export type CallRefusal = Extract<
   'CALLDATA_UNDECODABLE' | 'ACCOUNT_UNKNOWN' | 'DELEGATE_CALL'
 >;
 
-/** Why callData is refused; thrown by readers and caught by `decodeCalls` only. */
+/** Why callData is refused; thrown by readers and caught only by `decodeCalls`. */
 export class Undecodable extends Error {
   readonly reason: CallRefusal;
 

@@ -6,9 +6,9 @@ import type { Call, Range } from './call.js';
 import { readStructs } from './structs.js';
 
 /**
- * Calls of ERC-7579 `execute(bytes32 mode, bytes executionCallData)`. Mode: call type 1, exec type 1 (00 revert, 01 try),
- * 4 unused, mode selector 4, payload 22; only the default selector and payload (zeros) are read, since others
- * change the meaning of the rest (ERC-7821, for one, takes target 0 for the account itself).
+ * Calls of ERC-7579 `execute(bytes32 mode, bytes executionCallData)`. Mode: call type 1, exec type 1 (00 revert, 01
+ * try), 4 unused, mode selector 4, payload 22. Only the default selector and payload (zeros) are read, since others
+ * change the meaning of the rest (ERC-7821, for example, reads target 0 as the account itself).
  *
  * | call type | executionCallData |
  * |---|---|

@@ -4,15 +4,15 @@ import type { EntryPointVersion } from '../entry-point/version.js';
 import type { GasLimits, UserOperation } from '../entry-point/user-operation.js';
 
 /**
- * Port: gas limits of an operation by simulation (reference/onchain.md section 5) or by a bundler.
- * `reverted` means that the account's call would fail with the limits found: the caller decides what that is worth.
- * An operation that cannot be simulated at all (bad initCode, signature check that reverts, node without overrides) is
+ * Port: gas limits of an operation by simulation (reference/onchain.md section 5) or by a bundler. `reverted` means
+ * that the account's call would fail with the limits found; the caller decides whether that matters. If an operation
+ * cannot be simulated at all (bad initCode, signature check that reverts, node without overrides), it throws
  * DomainError ESTIMATION_FAILED whose message names the EntryPoint's reason, e.g. "AA13 initCode failed or OOG".
  */
 export type GasEstimator = { estimate(request: EstimateRequest): Promise<Estimate> };
 
 export type EstimateRequest = {
-  /** Who asks: no paymaster has more than its share of the simulations. */
+  /** The paymaster that asks: no paymaster gets more than its share of the simulations. */
   readonly paymasterId: string;
   readonly chainId: number;
   readonly entryPoint: Address;
@@ -25,6 +25,6 @@ export type EstimateRequest = {
 };
 
 export type Estimate = GasLimits & {
-  /** Why the account's call fails, decoded where possible; undefined when it succeeds. */
+  /** Why the account's call fails, decoded if possible; undefined when it succeeds. */
   readonly reverted?: string;
 };

@@ -5,7 +5,7 @@ import { isAddressText, toAddressKey, zeroAddress } from '../units/address.js';
 import type { AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 
-/** geth's pool takes no larger transaction, so nothing longer can be mined. */
+/** geth's transaction pool accepts no larger transaction, so nothing longer can be mined. */
 export const maxBytes = 128 * 1024;
 
 /** Width of an unsigned integer field. */
@@ -16,12 +16,12 @@ export function uint(bits: number): Width {
 }
 
 const quantityPattern = /^(?:0x[0-9a-fA-F]+|[0-9]+)$/;
-// Decimal text of 2^256 has 78 digits; longer texts are refused before anything parses them.
+// The decimal text of 2^256 has 78 digits; longer texts are refused before they are parsed.
 const maxQuantityLength = 80;
 
 /**
- * Reads the fields of one untrusted object and gathers every problem with its path. A reader answers a harmless value
- * for a bad field, so that reading goes on; {@link Fields.done} throws if there was any problem.
+ * Reads the fields of one untrusted object and collects every problem with its path. For a bad field a reader answers
+ * a harmless value, so that reading can continue; {@link Fields.done} throws if there was any problem.
  */
 export class Fields {
   private readonly input: Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ export class Fields {
     this.problems = problems;
   }
 
-  /** The object in field `name`; undefined when it is missing or no object (which is a problem). */
+  /** The object in field `name`; undefined when it is missing or not an object (which is a problem). */
   nested(name: string): Fields | undefined {
     const value = this.input[name];
     if (value === undefined || value === null) return undefined;
@@ -63,7 +63,10 @@ export class Fields {
     return quantity ?? 0n;
   }
 
-  /** Whole bytes as hex in any case, lowercased; '0x' when missing, and a problem when missing and `required`. */
+  /**
+   * Whole bytes as hex in any case, converted to lowercase; '0x' when missing, and a problem when missing and
+   * `required`.
+   */
   bytes(name: string, options: BytesOptions = {}): Hex {
     return this.decoded(name, options).hex;
   }
@@ -141,9 +144,10 @@ function parseQuantity(value: unknown): bigint | undefined {
 }
 
 /**
- * Whole bytes, or undefined. Decoding stops at the first wrong digit, so that a text of digits comes out half as long. It
- * looks at the low byte of each character only: a text that has others than ASCII is refused first. The bytes are needed
- * anyway, so that on long callData this costs less than a pattern on top of them.
+ * Whole bytes, or undefined. Decoding stops at the first wrong digit, so a text is valid only if the result is half
+ * as long. The decoder looks only at the low byte of each character, so a text with characters outside ASCII is
+ * refused first. The caller needs the bytes anyway, so on long callData this costs less than an additional regular
+ * expression.
  */
 function decodeHex(value: unknown): DecodedHex | undefined {
   if (typeof value !== 'string' || !isPrefixed(value)) return undefined;

@@ -9,8 +9,9 @@ const zeroKey = toAddressKey(zeroAddress);
 const headerSize = 1 + 20 + 32 + 32;
 
 /**
- * Calls behind a Safe's delegate call to MultiSend. `multiSend(bytes)` holds, packed and repeated: operation 1 (0 call,
- * 1 delegate call), target 20, value 32, length 32, data. Any other delegate call, and one inside, is DELEGATE_CALL.
+ * Calls in a Safe's delegate call to MultiSend. `multiSend(bytes)` holds, packed and repeated: operation 1 (0 call, 1
+ * delegate call), target 20, value 32, length 32, data. Any other delegate call, and a delegate call inside, is
+ * DELEGATE_CALL.
  */
 export function readMultiSend(callData: DecodedHex, outer: Call): readonly Call[] {
   if (!multiSendContracts.has(outer.target) || outer.selector !== multiSendSelector)
@@ -35,7 +36,7 @@ function readTransaction(callData: DecodedHex, at: number, end: number): Call {
   if (operation === '01')
     throw new Undecodable(`delegate call to ${target} inside multiSend`, 'DELEGATE_CALL');
   if (operation !== '00') throw new Undecodable(`operation 0x${operation} inside multiSend`);
-  // From 1.5.0 on, MultiSend takes target 0 for the Safe itself.
+  // From 1.5.0 on, MultiSend reads target 0 as the Safe itself.
   if (target === zeroKey) throw new Undecodable('target 0 inside multiSend');
   const start = at + headerSize;
   const data = { start, end: start + words.size(at + 53) };

@@ -8,7 +8,8 @@ import { Fields, uint } from './fields.js';
 import type { Eip7702Auth, UserOperation } from '../entry-point/user-operation.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 
-// Every EntryPoint refuses an operation with a gas field above 2^120 - 1 (AA94), narrower than the fields themselves.
+// Every EntryPoint refuses an operation with a gas field above 2^120 - 1 (AA94), which is narrower than the fields
+// themselves.
 const gas = uint(120);
 const word = uint(256);
 
@@ -57,7 +58,7 @@ export function parseUserOperation(
   };
 }
 
-/** Two uint128 in one word, high ++ low, instead of the two named fields. */
+/** Two uint128 in one word, high ++ low, instead of the two separate fields. */
 function readPacked(fields: Fields, name: string, high: string, low: string): readonly [bigint, bigint] {
   for (const unpacked of [high, low])
     if (fields.isGiven(unpacked)) fields.problem(unpacked, `left out when ${name} is given`);

@@ -1,11 +1,14 @@
 import { hexToBytes, type Hex } from '../units/hex.js';
 import type { UserOperation } from '../entry-point/user-operation.js';
 
-/** Base cost of a transaction: a bundle of one operation is assumed, the worst case for the bundler. */
+/** Base cost of a transaction. Assumes a bundle of one operation, the worst case for the bundler. */
 const transactionGas = 21_000n;
-/** What the EntryPoint itself uses per operation outside every limit, and what a bundler's own margin is made of. */
+/** What the EntryPoint itself uses per operation outside every limit, including a bundler's margin. */
 const operationGas = 21_500n;
-/** Head, offsets, lengths and numbers of `handleOps` with one operation: calldata that hardly depends on it. */
+/**
+ * Calldata of head, offsets, lengths and numbers of `handleOps` with one operation: it hardly depends on the
+ * operation.
+ */
 const fixedCalldataGas = 5_500n;
 /** Copying and hashing, per 32 bytes of dynamic data. */
 const wordGas = 4n;
@@ -15,9 +18,9 @@ const nonZeroByteGas = 16n;
 const authorizationGas = 25_000n;
 
 /**
- * Gas that a bundler asks for what no limit covers: the transaction, calldata, and the EntryPoint's own work. Bundlers
- * differ by a few thousand; this is on their side of the break-even. Roll-ups add a data fee that this does not know.
- * `paymasterAndData` and signature of the final length, as a stub has it.
+ * Gas that a bundler asks for work that no limit covers: the transaction, calldata, and the EntryPoint's own work.
+ * Bundlers differ by a few thousand; this figure is on the bundlers' side of break-even. Roll-ups add a data fee that
+ * this figure leaves out. `paymasterAndData` and signature must have their final length, as in a stub.
  */
 export function preVerificationGas(op: UserOperation, paymasterAndData: Hex): bigint {
   const fields = [op.initCode, op.callData, paymasterAndData, op.signature];
@@ -26,13 +29,15 @@ export function preVerificationGas(op: UserOperation, paymasterAndData: Hex): bi
   return transactionGas + operationGas + fixedCalldataGas + dynamic + authorization;
 }
 
-/** Longest signature that counts in a figure that callers are held to: no hash that a paymaster signs covers it. */
+/**
+ * Longest signature that counts in a figure that bounds callers: no hash that a paymaster signs covers the signature.
+ */
 const maxCountedSignatureBytes = 2048;
 
 /**
- * Our own figure for the cap of what is signed: as {@link preVerificationGas}, with at most 2 KiB of the signature and without
- * an authorization. Whoever sends more, and has the operation mined without it, would keep the difference. Caps are twice
- * this figure, so an honest operation with an authorization stays below.
+ * Our own figure, which bounds what is signed: as {@link preVerificationGas}, with at most 2 KiB of the signature and
+ * without an authorization. A caller who sends more, and has the operation mined without it, would keep the
+ * difference. Caps are twice this figure, so an honest operation with an authorization stays below.
  */
 export function boundedPreVerificationGas(op: UserOperation, paymasterAndData: Hex): bigint {
   const { eip7702Auth: _authorization, ...rest } = op;

@@ -5,8 +5,9 @@ import type { EntryPointVersion } from '../entry-point/version.js';
 import { hexQuantity, type Hex } from '../units/hex.js';
 
 /**
- * Renders for webhooks and explanations, in the shape of the EntryPoint's version: `initCode` and `paymasterAndData` on
- * 0.6; `factory`, `factoryData` and the paymaster's four fields on 0.7+, left out where empty. Missing limits are left out.
+ * Renders an operation for webhooks and explanations, in the form of the EntryPoint's version: `initCode` and
+ * `paymasterAndData` on 0.6; `factory`, `factoryData` and the paymaster's four fields on 0.7+, left out when empty.
+ * Missing limits are left out.
  */
 export function renderUserOperation(
   op: UserOperation,

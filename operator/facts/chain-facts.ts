@@ -23,33 +23,35 @@ import type { Known, Round } from './round.js';
 import type { Usability } from './usability.js';
 
 /**
- * What chains say about profiles, deposits and addresses.
+ * Facts about profiles, deposits and addresses, read from the chains.
  *
- * - Asked once per chain however many paymasters want to know, in rounds: soon after a new question, every 30 s when
- *   all is well, with growing waits from 250 ms to 15 s while something is missing or wrong.
- * - Whether a profile can be used at all counts only when it was said twice, at least 10 s apart and each time at one
- *   block: signing stops and goes on by it.
- * - A chain that does not answer changes no fact but its own reachability: conditions must not flap with a node.
+ * - Each fact is asked once per chain, however many paymasters need it, in rounds: soon after a new question, every 30
+ *   s when all is well, with growing waits from 250 ms to 15 s while something is missing or wrong.
+ * - Whether a profile can be used counts only after two equal answers, at least 10 s apart and each read at one block:
+ *   signing stops and resumes by this fact.
+ * - A chain that does not answer changes only its own reachability: conditions must not flap with a node.
  * - `onChange` names the paymasters that changed facts concern, once per round.
  */
 export type ChainFacts = {
   setChain(chain: AskedChain): void;
   removeChain(chainId: number): void;
-  /** Replaces what a paymaster (`namespace/name`) wants to know. */
+  /** Replaces the questions of a paymaster (`namespace/name`). */
   setPaymaster(key: string, questions: PaymasterQuestions): void;
   removePaymaster(key: string): void;
   reachability(chainId: number): Reachability;
   clock(chainId: number): ClockLevel;
   profile(chainId: number, profile: ProfileConfig): ProfileFacts;
-  /** Whether what the profile signs can be mined; undefined until the chain has said the same twice. */
+  /**
+   * Whether operations signed by the profile can be mined; undefined until the chain has given the same answer twice.
+   */
   usability(chainId: number, profile: ProfileConfig): Usability | undefined;
   funding(chainId: number, question: FundingQuestion): FundingLevel;
   code(chainId: number, address: Address): CodeLevel;
-  /** Resolves when no question is under way; may be called twice. */
+  /** Resolves when no question is being asked; may be called twice. */
   stop(): Promise<void>;
 };
 
-/** How to reach a chain, and which contracts there are to ask. */
+/** How to reach a chain, and which contracts exist there. */
 export type AskedChain = Pick<ChainConfig, 'chainId' | 'rpc' | 'profiles'> &
   Partial<Pick<ChainConfig, 'feeTokens'>>;
 
@@ -86,7 +88,7 @@ type Poll = {
   /** Set while a round waits to begin. */
   cancel: (() => void) | undefined;
   running: Promise<void> | undefined;
-  /** A new question came while a round was running. */
+  /** A new question came during a round. */
   isPoked: boolean;
 };
 
@@ -175,7 +177,7 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
   async function run(poll: Poll): Promise<void> {
     poll.isPoked = false;
     const round = await ask(poll);
-    // From here on without a pause, so that a question that comes now finds no round running and schedules its own.
+    // No `await` after this line, so that a new question finds no running round and schedules its own.
     poll.running = undefined;
     if (isStopped) return;
     if (round !== undefined) report(poll, round);

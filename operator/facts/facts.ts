@@ -2,23 +2,26 @@ import type { ConditionReason } from '../../core/meta/conditions.js';
 import type { Address } from '../../core/units/address.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 
-/** What was read from a chain, as levels rather than figures: it changes when somebody should know, not each block. */
+/** Facts from a chain as levels rather than figures: a level changes when somebody should know, not with each block. */
 export type Reachability = ConditionReason<'Reachable'>;
 export type ClockLevel = ConditionReason<'ClockSkew'>;
 export type FundingLevel = Exclude<ConditionReason<'Funded'>, 'NoFundingWallet'>;
 export type SignerLevel = ConditionReason<'SignerAuthorized'>;
 export type CodeLevel = ConditionReason<'ContractCode'>;
 
-/** What a deployed paymaster contract answered; `Unknown` until it was asked and whenever the answer depends on another. */
+/**
+ * Answers of a deployed paymaster contract; `Unknown` until it was asked and whenever the answer depends on another
+ * one.
+ */
 export type ProfileFacts = {
   readonly code: ConditionReason<'CodePresent'>;
   readonly entryPoint: ConditionReason<'EntryPointMatches'>;
   readonly hash: ConditionReason<'HashMatches'>;
-  /** Of the key that is best off. */
+  /** The level of the best key. */
   readonly signer: SignerLevel;
-  /** Of each key file that may sign. */
+  /** The level of each key file that may sign. */
   readonly signers: Readonly<Record<string, SignerLevel>>;
-  /** Whether its token mode takes payments in validation; `Unknown` also where there is no token mode. */
+  /** Whether its token mode takes payments in validation; also `Unknown` without a token mode. */
   readonly tokens: ConditionReason<'TokenSecured'>;
 };
 
@@ -31,10 +34,10 @@ export const unknownProfile: ProfileFacts = {
   tokens: 'Unknown',
 };
 
-/** A deposit: of a funding wallet inside a contract, or without one of the contract itself, which keeps one for all. */
+/** A deposit: of a funding wallet inside a contract, or of the contract itself, if it has one deposit for all. */
 export type FundingQuestion = { readonly profile: ProfileConfig; readonly wallet?: Address };
 
-/** What a paymaster wants to know of its chain. */
+/** What a paymaster asks about its chain. */
 export type PaymasterQuestions = {
   readonly chainId: number;
   readonly profile: ProfileConfig | undefined;
@@ -42,14 +45,14 @@ export type PaymasterQuestions = {
   readonly contracts: readonly Address[];
 };
 
-/** What an ordinary operation of an account takes, its validation included. */
+/** Gas of an ordinary operation of an account, including its validation. */
 export const ordinaryGas = 300_000n;
-/** A deposit for fewer operations is `Low`. */
+/** A deposit that covers fewer operations is `Low`. */
 export const fewOperations = 100n;
 
 /**
- * How long a deposit (wei) lasts at the recent fee (wei per gas); undefined fee: not known yet. A low one is Ok again when it
- * covers twice as many operations, so that a condition does not follow fees that swing.
+ * How long a deposit (wei) lasts at the recent fee (wei per gas); undefined fee: not known yet. A low deposit is Ok
+ * again once it covers twice as many operations, so that the condition does not follow a swinging fee.
  */
 export function fundingLevel(
   balance: bigint,
@@ -62,13 +65,13 @@ export function fundingLevel(
   return balance < enough * ordinaryGas * recentFee ? 'Low' : 'Ok';
 }
 
-/** The recent fee after one more look at it: one block that is expensive says little. */
+/** The recent fee with one more reading: a single expensive block says little. */
 export function smoothFee(recent: bigint | undefined, fee: bigint): bigint {
   return recent === undefined ? fee : (7n * recent + fee) / 8n;
 }
 
 /**
- * Whether data of the profile may demand payment in validation: those of the singleton layouts only where the platform wants
+ * Whether data of the profile may demand payment in validation. For the singleton layouts only if the platform asks for
  * it, because their contracts read the token's storage in validation, which bundlers may refuse.
  */
 export function mayDemandAdvance({ layout, tokenPayment }: ProfileConfig): boolean {
@@ -88,7 +91,7 @@ export function bestSigner(signers: ProfileFacts['signers']): SignerLevel {
   return bestFirst.find((level) => levels.includes(level)) ?? 'Unknown';
 }
 
-/** Profiles that differ only in their version bind the same contracts, so they are asked about once. */
+/** Profiles that differ only in their version use the same contracts, so they are asked about once. */
 export function profileKey(profile: ProfileConfig): string {
   const { layout, entryPoint, sponsorship, token, tokenPayment, options } = profile;
   const contracts = [sponsorship, token ?? null, tokenPayment ?? null];

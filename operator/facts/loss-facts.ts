@@ -2,10 +2,10 @@ import type { TokenLossReports } from '../../core/policy/token-loss-reports.js';
 import type { Clock } from '../../core/units/time.js';
 import { createPolled, type Polled, type PolledDeps } from './polled.js';
 
-/** Versions of each chain whose token mode has stopped, by what the followers report. */
+/** Versions of each chain whose token mode has stopped, according to the followers' reports. */
 export type LossFacts = Polled<ReadonlySet<string>>;
 
-/** A day that has ended counts as ended also when nobody reports so. */
+/** A day that has ended counts as ended even if no report says so. */
 export function createLossFacts(
   deps: PolledDeps & { readonly reports: Pick<TokenLossReports, 'all'>; readonly clock: Clock },
 ): LossFacts {

@@ -9,8 +9,8 @@ import { dueInMs, settle, type Judge, type Steady } from './steady.js';
 import type { UsageFacts } from './usage-facts.js';
 
 /**
- * What Paymasters show of their platform: the chain, its profile, the usage store. A Chain shows these at once, in one write;
- * ten thousand Paymasters follow when a trouble has lasted for a minute, and again when it has been over for half a minute.
+ * What Paymasters show of their platform: the chain, its profile, the usage store. A Chain shows a change at once, in
+ * one write. Ten thousand Paymasters show a trouble once it has lasted for a minute, and its end after half a minute.
  */
 export type PlatformView = {
   /** Facts of the profile's contract; unknown until the chain was asked. */
@@ -19,20 +19,20 @@ export type PlatformView = {
   unpriced(chainId: number): string;
   /** Why nothing can be signed on the chain at all. */
   blocker(chainId: number): Finding | undefined;
-  /** Looks at what is known of a chain now. */
+  /** Reads what is known of a chain now. */
   look(chainId: number): void;
   stop(): void;
 };
 
 export type PlatformViewDeps = {
   readonly facts: Pick<ChainFacts, 'profile' | 'reachability'>;
-  /** Undefined where nobody tells of the usage store. */
+  /** Undefined when there is no source of facts about the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   /** Names of fee tokens of a chain whose last price was not usable. */
   readonly unpriced: (chainId: number) => string;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** What Paymasters of the chain show has changed. */
+  /** Called when what Paymasters of the chain show has changed. */
   readonly onChange: (chainId: number) => void;
 };
 
@@ -143,7 +143,7 @@ const blockers: Judge<Blocker> = { isSame: (a, b) => a === b, isGood: (blocker) 
 const unpricedTokens: Judge<string> = { isSame: (a, b) => a === b, isGood: (names) => names === '' };
 const profiles: Judge<ProfileFacts> = { isSame: isDeepStrictEqual, isGood };
 
-/** What is learned about something that was not known is shown at once. */
+/** The first answer to a question that was open is shown at once. */
 function settleFacts(steady: Steady<ProfileFacts>, seen: ProfileFacts, now: ReturnType<Clock['now']>) {
   return isOpen(steady.shown) && !isDeepStrictEqual(steady.shown, seen)
     ? { shown: seen }

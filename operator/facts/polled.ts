@@ -2,28 +2,28 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../core/log.js';
 import type { Timers } from '../runtime/timers.js';
 
-/** What servers tell about each chain, read again and again. */
+/** Reports of the servers about each chain, read again and again. */
 export type Polled<V> = {
-  /** Begins to read; called again it does nothing. */
+  /** Begins to read; a second call does nothing. */
   start(): void;
-  /** Undefined while nobody has told anything about the chain. */
+  /** Undefined while there is no report about the chain. */
   of(chainId: number): V | undefined;
-  /** Resolves when no read is under way; may be called twice. */
+  /** Resolves when no read is running; may be called twice. */
   stop(): Promise<void>;
 };
 
 export type PolledDeps = {
   readonly timers: Timers;
   readonly log: Logger;
-  /** Told when what is known about a chain has changed. */
+  /** Called when the known state of a chain has changed. */
   readonly onChange: (chainId: number) => void;
 };
 
 const pollMs = 15_000;
 
 /**
- * Read rather than watched: a watch of one object needs more rights than to read it. While `read` fails, what is known
- * stands. `what` names it in the log.
+ * Polls instead of watching: a watch of one object needs more rights than a read. While `read` fails, the known state
+ * stays. `what` names it in the log.
  */
 export function createPolled<V>(
   { timers, log, onChange }: PolledDeps,

@@ -8,14 +8,16 @@ import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 
-/** Whether fee tokens have prices, as far as this process can tell: the rpc role quotes by its own look at the sources. */
+/**
+ * Whether fee tokens have prices, as far as this process can tell: the rpc role quotes by its own reads of the sources.
+ */
 export type PriceFacts = {
-  /** Replaces what is looked at on a chain; tokens that are new are asked about at once. */
+  /** Replaces the tokens that are checked on a chain; new tokens are asked about at once. */
   setChain(chain: PricedChain): void;
   removeChain(chainId: number): void;
-  /** The last answer; undefined while the token was not asked about yet. */
+  /** The last answer; undefined until the token was asked about. */
   answer(token: FeeTokenSpec): PriceAnswer | undefined;
-  /** Resolves when no read is under way; may be called twice. */
+  /** Resolves when no read is running; may be called twice. */
   stop(): Promise<void>;
 };
 
@@ -28,11 +30,11 @@ export type PriceFactsDeps = {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
-  /** Told when a token of the chain became usable or not, or not for another reason. */
+  /** Called when a token of the chain became usable or unusable, or is unusable for another reason. */
   readonly onChange: (chainId: number) => void;
 };
 
-/** Conditions need no fresh figures: a third of what a quote is worth to the sources. */
+/** Conditions need no fresh figures, so the sources get a third of the requests that quotes would cause. */
 const refreshMs = 30_000;
 
 export function createPriceFacts(deps: PriceFactsDeps): PriceFacts {

@@ -3,7 +3,10 @@ import type { SponsorshipTerms, TokenTerms } from '../../core/paymaster/layout.j
 import { toAddressKey, type Address } from '../../core/units/address.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 
-/** The operation whose hash is compared with the contract's own. Every field has another value, so that swapping or leaving out any of them gives another hash. */
+/**
+ * The operation whose hash is compared with the contract's own. Every field has a different value, so that a swapped or
+ * missing field gives another hash.
+ */
 export const probeOperation: FinalUserOperation = {
   sender: toAddressKey('0x1111111111111111111111111111111111111111'),
   nonce: (0x2222n << 64n) | 3n,

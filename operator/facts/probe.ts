@@ -22,14 +22,14 @@ import type {
   SignerLevel,
 } from './facts.js';
 
-/** Asks one chain. Every question answers with a documented reason; `Unknown` when the chain does not answer now. */
+/** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = {
   reachability(): Promise<Reachability>;
   /** The newest block; undefined when the chain does not answer now. */
   head(): Promise<Block | undefined>;
   /** How far that block is ahead of our clock. */
   clock(head: Pick<Block, 'timestamp'>): ClockLevel;
-  /** All answers of one block, the latest by default. */
+  /** All answers from one block, by default the latest. */
   profile(profile: ProfileConfig, block?: BlockTag): Promise<ProfileFacts>;
   /** Base fee of that block and the suggested priority fee, in wei per gas. */
   fee(head: Pick<Block, 'baseFeePerGas'>): Promise<bigint>;
@@ -127,7 +127,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     return answer === addressWord(entryPoint) ? 'EntryPointMatches' : 'OtherEntryPoint';
   }
 
-  /** Only a key of ours makes a contract take anything; without one the answer stays open. */
+  /** A contract takes a payment only with a signature by one of our keys; without such a key the answer stays open. */
   async function tokensOf(
     profile: ProfileConfig,
     signer: Signer | undefined,
@@ -158,7 +158,7 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       : 'NoRefunds';
   }
 
-  /** Signatures are worth nothing when the contract hashes an operation in another way than we do. */
+  /** Signatures are worthless when the contract hashes an operation differently than we do. */
   async function hashOf(
     { address, hash, getHashCall }: ProbedContract,
     block: BlockTag,
@@ -179,7 +179,10 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     return wordPattern.test(answer) && isAuthorised(answer) ? 'Authorized' : 'NotAuthorized';
   }
 
-  /** The answer of a call; `0x` when the contract reverts, which is an answer; undefined when the chain gives none. */
+  /**
+   * The answer of a call; `0x` when the contract reverts, which is also an answer; undefined when the chain does not
+   * answer.
+   */
   async function ask(request: {
     readonly to: string;
     readonly data: Hex;
@@ -202,14 +205,14 @@ function levelsOf(
   );
 }
 
-/** One of a profile's contracts, asked in the words of its mode. */
+/** One of a profile's contracts, with the calls of its mode. */
 type ProbedContract = Pick<SponsorshipCodec, 'signerCall'> & {
   readonly address: Address;
   readonly hash: () => Uint8Array;
   readonly getHashCall: () => Hex;
 };
 
-/** The contract of mode SPONSORED and that of mode ERC20, which may be at one address. */
+/** The contract of mode SPONSORED and that of mode ERC20, which may be at the same address. */
 function contractsOf(
   chainId: number,
   profile: ProfileConfig,
@@ -233,7 +236,7 @@ function contractsOf(
   return [sponsoring, paidInTokens];
 }
 
-/** What is wrong with one of them is wrong with the profile; what is not known of one is not known. */
+/** A fault of one contract is a fault of the profile; if one answer is unknown, the profile's is unknown. */
 function worstOf<T extends string>(good: T, answers: readonly (T | 'Unknown')[]): T | 'Unknown' {
   const bad = answers.find((answer) => answer !== good && answer !== 'Unknown');
   return bad ?? (answers.includes('Unknown') ? 'Unknown' : good);

@@ -26,8 +26,8 @@ import type { Probe } from './probe.js';
 import { confirm, recheckMs, usabilityOf, type Standing, type Usability } from './usability.js';
 
 /**
- * What is known of one chain. The maps keep their keys in the order in which they were last asked; a question that was
- * asked and not answered yet is `Unknown`.
+ * The known facts of one chain. The maps keep their keys in the order in which they were last asked. A question that
+ * was asked and not yet answered is `Unknown`.
  */
 export type Known = {
   reachability: Reachability;
@@ -35,7 +35,7 @@ export type Known = {
   /** Wei per gas, smoothed; undefined before the first block was read. */
   recentFee: bigint | undefined;
   readonly profiles: Map<string, ProfileFacts>;
-  /** Whether what a profile signs can be mined, by its key. */
+  /** Whether operations signed by a profile can be mined, by its key. */
   readonly standings: Map<string, Standing>;
   readonly fundings: Map<string, FundingLevel>;
   readonly codes: Map<string, CodeLevel>;
@@ -48,9 +48,11 @@ export type Questions = {
 };
 
 export type Round = {
-  /** True when every question was answered, if not in this round then before, and every answer of this one is good. */
+  /**
+   * True when every question has an answer, from this round or an earlier one, and every answer of this round is good.
+   */
   readonly isSettled: boolean;
-  /** There were more questions that were never asked than a round takes. */
+  /** More questions were new than fit into one round. */
   readonly hasMore: boolean;
   readonly isChainChanged: boolean;
   /** Keys of the facts that changed. */
@@ -89,7 +91,7 @@ export function collectQuestions(
   return { profiles: new Map(profiles.map((profile) => [profileKey(profile), profile])), fundings, codes };
 }
 
-/** Asks a chain once and takes what it answers into `known`; what it does not answer stays as it was. */
+/** Asks a chain once and stores the answers in `known`; facts without an answer stay as they were. */
 export async function askRound(
   known: Known,
   questions: Questions,
@@ -100,7 +102,7 @@ export async function askRound(
   const before = known.reachability;
   known.reachability = await probe.reachability();
   let isChainChanged = known.reachability !== before;
-  /** True when it changed what is to be signed. */
+  /** True when it changes whether we sign. */
   const note = (key: string, answer: Usability | undefined): boolean => {
     const standing = known.standings.get(key) ?? {};
     if (answer === undefined) return false;
@@ -137,7 +139,7 @@ export async function askRound(
         return undefined;
       });
       if (fact === undefined) {
-        // Asked all the same: without its place in the order it would be the first of every round.
+        // Added even without an answer: without its place in the order it would come first in every round.
         if (!facts.has(key)) facts.set(key, unanswered);
         return false;
       }
@@ -146,7 +148,7 @@ export async function askRound(
       return isGood(fact);
     });
 
-  // Code that was there once stays: only addresses without it are asked again.
+  // Code that was there once stays: only addresses without code are asked again.
   const codes = new Map([...questions.codes].filter(([key]) => known.codes.get(key) !== 'CodePresent'));
   const hasMore =
     countNew(questions.fundings, known.fundings) > perRound || countNew(codes, known.codes) > perRound;
@@ -157,7 +159,7 @@ export async function askRound(
       unknownProfile,
       async (profile, key) => {
         const facts = await probe.profile(profile, head === undefined ? 'latest' : { hash: head.hash });
-        // Without a block to name, answers may be of different ones, and decide nothing.
+        // If no block can be named, the answers may be from different blocks, and decide nothing.
         if (head !== undefined && note(key, usabilityOf(facts))) isChainChanged = true;
         return mergeProfile(known.profiles.get(key), facts);
       },
@@ -198,7 +200,7 @@ async function readHead(probe: Probe, log: Logger): Promise<Block | undefined> {
   }
 }
 
-/** Never asked first, then those asked longest ago; moves them to the end of the order. */
+/** First the questions that were never asked, then those asked longest ago. Moves them to the end of the order. */
 function inTurn<Q, F>(
   questions: ReadonlyMap<string, Q>,
   known: Map<string, F>,
@@ -224,7 +226,7 @@ function countNew(questions: ReadonlyMap<string, unknown>, known: ReadonlyMap<st
   return [...questions.keys()].filter((key) => !known.has(key)).length;
 }
 
-/** Answers whether every answer was good. */
+/** Returns whether every answer was good. */
 async function inGroups<Q>(entries: readonly Q[], ask: (entry: Q) => Promise<boolean>): Promise<boolean> {
   let isGood = true;
   for (let at = 0; at < entries.length; at += atOnce) {
@@ -234,7 +236,7 @@ async function inGroups<Q>(entries: readonly Q[], ask: (entry: Q) => Promise<boo
   return isGood;
 }
 
-/** Drops what nobody asks any more. */
+/** Drops facts that nobody asks about any longer. */
 function forget(known: Known, questions: Questions): void {
   for (const key of known.profiles.keys()) if (!questions.profiles.has(key)) known.profiles.delete(key);
   for (const key of known.standings.keys()) if (!questions.profiles.has(key)) known.standings.delete(key);

@@ -2,23 +2,23 @@ import type { Logger } from '../../core/log.js';
 import type { ServingEntries, ServingReport, ServingReports } from '../../core/policy/serving-reports.js';
 import type { Timers } from '../runtime/timers.js';
 
-/** What servers have met: policies that keep their paymaster from sponsoring at the moment. */
+/** Reports of the servers: policies that keep their paymaster from sponsoring at the moment. */
 export type ServingFacts = {
   start(): void;
   of(policyId: string): ServingReport | undefined;
-  /** False until reports were read for the first time. */
+  /** False until reports have been read for the first time. */
   isKnown(): boolean;
   stop(): Promise<void>;
 };
 
 const pollMs = 15_000;
 
-/** While reports cannot be read, what is known stands. */
+/** While reports cannot be read, the known state stays. */
 export function createServingFacts(deps: {
   readonly reports: Pick<ServingReports, 'all'>;
   readonly timers: Timers;
   readonly log: Logger;
-  /** These policies have got a trouble, another one, or none. */
+  /** These policies got a trouble, got another one, or lost it. */
   readonly onChange: (policyIds: ReadonlySet<string>) => void;
 }): ServingFacts {
   const { reports, timers, log } = deps;

@@ -1,15 +1,17 @@
 import type { EpochMs } from '../../core/units/time.js';
 
-/** A fact as thousands of statuses show it: a trouble once it has lasted, and its end once that has. */
+/**
+ * A fact as thousands of statuses show it: a trouble only after it has lasted, and its end only after that has lasted.
+ */
 export type Steady<T> = {
   readonly shown: T;
-  /** What was seen last, where that is something else, and since when what was seen is not what is shown. */
+  /** The last value seen, if it differs from the shown one, and since when the values seen have differed. */
   readonly pending?: { readonly value: T; readonly since: EpochMs };
 };
 
-/** A trouble shorter than this is on the Chain only. */
+/** A trouble shorter than this shows only on the Chain. */
 export const troubleMs = 60_000;
-/** And it counts as over when it has stayed away for this long. */
+/** A trouble counts as over when it has stayed away for this long. */
 export const recoveryMs = 30_000;
 
 export type Judge<T> = {
@@ -20,14 +22,14 @@ export type Judge<T> = {
 export function settle<T>(steady: Steady<T>, seen: T, now: EpochMs, judge: Judge<T>): Steady<T> {
   const { shown, pending } = steady;
   if (judge.isSame(shown, seen)) return { shown };
-  // A trouble that turns into another one has lasted as long as both.
+  // A trouble that turns into another one has lasted as long as both together.
   const goesOn = pending !== undefined && judge.isGood(pending.value) === judge.isGood(seen);
   const since = goesOn ? pending.since : now;
   const next = { shown, pending: { value: seen, since } };
   return now >= dueAt(next.pending, judge) ? { shown: seen } : next;
 }
 
-/** Milliseconds until what was seen last is shown, if it stays; undefined when it is shown. */
+/** Milliseconds until the last value seen is shown, if it stays; undefined when it is shown already. */
 export function dueInMs<T>({ pending }: Steady<T>, now: EpochMs, judge: Judge<T>): number | undefined {
   return pending && Math.max(0, dueAt(pending, judge) - now);
 }

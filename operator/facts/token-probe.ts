@@ -24,12 +24,13 @@ export type TokenProbe = {
 };
 
 /**
- * Simulates three payments by calling the contract's validation in the EntryPoint's name, with a token whose code stands in
- * for the call only. Validation must pass with a token that lets the most be taken that the EntryPoint can charge, and with
- * no less; it must fail with one that refuses to be taken, and with one that is not allowed either, or an account that moves
- * its tokens away after the signature would be sponsored.
+ * Simulates three payments by calling the contract's validation in the EntryPoint's name. For the call only, other code
+ * replaces the token's. Validation must pass with a token whose transfers succeed only for at least the highest amount
+ * that the EntryPoint can charge. It must fail with a token that refuses the transfer, and with one without an
+ * allowance. Otherwise an account that moves its tokens away after the signature would be sponsored.
  *
- * The signed data have a window that is over: the contract leaves that to the EntryPoint, which was not asked.
+ * The time window of the signed data is over: the contract leaves its check to the EntryPoint, which is not part of the
+ * call.
  */
 export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurity> {
   try {
@@ -50,9 +51,9 @@ export async function probeTokenPayment(probe: TokenProbe): Promise<TokenSecurit
 }
 
 const weiPerCoin = 10n ** 18n;
-/** More than any operation costs, and little enough for what contracts compute with it. */
+/** More than any operation costs, and small enough for the calculations of contracts. */
 const plenty = (1n << 128n) - 1n;
-/** Many times what a validation takes, and little for a node; without it a node gives all that it allows. */
+/** Many times the gas of a validation, and little for a node; without it a node gives all that it allows. */
 const probeGas = 2_000_000n;
 
 /** Cheap enough for any deposit, with a rate at which it costs many base units. */
@@ -76,7 +77,10 @@ function trialOf({ chainId, profile, contract, layout }: TokenProbe) {
   return { codec, op, terms };
 }
 
-/** Answers whether the contract's validation passes, given the code of the token; undefined without a signature. UNAVAILABLE. */
+/**
+ * Returns whether the contract's validation passes with the given token code; undefined without a signature. Throws
+ * UNAVAILABLE.
+ */
 async function validationOf(
   { chain, profile, contract, layout, signer }: TokenProbe,
   op: FinalUserOperation,
@@ -111,8 +115,8 @@ async function validationOf(
 }
 
 /**
- * Runtime code of a token: `transferFrom` answers true from `least` base units on and reverts below, `allowance` answers what
- * is given, anything else answers plenty.
+ * Runtime code of a token: `transferFrom` returns true for `least` base units or more and reverts below, `allowance`
+ * returns the given value, and any other call returns plenty.
  */
 function tokenCode({ allowance, least }: { readonly allowance: bigint; readonly least: bigint }): Hex {
   const word = (value: bigint): string => `6f${value.toString(16).padStart(32, '0')}`;
@@ -124,7 +128,7 @@ function tokenCode({ allowance, least }: { readonly allowance: bigint; readonly 
   const allowanceAt = (head.length + 2 * dispatch('00000000', 0).length + otherwise.length) / 2;
   const ofAllowance = `5b${answer(allowance)}`;
   const transferAt = allowanceAt + ofAllowance.length / 2;
-  // amount >= least: LT pushes 1 where the amount, the third argument, is less.
+  // amount >= least: LT pushes 1 when the amount, the third argument, is less.
   const compare = `5b${word(least)}60443510`;
   const passed = answer(1n);
   const refuseAt = transferAt + (compare.length + 'xxxxxxxx'.length + passed.length) / 2;

@@ -2,24 +2,27 @@ import type { UnusableReason } from '../../core/config/chain-config.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { ProfileFacts } from './facts.js';
 
-/** Whether operations of a profile could be mined, by what its chain answers. */
+/** Whether operations of a profile could be mined, according to its chain. */
 export type Usability = 'usable' | UnusableReason;
 
-/** What is known of it for sure, and what the chain has answered since. */
+/** The confirmed answer, and a different one that the chain has given since. */
 export type Standing = {
-  /** Undefined until the chain has said the same twice. */
+  /** Undefined until the chain has given the same answer twice. */
   readonly settled?: Usability;
   readonly changedAt?: EpochMs;
-  /** Another answer, which waits for being said again. */
+  /** Another answer that has not been confirmed yet. */
   readonly doubt?: { readonly answer: Usability; readonly since: EpochMs };
 };
 
-/** One node may be behind or lie for a moment: an answer counts when it is given again after this time. */
+/** One node may be behind or wrong for a moment: an answer counts when it is given again after this time. */
 export const confirmMs = 10_000;
-/** A contract that somebody switches back and forth rewrites the served config at most this often. */
+/** A contract that somebody switches back and forth changes the served config at most this often. */
 export const flipMs = 60_000;
 
-/** Undefined when these answers, all of one block, leave it open. A key that is not mounted here says nothing about the contract. */
+/**
+ * Undefined when these answers, all from one block, leave it open. A key that is not mounted here says nothing about
+ * the contract.
+ */
 export function usabilityOf({ code, entryPoint, signer }: ProfileFacts): Usability | undefined {
   if (code === 'NoCode') return 'CONTRACT_NOT_DEPLOYED';
   if (entryPoint === 'OtherEntryPoint') return 'ENTRY_POINT_MISMATCH';
@@ -28,7 +31,7 @@ export function usabilityOf({ code, entryPoint, signer }: ProfileFacts): Usabili
   return isKnown ? 'usable' : undefined;
 }
 
-/** The standing after one more answer. */
+/** The confirmed state after one more answer. */
 export function confirm(standing: Standing, answer: Usability, now: EpochMs): Standing {
   const { settled, changedAt, doubt } = standing;
   if (answer === settled) return { settled, ...(changedAt === undefined ? {} : { changedAt }) };
@@ -37,7 +40,7 @@ export function confirm(standing: Standing, answer: Usability, now: EpochMs): St
   return { settled: answer, changedAt: now };
 }
 
-/** When the answer that is in doubt would count if it were given again, in milliseconds from now; undefined: nothing is in doubt. */
+/** Milliseconds from now until the unconfirmed answer would count if it were given again; undefined: there is none. */
 export function recheckMs({ changedAt, doubt }: Standing, now: EpochMs): number | undefined {
   return doubt && Math.max(0, dueAt(doubt.since, changedAt) - now);
 }

@@ -2,10 +2,13 @@ import { lossIdOf, type EpochCopies } from '../../core/usage/epoch.js';
 import type { ConditionReason } from '../../core/meta/conditions.js';
 import { createPolled, type Polled, type PolledDeps } from './polled.js';
 
-/** Whether the usage store still holds the data of a chain, by what the followers write beside it. */
+/**
+ * Whether the usage store still holds the data of a chain, according to the copies of its epochs that the followers
+ * write.
+ */
 export type UsageFact = {
   readonly level: Extract<ConditionReason<'UsageStoreLost'>, 'Kept' | 'Lost'>;
-  /** Which loss it is, as soon as a follower has noted it. */
+  /** The id of the loss, as soon as a follower has noted it. */
   readonly lossId?: string;
 };
 export type UsageFacts = Polled<UsageFact>;

@@ -6,19 +6,19 @@ import type { Cache } from '../cache.js';
 import type { Timers } from '../runtime/timers.js';
 import { transitionsOf, type Transition } from './transitions.js';
 
-/** Tells people of what moved; a status shows it at once, an event may wait. */
+/** Sends events for conditions that changed. A status shows a change at once; an event may wait. */
 export type Announcer = {
   announce(object: AnyResource, before: readonly Condition[], after: readonly Condition[]): void;
-  /** Forgets what waits: this operator may not lead any more. May be called twice. */
+  /** Drops waiting events: this operator may have lost leadership. May be called twice. */
   stop(): void;
 };
 
-/** `kubectl apply` of a large folder takes seconds; somebody who waits for an answer reads the status. */
+/** `kubectl apply` of a large folder takes seconds; a person who waits for an answer reads the status. */
 export const graceMs = 5_000;
 
 /**
- * A reference to something missing is a warning only if it is still missing after the grace: whoever applies a folder
- * sends objects in the order of file names, and would be warned of what arrives a moment later.
+ * A reference to something missing is a warning only if it is still missing after the grace. `kubectl apply` of a
+ * folder sends objects in the order of file names, and would cause warnings about objects that arrive a moment later.
  */
 export function createAnnouncer({
   events,
@@ -29,7 +29,7 @@ export function createAnnouncer({
   readonly cache: Pick<Cache, 'get'>;
   readonly timers: Timers;
 }): Announcer {
-  /** Cancels by uid and condition. */
+  /** Cancel functions by uid and condition. */
   const waiting = new Map<string, () => void>();
 
   function wait(id: string, object: AnyResource, transition: Transition): void {
@@ -59,7 +59,7 @@ export function createAnnouncer({
         }
         const cancel = waiting.get(id);
         cancel?.();
-        // Nobody heard that it was broken, so its recovery is not news either.
+        // The fault was not announced, so its end is not news either.
         const isUnheard = waiting.delete(id) && transition.event.type === 'Normal';
         if (!isUnheard || transition.type === 'Ready') events.record(transition.event);
       }

@@ -41,23 +41,23 @@ export type ChainReconcilerDeps = {
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
   readonly prices: PriceFacts;
-  /** Undefined where nobody reports losses. */
+  /** Undefined when nothing reports losses. */
   readonly losses: Pick<LossFacts, 'of'> | undefined;
-  /** Undefined where nobody tells of the usage store. */
+  /** Undefined when there is no source of facts about the usage store. */
   readonly usage: Pick<UsageFacts, 'of'> | undefined;
   readonly signers: Pick<Signers, 'get' | 'place'>;
-  /** The condition MasterKeys; undefined where they do not change. */
+  /** The condition MasterKeys; undefined when the keys cannot change. */
   readonly masterKeys: (() => Finding) | undefined;
-  /** What the files of chain URLs are mounted from, for messages. */
+  /** The source of the mounted chain URL files, for messages. */
   readonly urlPlace: string | undefined;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Profiles of a chain that nothing is signed for. */
+  /** Number of profiles of a chain for which nothing is signed. */
   readonly stopped: Gauge<'chain'>;
 };
 
-/** A root of its own: the Chain with a chain id and all FeeTokens on it, compiled into one ChainConfig. */
+/** One reconcile key: the Chain with a chain id and all FeeTokens on it, compiled into one ChainConfig. */
 export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
   return async (key) => {
     const chainId = Number(key);
@@ -88,7 +88,7 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
   };
 }
 
-/** One line per change: signing stopped, or goes on. */
+/** One line per change: signing stopped or resumed. */
 function tellStops(
   { log, stopped }: ChainReconcilerDeps,
   { chainId, profiles }: ChainConfig,
@@ -103,7 +103,7 @@ function tellStops(
   }
 }
 
-/** Said once, whether there is such a loss or not: who has set the annotation stands in the audit log of the API server. */
+/** Logged once, whether there is such a loss or not. The audit log of the API server shows who set the annotation. */
 function tellAcceptedLoss(
   { log }: ChainReconcilerDeps,
   { chainId, acceptedLoss }: ChainConfig,
@@ -113,7 +113,7 @@ function tellAcceptedLoss(
   log.warn('an annotation of the Chain accepts a loss of usage data', { chainId, acceptedLoss });
 }
 
-/** One already programmed, else the oldest, holds a chain id. */
+/** The chain id belongs to a Chain that is already programmed, otherwise to the oldest. */
 export function inOrder(chains: readonly Chain[]): readonly Chain[] {
   return rank(chains, (chain) => isConditionTrue(chain, 'Programmed'));
 }
@@ -151,12 +151,12 @@ async function writeChain(
         ? [profile.accepted]
         : factsOf(deps, chain, servedOf(compiled, profile.served), profile.accepted),
   }));
-  // A profile that is wrong on the chain is shown where it stands, and makes the whole not ready: it is offered.
+  // A profile that is wrong on the chain shows it, and also makes the Chain not ready: the Chain offers it.
   const wrong = profiles
     .flatMap(({ findings }) => findings)
     .filter(({ type }) => type !== 'Ready' && type !== 'TokenSecured');
   const ready = summarise([...own, reachable, ...wrong], holdOf(chain, clock, usage));
-  // A loss is told apart: sponsorships go on, and paymasters of the version stay ready.
+  // A loss is reported separately: sponsorships go on, and paymasters of the version stay ready.
   const losses = lossesOf(deps, compiled.config).map(told);
   const checksums = [compiled, ...compiled.profiles].flatMap(({ checksum }) => checksum ?? []).slice(0, 1);
   const shown = [
@@ -175,12 +175,12 @@ async function writeChain(
   });
 }
 
-/** With what was seen of it on chain. */
+/** The config with what was seen on chain. */
 function servedOf({ config }: CompiledChain, served: ProfileConfig): ProfileConfig {
   return config.profiles.find(({ version }) => version === served.version) ?? served;
 }
 
-/** On a chain where money is real, a wallet that everybody may spend from is what somebody should know of. */
+/** On a chain where money is real, somebody should know about a wallet from which everybody may spend. */
 function openFunding({ chainId, profiles }: CompiledChain['config']): readonly Finding[] {
   const open = profiles.filter(({ defaultFunding }) => defaultFunding?.organisations.includes('*') === true);
   if (devChainIds.has(chainId) || open.length === 0) return [];
@@ -192,14 +192,14 @@ function openFunding({ chainId, profiles }: CompiledChain['config']): readonly F
 /** Of local nodes: Ganache, and anvil and Hardhat. */
 const devChainIds: ReadonlySet<number> = new Set([1337, 31_337]);
 
-/** Why nothing is signed on a chain that is otherwise as it should be. */
+/** Why nothing is signed on a chain that is otherwise in order. */
 function holdOf(chain: Chain, clock: Finding, usage: Finding | undefined): Finding | undefined {
   if (chain.spec.suspended === true) return finding('Ready', 'Suspended', 'Suspended by spec.suspended.');
   if (usage?.status === 'True') return finding('Ready', 'UsageStoreLost', usage.message);
   return clock.reason === 'FarAhead' ? finding('Ready', 'ClockSkew', clock.message) : undefined;
 }
 
-/** Only for a chain that has a token mode, and where losses are reported. */
+/** Only for a chain that has a token mode, and only when losses are reported. */
 function lossesOf(
   { losses }: ChainReconcilerDeps,
   { chainId, profiles }: CompiledChain['config'],
@@ -218,7 +218,7 @@ function factsOf(
   const facts = deps.facts.profile(chain.spec.chainId, profile);
   const found = profileFindings(facts, profile, deps.signers);
   const findings = [accepted, ...recallOf(chain, profile.version, found)];
-  // Payments after the call are served too, as far as the budget goes.
+  // Payments after the call are served too, up to the loss budget.
   const tokens = profile.token === undefined ? [] : [finding('TokenSecured', facts.tokens)];
   const { unusable } = profile;
   const serving =
@@ -228,7 +228,7 @@ function factsOf(
   return [...findings, serving, ...recallOf(chain, profile.version, tokens), summarise(findings)];
 }
 
-/** Findings about the contract of a version, or what the Chain's status said of them before the chain was asked. */
+/** Findings about the contract of a version. Until the chain has been asked: the findings in the Chain's status. */
 export function recallProfile(
   cache: Pick<Cache, 'chainsWith'>,
   chainId: number,

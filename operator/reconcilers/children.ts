@@ -35,7 +35,7 @@ export async function writeContracts({ statuses, facts }: Deps, compiled: Compil
       const own = childFindings(contract.accepted, compiled);
       const code = codeFindings(facts, chainId, contract);
       const told = contract.checksum === undefined ? code : [...code, contract.checksum];
-      // A chain that has not answered says nothing against the contract; one that shows no code there does.
+      // A chain that has not answered says nothing against the contract; a chain without code at the address does.
       const missing = code.filter(({ status }) => status === 'False');
       const ready = summarise([...own, ...missing], pausedHold(contract.object.spec.active));
       const findings = [...own, ready, ...told];
@@ -64,7 +64,7 @@ export async function writePolicies({ statuses }: Deps, compiled: CompiledPaymas
   );
 }
 
-/** Statuses of contracts and policies whose Paymaster does not exist: judged by themselves, and waiting for it. */
+/** Statuses of contracts and policies whose Paymaster does not exist: checked alone, and waiting for it. */
 export async function writeOrphans(deps: Deps, key: string): Promise<void> {
   const { name, namespace = '' } = parseKey(key);
   const alone = { previous: undefined, quota: undefined };
@@ -98,7 +98,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
         ),
     ),
     ...policies.map((policy) => () => {
-      // No cycle starts before there is a paymaster whose use it could count.
+      // No cycle starts before there is a paymaster whose usage it could count.
       const cycle = policy.object.status?.cycle;
       const status = { policyId: policy.policyId, ...(cycle === undefined ? {} : { cycle }) };
       return deps.statuses.write('PaymasterPolicy', policy.object, findingsOf(policy.accepted), status);
@@ -106,7 +106,7 @@ export async function writeOrphans(deps: Deps, key: string): Promise<void> {
   ]);
 }
 
-/** Only contracts are left out of what is too large. */
+/** When a config is too large, only contracts are left out of it. */
 function withoutContracts({ programmed }: CompiledPaymaster): Pick<CompiledPaymaster, 'programmed'> {
   return { programmed: programmed.reason === 'TooLarge' ? finding('Programmed', 'Programmed') : programmed };
 }
@@ -120,8 +120,8 @@ function childFindings(
 }
 
 /**
- * A child is programmed when what is stored says what it says. A paymaster that may not sign is stored all the same,
- * with its children; only a form that was not stored leaves them out.
+ * A child is programmed when the stored config contains its values. A paymaster that may not sign is stored all the
+ * same, with its children; only a config that could not be stored leaves them out.
  */
 function childProgrammed(accepted: Finding, paymaster: Finding): Finding {
   if (accepted.status !== 'True') return finding('Programmed', 'NotAccepted', accepted.message);

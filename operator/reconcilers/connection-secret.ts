@@ -10,7 +10,7 @@ import type { Finding } from '../../core/meta/conditions.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 
-/** Writes what `writeConnectionSecretToRef` asks for; undefined when it asks for nothing. */
+/** Writes the Secret that `writeConnectionSecretToRef` names; undefined when there is none to write. */
 export type ConnectionSecretWriter = {
   write(paymaster: Paymaster, compiled: CompiledPaymaster): Promise<Finding | undefined>;
 };
@@ -41,7 +41,8 @@ export function createConnectionSecretWriter(deps: {
             )
           : finding('ConnectionSecret', 'Written');
       } catch (error) {
-        // An outage is tried again with everything else; anything else must not keep the status from being written.
+        // An outage or a conflict is retried with the whole reconcile; any other error must not keep the status from
+        // being written.
         if (isDomainError(error, 'UNAVAILABLE') || isDomainError(error, 'WRITE_CONFLICT')) throw error;
         deps.log.error('a connection secret could not be written', { paymaster: metadata.name, error });
         return finding(
@@ -73,7 +74,7 @@ export function createConnectionSecretWriter(deps: {
       rpcUrl: deps.rpcUrlOf(config, apiKey),
       paymasterId: config.paymasterId,
       chainId: String(config.chainId),
-      // Of the oldest webhook policy; each has one of its own, and most paymasters have one.
+      // The key of the oldest webhook policy: each policy has a separate key, and most paymasters have one policy.
       ...(first === undefined ? {} : { webhookKey: first.key }),
       ...Object.fromEntries(keys.map(({ name, key }) => [`webhookKey.${name}`, key])),
     };

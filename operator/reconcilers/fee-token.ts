@@ -9,7 +9,7 @@ import { recall } from './recall.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
-/** Statuses of the FeeTokens of a chain; `chain` is undefined when nobody offers it. */
+/** Statuses of the FeeTokens of a chain; `chain` is undefined when no Chain offers it. */
 export async function writeFeeTokens(
   { statuses, prices }: { readonly statuses: StatusWriter; readonly prices: Pick<PriceFacts, 'answer'> },
   feeTokens: readonly FeeToken[],
@@ -23,12 +23,12 @@ export async function writeFeeTokens(
   );
 }
 
-/** What somebody has written wrong, and what does not pass by itself. */
+/** Mistakes in what somebody has written, and faults that do not pass by themselves. */
 const lastingFaults: ReadonlySet<string> = new Set(['DecimalsMismatch', 'SymbolMismatch']);
 
 /**
- * A price that is stale or a source that is away passes by itself: PriceUsable says so, and Ready stays. A token that is not
- * as described is not ready, and a source that is away meanwhile does not make it so.
+ * A stale price or an unreachable source passes by itself: PriceUsable shows it, and Ready stays. A token that differs
+ * from its description is not ready, and an outage of its source meanwhile does not make it ready.
  */
 function readyFinding({ status, metadata }: FeeToken, findings: readonly Finding[]): Finding {
   const before = findCondition(status?.conditions, 'Ready');
@@ -55,7 +55,7 @@ function onChain(
   const own = compiled.feeTokens.find(({ object }) => object === feeToken);
   const accepted = own?.accepted ?? finding('Accepted', 'Accepted');
   const resolved = finding('ResolvedRefs', 'ResolvedRefs');
-  // Only what is served is asked about.
+  // Only tokens that are served are asked about.
   if (accepted.status !== 'True')
     return [accepted, resolved, finding('Programmed', 'NotAccepted', accepted.message)];
   const { status, metadata } = feeToken;

@@ -11,9 +11,9 @@ import type { UsageFact } from '../facts/usage-facts.js';
 import { fewOperations, ordinaryGas } from '../facts/facts.js';
 import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from '../facts/facts.js';
 
-/** What chains said, in sentences for people: which address, which file, and what to do. */
+/** What chains answered, in sentences for people: which address, which file, and what to do. */
 
-/** `urlPlace`: what the files of URLs are mounted from, e.g. `Secret paymaster-system/paymaster-chain-urls`. */
+/** `urlPlace`: the source of the mounted URL files, e.g. `Secret paymaster-system/paymaster-chain-urls`. */
 export function reachabilityFinding(
   reachability: Reachability,
   { chainId, rpc }: Pick<ChainConfig, 'chainId' | 'rpc'>,
@@ -33,7 +33,7 @@ export function reachabilityFinding(
 
 export type KnownSigners = Pick<Signers, 'get' | 'place'>;
 
-/** What is missing, and where it goes: on Kubernetes the Secret by its name. */
+/** Which keys are missing and where they belong: on Kubernetes, the name of the Secret. */
 export function missingKeys(
   { place = 'The signer directory' }: KnownSigners,
   files: readonly string[],
@@ -41,7 +41,7 @@ export function missingKeys(
   return `${place} has no usable key ${files.map((file) => `"${file}"`).join(', ')}: add it (0x and 64 hex digits).`;
 }
 
-/** Conditions of a profile of a chain; those about the contract first, since the signer's depends on them. */
+/** Conditions of a profile of a chain. Those about the contract come first, because the signer's depends on them. */
 export function profileFindings(
   facts: ProfileFacts,
   profile: ProfileConfig,
@@ -74,7 +74,7 @@ export function signerFinding(facts: ProfileFacts, profile: ProfileConfig, signe
   });
   // Known without the chain, and the first thing to fix.
   if (mounted.length === 0) return finding('SignerAuthorized', 'SignerNotFound', missingKeys(signers, files));
-  // The key was mounted since the chain was asked.
+  // The key has been mounted since the chain was asked.
   if (facts.signer === 'SignerNotFound') return finding('SignerAuthorized', 'Unknown');
   const message = `Contract ${profile.sponsorship} does not accept signer ${mounted.join(' or ')}: authorise it there, or mount the right key.`;
   return finding('SignerAuthorized', facts.signer, facts.signer === 'NotAuthorized' ? message : undefined);
@@ -103,7 +103,7 @@ export function codeFinding(level: CodeLevel, address: Address): Finding {
   return finding('ContractCode', level, level === 'NoCode' ? message : undefined);
 }
 
-/** Says how the wait is ended early, and whether the Chain's annotation does so. */
+/** Says how to end the wait early, and whether the Chain's annotation does so. */
 export function usageFinding(fact: UsageFact | undefined, { metadata }: Chain): Finding {
   if (fact === undefined) return finding('UsageStoreLost', 'Unknown');
   if (fact.lossId === undefined) return finding('UsageStoreLost', fact.level);
@@ -118,7 +118,7 @@ export function usageFinding(fact: UsageFact | undefined, { metadata }: Chain): 
   );
 }
 
-/** `profiles`: those with a token mode. */
+/** `profiles`: the profiles with a token mode. */
 export function tokenLossFinding(
   stopped: ReadonlySet<string> | undefined,
   profiles: readonly ProfileConfig[],

@@ -7,8 +7,8 @@ import { ownerOf } from '../cache.js';
 import type { Cache, Change } from '../cache.js';
 
 /**
- * What must be looked at again. Paymasters by `namespace/name`, chains by chain id, organisations by namespace: each
- * root is compiled as a whole, so the other kinds are mapped to the roots that contain them.
+ * The keys to reconcile: paymasters by `namespace/name`, chains by chain id, organisations by namespace. Each root is
+ * compiled as a whole, so the other kinds are mapped to the roots that contain them.
  */
 export type Keys = {
   readonly paymasters: readonly string[];
@@ -16,7 +16,9 @@ export type Keys = {
   readonly organisations: readonly string[];
 };
 
-/** The roots that a change touches; none when only a status changed, which the operator itself writes, or metadata. */
+/**
+ * The roots that a change affects; none when only metadata changed, or the status, which the operator itself writes.
+ */
 export function keysOf(change: Change, cache: Cache): Keys {
   if (isStatusOnly(change)) {
     const { after } = change;
@@ -34,12 +36,12 @@ export function keysOf(change: Change, cache: Cache): Keys {
   };
 }
 
-/** Deleted and made again under its name between two events. */
+/** Deleted and created again under its name between two events. */
 function isReplaced({ before, after }: Change): boolean {
   return before !== undefined && after !== undefined && before.metadata.uid !== after.metadata.uid;
 }
 
-/** Every root that there is something to do for: at the start, and when this process begins to lead. */
+/** Every root that may need work: for the start, and for when this process begins to lead. */
 export function allKeys(cache: Cache): Keys {
   const { paymasters, chains, organisations } = {
     paymasters: [
@@ -62,7 +64,7 @@ function isStatusOnly({ before, after }: Change): boolean {
   );
 }
 
-/** An annotation changes no generation; this one is read like a field of the spec. */
+/** An annotation does not change the generation; this one is treated like a field of the spec. */
 function acceptsLoss({ before, after }: Change): boolean {
   if (before?.kind !== 'Chain' || after?.kind !== 'Chain') return false;
   const [was, is] = [before, after].map(({ metadata }) => metadata.annotations?.[acceptedLossAnnotation]);
@@ -75,8 +77,8 @@ function keysOfObject(object: AnyResource, cache: Cache, isGone: boolean): Keys 
     case 'PaymasterPolicy':
       return { ...none, paymasters: [ownerOf(object)] };
     case 'Paymaster': {
-      // A name or a place in the quota may have become free. One that is new takes neither from anybody, and to wake all
-      // that wait for each of thousands that a tenant makes would cost the square of their number.
+      // A name or a place in the quota may have become free. A new paymaster frees neither, and to wake all waiting
+      // ones for each of the thousands that a tenant creates would cost the square of their number.
       const waiting = isGone
         ? cache
             .paymastersIn(object.metadata.namespace ?? '')
@@ -93,7 +95,7 @@ function keysOfObject(object: AnyResource, cache: Cache, isGone: boolean): Keys 
     }
     case 'Chain': {
       const { chainId } = object.spec;
-      // Paymasters that found no chain say which chains there are.
+      // The status of a Paymaster that found no chain lists the chains, so it changes too.
       const lost = cache
         .all('Paymaster')
         .filter((each) => isRefused(each, 'ResolvedRefs', ['ChainNotFound']));
@@ -111,7 +113,7 @@ function waitsForOthers(paymaster: Paymaster): boolean {
   return isRefused(paymaster, 'Accepted', ['NameConflict', 'QuotaExceeded']);
 }
 
-/** It may be being refused just now for the sake of one that is gone, and its status does not say so yet. */
+/** It may be about to be refused because of a paymaster that is now gone, while its status does not say so yet. */
 function isUnjudged({ status }: Paymaster): boolean {
   return findCondition(status?.conditions, 'Accepted') === undefined;
 }

@@ -5,7 +5,10 @@ import type { Chain } from '../../core/resources/chain.js';
 import type { Cache } from '../cache.js';
 import { inOrder } from './chain.js';
 
-/** The chains as their resources stand now, compiled: so that no paymaster waits for a ChainConfig to be stored first. */
+/**
+ * The chains compiled from their present resources, so that no paymaster has to wait for a ChainConfig to be stored
+ * first.
+ */
 export type OfferedChains = {
   get(chainId: number): ChainConfig | undefined;
   ids(): readonly number[];

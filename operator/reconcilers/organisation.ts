@@ -15,7 +15,7 @@ import { lastingOf } from './lasting.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
-/** The Organisation that speaks for a namespace: one already in use, else the oldest, of those that name it. */
+/** The Organisation that counts for a namespace: of those that name it, one already in use, else the oldest. */
 export function organisationOf(
   cache: Pick<Cache, 'organisationsOf'>,
   namespace: string,
@@ -23,11 +23,11 @@ export function organisationOf(
   return inOrder(cache.organisationsOf(namespace))[0];
 }
 
-/** Says of the Organisations of a namespace which one counts. */
+/** Reports for the Organisations of a namespace which one counts. */
 export function createOrganisationReconciler(deps: {
   readonly cache: Pick<Cache, 'organisationsOf' | 'paymastersIn'>;
   readonly statuses: StatusWriter;
-  /** Absent where the dashboard needs no grants. */
+  /** Absent when the dashboard needs no grants. */
   readonly tenantAccess?: TenantAccess;
   readonly clock: Clock;
 }): Reconcile {
@@ -54,7 +54,7 @@ export function createOrganisationReconciler(deps: {
         const block =
           access && lastingOf(organisation.status?.conditions, access, 'NoAccess', deps.clock.now());
         waits.push(block?.lookAgainMs ?? Infinity);
-        // While it recovers, what it said before stands.
+        // While it recovers, its former condition stays.
         const before = findCondition(organisation.status?.conditions, 'Ready');
         const why = access?.status === 'False' ? access.message : before?.message;
         const hold = block?.isBlocked === true ? finding('Ready', 'NoAccess', why) : undefined;
@@ -89,8 +89,8 @@ export function createOrganisationReconciler(deps: {
 }
 
 /**
- * Of the wallets that the platform vouches for. They stay where the Organisation was accepted with them, or while a Paymaster is
- * funded by them.
+ * Checks the checksums of the wallets that the platform vouches for. A wallet with a wrong checksum stays if the
+ * Organisation was accepted with it, or while it funds a Paymaster.
  */
 function checksumOf(
   { metadata, spec, status }: Organisation,

@@ -45,14 +45,14 @@ export type PaymasterReconcilerDeps = {
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
   readonly view: Pick<PlatformView, 'profile' | 'blocker' | 'unpriced'>;
-  /** What servers have met; undefined where nobody reports it. */
+  /** Reports of the servers; undefined when there are none. */
   readonly serving: Pick<ServingFacts, 'of' | 'isKnown'> | undefined;
   readonly offeredChains: OfferedChains;
   readonly connectionSecrets: ConnectionSecretWriter;
   readonly signers: Pick<Signers, 'get' | 'place'>;
   readonly layouts: Readonly<Record<LayoutId, Layout>>;
   readonly masterKeys: MasterKeys;
-  /** False: nothing can be compiled; every paymaster is looked at again when they are. */
+  /** While false, nothing can be compiled; every paymaster is reconciled again when it turns true. */
   readonly areKeysKnown: () => boolean;
   readonly readMethods: ReadMethods;
   readonly webhookRules: WebhookUrlRules;
@@ -61,8 +61,8 @@ export type PaymasterReconcilerDeps = {
 };
 
 /**
- * The root: a Paymaster with its contracts and policies, whether it exists or not. Gathers what it depends on,
- * compiles, stores the result and writes the status of all of them.
+ * The root: a Paymaster with its contracts and policies, whether it exists or not. Reads what it depends on, compiles,
+ * stores the result and writes the status of all of them.
  */
 export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconcile {
   return async (key) => {
@@ -86,14 +86,14 @@ export function createPaymasterReconciler(deps: PaymasterReconcilerDeps): Reconc
   };
 }
 
-/** Access is being granted where the Organisation is as new as the Paymaster. */
+/** Access is still being granted when the Organisation is as new as the Paymaster. */
 const firstSecretRetryMs = 3_000;
-/** After that it waits for somebody who grants access or renames a Secret, and nothing reports that. */
+/** After that it waits until somebody grants access or renames a Secret, and no event reports that. */
 const secretRetryMs = 60_000;
 
 /**
- * The operator has no right to watch Secrets, so it looks at each that it wrote every five to ten minutes: one that somebody deleted or
- * changed is written again. Spread by id, so that thousands do not come at once.
+ * The operator has no right to watch Secrets, so it reads each Secret that it wrote every five to ten minutes: a Secret
+ * that somebody deleted or changed is written again. The times are spread by id, so that thousands do not come at once.
  */
 function secretCheckMs({ config }: CompiledPaymaster): number {
   const spread = Number.parseInt(config.paymasterId.slice(-4), 16) / 0xffff;
@@ -104,13 +104,13 @@ async function removePaymaster(deps: PaymasterReconcilerDeps, key: string): Prom
   const { namespace = '', name } = parseKey(key);
   deps.facts.removePaymaster(key);
   const generation = organisationOf(deps.cache, namespace)?.spec.tenantGeneration ?? 1;
-  // Its status, which said for which tenant it was served, is gone: the sweep finds any older one.
+  // Its status, which named the tenant for which it was served, is gone. The sweep finds any older config.
   for (const each of new Set([generation, Math.max(1, generation - 1), 1]))
     await deps.configs.deletePaymaster(paymasterIdOf(tenantOf(namespace, each), name));
   await writeOrphans(deps, key);
 }
 
-/** What was served of it for a former tenant of the namespace, before anything is for the new one. */
+/** Deletes its config for a former tenant of the namespace, before anything is served for the new tenant. */
 async function removeFormer(
   { cache, configs }: PaymasterReconcilerDeps,
   paymaster: Paymaster,
@@ -134,7 +134,7 @@ async function gather(
   const rivals = contendersFor(cache.rivalsOf(paymaster), paymaster);
   const siblings = cache.countPaymastersIn(namespace) > quota ? cache.paymastersIn(namespace) : rivals;
   const programmed = new Set(siblings.filter((each) => isConditionTrue(each, 'Programmed')).map(nameOf));
-  // The store, not the status, says which of several of one name is being served: a status can lag or be lost.
+  // The store, not the status, decides which of several with one name is being served: a status can lag or be lost.
   if (rivals.length > 1)
     for (const rival of rivals) {
       const served = await configs.getPaymaster(paymasterIdOf(tenant, nameOf(rival)));
@@ -161,7 +161,10 @@ async function gather(
   return { sources, read: { stored } };
 }
 
-/** Each is looked up in the store, so of thousands that one tenant gives one name only those count that could hold it. */
+/**
+ * Each is looked up in the store. So of thousands with one name from one tenant, only those that could hold the name
+ * count.
+ */
 const mostContenders = 20;
 
 function contendersFor(rivals: readonly Paymaster[], self: Paymaster): readonly Paymaster[] {
@@ -171,7 +174,7 @@ function contendersFor(rivals: readonly Paymaster[], self: Paymaster): readonly 
   return [...new Set([...oldest, ...serving])];
 }
 
-/** Puts the config, and says so in `programmed` when the store refuses it; an outage is thrown and tried again. */
+/** Stores the config; when the store refuses it, `programmed` says so. An outage is thrown and retried. */
 async function store(
   { configs }: PaymasterReconcilerDeps,
   compiled: CompiledPaymaster,
@@ -193,7 +196,9 @@ function secretBlock({ clock }: PaymasterReconcilerDeps, { status }: Paymaster, 
   return lastingOf(status?.conditions, secret, 'SecretNotWritten', clock.now());
 }
 
-/** A Secret that is not written for a minute keeps the paymaster from being ready: a reader would find another's. */
+/**
+ * A Secret that has not been written for a minute keeps the paymaster from being ready: a reader would find another's.
+ */
 function withSecret(
   deps: PaymasterReconcilerDeps,
   paymaster: Paymaster,
@@ -201,7 +206,7 @@ function withSecret(
   secret: Finding,
 ): readonly Finding[] {
   if (!secretBlock(deps, paymaster, secret).isBlocked) return findings;
-  // While it recovers, what it said before stands.
+  // While it recovers, its former condition stays.
   const before = findCondition(paymaster.status?.conditions, 'Ready');
   const message = secret.status === 'False' ? secret.message : before?.message;
   return findings.map((each) =>
@@ -209,7 +214,7 @@ function withSecret(
   );
 }
 
-/** Tells the chain facts what this paymaster's conditions depend on. */
+/** Passes on to the chain facts what this paymaster's conditions depend on. */
 function askChain(deps: PaymasterReconcilerDeps, key: string, compiled: CompiledPaymaster): void {
   deps.facts.setPaymaster(key, {
     chainId: compiled.config.chainId,
@@ -219,7 +224,7 @@ function askChain(deps: PaymasterReconcilerDeps, key: string, compiled: Compiled
   });
 }
 
-/** Resolves with what became of the connection secret, where one is asked for. */
+/** Resolves with the finding about the connection secret, if one is asked for. */
 async function writeStatuses(
   deps: PaymasterReconcilerDeps,
   paymaster: Paymaster,
@@ -265,14 +270,17 @@ function paymasterFindings(
       ? noFundingWallet(profile)
       : known(fundedFinding(deps.facts.funding(chainId, question), question));
   const contract = recallProfile(deps.cache, chainId, profile.version, contractFindings(facts, profile));
-  // An empty deposit ends by itself when somebody tops it up; that nobody's pays is a mistake in what is written.
+  // An empty deposit ends when somebody tops it up. That nobody's deposit pays is a mistake in the resources.
   const unpaid = question === undefined ? [funded] : [];
   const ready = summarise([...own, ...contract, signer, ...unpaid], hold(deps, paymaster, compiled));
   const serving = keptServing(deps, paymaster, servingFinding(deps, compiled, { ready, funded }));
   return [...own, ready, serving, signer, funded, ...told];
 }
 
-/** After a start, what servers have met stands until they were asked: otherwise each restart would turn it twice. */
+/**
+ * After a start, the reported troubles stay until the servers were asked: otherwise each restart would flip the
+ * condition twice.
+ */
 function keptServing(
   { serving }: PaymasterReconcilerDeps,
   { status, metadata }: Paymaster,
@@ -286,7 +294,7 @@ function keptServing(
     : found;
 }
 
-/** Whether operations are signed for now, as far as the operator and the servers have seen. */
+/** Whether operations are signed now, as far as the operator and the servers know. */
 function servingFinding(
   { serving, view }: PaymasterReconcilerDeps,
   { policies, profile, config }: CompiledPaymaster,
@@ -321,7 +329,7 @@ function servingFinding(
       );
 }
 
-/** What keeps an otherwise sound paymaster from sponsoring. */
+/** The reason that keeps an otherwise sound paymaster from sponsoring. */
 function hold(
   deps: PaymasterReconcilerDeps,
   { spec }: Paymaster,
@@ -339,7 +347,7 @@ function hold(
   return deps.view.blocker(spec.chainId);
 }
 
-/** Whose deposit pays; undefined when nobody's may. */
+/** The deposit that pays; undefined when no deposit may. */
 function fundingQuestion(
   { layouts }: Pick<PaymasterReconcilerDeps, 'layouts'>,
   { config, profile }: CompiledPaymaster,

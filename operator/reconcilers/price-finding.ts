@@ -16,7 +16,9 @@ const reasons = {
   INCOMPLETE: 'Incomplete',
 } as const satisfies Record<PriceFault, ConditionReason<'PriceUsable'>>;
 
-/** Whether a fee token can be quoted. Names sources and limits; rates and ages move all the time and are metrics. */
+/**
+ * Whether a fee token can be quoted. Names sources and limits. Rates and ages move all the time, so they are metrics.
+ */
 export function priceFinding(answer: PriceAnswer | undefined): Finding {
   if (answer === undefined) return finding('PriceUsable', 'Unknown');
   if (answer.ok) return finding('PriceUsable', 'Usable');

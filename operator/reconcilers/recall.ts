@@ -2,9 +2,9 @@ import type { Finding } from '../../core/meta/conditions.js';
 import type { Condition } from '../../core/meta/meta.js';
 
 /**
- * A finding about the chain, or what its condition said before when the chain was not asked yet. Facts are kept in
- * memory only: without this a restart would turn every condition into Unknown and back, and every `Ready` with it.
- * Only for the spec that the condition was found for.
+ * A finding about the chain. If the chain has not been asked yet: the finding of the former condition. Facts are kept
+ * only in memory; without this, a restart would turn every condition into Unknown and back, and every `Ready` with it.
+ * Only if the condition was found for the same spec.
  */
 export function recall(
   finding: Finding,

@@ -6,9 +6,9 @@ import { filesOf, profileKey } from '../facts/facts.js';
 type Facts = Pick<ChainFacts, 'profile' | 'usability'>;
 
 /**
- * What is served of a chain beyond its spec, as the chain was last seen: every replica must judge alike, so it is written
- * into the ChainConfig, one object however many paymasters there are. While a contract was not asked yet, what was stored
- * for the very same contract stays.
+ * The part of a chain's config that is not in its spec but was last seen on the chain. Every replica must decide alike,
+ * so it is written into the ChainConfig, one object however many paymasters there are. Until a contract has been asked,
+ * the values stored for the very same contract stay.
  */
 export function withSeen(
   facts: Facts,
@@ -45,8 +45,8 @@ function securedOf(
 }
 
 /**
- * The keys that the contract accepts, the preferred one first. While it accepts none, or was not asked, those of before:
- * a key that was put in front must not sign before the contract knows it.
+ * The keys that the contract accepts, the preferred one first. While it accepts none, or has not been asked, the former
+ * keys: a key that was put in front must not sign before the contract accepts it.
  */
 function signersOf(
   facts: Facts,

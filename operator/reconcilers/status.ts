@@ -12,9 +12,9 @@ import type { Announcer } from './announcer.js';
 
 type Status<K extends Kind> = NonNullable<Resources[K]['status']>;
 
-/** Writes what was found into the status of objects, and nothing when the status says it already. */
+/** Writes findings into the status of objects, and writes nothing when the status has them already. */
 export type StatusWriter = {
-  /** `rest`: the status without conditions and observedGeneration, whole: fields that are left out are removed. */
+  /** `rest`: the whole status without conditions and observedGeneration. Fields that are left out are removed. */
   write<K extends Kind>(
     kind: K,
     object: Resources[K],
@@ -37,24 +37,26 @@ export function createStatusWriter(deps: {
       const status = { ...rest, observedGeneration: generation, conditions };
       if (isDeepStrictEqual(status, object.status)) return;
       try {
-        // The version that was read: what an older look at the object found must not overwrite a newer finding.
+        // The version that was read: findings about an older version of the object must not overwrite newer ones.
         const options = { version: resourceVersion };
         deps.cache.note(kind, await deps.resources.applyStatus(kind, keyOf(object), status, options));
         deps.announcer.announce(object, present, conditions);
       } catch (error) {
-        // Gone meanwhile; its deletion is an event of its own.
+        // Deleted meanwhile. The deletion causes a separate event.
         if (!isDomainError(error, 'NOT_FOUND')) throw error;
       }
     },
   };
 }
 
-/** Writes of one reconcile under way at once: enough to hide the way to the API server, few beside its connections. */
+/**
+ * Parallel writes of one reconcile: enough to hide the latency of the API server, few compared with its connections.
+ */
 const atOnce = 4;
 
 /**
- * Runs all actions, a few at once, and then throws the first error: one object whose status cannot be written must not
- * keep the others from theirs.
+ * Runs all actions, a few at once, and then throws the first error: if the status of one object cannot be written, the
+ * others must still get theirs.
  */
 export async function runAll(actions: readonly (() => Promise<void>)[]): Promise<void> {
   const errors: unknown[] = [];

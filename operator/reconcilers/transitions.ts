@@ -1,16 +1,19 @@
 import type { ResourceEvent } from '../../core/resources/kubernetes-events.js';
 import type { Condition } from '../../core/meta/meta.js';
 
-/** What is to be told of a condition that moved. */
+/** A condition that changed, and the event to report it with. */
 export type Transition = {
-  /** Of the condition. */
+  /** Type of the condition. */
   readonly type: string;
   readonly event: ResourceEvent;
-  /** Something that the object refers to is missing: of objects applied together, parents may arrive after children. */
+  /**
+   * Something that the object refers to is missing. When objects are applied together, parents may arrive after
+   * children.
+   */
   readonly mayArrive: boolean;
 };
 
-/** Conditions whose `True` is what somebody should know of. */
+/** Conditions for which `True` is a warning. */
 export const warnsWhenTrue: ReadonlySet<string> = new Set([
   'OpenSponsorship',
   'CapsLimited',
@@ -19,7 +22,7 @@ export const warnsWhenTrue: ReadonlySet<string> = new Set([
   'TokenLoss',
   'UsageStoreLost',
 ]);
-/** Summaries and details of others: their cause has an event of its own. */
+/** Summaries and details of other conditions: their cause has a separate event. */
 const toldOnlyByStatus: ReadonlySet<string> = new Set(['Programmed', 'Serving']);
 
 /** Reasons that end by themselves when the rest of a folder has been applied. */
@@ -29,8 +32,8 @@ const missing: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /**
- * What a status change is worth telling: one for each condition that moved. What is good from the beginning is not news,
- * except that the object as a whole is ready.
+ * The events for a status change: one for each condition that changed. A condition that is good from the start is not
+ * news, except that the object as a whole is ready.
  */
 export function transitionsOf(
   object: ResourceEvent['object'],

@@ -52,7 +52,7 @@ export function createControllerInstruments(metrics: Metrics): ControllerInstrum
       active.with({ controller }).set(0);
       for (const result of results) total.with({ controller, result }).inc(0);
       errors.with({ controller }).inc(0);
-      // Stays at zero: what cannot succeed is a condition here. Dashboards that add it up find it all the same.
+      // Stays at zero: here a condition reports what cannot succeed. Dashboards that add it up still find it.
       terminal.with({ controller }).inc(0);
       return {
         started: () => active.with({ controller }).set(++working),

@@ -5,11 +5,14 @@ import type { Clock } from '../../core/units/time.js';
 import type { ControllerMetrics, Outcome } from './controller-metrics.js';
 import type { WorkQueue } from './work-queue.js';
 
-/** What a reconcile asks for: nothing more, or a planned visit. A failure is thrown. */
+/** The result of a reconcile: done, or a planned visit. A failure is thrown. */
 export type Result = { readonly requeueAfterMs?: number };
 export const done: Result = {};
 
-/** Makes the world right for one key. Gets a key and never an event, so it may run twice, late or after a missed one. */
+/**
+ * Makes the actual state right for one key. It gets a key and never an event, so it may run twice, late or after a
+ * missed event.
+ */
 export type Reconcile = (key: string) => Promise<Result>;
 
 export type Controller = {
@@ -29,8 +32,8 @@ export type ControllerDeps = {
 };
 
 /**
- * Works off a queue. Three outcomes: done, also where only another input would help, which a condition says then; a
- * planned visit; a thrown error, tried again with growing waits. An error fails one key and never the process.
+ * Works off a queue. There are three outcomes: done, also when only another input would help, which a condition then
+ * reports; a planned visit; a thrown error, retried with growing waits. An error fails one key and never the process.
  */
 export function createController(deps: ControllerDeps): Controller {
   const { queue, metrics, clock } = deps;
@@ -50,7 +53,7 @@ export function createController(deps: ControllerDeps): Controller {
     },
     async stop() {
       const drained = queue.stop();
-      // Never started: nobody will ever work off what is in the queue.
+      // Not started: nobody will work off the keys in the queue.
       if (running !== undefined) await Promise.all([drained, running]);
     },
   };
@@ -77,7 +80,7 @@ export function createController(deps: ControllerDeps): Controller {
   }
 
   function fail(key: string, error: unknown): Outcome {
-    // Somebody else wrote first: a look at the new state is all that it takes.
+    // Somebody else wrote first: it is enough to read the new state.
     if (isDomainError(error, 'WRITE_CONFLICT')) {
       queue.addRateLimited(key);
       return 'requeue';

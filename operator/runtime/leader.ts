@@ -1,17 +1,17 @@
-/** Port: which of several operators writes. The embedded one always leads; with Kubernetes it is a Lease. */
+/** Port: decides which of several operators writes. The embedded one always leads; on Kubernetes it is a Lease. */
 export type Leader = {
   start(): void;
-  /** Resolves when this process first leads. */
+  /** Resolves when this process leads for the first time. */
   readonly elected: Promise<void>;
-  /** Resolves when it no longer does; it never leads again and the process should end. */
+  /** Resolves when this process no longer leads; it never leads again, and the process should end. */
   readonly lost: Promise<void>;
-  /** Asked before each write: false as soon as somebody else may lead. */
+  /** Asked before each write: false as soon as another process may lead. */
   mayWrite(): boolean;
   /** Hands leadership over; may be called twice. */
   stop(): Promise<void>;
 };
 
-/** For a process that is alone with its stores. */
+/** For a process that runs alone with its stores. */
 export function alwaysLeader(): Leader {
   return {
     start: () => {},

@@ -21,8 +21,8 @@ export type RateLimits = {
 const clientGoLimits: RateLimits = { firstMs: 5, longestMs: 1_000_000, perSecond: 10, burst: 100 };
 
 /**
- * The longer of two waits: per key doubling from 5 ms to 1000 s, so that a poison key grows quiet; over all keys a
- * bucket of 10 per second with a burst of 100, so that an outage that fails every key does not become a storm.
+ * The longer of two waits. Per key: doubling from 5 ms to 1000 s, so that a key that always fails grows quiet. Over all
+ * keys: a bucket of 10 per second with a burst of 100, so that an outage that fails every key does not become a storm.
  */
 export function createRateLimiter(clock: Clock, limits: RateLimits = clientGoLimits): RateLimiter {
   const failures = new Map<string, number>();
@@ -31,7 +31,7 @@ export function createRateLimiter(clock: Clock, limits: RateLimits = clientGoLim
     when(key) {
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
-      // 2 ** 1024 is Infinity, which the bound brings back: no overflow however often a key fails.
+      // 2 ** 1024 is Infinity, which Math.min brings back to the bound: no overflow however often a key fails.
       return Math.max(Math.min(limits.firstMs * 2 ** count, limits.longestMs), bucket.reserve());
     },
     retries: (key) => failures.get(key) ?? 0,
@@ -39,14 +39,14 @@ export function createRateLimiter(clock: Clock, limits: RateLimits = clientGoLim
   };
 }
 
-/** A token bucket that goes into debt: each reservation says when its token will be there. */
+/** A token bucket that goes into debt: each reservation returns when its token will be available. */
 function createBucket(clock: Clock, { perSecond, burst }: RateLimits): { reserve(): number } {
   let tokens = burst;
   let countedAt = clock.now();
   return {
     reserve() {
       const now = clock.now();
-      // A clock that was set back gives no tokens and takes none.
+      // A clock that was set back adds no tokens and takes none.
       tokens = Math.min(burst, tokens + (Math.max(0, now - countedAt) / 1000) * perSecond) - 1;
       countedAt = now;
       return tokens >= 0 ? 0 : (-tokens / perSecond) * 1000;

@@ -1,6 +1,6 @@
-/** The only source of delays, beside the clock that tells the time: tests pass both from one virtual time. */
+/** The only source of delays, besides the clock that gives the time: tests pass both from one virtual time. */
 export type Timers = {
-  /** Runs `action` once after `ms` milliseconds; the answer cancels it and may be called at any time. */
+  /** Runs `action` once after `ms` milliseconds; the returned function cancels it and may be called at any time. */
   after(ms: number, action: () => void): () => void;
 };
 

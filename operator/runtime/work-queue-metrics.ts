@@ -1,7 +1,7 @@
 import type { Gauge, Metrics } from '../../core/metrics.js';
 import type { Clock } from '../../core/units/time.js';
 
-/** What a work queue tells; names and labels are client-go's, so that existing dashboards read them. */
+/** Metrics of a work queue; names and labels are client-go's, so that existing dashboards read them. */
 export type QueueMetrics = {
   added(key: string): void;
   taken(key: string): void;

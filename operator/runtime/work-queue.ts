@@ -6,14 +6,14 @@ import type { QueueMetrics } from './work-queue-metrics.js';
 /**
  * Keys that need work; a port of client-go's work queue.
  *
- * - Fair: keys are handed out in the order in which they became ready, each of two lanes by itself.
- * - Two lanes, as in controller-runtime: what a person waits for goes before keys that are only looked at again, such as
- *   all of them when a leader begins. Of keys that are handed out one in eight is of the lane behind, so that it always
- *   moves. A key that is in both is in the one in front.
- * - Stingy: a key added many times before it is worked on is worked on once.
- * - Never twice at once: a key added while it is worked on is handed out again after `done`, not before.
+ * - Fair: keys are handed out in the order in which they became ready, separately in each of two lanes.
+ * - Two lanes, as in controller-runtime: keys for which a person waits go before keys that are only checked again, such
+ *   as all of them when a leader begins. One in eight keys comes from the lane behind, so that it always moves. A key
+ *   that is in both lanes is in the front one.
+ * - Stingy: a key that is added many times before it is worked on is worked on once.
+ * - Never twice at once: a key that is added while it is worked on is handed out again after `done`, not before.
  * - Delays keep the earliest time asked for a key.
- * - After `stop` nothing is taken in and nothing more is handed out: a level-triggered start finds it all again.
+ * - After `stop` no key is accepted or handed out: a level-triggered start finds them all again.
  */
 export type WorkQueue = {
   add(key: string): void;
@@ -25,15 +25,15 @@ export type WorkQueue = {
   addRateLimited(key: string): void;
   forget(key: string): void;
   retries(key: string): number;
-  /** The next key; waits for one; undefined when the queue was stopped. */
+  /** The next key; waits for one; undefined when the queue has been stopped. */
   next(): Promise<string | undefined>;
-  /** Must be called once for each key that `next` gave. */
+  /** Must be called once for each key that `next` returned. */
   done(key: string): void;
   /** Keys that are ready and not worked on. */
   size(): number;
   /** True when no key is ready or worked on; delayed keys do not count. */
   isIdle(): boolean;
-  /** Drops all keys but those being worked on, and resolves when these are done. May be called twice. */
+  /** Drops all keys except those being worked on, and resolves when these are done. May be called twice. */
   stop(): Promise<void>;
 };
 
@@ -48,8 +48,9 @@ export type WorkQueueDeps = {
 };
 
 export function createWorkQueue({ clock, timers, limiter, metrics }: WorkQueueDeps): WorkQueue {
-  // `dirty` holds keys that need work, with their lane; `active` keys being worked on. A key may be in both: it changed
-  // meanwhile, and done() makes it ready again. A key is in its lane of `ready` exactly when it is dirty and not active.
+  // `dirty` holds keys that need work, with their lane; `active` holds keys being worked on. A key may be in both: it
+  // changed meanwhile, and done() makes it ready again. A key is in its lane of `ready` exactly when it is dirty and
+  // not active.
   const dirty = new Map<string, Lane>();
   const active = new Map<string, number>();
   const ready = { front: new Set<string>(), behind: new Set<string>() };

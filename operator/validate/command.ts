@@ -14,7 +14,7 @@ export const usage = `usage: validate [--json] [--with PATH]... [--dev] PATH...
   --json     one JSON document instead of lines
 exit code: 0 when nothing is wrong (warnings are fine), 1 when something is, 2 when the command itself is wrong`;
 
-/** The command was called in a way that it does not know. */
+/** The arguments of the command are wrong. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -23,7 +23,7 @@ export class UsageError extends Error {
 }
 
 /**
- * Judges manifests as the operator would. The platform's settings are those of the operator's environment
+ * Checks manifests as the operator would. The platform's settings are those of the operator's environment
  * (`PAYMASTER_QUOTA_…`, `PAYMASTER_DEFAULT_CONTRACT_ACTION`, `PAYMASTER_WEBHOOK_…`). Throws UsageError, UnreadablePath
  * and SettingsError.
  */

@@ -6,20 +6,20 @@ import type { Condition } from '../../core/meta/meta.js';
 import { warnsWhenTrue } from '../reconcilers/transitions.js';
 import type { Judgement } from './judge.js';
 
-/** One mistake, or one thing to know, at its place. */
+/** One mistake or remark, with its place. */
 export type ValidationFinding = {
   readonly severity: 'error' | 'warning';
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** Absent where a document does not say which object it is about. */
+  /** Absent when a document does not name its object. */
   readonly object?: { readonly kind: Kind; readonly namespace?: string; readonly name: string };
-  /** The condition that the operator would write, absent for what a store refuses. */
+  /** The condition that the operator would write; absent for an object that a store refuses. */
   readonly condition?: Pick<Condition, 'type' | 'status' | 'reason'>;
   readonly message: string;
 };
 
-/** By place; of one place errors first. */
+/** By place; errors of one place come first. */
 export function findingsOf(
   parseProblems: readonly ManifestProblem[],
   { problems, objects }: Judgement,
@@ -36,7 +36,7 @@ export function findingsOf(
   return found.toSorted(byPlace);
 }
 
-/** Conditions that follow from another condition of the same or of another object, which is told in its place. */
+/** Conditions that follow from another condition of the same or of another object, which is reported instead. */
 const consequences: ReadonlySet<string> = new Set(['Programmed/NotAccepted', 'Programmed/Pending']);
 
 /** They repeat another condition, or report a pause that somebody wants. */
@@ -65,7 +65,7 @@ function ofCondition(
   { type, status, reason, message }: Condition,
   severity: ValidationFinding['severity'],
 ): ValidationFinding {
-  // A message that begins with a field names where to look; any other is about the object.
+  // A message that begins with a field names the place; any other message is about the object.
   const field = /^spec(\.\w+|\[\d+\])+/.exec(message)?.[0] ?? 'metadata.name';
   const { file, line, column } = manifest.locate({ field, expected: '' });
   return {

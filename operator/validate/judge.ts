@@ -32,15 +32,16 @@ export type JudgeRules = {
 };
 
 export type Judgement = {
-  /** What the store refuses, as an API server would. */
+  /** The problems for which the store refuses objects, as an API server would. */
   readonly problems: readonly ManifestProblem[];
   /** Each object that was stored, with the status that the operator gives it. */
   readonly objects: readonly { readonly manifest: ManifestObject; readonly object: AnyResource }[];
 };
 
 /**
- * Lets the operator's own reconcilers work on manifests, over stores in memory and without chains, and answers the statuses
- * that they write. `context` is there already: it is older, so that of two that claim a name the context keeps it.
+ * Lets the operator's own reconcilers work on manifests, over stores in memory and without chains, and returns the
+ * statuses that they write. `context` is stored first, so it is older: when two objects claim a name, the context keeps
+ * it.
  */
 export async function judge(
   {
@@ -135,7 +136,7 @@ async function startReconcilers(
       await reconcileAll(organisations, keys.organisations);
       await reconcileAll(chains, keys.chains);
       await reconcileAll(paymasters, keys.paymasters);
-      // Watches deliver in a turn of their own.
+      // Watches deliver in a separate turn.
       await new Promise((resolve) => setImmediate(resolve));
       if (changes === 0) return;
     }
@@ -145,12 +146,14 @@ async function startReconcilers(
 async function reconcileAll(reconcile: Reconcile, keys: readonly string[]): Promise<void> {
   for (const key of keys)
     await reconcile(key).catch((error: unknown) => {
-      // The cache lagged behind a write of this pass: the next one sees it.
+      // The cache lagged behind a write of this pass: the next pass sees it.
       if (!isDomainError(error, 'WRITE_CONFLICT')) throw error;
     });
 }
 
-/** Everything of one folder is of one age, so that names decide between rivals and no run differs from another. */
+/**
+ * Everything in one folder has the same age, so that names decide between rivals and every run gives the same result.
+ */
 function createStillClock(): { readonly clock: Clock; advance(): void } {
   let now = systemClock.now();
   return {

@@ -2,7 +2,7 @@ import { SettingsError } from '../../core/settings.js';
 import { usage, UsageError, validate } from './command.js';
 import { UnreadablePath } from './read-files.js';
 
-// Entry point of `make validate`: judges manifests as the operator would, and changes nothing.
+// Entry point of `make validate`: checks manifests as the operator would, and changes nothing.
 
 try {
   const { output, exitCode } = await validate(process.argv.slice(2), process.env);

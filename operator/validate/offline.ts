@@ -5,7 +5,7 @@ import type { ChainFacts } from '../facts/chain-facts.js';
 import { unknownProfile } from '../facts/facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 
-/** What the operator has beyond the manifests, for a judgement that asks nobody: chains, prices, keys and Secrets. */
+/** What the operator has besides the manifests, for a check that contacts nobody: chains, prices, keys and Secrets. */
 
 /** Nobody is asked, so every condition about a chain stays Unknown and says nothing for or against a manifest. */
 export const noChainFacts: ChainFacts = {
@@ -29,7 +29,7 @@ export const noPriceFacts: PriceFacts = {
   stop: async () => undefined,
 };
 
-/** Which keys are mounted is not for manifests to say: each file that a profile names counts as present. */
+/** Manifests do not say which keys are mounted: each file that a profile names counts as present. */
 export const anySigner: Pick<Signers, 'get'> = {
   get: () => ({
     address: parseAddress('0x0000000000000000000000000000000000000001'),

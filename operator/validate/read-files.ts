@@ -11,11 +11,11 @@ export type ReadManifests = {
   readonly files: readonly string[];
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
-  /** Documents of other APIs, such as `apps/v1 Deployment`: the operator does not judge them. */
+  /** Documents of other APIs, such as `apps/v1 Deployment`: the operator does not check them. */
   readonly leftOut: readonly { readonly file: string; readonly what: string }[];
 };
 
-/** A path that cannot be read: a mistake of the command, not of a manifest. */
+/** A path that cannot be read: a wrong argument of the command, not a mistake in a manifest. */
 export class UnreadablePath extends Error {
   constructor(path: string, cause: unknown) {
     super(`${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
@@ -23,7 +23,10 @@ export class UnreadablePath extends Error {
   }
 }
 
-/** Reads files, and folders with their subfolders; of folders only what ends in .yaml or .yml. Throws UnreadablePath. */
+/**
+ * Reads files, and folders with their subfolders; in folders only files that end in .yaml or .yml. Throws
+ * UnreadablePath.
+ */
 export function readFiles(paths: readonly string[]): ReadManifests {
   const files = [...new Set(paths.flatMap(manifestsOf))];
   const leftOut: { file: string; what: string }[] = [];
@@ -64,7 +67,10 @@ function textOf(file: string): string {
   }
 }
 
-/** Another API's document. One of our kinds, one of our group and a List are ours to judge, whatever else is wrong with them. */
+/**
+ * A document of another API. A document of one of our kinds or of our group, or a List, is ours, whatever else is wrong
+ * with it.
+ */
 function isForeign({ apiVersion, kind }: Tree): boolean {
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return false;
   return !apiVersion.startsWith(`${group}/`) && !isKind(kind) && kind !== 'List';

@@ -3,7 +3,7 @@ import type { ValidationFinding } from './findings.js';
 import type { ReadManifests } from './read-files.js';
 
 export type Report = Pick<ReadManifests, 'files' | 'leftOut'> & {
-  /** Objects of our kinds. */
+  /** Number of objects of our kinds. */
   readonly objects: number;
   readonly findings: readonly ValidationFinding[];
 };
@@ -41,7 +41,7 @@ export function hasErrors(findings: readonly ValidationFinding[]): boolean {
   return findings.some(({ severity }) => severity === 'error');
 }
 
-/** References to what the platform keeps elsewhere are errors only for want of its manifests. */
+/** References to objects that the platform keeps elsewhere are errors only because their manifests are not given. */
 const platformReasons: ReadonlySet<string | undefined> = new Set(['NoOrganisation', 'ChainNotFound']);
 
 function hints(findings: readonly ValidationFinding[]): readonly string[] {

@@ -22,8 +22,8 @@ import { createTurns } from './turns.js';
 import { createWrites } from './writes.js';
 
 /**
- * The dashboard management API as a request handler; it serves everything below `/api/v2/public/sdk` and passes what is
- * not its own on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
+ * The dashboard management API as a request handler. It serves everything below `/api/v2/public/sdk` and passes other
+ * requests on to the caller's next handler. It holds no connection and no timer, so there is nothing to stop: a
  * write that waits for the operator ends within `programmedTimeoutMs`.
  */
 export function createDashboard(deps: DashboardDeps): Express {
@@ -69,7 +69,7 @@ export function createDashboard(deps: DashboardDeps): Express {
   return app;
 }
 
-/** Any web page may call: what protects the API are its two headers, which a browser never adds by itself. */
+/** Any web page may call: the API is protected by its two headers, which a browser never adds by itself. */
 const corsOptions: cors.CorsOptions = {
   origin: '*',
   methods: ['GET', 'POST', 'PATCH', 'DELETE'],
@@ -78,7 +78,7 @@ const corsOptions: cors.CorsOptions = {
   maxAge: 86_400,
 };
 
-/** Counts the calls of one token, where a limit is set. */
+/** Counts the calls of each token if a limit is set. */
 function createLimit({ clock, rateLimit }: DashboardDeps): (principal: Principal) => void {
   if (!rateLimit) return () => {};
   const limiter = createRateLimiter({ clock });

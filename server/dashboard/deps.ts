@@ -22,13 +22,13 @@ export type DashboardDeps = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly instruments: Pick<Instruments, 'dashboardRequests' | 'dashboardDuration'>;
-  /** Which webhook URLs may be stored; the same rules as those of the caller. Default: public https hosts. */
+  /** Which webhook URLs may be stored: the rules that the webhook caller applies. Default: public https hosts. */
   readonly webhookUrls?: WebhookUrlRules;
-  /** Of Organisations that set none. Default: none. */
+  /** Quotas of Organisations that set none. Default: no quotas. */
   readonly quotas?: Quotas;
-  /** Calls of one authToken; none by default. */
+  /** Limit on the calls of one authToken. Default: no limit. */
   readonly rateLimit?: RateLimit;
-  /** How long a write waits for the operator before it answers. Default 2,000 ms; 0 where no operator runs. */
+  /** How long a write waits for the operator before it answers. Default 2,000 ms; set 0 if no operator runs. */
   readonly programmedTimeoutMs?: number;
 };
 

@@ -28,16 +28,16 @@ type Documented = {
   readonly path: string;
   /** Fixed message of success. */
   readonly message: string;
-  /** Shapes of the body, where one is sent. */
+  /** Shapes of the body; absent if the endpoint takes no body. */
   readonly bodies?: readonly StructuralSchema[];
-  /** Answer to a wrong header, where the document gives another one than the 401 of a missing header. */
+  /** Answer to a wrong header, where the document gives a different one from the 401 of a missing header. */
   readonly wrongToken?: ErrorCode;
   readonly wrongKey?: ErrorCode;
 };
 
 export type Call = {
   readonly principal: Principal;
-  /** Parsed JSON; undefined when there is none. */
+  /** Parsed JSON; undefined for a request without a body. */
   readonly body: unknown;
   /** Parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export type Reply = {
   readonly programmed?: boolean;
   /** Set on writes: the object that was written, for the log. */
   readonly object?: WrittenObject;
-  /** What the caller should know of a request that has succeeded. */
+  /** What the caller should know although the request has succeeded. */
   readonly warnings?: readonly string[];
 };
 

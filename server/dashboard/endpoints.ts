@@ -18,7 +18,7 @@ import { createContract, deleteContract, listContracts, updateContract } from '.
 
 export const prefix = '/api/v2/public/sdk';
 
-/** The endpoint table of the service document: numbers, paths, messages and odd answers are its. */
+/** The endpoint table of the service document, which defines the numbers, paths, messages and odd answers. */
 export function createEndpoints(tools: Tools): readonly Endpoint[] {
   return [
     {

@@ -1,4 +1,4 @@
-/** Every answer of the dashboard API. `data` is absent where the endpoint documents none. */
+/** Every answer of the dashboard API. `data` is absent if the endpoint documents no data. */
 export type Envelope = {
   readonly statusCode: number;
   readonly message: string;

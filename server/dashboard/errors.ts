@@ -10,10 +10,10 @@ export type ErrorReply = {
   readonly retryAfterSeconds?: number;
 };
 
-/** Fixed messages are those of the service document; a row without one publishes the error's own sentence. */
+/** Fixed messages come from the service document; a row without one publishes the error's own message. */
 type Row = {
   readonly status: number;
-  /** `statusCode` of the body where the service document shows another one than the HTTP status. */
+  /** `statusCode` of the body where the service document shows one that differs from the HTTP status. */
   readonly bodyStatus?: number;
   readonly message?: string;
   readonly retryAfterSeconds?: number;
@@ -21,7 +21,7 @@ type Row = {
 
 const internal: Row = { status: 500, message: 'Internal error' };
 
-/** The only place where error codes become HTTP; messages and odd statuses are the service document's. */
+/** The only place where error codes become HTTP answers; messages and odd statuses come from the service document. */
 const errorRows = {
   INVALID_INPUT: { status: 400 },
   NOT_FOUND: { status: 404 },
@@ -77,7 +77,7 @@ export function credentialsRequired(endpoint: number): DomainError {
   );
 }
 
-/** Maps any thrown value; what is not a DomainError is an internal error that tells nothing of its cause. */
+/** Maps any thrown value; anything but a DomainError becomes an internal error that does not reveal its cause. */
 export function renderError(error: unknown): ErrorReply {
   const known = isDomainError(error) ? error : fromHttpError(error);
   const row: Row = known ? errorRows[known.code] : internal;

@@ -52,9 +52,9 @@ export async function updateFunding(tools: Tools, call: PaymasterCall): Promise<
 }
 
 /**
- * The live message, if the address has signed it. A message is used up by success only. The resource itself records
- * that: a message that stands in its `funding` has been used, and the version of the write decides between rivals, so
- * that no outage between two stores can make a signature work twice.
+ * The live message, if the address has signed it. Only success uses a message up. The resource itself records that: a
+ * message listed in its `funding` has been used, and the version of the write decides between rivals, so that no
+ * outage between two stores can make a signature work twice.
  */
 async function provenMessage(
   { fundingMessages }: Tools,
@@ -83,7 +83,7 @@ async function forgetMessage(
   }
 }
 
-/** What a signature is bound to; undefined when the chain or the version is no longer offered. */
+/** The terms that a signature is bound to; undefined when the chain or the version is no longer offered. */
 async function termsOf(
   tools: Tools,
   { principal, paymaster: { metadata, spec } }: PaymasterCall,

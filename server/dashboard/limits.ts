@@ -19,7 +19,7 @@ import { thresholdProblem } from '../../core/policy/spending-limit/threshold.js'
 import { policyIdOfCall } from './views.js';
 import type { Spec } from './writes.js';
 
-/** Endpoint 11. Every update restarts the cycle, also one that changes no value: usage counts from now on. */
+/** Endpoint 11. Every update restarts the cycle, even one that changes no value: usage counts from now on. */
 export async function updateLimit(tools: Tools, call: PaymasterCall): Promise<Reply> {
   const input = tools.parse.updateLimit(call.body);
   const policy = await inTurn(tools, call.paymaster, async () => {
@@ -65,7 +65,7 @@ function plan(
   };
 }
 
-/** Only what differs: a field written again would be claimed from the manifest that declares it. */
+/** Only the fields that differ: writing a field again would take it over from the manifest that declares it. */
 function changedFields(
   limit: SpendingLimitSpec,
   { type, cycleDuration, threshold, thresholdType }: UpdateLimit,
@@ -88,7 +88,7 @@ function changedFields(
   };
 }
 
-/** Strictly later than before: two updates within a millisecond, or under a clock that was set back, both restart. */
+/** Strictly later than `previous`, so that each of two updates within a millisecond, or after the clock was set back, restarts the cycle. */
 function nextStart(previous: string | undefined, now: EpochMs): string {
   const earliest = previous === undefined ? now : Date.parse(previous) + 1;
   return new Date(Math.max(now, earliest)).toISOString();

@@ -1,4 +1,4 @@
-/** What a request and its answer look like: `body` is sent, `data` is answered; a test holds both against the schemas. */
+/** What a request and its answer look like: `body` is sent, `data` is answered; a test checks both against the schemas. */
 export type Example = { readonly body?: object; readonly data?: unknown };
 
 const paymasterId = '3f0f2c2e-8f0a-5b7c-9a51-0f3b1f1f6a11';

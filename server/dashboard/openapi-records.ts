@@ -22,13 +22,13 @@ const policies = policyTypes.map((type) => {
   const { answer }: PolicyRecord<object, object> = policyKinds[type].record;
   return policy(type, record(answer.required, answer.optional));
 });
-/** With what only this answer tells. */
+/** With the members that only this answer shows. */
 const newPolicies = policyTypes.map((type) => {
   const { answer, once }: PolicyRecord<object, object> = policyKinds[type].record;
   return policy(type, record({ ...answer.required, ...once?.answer }, answer.optional));
 });
 
-/** `data` of each operation; those that answer none are absent. */
+/** `data` of each operation; operations that answer no data are absent. */
 export const dataSchemas: Readonly<Record<string, JsonSchema>> = {
   listPaymasters: { type: 'array', items: paymaster },
   createPaymaster: paymasterWithId,

@@ -58,7 +58,7 @@ const requestExample = {
   },
 };
 
-/** What a host of a WEBHOOK rule is sent, and what it must answer: the request is made by this service, not to it. */
+/** What this service sends to the host of a WEBHOOK rule, and what the host must answer. */
 export const webhookCall: JsonSchema = {
   checkOperation: {
     post: {
@@ -140,7 +140,7 @@ export const webhookCall: JsonSchema = {
   },
 };
 
-/** Served where JSON-RPC is, since that is from where hosts are called. */
+/** Served beside JSON-RPC, since the rpc role calls the hosts. */
 export const deliveryPath: JsonSchema = {
   servers: [{ url: '/', description: 'The host of the JSON-RPC API.' }],
   post: {

@@ -126,7 +126,7 @@ function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   return only !== undefined && more.length === 0 ? only : { anyOf: schemas };
 }
 
-/** Without what only our own messages and the API server read. */
+/** The schema without the members that only our own messages and the API server read. */
 function published(schema: StructuralSchema): JsonSchema {
   const { properties, items, ...rest } = schema;
   const standard = Object.fromEntries(Object.entries(rest).filter(([name]) => !isHint(name)));

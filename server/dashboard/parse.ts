@@ -62,9 +62,9 @@ function policyParser(
 type Check = (body: unknown) => readonly Problem[];
 
 /**
- * Judges shape by the schema and the rest by `check`. Clients send back whole records, so unknown fields are ignored,
- * or refused where every known one is optional and a misspelt field would silently mean "no change". An absent body is
- * an empty object: the problems then name what is missing.
+ * The schema checks the shape, `check` the rest. Clients send back whole records, so unknown fields are ignored. They
+ * are refused where every known field is optional, since a misspelt field would silently mean "no change". An absent
+ * body is an empty object: the problems then name what is missing.
  */
 function parser<T>(
   schema: SchemaOf<T>,
@@ -84,7 +84,7 @@ function parser<T>(
   };
 }
 
-/** "whitelistedMethods must be an array" is a documented message: to the letter where nothing else is wrong. */
+/** "whitelistedMethods must be an array" is a documented message: it is answered to the letter when nothing else is wrong. */
 function namingMethods<T>(parse: Parse<T>): Parse<T> {
   return (body) => {
     try {

@@ -41,12 +41,12 @@ async function create(
   try {
     return await writes.create('Paymaster', key, { name, chainId, type, version }, tokenName);
   } catch (error) {
-    // The object name comes from chain and name, so a duplicate on another replica ends here.
+    // The object name is made from chain and name, so a duplicate created by another replica fails here.
     throw isDomainError(error, 'ALREADY_EXISTS') ? nameExists() : error;
   }
 }
 
-/** Throws CHAIN_NOT_SUPPORTED or VERSION_NOT_SUPPORTED, which lists those that are offered. */
+/** Throws CHAIN_NOT_SUPPORTED, or VERSION_NOT_SUPPORTED, which lists the versions that are offered. */
 async function requireProfile(
   tools: Tools,
   { organisation }: Principal,
@@ -61,7 +61,7 @@ async function requireProfile(
   throw new DomainError('VERSION_NOT_SUPPORTED', `version must be one of ${offered}, got ${quote(version)}`);
 }
 
-/** The chain as offered now; undefined when there is none. */
+/** The chain as it is offered now; undefined when it is not offered. */
 export async function findChain(
   { resources }: Pick<Tools, 'resources'>,
   chainId: number,
@@ -70,7 +70,7 @@ export async function findChain(
   return chain?.spec;
 }
 
-/** Also paymasters that a manifest made count as taken, and towards the quota. */
+/** Paymasters that a manifest made also take their names, and count towards the quota. */
 async function requireFreeName(
   { resources, quotaOf }: Tools,
   { namespace, organisation }: Principal,

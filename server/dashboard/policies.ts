@@ -17,7 +17,7 @@ import { inTurn, nameExists, policiesOf, requireFreeName } from './policy-lookup
 import { contractsOf } from './smart-contracts.js';
 import { byAge, paymasterIdOfCall, renderContractPolicy, renderPolicy } from './views.js';
 
-/** Endpoint 9. What the kind shows once is in this answer and never again. */
+/** Endpoint 9. A value that the kind shows only once (such as a secret) is in this answer and never again. */
 export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<Reply> {
   const input = tools.parse.createPolicy(call.body);
   const policy = await inTurn(tools, call.paymaster, async () => {
@@ -31,7 +31,7 @@ export async function createPolicy(tools: Tools, call: PaymasterCall): Promise<R
   const record = renderPolicy(call.principal.tenant, policy, call.paymaster);
   const { once }: PolicyRecord<object, object> = policyKinds[input.policyType].record;
   if (once === undefined) return { data: record, programmed, object: policy };
-  // A policy that is made again under a name keeps the last key that the name had.
+  // A policy that is created again under an earlier name keeps the last key of that name.
   const latest = await tools.configs.getLatest(paymasterIdOfCall(call));
   const shown = once.render({
     webhookMaster: tools.masterKeys.webhook,
@@ -56,7 +56,7 @@ export async function listPolicies(tools: Tools, { principal, paymaster }: Payma
   };
 }
 
-/** Object names come from the first name of a policy: after renames one may be held by a policy of another name now. */
+/** Object names are made from a policy's first name: after renames, a policy with another name may hold the object name. */
 const maxOrdinal = 50;
 
 async function create(tools: Tools, call: PaymasterCall, input: CreatePolicy): Promise<PaymasterPolicy> {
@@ -70,7 +70,7 @@ async function create(tools: Tools, call: PaymasterCall, input: CreatePolicy): P
     } catch (error) {
       if (!isDomainError(error, 'ALREADY_EXISTS')) throw error;
     }
-    // Either a duplicate on another replica was faster, or the holder has been renamed since.
+    // Either another replica created a duplicate first, or the policy with this object name has been renamed since.
     requireFreeName(await policiesOf(tools, paymaster), input.name);
   }
   throw nameExists(input.name);
@@ -86,7 +86,7 @@ function specOf(input: CreatePolicy, paymaster: Paymaster, clock: Clock): Paymas
   };
 }
 
-/** One more would be stored and never count. */
+/** A policy above the maximum would be stored and never take effect. */
 function requireRoom(policies: readonly PaymasterPolicy[], type: PolicyType): void {
   if (policies.filter(({ spec }) => spec.policyType === type).length >= policyKinds[type].most.count)
     throw new DomainError('QUOTA_EXCEEDED', tooManyPolicies(type));

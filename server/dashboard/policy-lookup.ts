@@ -7,7 +7,7 @@ import type { Tools } from './deps.js';
 import { contractsOf } from './smart-contracts.js';
 import type { PaymasterCall } from './endpoint.js';
 
-/** Policies of a paymaster, those that a manifest made included. */
+/** Policies of a paymaster, including those that a manifest made. */
 export async function policiesOf(
   { resources }: Pick<Tools, 'resources'>,
   { metadata }: Paymaster,
@@ -18,7 +18,7 @@ export async function policiesOf(
   });
 }
 
-/** Of the policies given, none but `except` may have the name. Throws ALREADY_EXISTS. */
+/** Throws ALREADY_EXISTS when one of the policies, other than `except`, has the name. */
 export function requireFreeName(
   policies: readonly PaymasterPolicy[],
   name: string,
@@ -28,7 +28,7 @@ export function requireFreeName(
   if (taken) throw nameExists(name);
 }
 
-/** Writes that depend on the other policies of the paymaster, one after the other. */
+/** Runs writes that depend on the paymaster's other policies one after the other. */
 export function inTurn<T>({ turns }: Tools, { metadata }: Paymaster, task: () => Promise<T>): Promise<T> {
   return turns.run(`policies of ${metadata.namespace ?? ''}/${metadata.name}`, task);
 }
@@ -44,7 +44,7 @@ export async function findContract(
   );
 }
 
-/** A policy that goes away between look-up and write was not there. */
+/** A policy that is deleted between look-up and write counts as not found. */
 export async function withPolicyNotFound<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();

@@ -7,8 +7,8 @@ import { findContract, inTurn, policiesOf, policyNotFound, withPolicyNotFound } 
 import { policyIdOfCall } from './views.js';
 
 /**
- * Endpoints 12 and 13. What is in the wanted state already stays untouched, and pausing never moves a limit's cycle.
- * The policy list shows contracts too, so one of them can be paused by its id.
+ * Endpoints 12 and 13. A policy that is already in the wanted state is not written, and pausing never moves a limit's
+ * cycle. The policy list shows contracts too, so a contract can be paused by its id.
  */
 export async function setActive(tools: Tools, call: PaymasterCall, active: boolean): Promise<Reply> {
   const { paymaster, params } = call;
@@ -24,7 +24,7 @@ export async function setActive(tools: Tools, call: PaymasterCall, active: boole
   return { programmed: await programmed(), ...(object === undefined ? {} : { object }) };
 }
 
-// The wait for the operator is handed back rather than made here: others need not wait for their turn meanwhile.
+// Returns the wait for the operator instead of waiting here, so that other writes get their turn meanwhile.
 type Written = () => Promise<boolean>;
 
 async function changePolicy(

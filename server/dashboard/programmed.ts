@@ -6,8 +6,8 @@ import { keyOf } from '../../core/meta/meta.js';
 import type { ResourceStore } from '../../core/resources/resource-store.js';
 
 /**
- * Waits until what was written is what is served, so that the sponsorship request that follows an answer sees it.
- * Answers false when the time is over, or at once when the operator has refused the resource: a write never fails for it.
+ * Waits until a written change is served, so that a sponsorship request made after the answer sees the change.
+ * Answers false when the time is over, or at once when the operator has refused the resource. A write never fails because of this.
  */
 export type ProgrammedWait = {
   /** True once the operator says `Programmed` for this generation of the object, or a later one. */
@@ -42,14 +42,14 @@ export function createProgrammedWait({ resources, configs, timeoutMs }: Programm
   };
 }
 
-/** Undefined while the operator has not looked at this generation. */
+/** Undefined until the operator has processed this generation. */
 function verdict(object: Resources[Kind], generation: number): boolean | undefined {
   const condition = object.status?.conditions?.find(({ type }) => type === 'Programmed');
   if (!condition || condition.observedGeneration < generation) return undefined;
   return condition.status === 'Unknown' ? undefined : condition.status === 'True';
 }
 
-/** Asks ever less often. Time is the process's own, since an injected clock does not move while a request waits. */
+/** Asks at growing intervals. Uses the process's own time, since an injected clock does not move while a request waits. */
 async function poll(timeoutMs: number, ask: () => Promise<boolean | undefined>): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 200)) {
@@ -61,7 +61,7 @@ async function poll(timeoutMs: number, ask: () => Promise<boolean | undefined>):
   }
 }
 
-/** The write has succeeded already: a store that goes down now must not turn it into an error. */
+/** The write has already succeeded: a store that goes down now must not turn it into an error. */
 async function askSafely(ask: () => Promise<boolean | undefined>): Promise<boolean | undefined> {
   try {
     return await ask();

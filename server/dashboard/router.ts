@@ -15,7 +15,7 @@ export type RouterDeps = {
   readonly log: Logger;
   /** Throws RATE_LIMITED when the caller has to wait. */
   readonly limit: (principal: Principal) => void;
-  /** Bodies that are held at once, by organisation. */
+  /** Bounds the bodies that are held at once, by organisation. */
   readonly bodies: BodyAdmission;
 };
 
@@ -42,7 +42,7 @@ export function spellings(path: string): [string, string] {
   return [path, path.replace(/^\/[^/]+/, (segment) => `${segment}Parameters`)];
 }
 
-/** Credentials come before the body: nobody unknown makes us read, parse or store anything. */
+/** Checks credentials before the body, so that an unknown caller cannot make us read, parse or store anything. */
 async function answer(
   endpoint: Endpoint,
   request: Request,
@@ -93,12 +93,15 @@ function wrong(endpoint: Endpoint, code: Endpoint['wrongKey']): DomainError {
     : new DomainError(code, 'The credentials belong to nobody');
 }
 
-/** An empty header is a missing one. */
+/** An empty header counts as missing. */
 function headerOf(request: Request, name: string): string | undefined {
   return request.get(name)?.trim() || undefined;
 }
 
-/** Held for its organisation until it is answered. Throws RATE_LIMITED where that is too much, or takes too long to arrive. */
+/**
+ * The body counts for its organisation until it is answered. Throws RATE_LIMITED when the organisation holds too much, or
+ * the body arrives too slowly.
+ */
 async function bodyOf(
   request: Request,
   response: Response,
@@ -120,7 +123,7 @@ async function bodyOf(
     request.on('data', (chunk: Buffer) => {
       if (!admitted.take(chunk.length)) settle(full());
     });
-    // A thousand times as many bytes may come out of compressed ones as have arrived: they count as the most that they may become.
+    // A compressed body may grow a thousandfold, so it counts as the largest size that it may reach.
     const isCompressed = (request.get('content-encoding') ?? 'identity') !== 'identity';
     if (isCompressed && !admitted.take(limits.bodyBytes)) return settle(full());
     readBytes(request, response, settle);

@@ -6,7 +6,7 @@ import { maxAbiLength, methodName } from '../../core/resources/smart-contract.sc
 import { fieldOf } from '../../core/schema/json-value.js';
 import { choice, list, object, text, type SchemaOf } from '../../core/schema/structural.js';
 
-/** Request bodies of the service document. The resources' own schemas judge the result once more when it is stored. */
+/** Request bodies of the service document. The resources' own schemas check the result once more when it is stored. */
 
 export type CreatePaymaster = {
   readonly name: string;
@@ -45,7 +45,7 @@ export const createPaymasterSchema: SchemaOf<CreatePaymaster> = object('A new pa
   required: {
     name: displayName('Name of the paymaster, unique per chain.'),
     type: choice('Kind of paymaster.', ['HYBRID']),
-    // Any number may be asked for; which chains are offered is not a matter of shape.
+    // Any number has the right shape; whether that chain is offered is checked later.
     chainId: { type: 'number', description: 'Chain of the DApp.', expected: 'a number' },
     version: text('Version of the paymaster: one of those that the chain offers.', {
       minLength: 1,
@@ -83,7 +83,7 @@ export const createContractSchema: SchemaOf<CreateContract> = object('A contract
   optional: { whitelistedMethods },
 });
 
-/** Names what is there already, also where it was stored with a wrong checksum. */
+/** Names a contract that exists already, also one that was stored with a wrong checksum. */
 const known: SchemaOf<string> = text('Address of a registered contract, in any case.', {
   maxLength: 42,
   pattern: '^0x[0-9a-fA-F]{40}$',
@@ -108,14 +108,14 @@ export const createPolicySchemas: ReadonlyMap<PolicyType, SchemaOf<CreatePolicy>
   policyTypes.map((type) => [type, createPolicySchema(policyKinds[type].record.body)]),
 );
 
-/** For a policyType that does not exist, which it refuses. */
+/** The schema for an unknown policyType, which it refuses. */
 export const unknownPolicySchema = createPolicySchema({
   type: 'object',
   description: 'Data by policyType.',
   expected: 'an object',
 });
 
-/** The schema that the policyType of a body asks for. */
+/** The schema for the body's policyType. */
 export function schemaOfPolicy(body: unknown): SchemaOf<CreatePolicy> {
   const type = fieldOf(body, 'policyType');
   return (isPolicyType(type) ? createPolicySchemas.get(type) : undefined) ?? unknownPolicySchema;

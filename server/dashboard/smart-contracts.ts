@@ -29,7 +29,7 @@ export async function listContracts(tools: Tools, { paymaster }: PaymasterCall):
   return { data: byAge(await contractsOf(tools, paymaster)).map(renderContract) };
 }
 
-/** Endpoint 5. Answers the contract as it is now, also when the methods were those already. */
+/** Endpoint 5. Answers the contract as it is now, also when the methods did not change. */
 export async function updateContract(tools: Tools, { paymaster, body }: PaymasterCall): Promise<Reply> {
   const { address, whitelistedMethods } = tools.parse.updateContract(body);
   const found = await findContract(tools, paymaster, address);
@@ -57,7 +57,7 @@ export async function deleteContract(tools: Tools, call: PaymasterCall): Promise
   };
 }
 
-/** Contracts of a paymaster, those that a manifest made included. */
+/** Contracts of a paymaster, including those that a manifest made. */
 export async function contractsOf(
   { resources }: Pick<Tools, 'resources'>,
   { metadata }: Paymaster,
@@ -92,7 +92,7 @@ async function create(
   }
 }
 
-/** Throws CONTRACT_EXISTS, ALREADY_EXISTS naming a taken name, or QUOTA_EXCEEDED. */
+/** Throws CONTRACT_EXISTS, ALREADY_EXISTS (which quotes the taken name) or QUOTA_EXCEEDED. */
 async function requireFree(
   tools: Tools,
   { paymaster, principal }: PaymasterCall,
@@ -121,13 +121,13 @@ async function findContract(tools: Tools, paymaster: Paymaster, address: string)
   return found;
 }
 
-/** Throws INVALID_INPUT for an ABI that is none, and for methods that it lacks, listing those that it has. */
+/** Throws INVALID_INPUT for text that is not an ABI, and for methods that the ABI lacks, listing those that it has. */
 function requireMethods(abi: string, whitelistedMethods: readonly string[]): void {
   const { problems } = readMethods(abi, whitelistedMethods);
   if (problems.length > 0) throw invalidInput(problems);
 }
 
-/** A contract that goes away between look-up and write was not there. */
+/** A contract that is deleted between look-up and write counts as not found. */
 async function withContractNotFound<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();

@@ -2,9 +2,9 @@
 export type Turns = { run<T>(key: string, task: () => Promise<T>): Promise<T> };
 
 /**
- * Uniqueness of names and quotas is checked by a list before a write. Object names make duplicate creates collide in
- * the store at any number of replicas; taking turns inside this process also closes the gap for renames and quotas,
- * so that an installation with one dashboard replica needs no second look by the operator.
+ * The dashboard checks names and quotas against a list before it writes. Object names make duplicate creates collide
+ * in the store, however many replicas there are. Taking turns inside this process also closes the gap for renames and
+ * quotas, so that an installation with one dashboard replica does not rely on a second check by the operator.
  */
 export function createTurns(): Turns {
   const tails = new Map<string, Promise<unknown>>();

@@ -53,7 +53,7 @@ export function renderPolicy(tenant: Tenant, policy: PaymasterPolicy, paymaster:
   };
 }
 
-/** A registered contract as it stands in the policy list, which also returns "whitelisted contracts". */
+/** A registered contract as the policy list shows it: the list also returns "whitelisted contracts". */
 export function renderContractPolicy(
   tenant: Tenant,
   contract: SmartContract,
@@ -74,15 +74,15 @@ export function paymasterIdOfCall({ principal, paymaster }: PaymasterCall): stri
   return paymasterIdOf(principal.tenant, paymaster.metadata.name);
 }
 
-/** The `_id` of a policy of the caller's. */
+/** The `_id` of one of the caller's policies. */
 export function policyIdOfCall({ principal }: PaymasterCall, { metadata }: PaymasterPolicy): string {
   return policyIdOf(principal.tenant, metadata.name);
 }
 
-/** When the dashboard created an object, with milliseconds: API servers round `creationTimestamp` to seconds. */
+/** Annotation with the time at which the dashboard created an object, in milliseconds: API servers round `creationTimestamp` to seconds. */
 export const createdAtAnnotation = 'paymasters.dev/created-at';
 
-/** Oldest first; objects of the same moment in the order of their names, so that a list never reshuffles. */
+/** Oldest first; objects of the same age are sorted by name, so that the order of a list is stable. */
 export function byAge<T extends { readonly metadata: ObjectMeta }>(objects: readonly T[]): readonly T[] {
   return objects.toSorted(
     ({ metadata: a }, { metadata: b }) => createdMs(a) - createdMs(b) || (a.name < b.name ? -1 : 1),
@@ -116,14 +116,14 @@ function commonFields(
   };
 }
 
-/** Token name of the caller who made it through this API; the field manager of what a manifest made. */
+/** The token name of the caller that created the object through this API; for an object from a manifest, its field manager. */
 function createdBy({ annotations, managedFields }: ObjectMeta): string {
   return annotations?.[createdByAnnotation] ?? managedFields?.[0]?.manager ?? 'unknown';
 }
 
-/** As the operator found them, or from the ABI where it has not looked yet. */
+/** The methods as the operator found them, or from the ABI when the operator has not processed the contract yet. */
 function methodsOfContract({ metadata, spec, status }: SmartContract): readonly string[] {
   if (status?.methods && status.observedGeneration === metadata.generation) return status.methods;
-  // A manifest may hold an ABI that is none; its condition says so, and the list stays readable.
+  // A manifest may hold text that is not an ABI; its condition says so, and the list stays readable.
   return readMethods(spec.abi, []).methods;
 }

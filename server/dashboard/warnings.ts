@@ -3,7 +3,7 @@ import type { StructuralSchema } from '../../core/schema/structural.js';
 import type { Endpoint } from './endpoint.js';
 import { schemaOfPolicy } from './schemas.js';
 
-/** What of a body was ignored, in sentences: a misspelt optional field would silently mean its default. */
+/** One sentence per ignored field of a body: a misspelt optional field would otherwise silently mean its default. */
 export function bodyWarnings({ operationId, bodies }: Endpoint, body: unknown): readonly string[] {
   const schema = schemaOf(operationId, bodies, body);
   if (schema === undefined) return [];

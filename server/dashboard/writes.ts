@@ -15,25 +15,25 @@ const dashboardManager = 'paymaster-dashboard';
 
 export type Spec<K extends Kind> = DeepPartial<Resources[K]['spec']>;
 
-/** All fields that the dashboard is to own after the change; undefined when nothing changes. */
+/** All fields that the dashboard owns after the change; undefined when nothing changes. */
 export type Plan<K extends Kind> = (
   current: Resources[K],
   owned: Spec<K>,
 ) => Promise<Spec<K> | undefined> | Spec<K> | undefined;
 
 /**
- * Facade writes: server-side apply, forced only over an edit by hand. An apply replaces all that its manager owned before, so a change
- * starts from the owned fields and adds only those whose value changes: fields of a manifest stay the manifest's.
+ * Writes of the dashboard: server-side apply, forced only over a manual edit. An apply replaces all fields that its manager owned before.
+ * So a change starts from the owned fields and adds only those whose value changes; the manifest keeps its own fields.
  */
 export type Writes = {
   /** ALREADY_EXISTS when an object of that name exists. */
   create<K extends Kind>(kind: K, key: ObjectKey, spec: Spec<K>, createdBy: string): Promise<Resources[K]>;
   /**
-   * Reads, plans and applies, again when somebody was faster (for ten seconds, then WRITE_CONFLICT). NOT_FOUND when the
-   * object is gone, FIELD_OWNED when another manager owns a field that would change.
+   * Reads, plans and applies; repeats this for ten seconds when another writer was faster, then throws WRITE_CONFLICT. NOT_FOUND
+   * when the object is gone, FIELD_OWNED when another manager owns a field that would change.
    */
   change<K extends Kind>(kind: K, key: ObjectKey, plan: Plan<K>): Promise<Resources[K]>;
-  /** FIELD_OWNED when another manager declares fields of the object: it would come back, or be missed there. */
+  /** FIELD_OWNED when another manager declares fields of the object: that manager would create it again, or miss it. */
   remove(kind: Kind, key: ObjectKey): Promise<void>;
 };
 
@@ -46,7 +46,7 @@ export function createWrites({
   readonly clock: Clock;
   readonly log: Logger;
 }): Writes {
-  // Changes of one object that come here at once would only make each other try again.
+  // Concurrent changes of one object in this process would only make each other retry.
   const turns = createTurns();
   const inTurn = <T>(kind: Kind, key: ObjectKey, attempt: () => Promise<T>): Promise<T> =>
     turns.run(`${kind} ${formatKey(key)}`, () => retryConflicts(attempt));
@@ -101,7 +101,7 @@ export function createWrites({
   }
 }
 
-/** Other replicas and the operator write too, each of them briefly: who waits longer than this waits for a fault. */
+/** Other replicas and the operator write too, each of them briefly: a conflict that lasts longer than this is a fault. */
 const retryMs = 10_000;
 const longestPauseMs = 200;
 
@@ -113,12 +113,12 @@ async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isDomainError(error, 'WRITE_CONFLICT') || performance.now() > deadline) throw error;
     }
-    // Jitter, so that those who collided do not meet again.
+    // Jitter, so that writers that collided do not collide again.
     await pause(Math.random() * pauseMs);
   }
 }
 
-/** `kubectl edit` leaves its name on the fields it touched: a person's hand, not a declaration that would come back. */
+/** `kubectl edit` owns the fields that a person edited: a one-off edit, not a manifest that would be applied again. */
 const hands: readonly string[] = ['kubectl-edit'];
 
 function isOwnedByHand(error: unknown): boolean {

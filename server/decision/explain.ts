@@ -5,7 +5,7 @@ import type { SponsorRequest } from './request.js';
 import { runToEnd, type Trace } from './run.js';
 import type { Case, Mode } from './step.js';
 
-/** An explanation is a JSON object; its members are described in `/openrpc.json`. `unasked`: why steps are not to be asked. */
+/** An explanation is a JSON object; `/openrpc.json` describes its members. `unasked` gives, by step name, the reason why a step is skipped. */
 export type Explain<Request = SponsorRequest> = (
   paymaster: ServedPaymaster,
   request: Request,
@@ -13,9 +13,9 @@ export type Explain<Request = SponsorRequest> = (
 ) => Promise<object>;
 
 /**
- * Decides as a request would, by the same steps, but goes on after a refusal, so that every obstacle is shown at once. Reserves
- * nothing, and signs nothing that could be used: a simulated payment takes data whose window closed in 1970, as for a request,
- * and they stay in the process. Throws what a request would throw before any step is asked.
+ * Runs the same steps as a request, but continues after a refusal, so that every obstacle is shown at once. Reserves nothing, and
+ * signs nothing that could be used: the data for a simulated payment have a window that closed in 1970, as for a request, and
+ * never leave the process. Throws what a request would throw before its first step.
  */
 export function createExplain<Request extends SponsorRequest, C extends Case>(
   view: Pick<ConfigView, 'refresh'>,

@@ -9,7 +9,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { wantsEstimate } from './gas-limits.js';
 import { defaultExpirySeconds, type SponsorRequest } from './request.js';
 
-/** What is known of any request to sign data, in either mode. Reading it costs no I/O. */
+/** What is known about any request to sign data, in either mode. Reading it costs no I/O. */
 export type RequestFacts = {
   readonly paymaster: ServedPaymaster;
   readonly chain: ServedChain;
@@ -19,9 +19,9 @@ export type RequestFacts = {
   readonly head: Head;
   readonly now: EpochMs;
   readonly expirySeconds: number;
-  /** What the caller asked for where that is longer than `expirySeconds`. */
+  /** The expiry that the caller asked for, in seconds, when it is longer than `expirySeconds`. */
   readonly expiryAsked: number | undefined;
-  /** True when the limits are found by simulation rather than taken from the caller. */
+  /** True when we find the gas limits by simulation instead of taking the caller's. */
   readonly estimating: boolean;
 };
 
@@ -31,13 +31,13 @@ export type FactDeps = {
   readonly clock: Clock;
 };
 
-/** Base fee and tip that are older than this say nothing about today's. */
+/** A base fee and a tip that are older than this say nothing about the current ones. */
 const maxHeadAgeMs = 15 * 60_000;
 
 /**
- * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing could be signed whatever the rules say,
+ * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing can be signed whatever the rules say,
  * UNAVAILABLE when the chain's state is not known, INVALID_INPUT when the request contradicts itself.
- * `longestExpirySeconds` is the mode's own bound of the window, beside those of chain and paymaster.
+ * `longestExpirySeconds` is the mode's bound on the window, in addition to the bounds of chain and paymaster.
  */
 export function gatherFacts(
   { view, heads, clock }: FactDeps,
@@ -46,7 +46,7 @@ export function gatherFacts(
   longestExpirySeconds = Infinity,
 ): RequestFacts {
   const now = clock.now();
-  // What was revoked since would still be signed for.
+  // Otherwise we would sign on configs that may have been revoked since.
   if (view.isStale())
     throw notReady('CONFIG_STALE', 'The configuration of this replica was not confirmed for too long.');
   if (paymaster.notReady !== undefined) throw notReady(paymaster.notReady.reason, paymaster.notReady.message);
@@ -92,7 +92,7 @@ export function gatherFacts(
   };
 }
 
-/** Shortened, not refused: clients ask for figures that their authors fixed. */
+/** Too long an expiry is shortened, not refused: clients ask for a figure that their authors fixed. */
 function expiryOf(
   { expirySeconds: asked }: SponsorRequest,
   longest: number,

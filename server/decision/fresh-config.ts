@@ -3,8 +3,9 @@ import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
 /**
- * Runs an attempt, and once more on a config that is read again when the first one answers `stale`: another replica has
- * served a newer one of this paymaster, or it changed while others were waited for. Throws UNAVAILABLE when that is not enough.
+ * Runs an attempt. When it answers `stale`, reads the config again and runs the attempt once more. An attempt is stale when another
+ * replica has served a newer config of this paymaster, or the config changed while the attempt waited. Throws UNAVAILABLE when the
+ * second attempt is stale too.
  */
 export async function withFreshConfig<T>(
   view: Pick<ConfigView, 'refresh'>,

@@ -10,9 +10,9 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 export type GivenLimits = Pick<UserOperation, keyof GasLimits>;
 
 /**
- * Whether the limits are ours to find. Asked for: yes. Refused (`false`): no, and then none may be missing, which
- * throws DomainError INVALID_INPUT. Not said: only when one is missing; a zero verificationGasLimit or
- * preVerificationGas counts as missing, because some clients fill in zeros for what they do not know.
+ * Whether we find the limits. `calculateGasLimits: true`: yes. `false`: no, and a missing limit throws DomainError
+ * INVALID_INPUT. Undefined: only when a limit is missing. A zero verificationGasLimit or preVerificationGas counts
+ * as missing, because some clients fill in zeros for what they do not know.
  */
 export function wantsEstimate(op: UserOperation, calculateGasLimits: boolean | undefined): boolean {
   if (calculateGasLimits === true) return true;
@@ -31,7 +31,7 @@ function isComplete(op: UserOperation): boolean {
   return op.callGasLimit !== 0n || op.callData === '0x';
 }
 
-/** The operation with limits filled in; missing ones become 0, which bounds its cost from below. */
+/** The operation with limits filled in; missing limits become 0, so its cost is a lower bound. */
 export function withLimits(op: UserOperation, limits: GivenLimits): FinalUserOperation {
   return {
     sender: op.sender,
@@ -49,7 +49,7 @@ export function withLimits(op: UserOperation, limits: GivenLimits): FinalUserOpe
   };
 }
 
-/** None given: with it an operation costs the least that it can, so nothing is refused that could still pass. */
+/** No limits: with these an operation costs the least that it can, so no operation that could still pass is refused. */
 export const noLimits: GivenLimits = {
   callGasLimit: undefined,
   verificationGasLimit: undefined,
@@ -57,8 +57,8 @@ export const noLimits: GivenLimits = {
 };
 
 /**
- * Limits that go with a refusal: what the caller gave, else fixed figures that are enough for an ordinary operation. Never
- * an error, never 0. Nothing is simulated for them: a refusal must cost the chain nothing, since anybody can ask for one.
+ * The limits in a refusal: those of the caller, else fixed figures that are enough for an ordinary operation. Never an error,
+ * never 0. Nothing is simulated to find them: a refusal must cost the chain nothing, since anybody can provoke one.
  */
 export function limitsOfRefusal(op: UserOperation, estimating: boolean): GasLimits {
   if (!estimating) return withLimits(op, op);

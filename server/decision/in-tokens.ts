@@ -32,15 +32,15 @@ import {
 import { peekUsage } from './usage.js';
 import { windowOf } from './window.js';
 
-/** Everything that the steps of mode ERC20 look at. */
+/** Everything that the steps of mode ERC20 need. */
 export type TokenCase = Case &
   TokenFacts & {
     readonly feeToken: AddressKey | undefined;
     token: FeeTokenSpec | undefined;
     price: Price | undefined;
-    /** Balance inside the contract that is charged, where there is one. */
+    /** The balance inside the contract that is charged, if there is one. */
     payer: AddressKey | undefined;
-    /** With the least that the payment can take. */
+    /** The draft with the least amount that the payment can take. */
     least: TokenDraft | undefined;
     draft: TokenDraft | undefined;
     /** The most that the contract can take, in token base units. */
@@ -56,15 +56,16 @@ export type TokenModeDeps = FactDeps & {
   readonly signing: SigningBatch;
 };
 
-/** Signed requests name the token; those that are explained may leave it out. */
+/** A request to sign names the token; a request to explain may leave it out. */
 export type TokenRequest = SponsorRequest & Pick<ExplainedPayment, 'feeToken'>;
 export type TokenMode = Mode<TokenRequest, TokenCase, TokenTerms>;
 
 /**
- * Mode ERC20: state, fees, delegate → token and price → caps on limits that are given → a peek at losses and deposits with the
- * least that the payment can take → what can be taken of the account in advance → limits, estimated where missing, and their
- * caps → a second peek where it takes more than the least → simulation of exactly this operation: does it pay? → reservation of
- * both → signature over today's rate. Whitelist, deployment rule, spending limits and webhooks do not apply, since the user pays.
+ * Mode ERC20: state, fees, delegate → token and price → caps on the limits that the caller gave → a peek at losses and deposits
+ * with the least amount that the payment can take → how much the contract can take from the account in advance → limits,
+ * estimated where missing, and their caps → a second peek if the payment takes more than the least → simulation of exactly this
+ * operation: does it pay? → reservation of losses and deposits → signature over the current rate. Whitelist, deployment rule,
+ * spending limits and webhooks do not apply, since the user pays.
  */
 export function tokenMode(deps: TokenModeDeps): TokenMode {
   const { usage, estimator, payments, prices, tokenAccounts, signing, clock } = deps;
@@ -89,7 +90,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     return peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op, terms), clock.now()));
   }
 
-  /** Without a token and its price those of the same length stand in: limits depend on the length of the data. */
+  /** Without a token and a price, uses placeholders of the same length: limits depend on the length of the data. */
   const standIn = (on: TokenCase): TokenTerms =>
     tokenTermsOf(on, { address: zeroAddress }, { rate: 1n }, toSeconds(clock.now()));
 
@@ -145,7 +146,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       step('price', decidePrice, {
         lacks: ({ token }) => (token === undefined ? 'There is no token to price.' : undefined),
       }),
-      // A refusal costs the chain nothing: what is known already is asked before balances are read or anything is simulated.
+      // A refusal costs the chain nothing: checks on known facts come before any balance is read and anything is simulated.
       step('gas', decideLeast, { isEarly: true, lacks: lacksPrice }),
       step('lossesAndDeposit', (on) => peekAt(on, known(on.least)), {
         isEarly: true,
@@ -165,21 +166,21 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       }),
     ],
     draft: (on, op, now) => {
-      // The rate that was simulated, for a window that begins now.
+      // The rate from the simulation, with a window that begins now.
       const terms = { ...known(on.draft).terms, ...windowOf(on, toSeconds(now)) };
       return draftPayment(on, op, terms, now);
     },
     encode: ({ mode }, op, terms, signature) => mode.codec.encode(op, terms, signature),
     stub: (on, now) => {
       const plain = tokenTermsOf(on, known(on.token), known(on.price), toSeconds(now));
-      // As long as the data can become: the account may be able to pay in advance when its final operation comes.
+      // The longest data that may be signed: by the time of its final operation the account may be able to pay in advance.
       return tokenStubData(on, on.request.op, on.mode.isSecured ? { ...plain, inAdvance: true } : plain);
     },
     gas: ({ mode }) => mode.gas,
   };
 }
 
-/** What is signed of an operation that passes. */
+/** What is signed for an operation that passes. */
 export function draftPayment(
   on: TokenFacts & Pick<TokenCase, 'payer'>,
   op: FinalUserOperation,
@@ -225,14 +226,14 @@ function decideToken(on: TokenCase): Verdict {
   );
 }
 
-/** The peek with the least has said it: the limits were given, and as much is at stake. */
+/** True when the peek with the least amount already covers this one: the caller gave the limits, and the stake is the same. */
 function takesTheLeast(on: TokenCase): boolean {
   const { estimating, least, draft } = on;
   if (estimating || least === undefined || draft === undefined) return false;
   return unsecuredOf(on, draft.op, draft.terms) === unsecuredOf(on, least.op, least.terms);
 }
 
-/** Of what an earlier step finds, without which a later one is not asked. */
+/** A value that an earlier step has found; later steps do not run without it. */
 function known<T>(found: T | undefined): T {
   if (found === undefined) throw new Error('a step was asked before the one that it needs');
   return found;

@@ -7,7 +7,7 @@ type Asked = Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'counters' | 'capacit
 
 /**
  * A usage store that knows every account. The first operation that draws on a new wallet or contract reads its balance
- * from the chain instead of failing until the follower comes by.
+ * from the chain, instead of failing until the follower has read it.
  */
 export function withNewAccounts(
   usage: Asked,

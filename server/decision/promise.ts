@@ -8,15 +8,15 @@ import { nothingSigned, type Promised } from './reservation.js';
 
 /** What the platform puts at stake for an operation. */
 export type Stake = Pick<SignedPromise, 'mode' | 'contract'> & {
-  /** Wallet, or balance inside the contract, that is charged, where there is one. */
+  /** The wallet, or the balance inside the contract, that is charged, if there is one. */
   readonly payer: AddressKey | undefined;
   readonly token?: AddressKey;
   readonly need: DepositNeed;
-  /** Mode ERC20: what the platform loses if the account pays nothing after its call, in wei; 0 where it cannot. */
+  /** Mode ERC20: what the platform loses if the account pays nothing after its call, in wei; 0 when nothing can be lost. */
   readonly unsecured: bigint;
 };
 
-/** `digest` is absent for a look at usage before the operation is final: takes the same, and nothing is signed. */
+/** `digest` is absent for a peek before the operation is final: the promise takes the same amounts, and nothing is signed. */
 export function promiseOf(
   { paymaster, chain, profile, expirySeconds }: RequestFacts,
   op: FinalUserOperation,

@@ -39,9 +39,9 @@ export type QuoteFees = (
 ) => Promise<FeeQuotes>;
 
 /**
- * Quotes what an operation may cost at most in each token, an `approve` in front of it included. With limits given and
- * prices warm nothing is waited for. A token without a price that may be used is listed as unsupported with the reason,
- * never quoted at a doubtful rate. Reserves nothing, signs nothing.
+ * Quotes the most that an operation, including an `approve` in front of it, may cost in each token. With limits given
+ * and prices cached, the quote does not wait for anything. A token without a usable price is listed as unsupported with
+ * the reason, never quoted at a doubtful rate. Reserves nothing, signs nothing.
  */
 export function createQuote(deps: QuoteDeps): QuoteFees {
   const { prices, estimator, clock } = deps;
@@ -69,10 +69,10 @@ export function createQuote(deps: QuoteDeps): QuoteFees {
   };
 }
 
-/** A wallet has its user sign after the quote. */
+/** The rules of the stub stage: the wallet's user signs only after the quote. */
 const rules = stepsOfStub(rulesOfAnyMode);
 
-/** Without a turn of the event loop where every price is at hand. */
+/** Synchronous when every price is cached. */
 function pricesOf(
   prices: Prices,
   tokens: readonly FeeTokenSpec[],
@@ -93,7 +93,7 @@ type Quoted = {
   readonly now: EpochSeconds;
 };
 
-/** Throws FEE_TOKEN_UNSUPPORTED for this token, SPONSORSHIP_REFUSED for the operation whatever the token. */
+/** Throws FEE_TOKEN_UNSUPPORTED when this token cannot be quoted, SPONSORSHIP_REFUSED when the operation is refused in any token. */
 function quoteOne(prices: Prices, facts: TokenFacts, { token, answer, estimate, now }: Quoted): FeeQuote {
   if (answer === undefined) throw new Error(`no answer about the price of ${token.symbol}`);
   const price = requirePrice(token, answer);
@@ -109,7 +109,7 @@ function quoteOne(prices: Prices, facts: TokenFacts, { token, answer, estimate, 
   });
 }
 
-/** As the caller wrote the address, so that a client finds what it asked for. */
+/** The address in the caller's spelling, so that a client finds the token that it asked for. */
 function spellingOf({ preferredToken = '', tokenList = [] }: TokenChoice, { address }: FeeTokenSpec): string {
   const key = address.toLowerCase();
   return [preferredToken, ...tokenList].find((text) => text.toLowerCase() === key) ?? address;

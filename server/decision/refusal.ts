@@ -9,7 +9,7 @@ import { formatDecimal } from '../../core/units/wei.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { PlannedHold, PlannedReservation } from './reservation.js';
 
-/** Says in words why nothing was reserved. */
+/** The text that says why nothing was reserved. */
 export function describeRefusal(
   paymaster: ServedPaymaster,
   request: PlannedReservation,
@@ -59,7 +59,7 @@ function describeHold(
       return refuse('TOO_MANY_PROMISES', `${taken} operations are not mined yet, at most ${most} may be`);
     case 'share': {
       const whose = accounts.at(-1)?.fundingAddress ?? promise.contract;
-      // An organisation that may have all of it is told of the deposit.
+      // For an organisation that may use the whole deposit, the deposit itself is too low.
       if (typeof threshold === 'object' && threshold.percent === 100)
         return refuse('DEPOSIT_TOO_LOW', depositText(whose, { balance: most, reserved: taken, need: cost }));
       return refuse(
@@ -77,14 +77,14 @@ function describeHold(
   }
 }
 
-/** Whose deposit is short of what, in ether. */
+/** Says which deposit is too low, and by how much, in ether. */
 function describeDeposit(
   { accounts, promise }: PlannedReservation,
   { index, balance, reserved }: Extract<ReserveRefusal, { outcome: 'deposit' }>,
 ): Refusal {
   const { fundingAddress, need } = at(accounts, index);
   const detail = depositText(fundingAddress ?? promise.contract, { balance, reserved, need });
-  // Whoever pays in tokens cannot fund it; a sponsor can, and is told how much is missing.
+  // A user who pays in tokens cannot fund the deposit. A sponsor can, so the detail says how much is missing.
   return refuse(promise.mode === 'ERC20' && balance === 0 ? 'NOT_FUNDED' : 'DEPOSIT_TOO_LOW', detail);
 }
 

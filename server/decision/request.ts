@@ -9,7 +9,7 @@ import type { ServedProfile } from '../view/served-chain.js';
 /** A request to sponsor one operation, parsed; it says nothing about how it arrived. */
 export type SponsorRequest = {
   readonly op: UserOperation;
-  /** Undefined: decided by whether all limits are given. */
+  /** Undefined: we calculate the limits unless the caller gave all of them. */
   readonly calculateGasLimits: boolean | undefined;
   /** Undefined: the default. */
   readonly expirySeconds: number | undefined;
@@ -21,14 +21,14 @@ export type SponsorRequest = {
 /** A request for data with which the account pays for its gas in a token. */
 export type TokenPaymentRequest = SponsorRequest & { readonly feeToken: AddressKey };
 
-/** A request in mode ERC20 to be explained. The token to pay in may be missing, which is then what is shown. */
+/** A request to explain a payment in mode ERC20. The token may be missing; then the explanation says so. */
 export type ExplainedPayment = SponsorRequest & {
   readonly feeToken: AddressKey | undefined;
-  /** Tokens that a quote would be asked for. */
+  /** The tokens that a quote request would name. */
   readonly choice: TokenChoice;
 };
 
-/** The answer, in either mode. A refusal carries limits too, because the vendor's clients take theirs from here and from nowhere else. */
+/** The answer, in either mode. A refusal carries limits too, because the vendor's clients have no other source of limits. */
 export type Sponsorship = Sponsored | RefusedSponsorship;
 
 export type Sponsored = {
@@ -43,7 +43,7 @@ export type Sponsored = {
   /** Unix seconds. */
   readonly validUntil: number;
   readonly validAfter: number;
-  /** Set where the data end earlier than the caller asked, in seconds. */
+  /** The expiry that the caller asked for, in seconds; set when the data expire earlier than that. */
   readonly expiryAsked: number | undefined;
 };
 
@@ -54,5 +54,5 @@ export type RefusedSponsorship = {
   readonly limits: GasLimits;
 };
 
-/** Seconds for which sponsorship data is valid when the caller does not say: the service document's figure. */
+/** How long sponsorship data is valid, in seconds, when the caller does not say: the service document's figure. */
 export const defaultExpirySeconds = 300;

@@ -27,7 +27,7 @@ export type Promised = {
   readonly op: FinalUserOperation;
   readonly promise: SignedPromise;
   readonly need: DepositNeed;
-  /** Mode ERC20: what the platform loses if the account pays nothing after its call, in wei; 0 where it cannot. */
+  /** Mode ERC20: what the platform loses if the account pays nothing after its call, in wei; 0 when nothing can be lost. */
   readonly unsecured: bigint;
 };
 
@@ -38,19 +38,19 @@ export type PlannedHold = HoldShare & {
   readonly bounds: 'live' | 'share' | ExposedParty;
 };
 
-/** Digest of a promise whose operation is not final yet: of peeks, which record nothing. */
+/** Digest of a promise whose operation is not final yet. Only peeks use it, and they record nothing. */
 export const nothingSigned: SignedPromise['digest'] = `0x${'00'.repeat(16)}`;
 
-/** Oldest deposit that may be relied on. */
+/** A deposit that was read longer ago than this is not relied on. */
 const depositMaxAgeMs = 15 * 60_000;
 const weiPerGwei = 1_000_000_000n;
-/** Live reservations of one paymaster, where the store has room for five times as many. */
+/** Most live reservations of one paymaster, in a store with room for five times as many. */
 const maxLive = 500_000;
 
 /**
- * What an operation takes of limits, deposits and bounds if it is signed: the same for both modes, but that in mode ERC20 the
- * user pays, so spending limits do not count, and losses do. `capacity`: live reservations that the store has room for.
- * The answer plans it for a time of the store.
+ * Plans what an operation takes from limits, deposits and bounds if it is signed. The plan is the same for both modes, except that
+ * in mode ERC20 the user pays, so losses count and spending limits do not. `capacity`: live reservations that the store has room
+ * for. The returned function takes the store's time and answers the plan.
  */
 export function planReservation(promised: Promised, capacity: number): (now: EpochMs) => PlannedReservation {
   const { paymaster, chain, profile, op, promise, need } = promised;
@@ -93,7 +93,7 @@ export function planReservation(promised: Promised, capacity: number): (now: Epo
   };
 }
 
-/** Generations are times: one that is far ahead must not make every later config stale. */
+/** Generations are times: a generation that is far in the future must not make every later config stale. */
 function fencesOf(
   paymaster: ServedPaymaster,
   chain: ServedChain,
@@ -104,12 +104,12 @@ function fencesOf(
   return [
     { id: paymaster.paymasterId, generation: Math.min(paymaster.configGeneration, newest) },
     { id: chainFence, generation: Math.min(chain.config.configGeneration, newest) },
-    // Has no config of its own: it can only be suspended.
+    // A contract has no config: it can only be suspended.
     { id: contractFence(contract), generation: 0 },
   ];
 }
 
-/** The contract's EntryPoint deposit, then the balance inside the contract that is charged, where there is one. */
+/** The contract's EntryPoint deposit, then the balance inside the contract that is charged, if there is one. */
 function accountsOf({ promise, need }: Promised, cost: Gwei): readonly AccountShare[] {
   const { contract, fundingAddress } = promise;
   const deposit: AccountShare = { contract, need: cost };
@@ -128,8 +128,8 @@ function liveHold({ paymasterId }: ServedPaymaster, capacity: number): PlannedHo
 }
 
 /**
- * The organisation's share of an account that several draw on: the last of the accounts, unless it is a wallet that the
- * organisation proved. Also where the share is all of it, so that the sum is right when the platform lowers it.
+ * The organisation's share of an account that several organisations draw on: the last of the accounts, unless it is a
+ * wallet that the organisation proved. A share of 100 % is recorded too, so that the sum is right when the platform lowers it.
  */
 function shareHolds(
   { paymaster, profile, promise }: Promised,
@@ -138,7 +138,7 @@ function shareHolds(
   const last = accounts.length - 1;
   const account = accounts[last];
   if (account === undefined) return [];
-  // A contract that keeps balances has a deposit of at least their sum: only a balance in it can run out.
+  // The deposit of a contract that keeps balances is at least their sum, so only a balance inside it can run out.
   const isOwn =
     promise.mode === 'SPONSORED' &&
     profile.keepsBalances &&
@@ -157,9 +157,9 @@ function shareHolds(
 }
 
 /**
- * Bounds of what may be lost at once if nobody pays: the budget less what was lost today, of which an organisation, a
- * paymaster and an account get a part. A single operation may exceed a part while nothing else of it is under way, or
- * dear operations were never served.
+ * Bounds on what can be lost at once if nobody pays: the budget less today's losses. An organisation, a paymaster and
+ * an account each get a part of it. A single operation may exceed a part while nothing else is reserved from that part;
+ * otherwise expensive operations would never be served.
  */
 function exposureHolds(
   { paymaster, profile, op, promise, unsecured }: Promised,
@@ -205,14 +205,14 @@ function exposureHolds(
   ];
 }
 
-/** Rounded down; exact also where the product has more than 53 bits. */
+/** Rounded down; exact even when the product has more than 53 bits. */
 function percentOf(amount: number, percent: number): number {
   return Number((BigInt(amount) * BigInt(percent)) / 100n);
 }
 
 /**
- * Gwei, rounded up, saturating: a caller's gas fields may multiply to more than can be counted. Nothing holds that
- * much, so the reservation is refused, and the caps refuse it where they come first.
+ * Gwei, rounded up, saturating: a caller's gas fields may multiply to more than can be counted. No account holds that
+ * much, so the reservation is refused, unless the caps have refused the operation before.
  */
 export function countable(amount: bigint): Gwei {
   return gweiFloor(amount + weiPerGwei - 1n);

@@ -13,21 +13,21 @@ import type { RequestFacts } from './facts.js';
 import type { SponsorCase } from './sponsored-case.js';
 import { step, type Step } from './step.js';
 
-/** What holds whoever pays, decided from what is at hand. */
+/** The rules that apply in both modes and need only the gathered facts: `suspended`, then `standing`. */
 const suspended = step<RequestFacts>('suspended', ({ paymaster, chain }) =>
   decideSuspended(paymaster, chain),
 );
 const standing: readonly Step<RequestFacts>[] = [
   step('factory', decideFactories),
   step('delegate', decideDelegation),
-  // A wallet fills in a placeholder while it asks for a stub: it has its user sign when the operation is complete.
+  // While a wallet asks for a stub it fills in a placeholder: its user signs once the operation is complete.
   step('authorization', ({ chain, request }) => decideAuthorization(request.op, chain.recover), {
     isOfSigned: true,
   }),
   step('fees', decidePrices),
 ];
 
-/** Mode ERC20 has no others, since the user pays. */
+/** Mode ERC20 has no other rules, since the user pays. */
 export const rulesOfAnyMode: readonly Step<RequestFacts>[] = [suspended, ...standing];
 
 export const rulesOfSponsored: readonly Step<SponsorCase>[] = [

@@ -2,7 +2,7 @@ import { isDomainError, type DomainError } from '../../core/errors.js';
 import { pass, remedyOf } from '../../core/refusal.js';
 import type { Outcome, Step } from './step.js';
 
-/** The first refusal, or a pass. No turn of the event loop where no step waits. Throws what a step throws. */
+/** The first refusal, or a pass. Synchronous when no step waits. Throws what a step throws. */
 export function runToRefusal<C>(steps: readonly Step<C>[], on: C): Outcome | Promise<Outcome> {
   for (let index = 0; index < steps.length; index += 1) {
     const step = steps[index];
@@ -19,7 +19,7 @@ async function goOn<C>(waiting: Promise<Outcome>, rest: readonly Step<C>[], on: 
   return outcome === 'stale' || !outcome.pass ? outcome : runToRefusal(rest, on);
 }
 
-/** Steps that a wallet's first request passes: those before the first that costs something, of what is complete by then. */
+/** The steps for a wallet's first request: those before the first costly step that only need parts that the wallet has completed by then. */
 export function stepsOfStub<C>(steps: readonly Step<C>[]): readonly Step<C>[] {
   const costly = steps.findIndex(({ isCostly }) => isCostly);
   return steps.slice(0, costly === -1 ? steps.length : costly).filter(({ isOfSigned }) => !isOfSigned);
@@ -29,23 +29,23 @@ export function stepsOfStub<C>(steps: readonly Step<C>[]): readonly Step<C>[] {
 export type TraceStep = {
   readonly step: string;
   readonly verdict: 'pass' | 'refuse' | 'skipped' | 'error';
-  /** Of a refusal; of an error its `data.reason`. */
+  /** The reason of a refusal; for an error its `data.reason`. */
   readonly reason?: string;
-  /** What exactly: which address, limit, figure. */
+  /** What exactly was refused: which address, limit or figure. */
   readonly detail?: string;
-  /** What would make it pass. */
+  /** What would make the step pass. */
   readonly remedy?: string;
 };
 
 export type Trace = {
   readonly steps: readonly TraceStep[];
-  /** The first step that did not pass: what a request would be answered with, unless a step of `undecided` says no. */
+  /** The first step that did not pass. A request would get its answer, unless a step of `undecided` refuses first. */
   readonly stoppedBy: TraceStep | undefined;
-  /** Steps before it that were not asked. */
+  /** Steps before it that were skipped. */
   readonly undecided: readonly string[];
 };
 
-/** All steps, also after a refusal. `unasked`: why steps of these names are not to be asked. */
+/** Runs all steps, also after a refusal. `unasked` gives, by step name, the reason why a step is skipped. */
 export async function runToEnd<C>(
   steps: readonly Step<C>[],
   on: C,
@@ -64,13 +64,13 @@ export async function runToEnd<C>(
         ? await trace(step, on)
         : ({ step: name, verdict: 'skipped', detail: skipped } as const);
     if (traced === 'stale') {
-      // A request that is refused before never comes here.
+      // A request that an earlier step refuses never gets to this step.
       if (stoppedBy === undefined) return 'stale';
       continue;
     }
     const hasStopped = traced.verdict === 'refuse' || traced.verdict === 'error';
     if (hasStopped) stoppedBy ??= traced;
-    // What an early step has refused is said once.
+    // A refusal that an early step has shown is not repeated by its later step.
     const isShown = hasStopped || !isEarly;
     if (isShown && !shown.some((each) => each.step === name)) shown.push(traced);
   }
@@ -97,7 +97,7 @@ function traceError(step: string, { code, message, details }: DomainError): Trac
   return { step, verdict: 'error', reason, detail: message, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-/** What would end an error that does not pass by itself. */
+/** How to fix an error that does not go away by itself. */
 const errorRemedies: ReadonlyMap<string, string> = new Map([
   ['SIMULATIONS_BUSY', 'Try again in a second, or send gas limits: then nothing is simulated.'],
   ['WEBHOOK_BUSY', 'Try again in a second; limit the requests of a key with spec.rateLimit if it persists.'],

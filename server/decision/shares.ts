@@ -1,12 +1,12 @@
 import type { ServedProfile } from '../view/served-chain.js';
 
-/** Of an account that several organisations may draw on, where the profile does not say. */
+/** One organisation's share of an account that several may draw on, when the profile does not set it. */
 const defaultPercent = 25;
 
 /**
- * What an organisation's live promises may take of an account that the platform pays from: `organisationShare` where the
- * profile says so, all of it where the platform's list names this organisation alone, else a quarter. By the list, never by
- * how many organisations there are: a tenant who is added later must find room.
+ * The percentage of a platform account that an organisation's live promises may take: `organisationShare` if the profile sets
+ * it, 100 if the platform's list names this organisation alone, else 25. The list decides, not the number of organisations
+ * that exist: a tenant who is added later must find room.
  */
 export function organisationPercent(
   { organisationShare, defaultFunding }: Pick<ServedProfile, 'organisationShare' | 'defaultFunding'>,

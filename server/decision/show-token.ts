@@ -16,7 +16,7 @@ export type ShowTokenDeps = Pick<TokenModeDeps, 'prices' | 'clock'> & {
   readonly usage: Pick<UsageStore, 'counters'>;
 };
 
-/** Everything that decides about a payment in tokens. Amounts of coins are decimal text, of tokens as they are named. */
+/** Everything that decides about a payment in tokens. Amounts of coins are decimal text; the name of an amount of tokens says its unit. */
 export async function showInTokens(
   deps: ShowTokenDeps,
   on: TokenCase,
@@ -41,7 +41,7 @@ function showToken({ symbol, address, decimals, premiumPercentage = '0' }: FeeTo
   return { symbol, address, decimals, premiumPercentage };
 }
 
-/** The price with its source and age, or why there is none that may be used. */
+/** The price with its source and age, or the reason why no price may be used. */
 function showPrice(token: FeeTokenSpec, answer: PriceAnswer | undefined, now: EpochMs): object {
   if (answer === undefined) return {};
   if (!answer.ok)
@@ -60,7 +60,7 @@ function showPrice(token: FeeTokenSpec, answer: PriceAnswer | undefined, now: Ep
   };
 }
 
-/** How `maxGasFee` comes about. Nothing where there is no price to charge, or none for an operation with an `approve`. */
+/** How `maxGasFee` is computed. Empty without a price to charge, or without one for an operation with an `approve`. */
 function showFee({ prices }: Pick<TokenModeDeps, 'prices'>, on: TokenCase): object {
   const { token, price, draft, charge, chain } = on;
   if (token === undefined || price === undefined || draft === undefined || charge === undefined) return {};
@@ -96,13 +96,13 @@ function showFee({ prices }: Pick<TokenModeDeps, 'prices'>, on: TokenCase): obje
   };
 }
 
-/** Counters of losses; those of one account in two windows, of which each bars it. */
+/** Counters of losses. An account has one counter in each of two windows, and either of them can bar the account. */
 async function showLosses({ usage }: ShowTokenDeps, { usage: asked }: TokenCase): Promise<readonly object[]> {
   if (asked === undefined) return [];
   const { bars, key } = asked.request;
   const counters = await usage.counters(key.chainId, bars);
   return bars.map(({ most, window }, index) => ({
-    // The last bar is the contract's.
+    // The last bar belongs to the contract.
     ...(index === bars.length - 1 ? { of: 'contract' } : { of: 'account', account: key.sender }),
     unit: 'ether',
     lost: ether(counters[index]?.used ?? 0),
@@ -111,7 +111,7 @@ async function showLosses({ usage }: ShowTokenDeps, { usage: asked }: TokenCase)
   }));
 }
 
-/** Those that a quote would be asked for, in its order, with their prices. */
+/** The tokens that a quote request would name, in the quote's order, with their prices. */
 async function showTokens(
   { prices, clock }: ShowTokenDeps,
   { chain }: TokenCase,

@@ -8,7 +8,7 @@ import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 
 // The parts that explanations of both modes show, for people. Nothing here decides.
 
-/** What a request would come to: null where only what was not asked, `undecided`, could still say no. */
+/** The outcome that a request would have: null when only a skipped step (`undecided`) could still refuse it. */
 export function showOutcome(
   { steps, stoppedBy, undecided }: Trace,
   namesOfUndecided: readonly string[] = [],
@@ -33,7 +33,7 @@ export function showPaymaster({ paymaster, profile }: Case, contract: Address): 
   };
 }
 
-/** Empty where the limits are not known. `maxCost`: the EntryPoint's prefund in wei. */
+/** Empty while the limits are not known. `maxCost`: the EntryPoint's prefund in wei. */
 export function showGas(
   on: Case,
   { gas, maxCost }: { readonly gas: PaymasterGas; readonly maxCost: (op: NonNullable<Case['op']>) => bigint },
@@ -57,9 +57,9 @@ export function showGas(
 }
 
 /**
- * Deposits, and bounds of what is promised at once: operations of the paymaster, the organisation's share of a deposit, and in mode
- * ERC20 what unsecured payments may lose. `taken` is held by other operations, with the losses of the day where they count.
- * `needed` is left out while the operation's limits are not known. Empty where the usage store did not answer.
+ * Deposits, and bounds on what is promised at once: operations of the paymaster, the organisation's share of a deposit, and in mode
+ * ERC20 what unsecured payments may lose. `taken` is held by other operations and, where losses count, includes those of the day.
+ * `needed` is absent while the operation's limits are not known. Empty when the usage store did not answer.
  */
 export function showUsage({ usage, op }: Case): {
   readonly deposits: readonly object[];

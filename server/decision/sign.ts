@@ -31,8 +31,8 @@ export type Sponsor<Request = SponsorRequest> = (
 
 /**
  * Runs the steps of a mode until the first refusal, then reserves and signs. A refusal is an answer. Throws
- * PAYMASTER_NOT_READY, UNAVAILABLE, ESTIMATION_FAILED, INVALID_INPUT and what else the mode's steps throw, and then nothing was
- * signed that could be used; what was reserved falls back when it expires.
+ * PAYMASTER_NOT_READY, UNAVAILABLE, ESTIMATION_FAILED, INVALID_INPUT and whatever else the mode's steps throw. After a throw no
+ * usable signature exists, and a reservation that was made ends when it expires.
  */
 export function createSponsor<Request extends SponsorRequest, C extends Case, Terms extends Window>(
   deps: SignDeps,
@@ -52,7 +52,7 @@ async function attempt<C extends Case, Terms extends Window>(
   const outcome = running instanceof Promise ? await running : running;
   if (outcome === 'stale') return 'stale';
   if (!outcome.pass) return refused(on, outcome);
-  // Steps may take seconds: what was paused, tightened or suspended meanwhile must not be signed any more.
+  // Steps may take seconds: if the config was paused, tightened or suspended meanwhile, we must no longer sign on it.
   if (!view.isCurrent(paymaster, chain)) return 'stale';
   const { op } = on;
   if (op === undefined) throw new Error('every step has passed, and the gas limits are not known');
@@ -76,7 +76,7 @@ async function attempt<C extends Case, Terms extends Window>(
   };
 }
 
-/** A refusal before the limits were found still owes some to the client. */
+/** The client needs limits even when the refusal comes before they were found. */
 function refused({ profile, request, estimating, op }: Case, refusal: Refusal): RefusedSponsorship {
   return { outcome: 'refused', profile, refusal, limits: op ?? limitsOfRefusal(request.op, estimating) };
 }

@@ -4,11 +4,12 @@ import type { Instruments } from '../ops/instruments.js';
 /**
  * Signs all digests of an event-loop turn together.
  *
- * - A digest waits until everything that the turn has set going is done: the usage store answers all requests of a turn
- *   at once, so their digests meet here, are signed in one tight loop, and all answers are written after it. Fewer
- *   wake-ups of the peers, 1.4 times the requests. Another turn is not waited for: it would poll the sockets for nothing.
+ * - A digest waits until everything that the turn has started is done. The usage store answers all requests of a turn
+ *   at once, so their digests arrive here together, are signed in one tight loop, and all answers are written after it.
+ *   Peers wake up less often, and throughput is 1.4 times as high. The batch does not wait for another turn, which
+ *   would only poll the sockets.
  * - At most `maxPerTurn` signatures are made before the loop may do other work; the rest follow in the next turn.
- * - A signer that fails fails the digests of that turn which were given to it, and no others.
+ * - When a signer fails, only the digests that this turn gave to it fail.
  */
 export type SigningBatch = {
   sign(signer: Signer, digest: Uint8Array): Promise<Uint8Array>;

@@ -8,14 +8,14 @@ import type { SponsorRequest } from './request.js';
 import type { Case } from './step.js';
 import { needsSimulation } from './unused-gas.js';
 
-/** Everything that the steps of mode SPONSORED look at. */
+/** Everything that the steps of mode SPONSORED need. */
 export type SponsorCase = Case & {
-  /** The wallet that pays; undefined when nobody does. */
+  /** The wallet that pays; undefined when no wallet is named. */
   readonly funding: AddressKey | undefined;
   /** What callData makes the account do. */
   readonly calls: DecodedCalls;
   readonly simulates: boolean;
-  /** In the order of the paymaster's webhooks, once they were asked. */
+  /** One outcome per webhook of the paymaster, in the same order; undefined until they were called. */
   outcomes: readonly WebhookOutcome[] | undefined;
 };
 
@@ -35,9 +35,9 @@ export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: 
 }
 
 /**
- * The paymaster's own wallet, else the profile's default where it serves the organisation. A layout without a balance
- * per sponsor pays from the contract's one deposit: nobody's wallet is named, and a default that lists organisations
- * says who may draw on it.
+ * The paymaster's own wallet, else the profile's default if it serves the organisation. A layout without a balance per
+ * sponsor pays from the contract's single deposit: no wallet is named, and a default that lists organisations only says
+ * which of them may draw on the deposit.
  */
 function payerOf(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey | undefined {
   const { defaultFunding } = profile;
@@ -46,5 +46,5 @@ function payerOf(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey
   return defaultFunding === undefined ? noWallet : byDefault;
 }
 
-/** What layouts without balances are given, which do not write it, and data that nobody signs. */
+/** Placeholder wallet for layouts without balances, which do not encode it, and for data that nobody signs. */
 export const noWallet = toAddressKey(zeroAddress);

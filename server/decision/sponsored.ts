@@ -34,9 +34,9 @@ export type SponsoredDeps = FactDeps & {
 export type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms>;
 
 /**
- * Mode SPONSORED: what is known at once (state of the paymaster, calls, deployment, prices) → a peek at limits and deposit →
- * limits by simulation, or those given, and their caps → webhooks → reservation. Where nothing slow lies between, the peek is
- * left out: the reservation says the same.
+ * Mode SPONSORED: checks on known facts (state of the paymaster, calls, deployment, prices) → a peek at limits and deposit →
+ * limits by simulation, or those of the caller, and their caps → webhooks → reservation. The peek is left out when no slow step
+ * follows it: the reservation checks the same.
  */
 export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
   const { usage, estimator, webhooks, clock } = deps;
@@ -45,8 +45,8 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op), clock.now()));
 
   /**
-   * Limits by simulation, or the caller's compared with one. An operation that would fail is not worth a sponsor's money. What
-   * is refused anyway is not simulated.
+   * Finds the limits by simulation, or compares the caller's limits with a simulation. An operation that would fail is not worth a
+   * sponsor's money. An operation that is refused anyway is not simulated.
    */
   async function findLimits(on: SponsorCase): Promise<Verdict> {
     const { profile, paymaster, request, estimating } = on;
@@ -61,7 +61,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     return estimating ? decideGas(on, on.op) : decideUnused(on, on.op, estimate);
   }
 
-  /** Asks every webhook at once about the operation as it will be signed. */
+  /** Calls all webhooks concurrently with the operation as it will be signed. */
   async function askWebhooks(on: SponsorCase): Promise<Verdict> {
     const { paymaster, profile, request } = on;
     on.outcomes = await webhooks.call({
@@ -102,7 +102,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
   };
 }
 
-/** The caller's limits, judged. */
+/** Checks the caller's limits. */
 function decideGiven(on: SponsorCase): Verdict {
   on.op = withLimits(on.request.op, on.request.op);
   return decideGas(on, on.op);
@@ -117,7 +117,7 @@ function decideGas(on: SponsorCase, op: FinalUserOperation): Verdict {
   });
 }
 
-/** With the least that it can cost, so that nothing is refused that could still pass: 0 for limits that are missing. */
+/** The operation at its lowest possible cost, with 0 for missing limits, so that no operation that could still pass is refused. */
 function leastOp({ request, estimating }: RequestFacts): FinalUserOperation {
   return withLimits(request.op, estimating ? noLimits : request.op);
 }
@@ -160,7 +160,7 @@ function stakeOf({ profile, funding }: SponsorCase, op: FinalUserOperation): Sta
   };
 }
 
-/** What is signed of an operation that passes. */
+/** What is signed for an operation that passes. */
 export function draftSponsorship(
   on: SponsorCase,
   op: FinalUserOperation,

@@ -11,37 +11,37 @@ import type { PlannedReservation, Promised } from './reservation.js';
 // A decision is a list of steps per mode, run in three ways: until the first refusal (sign.ts), to the end (explain.ts), and
 // up to the first step that costs something (stub.ts).
 
-/** `stale`: another replica has served a newer config, so the decision has to begin again with that. */
+/** `stale`: another replica has served a newer config, so the decision has to start again with that config. */
 export type Outcome = Verdict | 'stale';
 
-/** What a request is judged by: facts, and what steps have found so far. Lives as long as its request. */
+/** What a decision is based on: the facts of a request, and what steps have found so far. Lives as long as the request. */
 export type Case = RequestFacts & {
-  /** With final limits. */
+  /** The operation with final limits, once they are found. */
   op: FinalUserOperation | undefined;
-  /** The last look at the usage store: what was asked, and what its counters stand at. */
+  /** The last peek at the usage store: what was asked, and the values of its counters. */
   usage: Peeked<PlannedReservation> | undefined;
 };
 
 export type Step<C> = {
-  /** As an explanation shows it. */
+  /** The name that an explanation shows. */
   readonly name: string;
-  /** A promise only where it waits. Notes what it finds in the case. Throws what a request is answered with as an error. */
+  /** Returns a promise only if it has to wait. Notes its findings in the case. Throws the error that the request is answered with. */
   readonly decide: (on: C) => Outcome | Promise<Outcome>;
-  /** False where there is nothing to decide. */
+  /** False when there is nothing to decide. */
   readonly applies: ((on: C) => boolean) | undefined;
-  /** True where an earlier step, or the reservation, says the same: then only an explanation runs it, for its figures. */
+  /** True when an earlier step, or the reservation, checks the same: then only an explanation runs the step, for its figures. */
   readonly isSettled: ((on: C) => boolean) | undefined;
-  /** Needed by an explanation alone, which goes on after a refusal: why the step cannot be decided; undefined where it can. */
+  /** For explanations only, which continue after a refusal: why the step cannot be decided; undefined if it can. */
   readonly lacks: ((on: C) => string | undefined) | undefined;
-  /** Asks before anything is paid for what a later step of the same name asks again: shown only where it does not pass. */
+  /** Checks before the first costly step what a later step of the same name checks again: shown only if it does not pass. */
   readonly isEarly: boolean;
-  /** Costs a node or a host something. */
+  /** True when the step costs a node or a host something. */
   readonly isCostly: boolean;
-  /** Looks at what a wallet completes only after it has got a stub. */
+  /** True when the step checks a part of the operation that a wallet completes only after it has got a stub. */
   readonly isOfSigned: boolean;
 };
 
-/** Every step has all members, so that the loop over them meets one shape. */
+/** Gives every step all members, so that the loop over the steps sees one object shape. */
 export function step<C>(
   name: string,
   decide: Step<C>['decide'],
@@ -60,19 +60,19 @@ export function step<C>(
 /** When signed data are valid, in unix seconds. */
 export type Window = { readonly validUntil: number; readonly validAfter: number };
 
-/** What will be signed once it is reserved, and the contract's hash of it. */
+/** The data to sign once the reservation is made, and the contract's hash of them. */
 export type Draft<Terms> = { readonly promised: Promised; readonly terms: Terms; readonly hash: Uint8Array };
 
 /** One way to pay for an operation. */
 export type Mode<Request, C extends Case, Terms extends Window = Window> = {
-  /** Facts of a request, without I/O. Throws what answers a request whatever the steps say. */
+  /** Gathers the facts of a request, without I/O. Throws the errors that no step can change. */
   readonly gather: (paymaster: ServedPaymaster, request: Request) => C;
-  /** In the order in which they are asked; the first refusal wins. */
+  /** In the order in which they run; the first refusal wins. */
   readonly steps: readonly Step<C>[];
-  /** Hashed before it is reserved: the reserving step records what is signed, and exactly that is signed. */
+  /** Hashes the data before the reservation: the reservation records the hash, and exactly this hash is signed. */
   readonly draft: (on: C, op: FinalUserOperation, now: EpochMs) => Draft<Terms>;
   readonly encode: (on: C, op: FinalUserOperation, terms: Terms, signature: Uint8Array) => Hex;
-  /** Data of the final length and shape with a signature by nobody. */
+  /** Data of the final length and shape with a dummy signature. */
   readonly stub: (on: C, now: EpochMs) => Hex;
   readonly gas: (on: C) => PaymasterGas;
 };

@@ -10,8 +10,8 @@ import type { Case, Mode } from './step.js';
 export type Stub<Request = SponsorRequest> = (paymaster: ServedPaymaster, request: Request) => Promise<Hex>;
 
 /**
- * The stub stage of ERC-7677: everything that can be refused without a cost is refused here, by an error, before the wallet asks
- * its user. Reserves nothing, signs nothing, simulates nothing, asks no webhook.
+ * The stub stage of ERC-7677: everything that can be refused at no cost is refused here with an error, before the wallet asks
+ * its user. Reserves nothing, signs nothing, simulates nothing, calls no webhook.
  */
 export function createStub<Request extends SponsorRequest, C extends Case>(
   mode: Pick<Mode<Request, C>, 'gather' | 'steps' | 'stub'>,
@@ -19,7 +19,7 @@ export function createStub<Request extends SponsorRequest, C extends Case>(
 ): Stub<Request> {
   const steps = stepsOfStub(mode.steps);
   return async (paymaster, request) => {
-    // Whatever limits the wallet sends are placeholders: it estimates with what it gets here.
+    // The limits that the wallet sends are placeholders: it estimates with the data that it gets here.
     const on = mode.gather(paymaster, { ...request, calculateGasLimits: true });
     const outcome = await runToRefusal(steps, on);
     if (outcome !== 'stale' && !outcome.pass) throw refusedError(outcome, { isPayer });

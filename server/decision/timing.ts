@@ -11,7 +11,7 @@ export type Waits = {
   readonly payments: TokenPaymentChecker;
 };
 
-/** The same ports, with every call observed: what a slow sponsorship was waiting for, and what limits gave. */
+/** The same ports with every call timed, which shows what a slow sponsorship waited for. Also counts what reservations take from limits. */
 export function timeDependencies(
   { usage, estimator, webhooks, payments }: Waits,
   { dependencyDuration, limitsReserved }: Pick<Instruments, 'dependencyDuration' | 'limitsReserved'>,
@@ -22,7 +22,7 @@ export function timeDependencies(
     return <T>(call: Promise<T>): Promise<T> => {
       const started = performance.now();
       const seconds = (): number => (performance.now() - started) / 1000;
-      // The result is passed on as it is: this only looks at how it ends.
+      // The result is passed on unchanged: this only observes how the call ends.
       call.then(
         () => ok.observe(seconds()),
         () => failed.observe(seconds()),

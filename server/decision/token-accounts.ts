@@ -6,13 +6,13 @@ import { toAddressKey, zeroAddress, type AddressKey } from '../../core/units/add
 import type { ServedChain, ServedTokenMode } from '../view/served-chain.js';
 
 /**
- * Some contracts keep balances inside and pay for operations in token mode from one of them, which they name themselves.
- * It never changes, so it is asked once per contract.
+ * Some contracts keep balances inside. In token mode they pay for operations from one of these balances, and a view of
+ * the contract names it. It never changes, so each contract is asked once.
  */
 export type TokenAccounts = {
-  /** The account that pays; undefined where the contract pays from its EntryPoint deposit alone. Throws UNAVAILABLE. */
+  /** The account that pays; undefined when the contract pays from its EntryPoint deposit alone. Throws UNAVAILABLE. */
   payer(chain: ServedChain, mode: ServedTokenMode): AddressKey | undefined | Promise<AddressKey | undefined>;
-  /** Those of a chain that are known so far; the others are asked meanwhile, so that their balances are followed too. */
+  /** The accounts of a chain that are known so far. Starts to ask the other contracts, so that their balances are followed too. */
   known(chain: ServedChain): readonly AccountId[];
 };
 
@@ -43,7 +43,7 @@ export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 
         if (mode?.codec.tokenAccountCall === undefined) continue;
         const name = nameOf(chain, mode);
         const payer = payers.get(name);
-        // Asked again next time when the node does not answer.
+        // When the node does not answer, the next call asks again.
         if (payer === undefined) ask(chain, mode).catch(() => {});
         else if (payer !== namesNobody)
           accounts.set(name, { contract: mode.contractKey, fundingAddress: payer });
@@ -53,7 +53,7 @@ export function createTokenAccounts({ chains }: { readonly chains: Pick<Chains, 
   };
 }
 
-/** Undefined where nothing answers as a contract does: it may not be deployed yet, so that is not remembered. */
+/** Undefined when no contract answers at the address: it may not be deployed yet, so this result is not remembered. */
 async function read(
   chains: Pick<Chains, 'get'>,
   { config }: ServedChain,
@@ -66,7 +66,7 @@ async function read(
     const payer = toAddressKey(`0x${answer.slice(26)}`);
     return payer === toAddressKey(zeroAddress) ? namesNobody : payer;
   } catch (error) {
-    // The vendor's own contracts have no such view: they pay from their deposit.
+    // The vendor's contracts have no such view: they pay from their deposit.
     if (error instanceof CallReverted) return namesNobody;
     throw error;
   }

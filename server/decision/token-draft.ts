@@ -32,8 +32,8 @@ export type DraftInput = {
 };
 
 /**
- * What the contract could take of the account's tokens now, in base units; 0 where it takes them after the call anyway, and
- * where a treasury must give back what was too much and does not allow it. Throws UNAVAILABLE.
+ * How many of the account's tokens the contract could take now, in base units. 0 when the contract takes them after the call
+ * anyway, and when a treasury must pay back the excess and has not allowed it. Throws UNAVAILABLE.
  */
 export async function takeableNow(
   payments: Pick<TokenPaymentChecker, 'holdings'>,
@@ -54,7 +54,7 @@ export async function takeableNow(
     });
   if (!mode.codec.namesTreasury || treasury === undefined) return lesser(await of(request.op.sender));
   const [ofSender, ofTreasury] = await Promise.all([of(request.op.sender), of(toAddressKey(treasury))]);
-  // It is given the tokens first, so its balance covers what it gives back.
+  // The treasury receives the tokens first, so its balance covers what it pays back.
   return lesser({ balance: lesser(ofSender), allowance: ofTreasury.allowance });
 }
 
@@ -63,8 +63,8 @@ function lesser({ balance, allowance }: Holdings): bigint {
 }
 
 /**
- * In advance where the account holds and allows the most that can be charged: such a payment cannot be lost. Else after the
- * call, which may be the approval, unless the platform wants no such payment.
+ * The payment is taken in advance if the account holds and allows the most that can be charged: such a payment cannot be lost.
+ * Otherwise it is taken after the call, which may be the approval, unless the platform forbids such payments.
  */
 export function draftOf(
   facts: TokenFacts,
@@ -83,8 +83,9 @@ export function draftOf(
 }
 
 /**
- * The least that the payment can take, before the chain is asked: with the limits that are given, judged, else with the gas
- * that it needs whatever the account does; taken in advance where that is possible. Nothing is refused that could still pass.
+ * The draft with the least amount that the payment can take, before the chain is asked. It uses the caller's limits, after
+ * checking them, or else the gas that the payment needs whatever the account does. It is taken in advance if that is possible.
+ * So no operation that could still pass is refused.
  */
 export function leastDraftOf(
   facts: TokenFacts,

@@ -21,10 +21,10 @@ import type { SponsorRequest } from './request.js';
 import { decideUnused, needsSimulation } from './unused-gas.js';
 import { windowOf } from './window.js';
 
-/** What is known of a request in mode ERC20 before its token is looked at. */
+/** What is known about a request in mode ERC20 before its token is checked. */
 export type TokenFacts = RequestFacts & { readonly mode: ServedTokenMode };
 
-/** A rate is promised for as long as data are valid: whatever the chain allows sponsorships, no longer than this. */
+/** A rate is promised for as long as the data are valid: at most this long, even if the chain allows longer sponsorships. */
 const maxTokenExpirySeconds = 600;
 
 /** Throws as {@link gatherFacts}, and MODE_NOT_AVAILABLE without a token contract. */
@@ -43,7 +43,7 @@ export function gatherTokenFacts(
   );
 }
 
-/** What would be signed besides the operation, at this price. */
+/** The terms that would be signed with the operation at this price. */
 export function tokenTermsOf(
   facts: TokenFacts,
   token: Pick<FeeTokenSpec, 'address' | 'premiumPercentage'>,
@@ -62,14 +62,14 @@ export function tokenTermsOf(
   };
 }
 
-/** Data of the final shape with a signature by nobody. Throws FEE_TOKEN_UNSUPPORTED. */
+/** Data of the final shape with a dummy signature. Throws FEE_TOKEN_UNSUPPORTED. */
 export function tokenStubData({ mode }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
   return atRate(terms, () => mode.codec.encode(withLimits(op, op), terms, stubSignature()));
 }
 
 /**
- * What the operation itself takes, simulated without a paymaster: an account that cannot pay yet is told so by the check of
- * its payment, and can be quoted meanwhile. Undefined where the caller's limits are taken as they are. Throws ESTIMATION_FAILED,
+ * The gas that the operation itself needs, simulated without a paymaster. So an account that cannot pay yet can still get a quote;
+ * the check of its payment refuses it later. Undefined when the caller's limits are used as they are. Throws ESTIMATION_FAILED,
  * UNAVAILABLE.
  */
 export async function estimateIfAsked(
@@ -89,7 +89,7 @@ export function leastOperation(facts: TokenFacts, terms: TokenTerms): FinalUserO
   return withLimits(request.op, limitsWithPayment(nothing, request.op, mode.codec, stub, mode.options));
 }
 
-/** The operation with final limits, and whether those are acceptable. */
+/** The operation with final limits, and whether these limits are acceptable. */
 export function decideTokenLimits(
   facts: TokenFacts,
   terms: TokenTerms,
@@ -117,7 +117,7 @@ export function maxChargeOf({ mode }: TokenFacts, op: FinalUserOperation, terms:
   return atRate(terms, () => mode.codec.maxTokenCharge(op, terms));
 }
 
-/** Throws FEE_TOKEN_UNSUPPORTED for a rate that the contract's data or its arithmetic has no room for: the gas would be lost. */
+/** Throws FEE_TOKEN_UNSUPPORTED for a rate that overflows the contract's data or its arithmetic: the gas would be lost. */
 function atRate<T>({ token }: TokenTerms, compute: () => T): T {
   try {
     return compute();

@@ -12,10 +12,10 @@ import type { FinalUserOperation } from '../../core/entry-point/user-operation.j
 import { guardOf } from '../view/served-chain.js';
 import type { RequestFacts } from './facts.js';
 
-// From EntryPoint 0.7 on unused gas is fined, in favour of the bundler: a caller who is his own could ask for much, use
-// little, and keep the fine. Limits that risk more than the cap are compared with a simulation before they are signed.
+// From EntryPoint 0.7 on there is a fine for unused gas, and the bundler gets it. A caller who is his own bundler could ask for
+// much gas, use little, and keep the fine. Limits that risk more than the cap are compared with a simulation before they are signed.
 
-/** Whether the limits must be simulated: because they are ours to find, or because too much could be paid for unused gas. */
+/** Whether the limits must be simulated: because we have to find them, or because the fine for unused gas could be too high. */
 export function needsSimulation(facts: RequestFacts, gas: PaymasterGas): boolean {
   if (facts.estimating) return true;
   const { chain, paymaster, profile, request } = facts;
@@ -26,7 +26,7 @@ export function needsSimulation(facts: RequestFacts, gas: PaymasterGas): boolean
   return unusedGasFee(questionOf(facts, { callGasLimit, maxFeePerGas }, gas)) > capOf(facts);
 }
 
-/** Judges the caller's limits by what the call was found to need; those that were found by us are as they must be. */
+/** Compares the caller's limits with the gas that the call needs in a simulation. Limits that we found ourselves need no check. */
 export function decideUnused(
   facts: RequestFacts,
   op: FinalUserOperation,
@@ -36,7 +36,7 @@ export function decideUnused(
   return decideUnusedGas({ op, version: facts.profile.entryPointVersion }, { neededGas, cap: capOf(facts) });
 }
 
-/** The fine that could be paid if nothing of call and postOp gas were used, and what is risked; wei. */
+/** The fine if no call gas and no postOp gas were used, and the amount at risk; both in wei. */
 export function unusedFees(
   facts: RequestFacts,
   op: FinalUserOperation,

@@ -6,7 +6,7 @@ import { describeRefusal } from './refusal.js';
 import { planReservation, type PlannedReservation, type Promised } from './reservation.js';
 import type { Case, Outcome } from './step.js';
 
-/** What a reservation of this promise would come to now; the figures are noted in the case. Throws UNAVAILABLE. */
+/** The outcome that a reservation of this promise would have now; notes the figures in the case. Throws UNAVAILABLE. */
 export async function peekUsage(
   usage: Pick<UsageStore, 'now' | 'peek' | 'capacity'>,
   on: Case,
@@ -16,7 +16,7 @@ export async function peekUsage(
   return outcomeOf(promised.paymaster, on.usage);
 }
 
-/** What the store has answered, in words where it refuses. */
+/** The outcome for the store's answer; a refusal gets its text. */
 export function outcomeOf(
   paymaster: ServedPaymaster,
   { request, result }: Reserved<PlannedReservation>,

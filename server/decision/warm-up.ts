@@ -12,13 +12,13 @@ import type { SigningBatch } from './signing-batch.js';
 import { createSponsor } from './sign.js';
 import { sponsoredMode } from './sponsored.js';
 
-/** Enough for the engine to have compiled the path: later requests cost the same as the thousandth. */
+/** Enough rounds for the engine to compile the path: after them, a request costs as much as the thousandth. */
 const rounds = 128;
 
 /**
  * Runs dummy operations through the real path (parsing, rules, encoding, signing with the real key, rendering) for
- * every profile, so that no client pays for the first calls. They name chain 0, which no contract is deployed on, so
- * the signatures are worth nothing; they leave neither this function nor a trace in a store.
+ * every profile, so that no client has to wait for the slow first calls. The operations name chain 0, on which no
+ * contract is deployed, so the signatures are worthless. They do not leave this function, and no store records them.
  */
 export async function warmUp(
   chains: Iterable<ServedChain>,
@@ -109,7 +109,7 @@ function dummyPaymaster(profile: ServedProfile): ServedPaymaster {
 
 const selector = '0xa9059cbb';
 
-/** `execute(address,uint256,bytes)` of one call to the contract, another operation each round. */
+/** `execute(address,uint256,bytes)` with one call to the contract; each round makes a different operation. */
 function dummyParams(contract: Address, round: number): readonly unknown[] {
   const word = (value: number): string => value.toString(16).padStart(64, '0');
   const callData =

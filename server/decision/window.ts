@@ -2,12 +2,12 @@ import type { EpochSeconds } from '../../core/units/time.js';
 import type { RequestFacts } from './facts.js';
 import type { Window } from './step.js';
 
-/** Data is valid from this long ago on: our clock, the chain's and a bundler's node never agree to the second. */
+/** How far `validAfter` lies in the past: our clock, the chain's and a bundler's node never agree to the second. */
 const backDatedSeconds = 60;
 
 /**
- * When data is valid that is signed now. `validAfter` starts from the earlier of our clock and the chain's, because an
- * idle chain's newest block may be old, and data that is valid only from "now" could not even be simulated on it.
+ * The validity window of data signed now. `validAfter` starts from the earlier of our clock and the chain's: an idle
+ * chain's newest block may be old, and data that is valid only from "now" could not even be simulated on it.
  */
 export function windowOf(
   { head, expirySeconds }: Pick<RequestFacts, 'head' | 'expirySeconds'>,

@@ -3,24 +3,24 @@ import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { accountName } from './balances.js';
 
-/** A wallet that nothing is promised from is followed for this long after the last promise, or after it was first seen. */
+/** A wallet without live promises is followed for this long after its last promise, or after it was first seen. */
 export const followedForMs = 10 * 60_000;
 
 export type FollowedAccounts = {
-  /** Whose balances a step reads. */
+  /** Accounts whose balances a step reads. */
   readonly followed: readonly AccountId[];
-  /** Of which the store is to forget the balance: the next ask for them reads it, as for a new wallet. */
+  /** Accounts whose balance the store forgets: the next request for one reads its balance, as for a new wallet. */
   readonly forgotten: readonly AccountId[];
 };
 
 /**
- * Which accounts are followed: what each contract holds itself, the platform's own wallets, and of all others those with live
- * promises or recent asks. A wallet that was asked for is in the store, put there by the replica that was asked, so this needs no
- * message between replicas. Accounts of a contract that no profile names any longer are followed only while something is promised
- * from them.
+ * Decides which accounts are followed: each contract's own deposit, the platform's wallets, and any other account with live
+ * promises or recent requests. The replica that gets a request for a wallet puts the wallet into the store, so replicas need not
+ * send each other messages. Accounts of a contract that no profile names any longer are followed only while they have live
+ * promises.
  */
 export class AccountsInUse {
-  /** When something was last promised from an account, by name; when it was first seen where nothing ever was. */
+  /** Time of the last promise from an account, by account name; without a promise, the time at which it was first seen. */
   readonly #used = new Map<string, EpochMs>();
 
   select(
@@ -41,7 +41,7 @@ export class AccountsInUse {
       const name = accountName(account);
       if (followed.has(name)) continue;
       if (!contracts.has(contract)) {
-        // A profile that is offered again must find no balance that nobody has read meanwhile.
+        // When a profile is offered again, the store must not hold a balance that nobody has read in the meantime.
         if (reserved > 0) followed.set(name, account);
         else forgotten.push(account);
         continue;

@@ -6,8 +6,8 @@ import type { Unattributed } from './settlement.js';
 import type { Source, WatchedContract } from './source.js';
 
 /**
- * What our contract paid for and nobody here has promised was signed with our key by somebody else, or our data are lost: either
- * way the contract signs nothing more until a person has looked. Throws UNAVAILABLE.
+ * Our contract paid for an operation that nobody here has promised: somebody else has signed with our key, or our data are lost.
+ * Either way we sign nothing for this contract until a person has investigated. Throws UNAVAILABLE.
  */
 export async function suspendContracts(
   {
@@ -21,7 +21,7 @@ export async function suspendContracts(
   for (const { operation, bytes } of strange) {
     const { paymaster, sender, transactionHash } = operation;
     const acceptsUnsigned = mayAcceptUnsigned(contracts.get(paymaster));
-    // Where the bytes cannot be read they may be of the kind that nobody signs: that anybody can bring about.
+    // Bytes that cannot be read may be data that need no signature, and anybody can produce such an operation.
     const isProof = bytes.outcome !== 'unreadable' || !acceptsUnsigned;
     log.error('operation was mined that nobody has promised: the key leaked or usage data are lost', {
       contract: paymaster,
@@ -33,13 +33,13 @@ export async function suspendContracts(
   }
 }
 
-/** Only token contracts by themselves do: one address for both modes is a contract that tells signed data apart by length. */
+/** Only a contract for tokens alone may accept unsigned data: a contract for both modes tells signed data apart by length. */
 function mayAcceptUnsigned(contract: WatchedContract | undefined): boolean {
   const modes = contract?.modes ?? [];
   return modes.some(({ sponsorship, token }) => sponsorship === undefined && token?.acceptsUnsigned === true);
 }
 
-/** For people: what a step has found that should not happen. */
+/** Logs what a step has found that should not happen, for an operator to read. */
 export function reportStep(
   log: Logger,
   {

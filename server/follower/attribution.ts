@@ -4,26 +4,26 @@ import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { MinedOperation } from './mined.js';
 
-/** What the chain says of one mined operation besides its event, as far as it was asked. */
+/** What the chain says about one mined operation besides its event, as far as we asked. */
 export type Evidence = {
   readonly bytes: Bytes;
   /** Funding wallet that the contract's own event names as the payer. */
   readonly payer?: AddressKey;
-  /** Whether the contract's own events say that it was charged in tokens; undefined where that is not known. */
+  /** Whether the contract's own events say that it was charged in tokens; undefined if that is not known. */
   readonly tokenPaid?: boolean;
 };
 
-/** What the operation's own bytes say of the promise that it carries. */
+/** What the operation's bytes say about the promise that it carries. */
 export type Bytes =
-  /** Not asked, called through another contract, or of a form that nobody here writes. */
+  /** The bytes were not read, the call went through another contract, or the data have a form that we never write. */
   | { readonly outcome: 'unreadable' }
   /** The contract takes such data without a signature. */
   | { readonly outcome: 'unsigned' }
-  /** By the contract's own layout: it carries one of these promises and no other. */
+  /** Read by the contract's own layout: the operation carries one of these promises and no other. */
   | { readonly outcome: 'read'; readonly readings: readonly Reading[] }
   /**
-   * By every layout that there is, since no profile names the contract any longer. `remembered`: by the layout that it had when one
-   * did, where this process has seen that.
+   * Read by every known layout, since no profile names the contract any longer. `remembered`: read by the layout that a former
+   * profile gave the contract, if this process has seen that profile.
    */
   | {
       readonly outcome: 'guessed';
@@ -33,7 +33,7 @@ export type Bytes =
 
 export const nothingAsked: Evidence = { bytes: { outcome: 'unreadable' } };
 
-/** A promise that a mined operation may have carried; without a digest: several older ones of a mode. */
+/** A promise that a mined operation may have carried. Without a digest it is a summary of several older promises of one mode. */
 export type Candidate = {
   readonly reservation: Reservation;
   readonly mode: Mode;
@@ -54,11 +54,12 @@ export function candidatesOf(
 }
 
 /**
- * The promises that a mined operation may have come from, best one; none when nobody here has promised it.
+ * The promises that a mined operation may have come from: one if possible, none when nobody here has promised the operation.
  *
- * A single candidate is it: its userOpHash proves nothing, since padding changes it. Of several, the digest of the operation's
- * bytes tells, and among the older ones that are no longer told apart, mode, wallet and the EntryPoint's prefund. Where the bytes
- * cannot be read, or may be of any layout, a promise that the EntryPoint would have charged less for is out, and the contract's own events speak.
+ * A single candidate is the promise: its userOpHash proves nothing, since padding changes it. Among several candidates the digest
+ * of the operation's bytes decides. Older promises have no digest; mode, wallet and the EntryPoint's prefund decide among those.
+ * When the bytes cannot be read, or may have any layout, a promise whose prefund is below the cost is ruled out, and the contract's
+ * own events decide.
  */
 export function attribute(
   operation: MinedOperation,
@@ -81,7 +82,7 @@ export function attribute(
   }
 }
 
-/** Of the candidates those that the operation's digest proves, and those that it may have come from without that proof. */
+/** `exact`: the candidates that the operation's digest proves. `possible`: those that it may have come from, without that proof. */
 export function attributeExactly(
   operation: MinedOperation,
   candidates: readonly Candidate[],
@@ -114,7 +115,7 @@ function folded(able: readonly Candidate[], readings: readonly Reading[]): reado
   );
 }
 
-/** Events are the contract's word, and only it has them in some layouts: where they name nobody here, they decide nothing. */
+/** Events are the contract's own statement, and some layouts emit none: events that match no candidate decide nothing. */
 function byEvents(
   able: readonly Candidate[],
   payer: AddressKey | undefined,

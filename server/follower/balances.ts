@@ -12,17 +12,17 @@ import { byOperation, operationId, type MinedOperation } from './mined.js';
 /**
  * How much of an account may be promised.
  *
- * Let S be the block up to which events are settled, H the head, B(x) the balance after block x. Reservations that are
- * live after the step are of two kinds: mined in (S, H] and not settled yet, and not mined at all. Both are still held
- * in full. Two bounds keep their sum payable:
+ * Let S be the block up to which events are settled, H the head, B(x) the balance after block x. A reservation that is
+ * live after the step was either mined in (S, H] and is not settled yet, or was not mined at all. Both kinds are still
+ * held in full. Two bounds keep their sum payable:
  *
- * - Σ needs ≤ B(S): nothing that is live was charged at S. Written in the same step as the settlements up to S, so a
- *   charge is never missing from both sides.
- * - Σ needs ≤ B(H) + C, where C is what operations of ours in (S, H] were charged: B(H) has paid them already while
- *   their needs are still held. As a charge is never above its need, what is left for operations that are not mined
- *   is at most B(H). A withdrawal seen at the head thus counts at once, and no charge counts twice.
+ * - Σ needs ≤ B(S): no live reservation was charged at S. The balance is written in the same step as the settlements up
+ *   to S, so a charge is never missing from both sides.
+ * - Σ needs ≤ B(H) + C, where C is what our operations in (S, H] were charged: B(H) has already paid them while
+ *   their needs are still held. A charge is never above its need, so at most B(H) is left for operations that are not
+ *   mined. Thus a withdrawal seen at the head counts at once, and no charge counts twice.
  *
- * C may be too low, never too high. What a reorganisation brought back is live again, so its needs are held.
+ * C may be too low, never too high. A reservation that a reorganisation has brought back is live again, so its need is held.
  */
 export function usable(balance: {
   readonly settled: bigint;
@@ -35,8 +35,8 @@ export function usable(balance: {
 
 /**
  * Wei that operations above the settled block took from each account, by {@link accountName}. Only the contract's
- * deposit in the EntryPoint falls by exactly the cost of the event; what the contract takes from a funding wallet may
- * be less, so there nothing is added, and such an operation weighs twice until it is settled.
+ * deposit in the EntryPoint falls by exactly the cost of the event. A contract may take less from a funding wallet, so
+ * nothing is added for the wallet, and such an operation counts twice until it is settled.
  */
 export function charges(
   unsettled: readonly MinedOperation[],
@@ -56,9 +56,9 @@ export function charges(
 }
 
 /**
- * Whether a head is older than the one whose balances were written last: it was at most so far above the settled block. A node that
- * lags shows such a head, or a chain that has just been replaced by a shorter one, which soon is as long. Asks only the stored
- * cursor, so it also holds after a restart and for another replica.
+ * Whether a head is older than the one whose balances were written last, which was at most `confirmations` above the settled block.
+ * A lagging node shows such a head. So does a chain that a reorganisation has just made shorter, until it has grown again. The answer
+ * depends only on the stored cursor, so it is the same after a restart and on another replica.
  */
 export function isOlderHead(
   head: { readonly number: number },
@@ -69,9 +69,9 @@ export function isOlderHead(
 }
 
 /**
- * Balances for a step. One that can no longer be read is written as read at the beginning of time: too old for every
- * request, so that nothing is promised on a figure from before the settlements of this step. Those of an older head only lower
- * what is known: a withdrawal that was read before is not undone.
+ * Balances for a step. A balance that can no longer be read is written with read time 0: too old for every request, so that
+ * nothing is promised on a figure from before the settlements of this step. Balances of an older head can only lower the known
+ * ones: a withdrawal that was read before is not undone.
  */
 export function stepBalances(
   accounts: readonly AccountId[],

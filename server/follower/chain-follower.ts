@@ -55,34 +55,35 @@ export type ChainFollowerDeps = {
     | 'setSuspended'
   >;
   readonly chainId: number;
-  /** The config that is served now, its connection, and other connections to the same chain where there are any. */
+  /** The config that is served now, its connection, and other connections to the same chain if there are any. */
   readonly current: () => {
     readonly config: ChainConfig;
     readonly chain: Chain;
     readonly elsewhere?: (attempt: number) => Chain;
   };
-  /** Wallets of the platform itself, which are followed also while nothing is promised from them. */
+  /** The platform's wallets, which are followed even without live promises. */
   readonly platformAccounts: () => readonly AccountId[];
   readonly clock: Clock;
   readonly log: Logger;
 };
 
-/** Balances are written again after this time at the latest, also when nothing happens on the chain. */
+/** Balances are written again after this time at the latest, even when nothing happens on the chain. */
 const refreshMs = 60_000;
-/** Most reservations that one step releases: a few milliseconds, since sponsorships wait for it. */
+/** Most reservations that one step releases: this takes a few milliseconds, in which sponsorships wait. */
 const releasesPerStep = 1_000;
-/** Most blocks and, but for a single block with more of them, operations that one step settles. */
+/** Most blocks, and most operations, that one step settles. A single block with more operations is settled whole. */
 const blocksPerStep = 10_000;
 const operationsPerStep = 2_000;
-/** How far back to look when nothing is known that a reorganisation has left standing. */
+/** How far back to scan when we know no block that a reorganisation has left in the chain. */
 const blindRescanBlocks = 256;
-/** The longest that a promise was ever made for: that long after a blind rescan, what nobody has promised proves nothing. */
+/** The longest expiry of any promise. For this long after a blind rescan, an operation that nobody has promised proves nothing. */
 const longestExpirySeconds = 86_400;
 
 /**
- * Follows one chain: each round reads the head, settles what was mined up to `confirmations` below it, ends what has expired, and
- * writes the balances of that block with it in one fenced step. A round that fails changes nothing; the next one starts from the
- * store's cursor again. A reorganisation below the settled block is a step of its own, which takes back those after the last common block.
+ * Follows one chain. Each round reads the head, settles the operations mined up to `confirmations` below it, ends expired reservations,
+ * and writes the balances of that block, all in one fenced step. A round that fails changes nothing; the next one starts from the
+ * store's cursor again. A reorganisation below the settled block gets a separate step, which takes back the steps after the last common
+ * block.
  */
 export class ChainFollower {
   readonly #deps: ChainFollowerDeps;
@@ -90,18 +91,18 @@ export class ChainFollower {
   readonly #releaser = new Releaser(this.#scanner);
   readonly #history = new History();
   readonly #inUse = new AccountsInUse();
-  /** Of every profile that this process has seen: also those of profiles that were taken away. */
+  /** EntryPoints of every profile that this process has seen, including profiles that were removed. */
   readonly #entryPoints = new Set<AddressKey>();
   readonly #seenContracts = new Map<AddressKey, WatchedContract>();
-  /** Blocks up to this one are scanned once more, and what they hold may have been settled before. */
+  /** Blocks up to this one are scanned once more, and their operations may have been settled before. */
   #rescannedThrough = -1;
-  /** Chain time up to which operations may be mined that were settled before, without this process knowing. */
+  /** Until this chain time a mined operation may be one that was settled before, without this process knowing. */
   #blindUntil = 0;
   #head: Head | undefined;
   #verified: Chain | undefined;
-  /** The node of the last round did not show the settled block. */
+  /** True when the node of the last round did not show the settled block. */
   #isWaiting = false;
-  /** Head block and time of the last step that was written, and how many contracts and accounts it has read. */
+  /** Head block and time of the last step that was written, and how many contracts and accounts it read. */
   #written:
     | { readonly hash: string; readonly at: EpochMs; readonly contracts: number; readonly accounts: number }
     | undefined;
@@ -133,7 +134,7 @@ export class ChainFollower {
       if (taken !== undefined) return taken;
     }
 
-    // Gather: what was mined, who had promised it, what has expired, what the accounts hold.
+    // Gather: mined operations, the promises for them, expired reservations, balances.
     const confirmed = Math.max(0, head.number - source.confirmations);
     const from =
       stored === undefined || state === 'broken'
@@ -178,15 +179,15 @@ export class ChainFollower {
       ? await this.#releaser.end(source, expired, target, releasesPerStep)
       : nothingEnded;
     const late = joined(again, await this.#settleLate(source, ending.mined, ours, ending.spent));
-    // Of blocks far below the head most nodes have no balances; nothing is promised until the head is reached.
+    // Most nodes have no balances for blocks far below the head; nothing is promised until the head is reached.
     const balances = isCaughtUp
       ? await this.#balances(source, followed, { from, target, head, wanted })
       : new Map<string, never>();
-    // Asked last: also proves that the node that gave the events has this block, and not only an older one.
+    // Read last, because this also proves that the node that gave the events has this block, and not only an older one.
     if ((await blockAt(source, target.number)).hash !== target.hash)
       throw new DomainError('UNAVAILABLE', `chain ${chainId} changed while it was read`);
 
-    // Apply: one step, or nothing. A suspension comes before it, so that no crash in between can lose it.
+    // Apply: one step, or nothing. A suspension is written before the step, so that a crash in between cannot lose it.
     const strange = target.timestamp < this.#blindUntil ? [] : settlement.unattributed;
     await suspendContracts(this.#deps, source, strange);
     const losses = [...settlement.losses, ...late.losses];
@@ -229,12 +230,12 @@ export class ChainFollower {
     };
   }
 
-  /** Reads an account that the store does not know yet, e.g. a funding wallet that was just set. */
+  /** Reads the balance of an account that the store does not know yet, e.g. a new funding wallet. */
   async ensureAccount(account: AccountId): Promise<void> {
     await ensureAccount({ ...this.#deps, source: () => this.#source() }, account);
   }
 
-  /** Balances of another chain would be promised as if they were ours, so each connection is asked once which it is. */
+  /** Asks each connection once for its chain id: balances of another chain would be promised as if they were this chain's. */
   async #source(): Promise<Source> {
     const { chainId } = this.#deps;
     const { config, chain, elsewhere = () => chain } = this.#deps.current();
@@ -258,7 +259,7 @@ export class ChainFollower {
   async #readHead(source: Source, observedAt: EpochMs): Promise<Block> {
     const [block, priorityFeePerGas] = await Promise.all([
       blockAt(source, 'latest'),
-      // Some nodes do not know the method; price guards have a floor of their own.
+      // Some nodes do not know the method; price guards have their own floor.
       source.chain.priorityFee().catch(() => this.#head?.priorityFeePerGas ?? 0n),
     ]);
     const { number, timestamp, baseFeePerGas } = block;
@@ -271,11 +272,11 @@ export class ChainFollower {
   }
 
   async #continuityOf({ chain }: Source, stored: Cursor, head: Block): Promise<ContinuityState> {
-    // Another follower has taken steps since: the remembered ones no longer lead to the cursor.
+    // Another follower has taken steps since: the remembered steps no longer lead to the cursor.
     if (this.#history.points()[0]?.blockHash !== stored.blockHash) this.#history.clear();
     const state = await continuityOf(chain, stored, head, this.#history.points());
     const isWaiting = state === 'waiting';
-    // Said once; after that the metric tells.
+    // Logged once; after that the metric shows it.
     if (isWaiting && !this.#isWaiting)
       this.#deps.log.warn('node lags behind the settled block: waiting for it', {
         settledBlock: stored.blockNumber,
@@ -286,10 +287,10 @@ export class ChainFollower {
   }
 
   /**
-   * A step back to the last block that still stands: what ended after it is live again, and what was counted is taken back, also
-   * where others have been promised the difference since. The rounds after it settle what the new blocks hold. Undefined where
-   * nothing is remembered. Where no block stands the cursor stays: what is live again must not be mistaken for what nobody
-   * has promised, whichever process scans next.
+   * Steps back to the last remembered block that is still in the chain. Reservations that ended after it are live again, and what they
+   * counted is taken back, even if others have been promised the difference since. The next rounds settle the operations of the new
+   * blocks. Undefined when nothing is remembered. When no remembered block is left the cursor does not move: whichever process scans
+   * next must not mistake reservations that are live again for operations that nobody has promised.
    */
   async #takeBack(source: Source, stored: Cursor, head: Block): Promise<Round | undefined> {
     const { chainId, log } = this.#deps;
@@ -308,7 +309,7 @@ export class ChainFollower {
       head: head.number,
       rescanFrom: next.blockNumber + 1,
       restored: restored.length,
-      // Others may have been promised as much meanwhile: limits may show more than their thresholds, and refuse.
+      // Others may have been promised the same amount meanwhile: limits may then show more than their thresholds, and refuse.
       mostAboveLimitsGwei: givenBack,
     });
     return { ...idle, cursor: next, restored: restored.length, isComplete: false };
@@ -319,15 +320,16 @@ export class ChainFollower {
     try {
       return await this.#deps.usage.advance(step);
     } catch (error) {
-      // It may have been taken all the same, and what it has ended is not known then. The cursor tells, unless it stayed.
+      // The store may have taken the step after all, and then we do not know what it ended. A moved cursor shows this; a
+      // cursor that the step leaves in place does not.
       if (step.expected?.blockHash === step.next.blockHash) this.#history.clear();
       throw error;
     }
   }
 
   /**
-   * The first block that a step scans which does not begin where another ended. The first cursor ever: nothing was promised
-   * before it, so nothing needs to be found. Otherwise some blocks back, of which some may have been settled before.
+   * The first block to scan for a step that does not begin where another ended. For the first cursor ever nothing was promised
+   * before, so no earlier block is needed. Otherwise it lies some blocks back, and some of those may have been settled before.
    */
   #blindStart(stored: Cursor | undefined, head: Block, confirmed: number): number {
     if (stored === undefined) return confirmed + 1;
@@ -342,7 +344,7 @@ export class ChainFollower {
     return from;
   }
 
-  /** The oldest of those whose time is over; those that wait for a further look are among the oldest. */
+  /** The oldest of the reservations whose time is over; those that wait for another check are among them. */
   #due(expiredBefore: EpochSeconds): Promise<readonly Reservation[]> {
     const limit = releasesPerStep + this.#releaser.waiting;
     return this.#deps.usage.reservations(this.#deps.chainId, { operations: [], expiredBefore, limit });
@@ -361,7 +363,10 @@ export class ChainFollower {
     return settle(mined, reservations, evidenceOf, isOurs);
   }
 
-  /** Operations that may have been settled when they were mined. `only`: these reservations end, no others; default: all of the operations. */
+  /**
+   * Settles operations that may have been settled when they were mined. `only`: the reservations that may end; default:
+   * all of these operations.
+   */
   async #settleLate(
     source: Source,
     mined: readonly MinedOperation[],
@@ -405,7 +410,7 @@ function countOf(ended: readonly Ended[], how: Ended['how']): number {
   return ended.filter((one) => one.how === how).length;
 }
 
-/** The block that a step ends at: `last`, or the one before which there are more operations than a step settles. */
+/** The block that a step ends at: `last`, or an earlier one when the blocks hold more operations than one step settles. */
 function endOfStep(mined: readonly MinedOperation[], last: number): number {
   const over = mined[operationsPerStep];
   const first = mined[0];

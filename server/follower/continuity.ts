@@ -3,16 +3,16 @@ import type { Cursor } from '../../core/usage/usage-store.js';
 import { blockAt, type Source } from './source.js';
 
 /**
- * `whole`: the settled block is a part of the chain. `broken`: it is proven that it is not. `waiting`: neither is known, e.g. of a node that
- * lags, or one of several behind a load balancer that lacks blocks which another has shown.
+ * `whole`: the settled block is a part of the chain. `broken`: it is proven that it is not. `waiting`: neither is known, e.g. because the
+ * node lags, or because a load balancer has chosen a node without blocks that another node has shown.
  */
 export type ContinuityState = 'whole' | 'waiting' | 'broken';
 
 /**
- * Tells a reorganisation below the settled block from a node that lags. Only blocks prove anything, never time that passes: a node may
- * lag for hours, and stepping back for it would make reservations live again whose operations were mined. A chain that stays shorter
- * than the settled block is waited for until it is as long, or until its time is later. `points`: positions that are remembered, the
- * newest first. Throws UNAVAILABLE.
+ * Tells a reorganisation below the settled block from a node that lags. Only blocks are proof, never the passing of time: a node may
+ * lag for hours, and a step back because of it would make reservations live again whose operations were mined. While the chain is
+ * shorter than the settled block, the follower waits until the chain is as long, or until its time is later. `points`: remembered
+ * positions, newest first. Throws UNAVAILABLE.
  */
 export async function continuityOf(
   chain: Chain,
@@ -25,14 +25,14 @@ export async function continuityOf(
     if (isWhole === undefined) return 'waiting';
     return isWhole ? 'whole' : 'broken';
   }
-  // Time never runs back from block to block: a lower one that is later cannot lead to the settled one.
+  // Time never runs back from block to block: a lower block with a later time cannot lead to the settled one.
   if (head.timestamp > stored.timestamp) return 'broken';
   const below = points.find(({ blockNumber }) => blockNumber <= head.number);
   if (below === undefined) return 'waiting';
   return (await stands(chain, below, head)) === false ? 'broken' : 'waiting';
 }
 
-/** The newest of the points that is a part of the chain; undefined where none is. Throws UNAVAILABLE, also where the node lacks a block. */
+/** The newest of the points that is a part of the chain; undefined if no point is. Throws UNAVAILABLE, also when the node lacks a block. */
 export async function commonPoint(
   source: Source,
   points: readonly Cursor[],
@@ -46,7 +46,7 @@ export async function commonPoint(
   return undefined;
 }
 
-/** Undefined where the node has no such block, although the head is not below it. */
+/** Undefined when the node has no such block, although its head is at least as high. */
 async function stands(chain: Chain, cursor: Cursor, head: Block): Promise<boolean | undefined> {
   if (cursor.blockNumber === head.number) return cursor.blockHash === head.hash;
   const block = await chain.block(cursor.blockNumber);

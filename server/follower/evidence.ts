@@ -11,13 +11,13 @@ import { candidatesOf, nothingAsked, type Bytes, type Candidate, type Evidence }
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import type { Source } from './source.js';
 
-/** Operations of which transactions are read at once. */
+/** Number of operations whose transactions are read at once. */
 const readsAtOnce = 16;
 
 /**
- * What the chain says of mined operations besides their events. Of most nothing is asked: a sponsorship that only one promise can
- * have come from is that one. The bytes are read where several promises, or none, are possible; the contract's events where
- * a token payment is, or the bytes say nothing. Throws UNAVAILABLE.
+ * What the chain says about mined operations besides their events. For most operations nothing is read: a sponsorship with a single
+ * possible promise came from that promise. The bytes are read when several promises, or none, are possible. The contract's events
+ * are read when a token payment is possible, or the bytes say nothing. Throws UNAVAILABLE.
  */
 export async function readEvidence(
   source: Source,
@@ -28,7 +28,7 @@ export async function readEvidence(
   return readAll(source, mined, reservations, isOurs, mayBeSeveral);
 }
 
-/** As {@link readEvidence}, with the bytes of every operation: where a single promise proves nothing. Throws UNAVAILABLE. */
+/** Like {@link readEvidence}, but reads the bytes of every operation, for cases in which a single promise proves nothing. Throws UNAVAILABLE. */
 export async function readProofs(
   source: Source,
   mined: readonly MinedOperation[],
@@ -87,7 +87,10 @@ async function readOne(
   };
 }
 
-/** The transaction on one connection or another. One that no node shows is unreadable: the rules for that err on the safe side. */
+/**
+ * Reads the transaction on one connection or another. If no node shows it, the bytes are unreadable: the rules for that
+ * err on the safe side.
+ */
 async function readBytes(source: Source, operation: MinedOperation): Promise<Bytes> {
   const { transactionHash, entryPoint, paymaster } = operation;
   const transaction =
@@ -110,7 +113,7 @@ async function readBytes(source: Source, operation: MinedOperation): Promise<Byt
   return { outcome: 'guessed', readings, remembered: remembered === 'unsigned' ? [] : remembered };
 }
 
-/** Of every layout for this EntryPoint: no profile names the contract any longer. */
+/** The modes of every layout for this EntryPoint, since no profile names the contract any longer. */
 function allModes(entryPoint: AddressKey): readonly ContractModes[] {
   const version = entryPointVersion(entryPoint);
   return Object.values(layouts).filter(
@@ -118,13 +121,13 @@ function allModes(entryPoint: AddressKey): readonly ContractModes[] {
   );
 }
 
-/** Whether its charges would be seen: not in a layout that a newer build has added. */
+/** Whether we can see the contract's charges: not if a newer build has added its layout. */
 function knowsTokens({ contracts }: Source, contract: AddressKey): boolean {
   const known = contracts.get(contract);
   return known === undefined || known.modes.length > 0;
 }
 
-/** All logs of the operation's transaction, which must be where its event was. */
+/** All logs of the operation's transaction, which must be in the same block as the operation's event. */
 async function readLogs(
   source: Source,
   { transactionHash, blockHash }: MinedOperation,
@@ -141,7 +144,7 @@ async function readLogs(
 const chargeEvents = Object.values(layouts).flatMap(({ chargeEvent }) => chargeEvent ?? []);
 const tokenCodecs = Object.values(layouts).flatMap(({ token }) => token ?? []);
 
-/** By the contract's charge between the event of the operation before it in the transaction, and its own. */
+/** The payer in the contract's charge, which lies between the previous operation's event in the transaction and this operation's event. */
 function payerOf(operation: MinedOperation, logs: readonly Log[]): AddressKey | undefined {
   const { paymaster, entryPoint, logIndex } = operation;
   const before = logs.filter((log) => log.logIndex < logIndex);
@@ -158,14 +161,14 @@ function payerOf(operation: MinedOperation, logs: readonly Log[]): AddressKey | 
   return chargeEvents.find(({ topic0 }) => topic0 === charge.topics[0])?.fundingAddress(charge);
 }
 
-/** By the events of any layout: also those of a contract that no profile names any longer. */
+/** Whether tokens were paid, by the events of any layout, so that it also works for a contract that no profile names any longer. */
 function isPaid(operation: MinedOperation, logs: readonly Log[]): boolean {
   return tokenCodecs.some(({ chargeOf }) => chargeOf(logs, operation) !== undefined);
 }
 
 /**
- * A contract emits no charge when its postOp fails, and yet keeps what it took in validation: an operation that was mined has paid
- * that. Where the layout is only guessed, the digest has to prove that this is what we signed.
+ * When its postOp fails a contract emits no charge, but keeps the tokens that it took in validation: a mined operation has paid those.
+ * If the layout is only guessed, the digest has to prove that this is what we signed.
  */
 function isPaidInAdvance(
   { actualGasCost }: MinedOperation,

@@ -29,35 +29,35 @@ export type FollowerDeps = {
     | 'forgetAccounts'
     | 'setSuspended'
   >;
-  /** Which replica follows a chain. Default: this one, alone. */
+  /** Decides which replica follows a chain. Default: this one, alone. */
   readonly lease?: FollowerLease;
-  /** What to do when the usage store has lost its data. Default: nothing, it cannot. */
+  /** What to do when the usage store has lost its data. Default: nothing, since it has no way to recover. */
   readonly recovery?: UsageRecovery;
-  /** Told of each round of a chain that this replica follows. Default: nobody is. */
+  /** Called after each round of a chain that this replica follows. Default: nothing is called. */
   readonly losses?: Pick<LossReporter, 'followed'>;
   readonly chains: Pick<Chains, 'get'>;
   /** Chains that are served now; read again before each round. */
   readonly chainConfigs: () => readonly ChainConfig[];
-  /** Wallets of the platform on a chain: followed also while nothing is promised from them. */
+  /** The platform's wallets on a chain, which are followed even without live promises. */
   readonly platformAccounts: (chainId: number) => readonly AccountId[];
   readonly clock: Clock;
   readonly log: Logger;
   readonly instruments: FollowerInstruments;
-  /** Pause between rounds. Default 500 for a chain that needs no confirmations, 2000 for others. */
+  /** Pause between rounds. Default 500 for a chain without confirmations, 2000 for others. */
   readonly pollMs?: number;
 };
 
 export type Follower = {
   /** Starts to follow every served chain, now and later. */
   start(): void;
-  /** Lets the rounds that are under way finish, and resolves when nothing runs. May be called twice. */
+  /** Lets the current rounds finish, and resolves when nothing runs. May be called twice. */
   stop(): Promise<void>;
   readonly heads: Heads;
-  /** True when each served chain was followed once, or has failed often enough not to hold up the others. */
+  /** True when each served chain has had a successful round, or has failed so often that the others should not wait for it. */
   ready(): boolean;
   /**
    * Reads the balance of an account that the usage store does not know yet, so that a new funding wallet is usable at
-   * once. Asked again within two seconds it gives the same answer. `organisation` asks: a few reads a second are each one's.
+   * once. A second call within two seconds gets the same answer. Each `organisation` may cause a few reads a second.
    * Throws UNAVAILABLE when the chain cannot be read, or after too many reads.
    */
   ensureAccount(chainId: number, account: AccountId, organisation: string): Promise<void>;
@@ -79,8 +79,8 @@ type Followed = {
 };
 
 /**
- * Follows all served chains of this process, each in its own loop, so that a dead one holds up no other. Of the replicas
- * that share a usage store the one with the lease follows a chain, and the others read its head only.
+ * Follows all served chains of this process, each in its own loop, so that a dead chain does not hold up the others. Of
+ * the replicas that share a usage store, the one with the lease follows a chain; the others only read its head.
  */
 export function createFollower(deps: FollowerDeps): Follower {
   const { usage, chains, clock, lease = soleFollower, recovery = neverLost } = deps;
@@ -99,7 +99,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       throw new DomainError('UNAVAILABLE', `chain ${chainId} is not served`, { reason: 'CHAIN_UNKNOWN' });
     const chain = chains.get(config);
     const urls = config.rpc.urls ?? [];
-    // One URL after the other, each by itself: what one node hides, another may show.
+    // Uses one URL at a time, in turn: one node may show what another hides.
     const elsewhere = (attempt: number): Chain => {
       const url = urls[attempt % Math.max(1, urls.length)];
       return url === undefined || urls.length < 2 ? chain : chains.get({ chainId, rpc: { urls: [url] } });
@@ -150,7 +150,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       } catch (error) {
         state.failures += 1;
         meter.failure(chainId, state.follower.head);
-        // Said once; after that the metric and the age of the balances tell.
+        // Logged once; after that the metric and the age of the balances show it.
         if (state.failures === 1) log.warn('chain cannot be followed', { error });
         nextMs = Math.min(longestPauseMs, nextMs * 2 ** Math.min(state.failures, 10));
       }
@@ -159,13 +159,13 @@ export function createFollower(deps: FollowerDeps): Follower {
     await giveBack(chainId);
   }
 
-  /** One round, or undefined where another replica follows the chain. */
+  /** One round, or undefined if another replica follows the chain. */
   async function step(follower: ChainFollower, chainId: number): Promise<Round | undefined> {
     let isMine = false;
     try {
       isMine = await lease.hold(chainId);
     } finally {
-      // Fees and times are needed also while the usage store is down.
+      // Requests need fees and times even while the usage store is down.
       if (!isMine) await follower.observe();
     }
     if (!isMine) return undefined;
@@ -181,7 +181,7 @@ export function createFollower(deps: FollowerDeps): Follower {
   }
 
   async function giveBack(chainId: number): Promise<void> {
-    // Otherwise the lease ends by itself.
+    // If this fails, the lease expires by itself.
     await lease.release(chainId).catch(() => {});
   }
 

@@ -1,40 +1,40 @@
 import type { Charge, Cursor, Reservation } from '../../core/usage/usage-store.js';
 import { operationId } from './mined.js';
 
-/** Steps that are remembered. */
+/** Number of steps that are remembered. */
 const maxSteps = 256;
-/** Reservations that are remembered over all steps, so that memory is bounded: about 2 kB each. */
+/** Most reservations that are remembered over all steps. Bounds memory: each takes about 2 kB. */
 const maxEnded = 20_000;
 
-/** A reservation that a step has ended, and what undoes what the step counted for it. */
+/** A reservation that a step has ended, and the charges that undo the step's counts for it. */
 export type Ended = {
   readonly reservation: Reservation;
-  /** Settled: its operation was mined, and counted. */
+  /** `settled`: its operation was mined and counted. */
   readonly how: 'settled' | 'released' | 'forfeited';
   readonly undo: readonly Charge[];
 };
 
 type Step = { readonly cursor: Cursor; readonly ended: readonly Ended[]; readonly undo: readonly Charge[] };
 
-/** What takes back steps whose blocks a reorganisation has removed. */
+/** What is needed to take back steps whose blocks a reorganisation has removed. */
 export type Undone = {
   readonly restored: readonly Reservation[];
   readonly charges: readonly Charge[];
-  /** Gwei that the steps had given back to limits, and that others may have been promised since. */
+  /** Gwei that the steps had given back to limits. Others may have been promised this amount since. */
   readonly givenBack: number;
 };
 
 /**
- * What the follower remembers of its last steps, so that a reorganisation below the confirmations can take them back. Only in
- * memory: after a restart, or after another replica has followed the chain, what was settled in removed blocks stays counted, which errs on
- * the safe side of the limits.
+ * What the follower remembers about its last steps, so that it can take them back after a reorganisation below the confirmations.
+ * Kept in memory only: after a restart, or after another replica has followed the chain, settlements in removed blocks stay counted,
+ * which is the safe side for limits.
  */
 export class History {
-  /** The oldest first, each beginning where the one before ended. */
+  /** Oldest first; each step begins where the previous one ended. */
   #steps: Step[] = [];
   #ended = 0;
 
-  /** Positions that steps ended at, the newest first. */
+  /** Positions at which steps ended, newest first. */
   points(): readonly Cursor[] {
     return this.#steps.map(({ cursor }) => cursor).toReversed();
   }
@@ -61,7 +61,7 @@ export class History {
       this.#ended -= this.#steps.shift()?.ended.length ?? 0;
   }
 
-  /** What takes back all steps after `common`; all that are remembered where it is undefined. Changes nothing. */
+  /** What is needed to take back all steps after `common`, or all remembered steps if it is undefined. Changes nothing. */
   after(common: Cursor | undefined): Undone {
     const steps = this.#steps.filter(({ cursor }) => isAfter(cursor, common));
     const ended = steps.flatMap((step) => step.ended);
@@ -72,7 +72,7 @@ export class History {
     };
   }
 
-  /** Whether the operation of this name was settled in a remembered step. */
+  /** Whether a remembered step has settled the operation with this name. */
   hasSettled(id: string): boolean {
     return this.#steps.some(({ ended }) =>
       ended.some(({ how, reservation }) => how === 'settled' && operationId(reservation.key) === id),

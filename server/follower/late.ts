@@ -3,7 +3,7 @@ import { attributeExactly, candidatesOf, type Candidate, type Evidence } from '.
 import { byOperation, operationId, type MinedOperation } from './mined.js';
 import { costToLimits, type Settled } from './settlement.js';
 
-/** What operations mean that were found by their senders, after the time of the reservations was over, or by a rescan. */
+/** The effect of operations that were found late: by their senders, after the reservations had expired, or by a rescan. */
 export type LateSettlement = {
   readonly settled: readonly Settled[];
   readonly released: readonly Reservation[];
@@ -14,10 +14,12 @@ export type LateSettlement = {
 export const nothingLate: LateSettlement = { settled: [], released: [], forfeited: [], losses: [] };
 
 /**
- * Such an operation may have been settled when it was mined, and its nonce promised once more since: anybody can ask for that. So
- * only its digest proves that it is what a reservation has promised. Without that proof a reservation that may have promised it is
- * forfeited, which counts no loss, and any other released: also one of a neighbour, where the digest is that of somebody else's
- * promise. `promised`: every reservation of these operations, also those whose time is not over. `isCounted`: known to be settled already.
+ * Decides how late operations end reservations. Such an operation may have been settled when it was mined, and its nonce may have
+ * been promised again since, because anybody can ask for that. So only the digest proves that an operation is the one that a
+ * reservation has promised; then the reservation settles. Without this proof a reservation that may have promised the operation is
+ * forfeited, which counts no loss, and any other reservation is released. A reservation is also released when the digest proves
+ * another reservation's promise. `promised`: every reservation for these operations, including those that have not expired.
+ * `isCounted`: whether the operation is known to be settled already.
  */
 export function settleLate(
   found: readonly MinedOperation[],
@@ -49,7 +51,7 @@ export function joined(...parts: readonly LateSettlement[]): LateSettlement {
   };
 }
 
-/** Whether the operation carries the digest of one of these promises: then it carries no other. */
+/** Whether the operation carries the digest of one of these promises; then it cannot carry another one. */
 function proves(
   operation: MinedOperation,
   reservations: readonly Reservation[],

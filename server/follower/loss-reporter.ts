@@ -19,15 +19,15 @@ export type LossReporterDeps = {
 };
 
 export type LossReporter = {
-  /** Told after each round of a chain that this replica follows. Looks now and then, and at once after a loss; never throws. */
+  /** Called after each round of a chain that this replica follows. Checks losses from time to time, and at once after a loss; never throws. */
   followed(chainId: number, round: { readonly unpaid: number }): void;
-  /** Resolves when no report is under way; nothing is reported afterwards. May be called twice. */
+  /** Resolves when no report is in progress; nothing is reported afterwards. May be called twice. */
   stop(): Promise<void>;
 };
 
-/** A budget that was raised, and a day that ended, are seen after this time. */
+/** A raised budget, and the end of a day, are noticed after this time. */
 const lookEveryMs = 5_000;
-/** What stands is read and compared after this time, also when nothing changed: somebody may have deleted it. */
+/** The written report is read and compared after this time even when nothing changed: somebody may have deleted it. */
 const repeatMs = 10 * 60_000;
 
 type Told = {
@@ -39,8 +39,8 @@ type Told = {
 };
 
 /**
- * Tells the operator which token modes have stopped, by the same counters that refuse requests. Apart from the rounds of
- * the follower: a control plane that is away must not keep it from settling.
+ * Reports to the operator which token modes have stopped, by the same counters that refuse requests. Runs apart from the
+ * follower's rounds: when the control plane is away, the follower must still settle.
  */
 export function createLossReporter({ usage, reports, chain, clock, log }: LossReporterDeps): LossReporter {
   const chains = new Map<number, Told>();
@@ -78,7 +78,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
         });
       Object.assign(told, { report: text, toldAt: now, hasFailed: false });
     } catch (error) {
-      // Said once; it is tried again after the next rounds.
+      // Logged once; the next rounds try again.
       if (!told.hasFailed) log.warn('losses of token payments could not be reported', { chainId, error });
       told.hasFailed = true;
     }
@@ -100,7 +100,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
   };
 }
 
-/** What has stopped now; undefined where the chain has no token mode. Throws UNAVAILABLE. */
+/** The token modes that have stopped; undefined if the chain has no token mode. Throws UNAVAILABLE. */
 async function readLosses(
   usage: Pick<UsageStore, 'now' | 'counters'>,
   { chainId, profiles }: ServedChain,
@@ -109,7 +109,7 @@ async function readLosses(
     token === undefined ? [] : [{ version, ...token }],
   );
   if (modes.length === 0) return undefined;
-  // Versions that share a contract share its counter, and may have budgets of their own.
+  // Versions that share a contract share its counter, but may have different budgets.
   const contracts = [...new Set(modes.map(({ contractKey }) => contractKey))];
   const losses = contracts.map((contract) => contractLosses({ chainId, contract }, usage.now()));
   const counters = await usage.counters(chainId, losses);
@@ -118,7 +118,7 @@ async function readLosses(
     const [used, until] = [counters[index]?.used, losses[index]?.window.until];
     if (used === undefined || until === undefined)
       throw new DomainError('INTERNAL', 'the usage store answered fewer counters than were asked');
-    // What is left is held by payments under way: more than half gone is what a person should look at.
+    // Payments that are not mined yet hold the rest of the budget. A person should look when more than half of it is lost.
     return 2 * used > lossBudget ? [{ version, until }] : [];
   });
   return { stopped };

@@ -4,7 +4,7 @@ import type { Clock, EpochMs } from '../../core/units/time.js';
 import type { Instruments } from '../ops/instruments.js';
 import type { Round } from './round.js';
 
-/** Accounts that are in use are read every minute. */
+/** Accounts in use are read every minute, so an account whose balance is older than this is not in use. */
 const inUseMs = 300_000;
 
 export type FollowerInstruments = Pick<
@@ -25,18 +25,18 @@ export type FollowerInstruments = Pick<
 
 export type FollowerMeter = {
   round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
-  /** A chain whose head was read, and that another replica follows. */
+  /** For a chain that another replica follows: this replica has read its head. */
   observed(chainId: number, head: Head | undefined): void;
   failure(chainId: number, head: Head | undefined): void;
 };
 
-/** Shows what the follower does; deposits as the lowest and the sum per chain, never by address. */
+/** Metrics of the follower's work. Deposits are shown as lowest value and sum per chain, never by address. */
 export function createFollowerMeter(
   instruments: FollowerInstruments,
   usage: Pick<UsageStore, 'accounts' | 'liveCount'>,
   clock: Clock,
 ): FollowerMeter {
-  /** When settlement had last caught up with what the nodes show. */
+  /** When settlement had last caught up with the nodes, by chain. */
   const caughtUp = new Map<number, EpochMs>();
   const observe = (chainId: number, head: Head | undefined, keepsUp: boolean): void => {
     const chain = String(chainId);
@@ -62,7 +62,7 @@ export function createFollowerMeter(
       instruments.unpaidOperations.with({ chain }).inc(unpaid);
       instruments.reservations.with({ chain }).set(await usage.liveCount(chainId));
       if (cursor !== undefined) instruments.followerBlock.with({ chain }).set(cursor.blockNumber);
-      // Wallets that nobody uses are not read either.
+      // Wallets that nobody uses are not read, so they are not shown.
       const inUse = clock.now() - inUseMs;
       const accounts = (await usage.accounts(chainId)).filter(({ readAt }) => (readAt ?? 0) > inUse);
       const own = accounts.filter(({ fundingAddress }) => fundingAddress === undefined);

@@ -12,7 +12,7 @@ type Deps = {
   readonly clock: Clock;
 };
 
-/** Reads the balance of an account that the store does not know yet; one that cannot be read stays unknown. Throws UNAVAILABLE. */
+/** Reads the balance of an account that the store does not know yet; a balance that cannot be read stays unknown. Throws UNAVAILABLE. */
 export async function ensureAccount(
   { usage, chainId, source: connect, clock }: Deps,
   account: AccountId,
@@ -20,7 +20,7 @@ export async function ensureAccount(
   const name = accountName(account);
   const known = (await usage.accounts(chainId)).find((other) => accountName(other) === name);
   if (known?.balance !== undefined) return;
-  // The first step begins at the head: what is promised before it could be mined before it, and be seen by nobody.
+  // The first step begins at the head. An operation promised before that step could be mined below the head, and then nobody would see it.
   const stored = await usage.cursor(chainId);
   if (stored === undefined) throw unknownYet(`chain ${chainId} was not followed yet`);
   const source = await connect();

@@ -4,14 +4,14 @@ import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/tim
 import type { Source } from './source.js';
 
 /**
- * A pending block shows the node's time. A real block that is still on its way may be this much older, so an expiry
- * counts only when it has passed by more.
+ * A pending block shows the node's time. A real block that has not arrived yet may be this much older, so an expiry
+ * counts only when it lies further back than this.
  */
 const pendingMarginSeconds = 30;
 
 /**
- * Time before which it is certain what was mined: that of the settled block, `target`. Where that block is the head and the chain is
- * idle (a dev chain), no block can be mined at an earlier time than the pending one. Throws UNAVAILABLE.
+ * The time before which all mined operations are known: the time of the settled block, `target`. If that block is the head and the
+ * chain is idle (a dev chain), it is the pending block's time, since no block can be mined with an earlier one. Throws UNAVAILABLE.
  */
 export async function passedTime({
   source: { chain, chainId },

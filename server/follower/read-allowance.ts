@@ -1,10 +1,10 @@
 import { DomainError } from '../../core/errors.js';
 import type { EpochMs } from '../../core/units/time.js';
 
-/** Balances of new wallets that an organisation may have read in a second: each costs the node two calls or three. */
+/** How many balances of new wallets are read per second for one organisation: each costs the node two or three calls. */
 export const readsPerSecond = 5;
 
-/** Keeps an organisation with many wallets from spending the node's calls of all others. */
+/** Keeps an organisation with many wallets from using up the node's calls for everybody else. */
 export class ReadAllowance {
   #second = 0;
   readonly #taken = new Map<string, number>();

@@ -1,30 +1,30 @@
 import type { OperationId, Reservation } from '../../core/usage/usage-store.js';
 import { operationId, type MinedOperation } from './mined.js';
 
-/** After its last moment a reservation ends by what the chain says of its nonce, never by logs that a node did not show. */
+// How a reservation ends after its last moment: by the state of its nonce on the chain, never because a node showed no logs.
 
-/** A reservation whose nonce is used although no event of it was found: a node hid it, or none was emitted. */
+/** A reservation whose nonce is used, although no event of its operation was found: a node hid the event, or the chain emitted none. */
 export type Suspect = {
   /** The confirmed block at which its nonce was first seen used. */
   readonly since: number;
-  /** How often its sender's events were read. */
+  /** How often the sender's events have been read. */
   readonly looks: number;
 };
 
 /** Blocks after {@link Suspect.since} at which the sender's events are read again; after the last the reservation is forfeited. */
 export const lookAfterBlocks = [0, 4, 16, 64] as const;
-/** More of them at once are forfeited without a further look: limits keep the maximum, so nothing is given away. */
+/** Most suspects at once. Further ones are forfeited without another check: limits keep the maximum, so nothing is given away. */
 export const mostSuspects = 5_000;
 
 export type NonceJudgement = {
-  /** The operation can never be mined. */
+  /** Reservations whose operations can never be mined. */
   readonly released: readonly Reservation[];
   readonly spent: readonly Reservation[];
 };
 
 /**
- * What nonces of a block later than their last moment say of reservations. `nonceOf` answers the EntryPoint's `getNonce` for
- * sender and key; undefined, where it has no answer, is taken as used.
+ * Splits expired reservations by their nonces at a block later than their last moment. `nonceOf` answers the EntryPoint's
+ * `getNonce` for sender and key; undefined means no answer, and the nonce counts as used.
  */
 export function judgeNonces(
   due: readonly Reservation[],
@@ -37,7 +37,7 @@ export function judgeNonces(
   return { released: due.filter(isUnused), spent: due.filter((reservation) => !isUnused(reservation)) };
 }
 
-/** Operations whose sender's events are to be read at this block. */
+/** The reservations whose senders' events are due to be read at this block. */
 export function dueForLook(
   spent: readonly Reservation[],
   suspects: ReadonlyMap<string, Suspect>,
@@ -51,12 +51,12 @@ export function dueForLook(
 }
 
 export type SpentJudgement = {
-  /** Deposits and holds are free, limits keep the maximum until their window ends. */
+  /** For these, deposits and holds become free, and limits keep the maximum until their window ends. */
   readonly forfeited: readonly Reservation[];
   readonly suspects: ReadonlyMap<string, Suspect>;
 };
 
-/** What becomes of reservations with a used nonce: `looked` were looked for, `found` are the operations that were found so. */
+/** Decides about reservations with a used nonce. `looked`: those whose senders' events were read; `found`: the operations found there. */
 export function judgeSpent(
   spent: readonly Reservation[],
   looked: readonly Reservation[],

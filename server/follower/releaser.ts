@@ -6,16 +6,16 @@ import { dueForLook, judgeNonces, judgeSpent, type Suspect } from './release.js'
 import type { Scanner } from './scan.js';
 import { readNonces, type Source } from './source.js';
 
-/** What becomes of reservations whose last moment has passed. */
+/** How reservations whose last moment has passed end. */
 export type Ending = {
   /** Their nonce is unused: they can never be mined. */
   readonly released: readonly Reservation[];
   /** Their nonce is used. */
   readonly spent: readonly Reservation[];
   readonly forfeited: readonly Reservation[];
-  /** Operations that were found by the senders of `spent`, whoever paid for them. */
+  /** Operations that were found by the senders of `spent`, regardless of who paid for them. */
   readonly mined: readonly MinedOperation[];
-  /** Who waits for a further look once the step is taken; undefined: as before. */
+  /** The suspects that wait for another check once the step is taken; undefined: no change. */
   readonly suspects: ReadonlyMap<string, Suspect> | undefined;
   /** False when more have expired than one step ends. */
   readonly isComplete: boolean;
@@ -30,12 +30,12 @@ export const nothingEnded: Ending = {
   isComplete: true,
 };
 
-/** Most reservations whose senders' events one step reads: two queries for each EntryPoint. */
+/** Most reservations whose senders' events one step reads. This needs two queries for each EntryPoint. */
 const looksPerStep = 100;
 
 /**
- * Ends expired reservations by what the chain says of their nonces at a confirmed block, read in one batch. Remembers those
- * with a used nonce and no event until the step that shows them is taken; after a restart it looks for them anew.
+ * Ends expired reservations by their nonces at a confirmed block, which it reads in one batch. Remembers reservations with a
+ * used nonce and no event until the store has taken the step that ends them; after a restart it looks for their events again.
  */
 export class Releaser {
   readonly #scanner: Scanner;
@@ -45,12 +45,12 @@ export class Releaser {
     this.#scanner = scanner;
   }
 
-  /** Reservations that wait for a further look. */
+  /** Number of reservations that wait for another check. */
   get waiting(): number {
     return this.#suspects.size;
   }
 
-  /** Whether all of these only wait for a later block, so that nothing is to be done about them now. */
+  /** Whether all of these only wait for a later block, so that there is nothing to do about them now. */
   isWaiting(due: readonly Reservation[], block: number): boolean {
     const areKnown = due.every(({ key }) => this.#suspects.has(operationId(key)));
     return areKnown && dueForLook(due, this.#suspects, block).length === 0;
@@ -81,12 +81,12 @@ export class Releaser {
     if (suspects !== undefined) this.#suspects = suspects;
   }
 
-  /** Blocks are gone, and with them what their nonces said. */
+  /** A reorganisation has removed blocks, so what was read from them no longer counts. */
   forget(): void {
     this.#suspects = new Map();
   }
 
-  /** First where everything is read; after that on another connection, where there is one. */
+  /** The first check uses the normal connection; later checks use another one, if there is one. */
   async #look(
     source: Source,
     wanted: readonly Reservation[],

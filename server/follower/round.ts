@@ -1,21 +1,21 @@
 import type { Cursor } from '../../core/usage/usage-store.js';
 
-/** What one round has done; undefined cursor: nothing was due, or another follower was faster. */
+/** What one round has done. Undefined cursor: nothing was due, or another follower was faster. */
 export type Round = {
   readonly cursor: Cursor | undefined;
   readonly settled: number;
   readonly released: number;
-  /** Nonce used, and no event found: limits keep the maximum. */
+  /** Reservations whose nonce is used and whose event was not found: limits keep the maximum. */
   readonly forfeited: number;
-  /** Operations in mode ERC20 that were charged no token. */
+  /** Operations in mode ERC20 that paid no token. */
   readonly unpaid: number;
-  /** Operations of our contracts that nobody here has promised. */
+  /** Operations that our contracts paid for and nobody here has promised. */
   readonly unattributed: number;
   /** Reservations of removed blocks that are live again. */
   readonly restored: number;
-  /** The settled block, while the node does not show whether it still stands: nothing is done until it does. */
+  /** The settled block, while the node does not show whether it is still in the chain: the follower waits until it does. */
   readonly waitsAt?: Cursor | undefined;
-  /** False when there is more to do than one step does: the next round is due at once. */
+  /** False when one step was not enough: the next round is due at once. */
   readonly isComplete: boolean;
 };
 

@@ -24,13 +24,14 @@ export type Watched = {
 type Filter = Required<Pick<LogFilter, 'address' | 'topics'>>;
 
 /**
- * Reads events block range by block range. A node that refuses a range (too wide, too many results) is asked for an
- * eighth of it, down to one block (few attempts, since the node may just as well be down); what worked is remembered and slowly widened again.
+ * Reads events block range by block range. When a node refuses a range (too wide, too many results), asks for an eighth of it,
+ * down to one block. It takes few attempts to get there, since the node may simply be down. The width that worked is remembered
+ * and slowly increased again.
  */
 export class Scanner {
   #page = widestPage;
 
-  /** Operations mined in `from`…`to`, in order; none when the range is empty. Throws what the node's last refusal was. */
+  /** Operations mined in `from`…`to`, in order; none when the range is empty. Throws the node's last refusal. */
   async operations(
     chain: Chain,
     watched: Watched,
@@ -43,8 +44,8 @@ export class Scanner {
   }
 
   /**
-   * Of these operations those that were mined in the last blocks up to `to`, whoever paid for them: found by their senders,
-   * which another index of the node serves than that of paymasters.
+   * The operations among these that were mined in the last blocks up to `to`, regardless of who paid for them. They are found by
+   * their senders, for which the node uses a different index than for paymasters.
    */
   async bySender(
     chain: Chain,
@@ -84,7 +85,7 @@ export class Scanner {
     return inOrder(found);
   }
 
-  /** Undefined when the range was refused and is to be asked again in parts. */
+  /** Undefined when the node refused the range, which is then read in parts. */
   async #read(chain: Chain, filter: Filter, from: number, to: number): Promise<readonly Log[] | undefined> {
     try {
       const logs = await chain.logs({ fromBlock: from, toBlock: to, ...filter });
@@ -98,7 +99,7 @@ export class Scanner {
   }
 }
 
-/** Of two lists, each operation once, in the order of the chain. */
+/** Merges two lists: each operation once, in the order of the chain. */
 export function merged(
   a: readonly MinedOperation[],
   b: readonly MinedOperation[],

@@ -7,20 +7,20 @@ import { byOperation, operationId, type MinedOperation } from './mined.js';
 export type Settled = {
   readonly reservation: Reservation;
   readonly operation: MinedOperation;
-  /** Undefined for a token payment: no limit of the reservation pays for it. */
+  /** Undefined for a token payment, which no limit of the reservation pays for. */
   readonly actualCost: Gwei | undefined;
 };
 
-/** What mined operations mean for reservations. */
+/** The effect of mined operations on reservations. */
 export type Settlement = {
   readonly settled: readonly Settled[];
-  /** Their nonce is used by an operation that they did not promise, so they never come true. */
+  /** Another operation has used the nonce of these reservations, so their own operations can never be mined. */
   readonly released: readonly Reservation[];
   /** Mined in mode ERC20, as far as is known, and paid no token. */
   readonly losses: readonly MinedOperation[];
-  /** Settled for more than one reservation, because it is not known which of them it was. */
+  /** Settled for more than one reservation, because it is not known which of them promised the operation. */
   readonly ambiguous: readonly MinedOperation[];
-  /** Paid by a contract of ours, and promised by nobody. */
+  /** Operations that one of our contracts paid for and nobody here has promised. */
   readonly unattributed: readonly Unattributed[];
 };
 
@@ -35,10 +35,10 @@ export const nothingSettled: Settlement = {
 };
 
 /**
- * Each operation settles the reservations that it may have come from, see {@link attribute}. Where those are several, every one of
- * them settles, each to at most what it reserved: too much counted is repaired by the next window, too little never. A token
- * payment that may have been it, and paid nothing, is a loss. An operation that a stranger's contract paid for, or nobody, only uses
- * up the nonce.
+ * Each operation settles the reservations that it may have come from, see {@link attribute}. If there are several, all of them
+ * settle, each to at most what it reserved: the next window corrects a count that is too high, but never one that is too low. If the
+ * operation may have been a token payment and paid nothing, it is a loss. An operation that a stranger's contract or nobody paid
+ * for only uses up the nonce.
  */
 export function settle(
   mined: readonly MinedOperation[],
@@ -50,7 +50,7 @@ export function settle(
   const seen = new Set<string>();
   const parts = mined.flatMap((operation) => {
     const id = operationId(operation);
-    // A second event of the same operation can only come from a node's mistake; it must not count twice.
+    // A second event of the same operation can only be a node's mistake; it must not count twice.
     if (seen.has(id)) return [];
     seen.add(id);
     const of = promised.get(id) ?? [];

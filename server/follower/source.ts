@@ -12,15 +12,15 @@ import { accountName, usable } from './balances.js';
 import { operationId } from './mined.js';
 import type { Watched } from './scan.js';
 
-/** Where one round reads. */
+/** What one round reads from. */
 export type Source = {
   readonly chain: Chain;
-  /** Another connection to the same chain, where the config has one; `attempt` tells them apart. */
+  /** Another connection to the same chain, if the config has one; `attempt` selects one of several. */
   readonly elsewhere: (attempt: number) => Chain;
   readonly chainId: number;
   readonly confirmations: number;
   readonly contracts: ReadonlyMap<AddressKey, WatchedContract>;
-  /** These, and those whose profiles were taken away since this process began. */
+  /** `contracts`, and the contracts of profiles that were removed since this process started. */
   readonly seenContracts: ReadonlyMap<AddressKey, WatchedContract>;
 };
 
@@ -29,13 +29,13 @@ export type WatchedContract = {
   readonly contract: AddressKey;
   readonly entryPoint: AddressKey;
   readonly fundingBalanceCall: ((fundingAddress: AddressKey) => Hex) | undefined;
-  /** How its data are read; empty where a newer build has added its layout. */
+  /** How its data are read; empty if a newer build has added its layout. */
   readonly modes: readonly ContractModes[];
 };
 
 /**
- * Contracts of all profiles, by address. Two profiles may share one. Of a layout that a newer build has added the EntryPoint is
- * known and nothing else: what is mined with it is settled, and its deposit followed.
+ * Contracts of all profiles, by address. Two profiles may share a contract. If a newer build has added the layout, only the
+ * EntryPoint is known: operations that the contract pays for are settled, and its deposit is followed.
  */
 export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, WatchedContract> {
   const contracts = new Map<AddressKey, WatchedContract>();
@@ -58,7 +58,7 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
       { contract, entryPoint, fundingBalanceCall },
       layout && { sponsorship: layout.sponsorship, token: isShared ? layout.token : undefined },
     );
-    // In token mode no sponsor's balance is drawn on, but some contracts keep one of their own for it.
+    // Token mode does not draw on a sponsor's balance, but some contracts keep their own balance for it.
     const keepsOne = layout?.token?.tokenAccountCall !== undefined;
     if (!isShared)
       add(
@@ -74,9 +74,9 @@ export function watchedContracts(config: ChainConfig): ReadonlyMap<AddressKey, W
 }
 
 /**
- * What to look for: the contracts of today's profiles, and those that were promised on before. A profile that is taken
- * away or moved to another contract takes back no signature: what is mined with it still counts. `formerEntryPoints` are
- * those that profiles are known to have named; the canonical ones are looked at anyway.
+ * What to look for: the contracts of the current profiles, and contracts with earlier promises. Removing a profile, or
+ * moving it to another contract, does not take back signatures: operations mined with them still count.
+ * `formerEntryPoints`: EntryPoints that earlier profiles named; the canonical ones are always included.
  */
 export function watched(
   contracts: ReadonlyMap<AddressKey, WatchedContract>,
@@ -105,8 +105,8 @@ export async function blockAt(
 }
 
 /**
- * What may be promised of each account, by {@link accountName}. An account is missing when it cannot be read: its
- * contract keeps no such balance or does not answer as its layout says. Throws UNAVAILABLE when the node does not
+ * How much may be promised from each account, by {@link accountName}. An account is missing when it cannot be read: its
+ * contract keeps no such balance, or does not answer as its layout says. Throws UNAVAILABLE when the node does not
  * answer.
  */
 export async function readUsable(
@@ -132,7 +132,7 @@ export async function readUsable(
   );
 }
 
-/** The EntryPoints' `getNonce` for each operation's sender and key at a block, by {@link operationId}. */
+/** The EntryPoint's `getNonce` for each operation's sender and key at a block, by {@link operationId}. */
 export async function readNonces(
   { chain }: Pick<Source, 'chain'>,
   operations: readonly OperationId[],
@@ -162,7 +162,7 @@ function balanceCall(
   return data === undefined ? undefined : { to: contract, data };
 }
 
-/** The EntryPoint's `balanceOf(address)`: what a paymaster has deposited there. */
+/** The EntryPoint's `balanceOf(address)`: the deposit of a paymaster there. */
 function balanceOfCall(account: AddressKey): Hex {
   return `0x70a08231${addressWord(account)}`;
 }

@@ -5,14 +5,14 @@ import { operationId, type MinedOperation } from './mined.js';
 import { sendersAtOnce, type Scanner } from './scan.js';
 import { readNonces, type Source } from './source.js';
 
-/** Live reservations whose senders a step looks for: those that expire first. Further ones wait for their last moment. */
+/** Most live reservations whose senders a step looks for: those that expire first. The others wait for their last moment. */
 export const mostLookedFor = 2 * sendersAtOnce;
 const anyTime = Number.MAX_SAFE_INTEGER as EpochSeconds;
 
 /**
- * Operations of live reservations in `from`…`to`, whoever paid for them: one that another paymaster or nobody paid for has used up the
- * nonce, so its reservations can end at once. Found by their senders, by at most two queries of a step, and none while nothing is
- * live; the EntryPoint must say as well that the nonce is used. Throws UNAVAILABLE.
+ * Operations of live reservations in `from`…`to`, regardless of who paid for them. When another paymaster or nobody paid for one, it
+ * has used up the nonce, so its reservations can end at once. They are found by their senders, with at most two queries per step and
+ * none while nothing is live. The EntryPoint must also confirm that the nonce is used. Throws UNAVAILABLE.
  */
 export async function minedForSenders(
   source: Source,

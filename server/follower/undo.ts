@@ -4,11 +4,11 @@ import type { Ended } from './history.js';
 import { reservationId } from './mined.js';
 import type { Settled } from './settlement.js';
 
-// What a step counts, the other way round: for the case that a reorganisation removes its blocks.
+// The reverse of what a step counts, for the case that a reorganisation removes its blocks.
 
 /**
- * How each reservation has ended, by what the step has decided, with what undoes it. The reservations are those that the store
- * answered: promises that were added after the step had read them ended with it, and must live again with it.
+ * How the step has ended each reservation, with the charges that undo it. The reservations are those that the store answered:
+ * promises that were added after the step had read a reservation ended with it, and must live again with it.
  */
 export function endedInStep(
   ended: readonly Reservation[],
@@ -21,7 +21,7 @@ export function endedInStep(
   },
 ): readonly Ended[] {
   const costs = new Map(
-    // The first mention decides, so it is the one that is kept.
+    // The first settlement of a reservation decides, so that one is kept.
     settled.toReversed().map(({ reservation, actualCost }) => [reservationId(reservation.key), actualCost]),
   );
   const unspent = new Set(released.map(({ key }) => reservationId(key)));

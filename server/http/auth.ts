@@ -14,19 +14,20 @@ import type { ResourceStore } from '../../core/resources/resource-store.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 
-/** Who calls: one token of one organisation. Everything that it reaches lies in `namespace`. */
+/** The caller: one token of one organisation. Everything that it may access is in `namespace`. */
 export type Principal = {
   readonly organisation: Organisation;
   readonly namespace: string;
-  /** What ids and keys of the organisation are made from. */
+  /** Ids and keys of the organisation are made from this. */
   readonly tenant: Tenant;
-  /** Name of the token, shown as `createdBy` of what it creates. */
+  /** Name of the token, shown as `createdBy` of the objects that it creates. */
   readonly tokenName: string;
 };
 
 /**
- * Turns the two headers into what they give access to. Every answer is checked against the stored object of now, so a
- * removed, expired or rotated credential stops at once on every replica; what is remembered only says where to look.
+ * Resolves the two headers to an organisation and a paymaster. Every answer is checked against the currently stored
+ * object, so a removed, expired or rotated credential stops working at once on every replica. Remembered entries only
+ * say where to look.
  */
 export type Authenticator = {
   /** The organisation that an authToken belongs to; undefined when it is unknown or expired. */
@@ -49,7 +50,7 @@ export function createAuthenticator({
   clock,
 }: AuthenticatorDeps): Authenticator {
   const tokenHints = new LRUCache<string, string>({ max: 10_000 });
-  // Unknown tokens cost a list of all organisations, and anybody may send them: they share one list at a time.
+  // An unknown token costs a list of all organisations, and anybody may send one: such requests share one list at a time.
   const listOrganisations = shareCalls(() => resources.list('Organisation'));
 
   return {
@@ -82,7 +83,7 @@ export function createAuthenticator({
           ? await resources.get('Paymaster', { namespace, name: served.objectName })
           : undefined;
       if (hinted && isLive(hinted) && (await accepts(hinted))) return hinted;
-      // Not programmed yet, or by no operator: then only the resources themselves know.
+      // The operator has not programmed the paymaster yet, or no operator runs: then only the resources know the key.
       for (const paymaster of await resources.list('Paymaster', { namespace }))
         if (isLive(paymaster) && (await accepts(paymaster))) return paymaster;
       return undefined;
@@ -90,7 +91,7 @@ export function createAuthenticator({
   };
 }
 
-/** Where the key is served. The config store may be down: that is slower then, but not an outage of this API. */
+/** The paymaster that is served under the key. When the config store is down the look-up is slower, but this API still works. */
 async function findServed(
   configs: Pick<ConfigStore, 'findByKey'>,
   sha256: string,
@@ -103,7 +104,7 @@ async function findServed(
   }
 }
 
-/** The apiKey that is shown for a paymaster: of the generation in force, under the current master key. */
+/** The apiKey to show for a paymaster: derived from the key generation in force and the current master key. */
 export async function currentApiKey(
   deps: {
     readonly masterKeys: Pick<MasterKeys, 'current'>;
@@ -118,8 +119,8 @@ export async function currentApiKey(
 }
 
 /**
- * The status says where a name has had a higher generation than the spec asks for. A paymaster without one, made a moment
- * ago, is looked up by what its name is remembered for.
+ * The status says whether a name has had a higher generation than the spec asks for. A new paymaster has no status yet, so the
+ * generation that is remembered for its name is used.
  */
 async function keyGenerationInForce(
   configs: Pick<ConfigStore, 'getLatest'>,
@@ -153,7 +154,7 @@ function acceptedKeys(
 function principalOf(organisation: Organisation, sha256: string, now: EpochMs): Principal | undefined {
   if (!isLive(organisation)) return undefined;
   const token = organisation.spec.tokens?.find((candidate) => equalHash(candidate.sha256, sha256));
-  // An expiry that is no date parses to NaN and compares false: closed.
+  // An expiry that is not a date parses to NaN, so the comparison is false and the token is refused.
   if (!token || (token.expiresAt !== undefined && !(Date.parse(token.expiresAt) > now))) return undefined;
   const { namespace } = organisation.spec;
   return { organisation, namespace, tenant: tenantOfOrganisation(organisation), tokenName: token.name };
@@ -169,7 +170,7 @@ function equalHash(left: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Calls made while one runs share the next one: each answer is at least as new as its question, and one runs at a time. */
+/** Calls made while one runs share the next run. So each answer is at least as new as its call, and only one call runs at a time. */
 function shareCalls<T>(call: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;

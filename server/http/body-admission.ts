@@ -1,22 +1,22 @@
-/** Bytes of request bodies that a process holds at once, and what one of them may be. */
+/** Limits on the bytes of request bodies that a process holds at once, and on a single body. */
 export type BodyLimits = {
-  /** Of all bodies together. One key, and one client address, has at most a tenth of it. */
+  /** For all bodies together. One key, or one client address, may hold a tenth of it. */
   readonly totalBytes: number;
   readonly bodyBytes: number;
-  /** From the first look at a request to the last byte of its body. */
+  /** Longest time from the start of a request to the last byte of its body. */
   readonly withinMs: number;
 };
 
-/** A body that is being read or worked on. Each must be released once. */
+/** A body that is being read or processed. Each must be released once. */
 export type AdmittedBody = {
-  /** False when this chunk is more than may be held: then the body must be given up. */
+  /** False when this chunk exceeds a limit: then the caller must drop the body. */
   take(bytes: number): boolean;
   release(): void;
 };
 
 /**
- * Bounds the memory that callers can make a process hold: bytes count from their arrival to the answer, so that neither
- * unfinished bodies nor requests that wait for a webhook can grow without bound, and no caller can take it all.
+ * Bounds the memory that callers can make a process hold. Bytes count from their arrival to the answer, so neither
+ * unfinished bodies nor requests that wait for a webhook can grow without bound, and a single caller cannot take it all.
  */
 export type BodyAdmission = {
   readonly limits: BodyLimits;
@@ -25,7 +25,7 @@ export type BodyAdmission = {
   admit(key: string, client: string): AdmittedBody;
 };
 
-/** What a chunk costs besides its bytes: a body of single bytes would else cost a hundred times what is counted. */
+/** What a chunk costs besides its bytes: otherwise a body sent byte by byte would cost a hundred times the counted amount. */
 const chunkOverhead = 256;
 const shares = 10;
 

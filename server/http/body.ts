@@ -7,14 +7,14 @@ import { parseJson } from './json.js';
 export const maxBodyBytes = 1024 * 1024;
 
 /**
- * Reads the body of any method and content type into `request.body` as bytes, `undefined` when there is none. The
- * content type is not judged: DELETE with a body, curl without a header and GET with a JSON header and no body all occur.
+ * Reads the body of any method and content type into `request.body` as bytes, `undefined` for a request without a body. The
+ * content type is ignored: DELETE with a body, curl without a header, and GET with a JSON header and no body all occur.
  */
 export function readBody(limit: number = maxBodyBytes): RequestHandler {
   return express.raw({ type: () => true, limit, inflate: true });
 }
 
-/** The JSON value of what {@link readBody} read; an absent body is `undefined`. Throws DomainError INVALID_INPUT. */
+/** The JSON value of a body that {@link readBody} has read; an absent body is `undefined`. Throws DomainError INVALID_INPUT. */
 export function parseBody(body: unknown): unknown {
   if (!(body instanceof Uint8Array) || body.length === 0) return undefined;
   return parseJson(decodeUtf8(body));

@@ -3,9 +3,9 @@ import { DomainError, invalidInput } from '../../core/errors.js';
 import type { Problem } from '../../core/errors.js';
 
 /**
- * Parses JSON whose values mean what they say. A number that a double cannot hold (9007199254740993, or an amount of 20
- * digits) would silently become another one, and half a surrogate pair another character when it is stored, so both are
- * refused by name. Throws DomainError INVALID_INPUT.
+ * Parses JSON and refuses values that would change silently. A number that a double cannot hold (9007199254740993, or an
+ * amount of 20 digits) would become another number, and half a surrogate pair would become another character when it is
+ * stored. The error names the member. Throws DomainError INVALID_INPUT.
  */
 export function parseJson(text: string): unknown {
   const problems: Problem[] = [];
@@ -17,14 +17,14 @@ export function parseJson(text: string): unknown {
       return parsed;
     });
   } catch {
-    // Also nesting so deep that the parser gives up. The parser's own message would quote the body, secrets included.
+    // Also thrown for nesting that is too deep for the parser. The parser's own message would quote the body, including secrets.
     throw new DomainError('INVALID_INPUT', 'body must be valid JSON');
   }
   if (problems.length > 0) throw invalidInput(problems);
   return value;
 }
 
-/** What a parsed value should have been; undefined when it is what its source says. */
+/** What the value should have been; undefined when the parsed value equals its source text. */
 function fault(value: unknown, source: string | undefined): string | undefined {
   if (typeof value === 'string' && !value.isWellFormed()) return 'well-formed Unicode text';
   if (typeof value === 'number' && !isExact(value, source)) return 'a number that fits a double exactly';

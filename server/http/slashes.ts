@@ -1,5 +1,5 @@
 /**
- * Collapses duplicate slashes in the path of a request target; the query is left alone. One documented sample posts to
+ * Collapses duplicate slashes in the path of a request target; the query is not changed. One documented sample posts to
  * `//api/v2/public/sdk/paymaster`, and base addresses are often configured with a slash at the end.
  */
 export function collapseSlashes(target: string): string {

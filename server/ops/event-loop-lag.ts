@@ -10,11 +10,11 @@ export type EventLoopLag = {
 const resolutionMs = 20;
 const windowMs = 60_000;
 
-/** Measures from now on; keeps no process alive. */
+/** Starts to measure; does not keep the process alive. */
 export function createEventLoopLag(): EventLoopLag {
   const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
   histogram.enable();
-  // A window, because one stall at start would otherwise be the worst delay for ever.
+  // Resets every minute: otherwise one stall at the start would be the worst delay for ever.
   const timer = setInterval(() => histogram.reset(), windowMs).unref();
   return {
     read: () => ({ medianSeconds: toLag(histogram.percentile(50)), maxSeconds: toLag(histogram.max) }),
@@ -25,7 +25,7 @@ export function createEventLoopLag(): EventLoopLag {
   };
 }
 
-/** The monitor records the whole time between two of its ticks in nanoseconds; only what exceeds its period is lag. */
+/** The monitor records the whole time between two of its ticks in nanoseconds; only the part beyond its period is lag. */
 function toLag(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e9 - resolutionMs / 1000);
 }

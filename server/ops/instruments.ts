@@ -3,8 +3,9 @@ import type { Metrics } from '../../core/metrics.js';
 import { refusals } from '../../core/refusal.js';
 
 /**
- * Every metric of the server, in one table: names, units, label sets (adapters declare their own beside their code). Label values are closed sets or chain ids; a
- * paymaster, policy or address is never one, since there may be a hundred thousand of them.
+ * Every metric of the server, in one table: names, units, label sets (adapters declare theirs beside their code). Label values come
+ * from closed sets or are chain ids. A paymaster, policy or address is never a label value, since there may be a hundred thousand of
+ * them.
  */
 export function createInstruments(metrics: Metrics) {
   const refused = metrics.counter<'reason'>({
@@ -12,7 +13,7 @@ export function createInstruments(metrics: Metrics) {
     help: 'Operations that were not sponsored, by the reason that clients see.',
     labels: ['reason'],
   });
-  // Bound up front, so that dashboards and alerts see every reason at 0 before it first happens.
+  // Created at the start, so that dashboards and alerts see every reason at 0 before it first happens.
   for (const reason of Object.keys(refusals)) refused.with({ reason });
 
   return {

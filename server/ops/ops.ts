@@ -9,7 +9,7 @@ export type OpsDeps = {
   readonly metrics: { render(): Promise<{ readonly contentType: string; readonly body: string }> };
   readonly instruments: Pick<Instruments, 'ready'>;
   readonly log: Logger;
-  /** Brings gauges that are read rather than counted up to date, before each scrape. */
+  /** Updates gauges that are read rather than counted. Called before each scrape. */
   readonly refresh?: () => void | Promise<void>;
   /** Default: measured in this process. */
   readonly lag?: EventLoopLag;
@@ -26,15 +26,15 @@ export type Ops = {
 };
 
 /**
- * - `/healthz`: is the process itself alive? Answering proves that the event loop turns; it fails only when the loop is
- *   permanently late. An outage of a store or a chain is never a reason to restart, so it is not looked at.
- * - `/readyz`: should this replica get traffic? 200 or 503, with every check and what to do about each that fails.
+ * - `/healthz`: is the process itself alive? An answer proves that the event loop runs; it fails only when the loop is
+ *   permanently late. An outage of a store or a chain is never a reason to restart, so it is not checked.
+ * - `/readyz`: should this replica get traffic? 200 or 503, with every check, and what to do about each failing check.
  * - `/metrics`: Prometheus text.
  */
 export function createOps(deps: OpsDeps): Ops {
   const lag = deps.lag ?? createEventLoopLag();
   const maxLagSeconds = deps.maxLagSeconds ?? 5;
-  // Known to the metrics before the first probe.
+  // So that the metric exists before the first probe.
   for (const { name } of deps.checks) deps.instruments.ready.with({ check: name }).set(0);
 
   const readiness = createReadiness(deps.checks, deps.log);
@@ -113,7 +113,7 @@ function json(status: number, value: unknown): Reply {
   return { status, contentType: 'application/json', body: `${JSON.stringify(value)}\n` };
 }
 
-/** Path without query; one trailing slash is ignored, since probes are often written with it. */
+/** Path without query. One trailing slash is ignored, since probes are often configured with it. */
 function pathOf(url = '/'): string {
   const path = url.split('?', 1)[0] ?? '/';
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;

@@ -2,18 +2,18 @@ import type { Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
 
 /**
- * One thing that is looked at before and while a replica takes traffic, with what an operator should do while it fails.
- * Readiness is about the process: what all replicas share (usage store, chains, API server) must not take all of them out of
- * a Service at once, because clients then get no answer at all instead of one that says what is wrong.
+ * One check before and while a replica takes traffic, with what an operator should do while it fails. Readiness is about
+ * the process. A dependency that all replicas share (usage store, chains, API server) must not take all of them out of a
+ * Service at once: clients would then get no answer at all, instead of one that says what is wrong.
  */
 export type ReadinessCheck = {
   /** Short and fixed, e.g. `configs-synced`: it is a metric label. */
   readonly name: string;
-  /** What to look at or to change; shown only while the check fails. */
+  /** What the operator should look at or change; shown only while the check fails. */
   readonly action: string;
-  /** Throwing, or taking longer than {@link checkTimeoutMs}, is a failure. */
+  /** A throw, or taking longer than {@link checkTimeoutMs}, counts as a failure. */
   readonly isReady: () => boolean | Promise<boolean>;
-  /** True: a failure is told, and the replica takes traffic all the same. Default: it takes none. */
+  /** True: a failure is reported, but the replica still takes traffic. Default: it takes none. */
   readonly isAdvice?: () => boolean;
 };
 
@@ -27,20 +27,20 @@ type FailedCheck = {
   readonly isAdvice?: true;
 };
 
-/** True when nothing fails but what is advice only. */
+/** True when every failing check is advice only. */
 export function isReadyFor(reports: readonly CheckReport[]): boolean {
   return reports.every((report) => report.ready || report.isAdvice === true);
 }
 
-/** A failure never keeps traffic away. */
+/** For `isAdvice`: a failure never keeps traffic away. */
 export const always = (): true => true;
 
-/** How long a process that has just started waits for what it shares with others before it takes traffic without. */
+/** How long a new process waits for a shared dependency before it takes traffic without it. */
 const firstContactMs = 15_000;
 
 /**
- * A dependency that all replicas share. It is waited for once, for 15 seconds at most, so that a rollout does not send
- * traffic to replicas that are still connecting.
+ * A check of a dependency that all replicas share. A process waits for it once, for at most 15 seconds, so that a rollout
+ * does not send traffic to replicas that are still connecting.
  */
 export function sharedDependency(check: Omit<ReadinessCheck, 'isAdvice'>, clock: Clock): ReadinessCheck {
   const since = clock.now();
@@ -59,11 +59,11 @@ export function sharedDependency(check: Omit<ReadinessCheck, 'isAdvice'>, clock:
 const checkTimeoutMs = 2000;
 
 export type Readiness = {
-  /** Runs all checks at once. Never throws; the order of the reports is the order of the checks. */
+  /** Runs all checks concurrently. Never throws; the reports have the order of the checks. */
   run(): Promise<readonly CheckReport[]>;
 };
 
-/** Logs what a check found when that changes, not at every look: probes and scrapes ask every few seconds. */
+/** Logs the result of a check only when it changes, since probes and scrapes run the checks every few seconds. */
 export function createReadiness(checks: readonly ReadinessCheck[], log: Logger): Readiness {
   const failing = new Set<string>();
 

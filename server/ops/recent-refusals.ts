@@ -1,21 +1,21 @@
 import type { RefusalReason } from '../../core/refusal.js';
 import type { EpochMs } from '../../core/units/time.js';
 
-/** One request that was refused, for the owner of the instance. */
+/** One refused request, shown to the owner of the instance. */
 export type RecentRefusal = {
   readonly at: EpochMs;
   readonly requestId: string;
   readonly method: string;
   readonly paymasterId: string;
   readonly reason: RefusalReason;
-  /** What exactly; may hold text that a caller chose. */
+  /** What exactly was refused; may contain text that a caller chose. */
   readonly detail?: string | undefined;
 };
 
-/** The newest refusals of this process, so that somebody who tries things out sees why. */
+/** The newest refusals of this process, so that somebody who tries things out sees why a request was refused. */
 export type RecentRefusals = {
   note(refusal: RecentRefusal): void;
-  /** The newest first. */
+  /** Newest first. */
   list(): readonly RecentRefusal[];
 };
 

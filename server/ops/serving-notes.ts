@@ -10,24 +10,24 @@ import { isForAllUsers } from '../../core/usage/counter-names.js';
 import type { LimitShare, ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
 
-/** A trouble that is not met again for so long counts as over: so a status is written twice in that time at most. */
+/** A problem that does not occur again for this long counts as over, so a status is written at most twice in this time. */
 export const standsMs = 300_000;
 const reportEveryMs = 15_000;
 
 export type ServingNotes = {
-  /** The same port, whose refusals by limits that all users share are noted. */
+  /** The same port; also notes refusals by limits that all users share. */
   ofUsage(usage: Pick<UsageStore, 'reserve' | 'peek'>): Pick<UsageStore, 'reserve' | 'peek'>;
-  /** The same port, whose hosts that fail are noted where the policy refuses then. */
+  /** The same port; also notes a failing host if the policy refuses operations because of it. */
   ofWebhooks(webhooks: Pick<WebhookCaller, 'call'>): Pick<WebhookCaller, 'call'>;
-  /** Tells what is new; never rejects. */
+  /** Reports new notes; never rejects. */
   report(): Promise<void>;
   start(): void;
   stop(): Promise<void>;
 };
 
 /**
- * Takes note of what keeps a paymaster from sponsoring while its requests are answered, and tells the operator now and then. What
- * a caller alone decides is not noted: a limit counts as full by what it has counted, not because an operation asked for more.
+ * Notes problems that keep a paymaster from sponsoring, and reports them to the operator from time to time. It does not note refusals
+ * that depend on the request alone: a limit is full by the amount that it has counted, not because one operation asked for more.
  */
 export function createServingNotes(deps: {
   readonly reports: Pick<ServingReports, 'merge'>;
@@ -44,7 +44,7 @@ export function createServingNotes(deps: {
   function note(policyId: string, trouble: ServingTrouble, end: number): void {
     const now = clock.now();
     const known = told.get(policyId);
-    // Told again when half of its time is over.
+    // Reported again when half of its time is over.
     if (known?.trouble === trouble && known.until - now > Math.min(standsMs, end - now) / 2) return;
     if (fresh.size >= mostEntries && !fresh.has(policyId)) return;
     fresh.set(policyId, { trouble, until: Math.min(now + standsMs, end) as EpochMs });
@@ -68,7 +68,7 @@ export function createServingNotes(deps: {
       for (const [policyId, entry] of entries) told.set(policyId, entry);
       hasFailed = false;
     } catch (error) {
-      // Said once; what is met again is noted again.
+      // Logged once; a problem that occurs again is noted again.
       if (!hasFailed) log.warn('reporting full limits and failing webhooks failed', { error });
       hasFailed = true;
     }
@@ -111,7 +111,7 @@ export function createServingNotes(deps: {
   };
 }
 
-/** What an ordinary operation needs is more than a hundredth of a limit that anyone sets. */
+/** An ordinary operation needs more than a hundredth of any limit that people set in practice. */
 function isFull({ unit, threshold }: LimitShare, used: number): boolean {
   return unit === 'COUNT' ? used >= threshold : used * 100 >= threshold * 99;
 }

@@ -3,14 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../core/errors.js';
 import type { AdmittedBody, BodyLimits } from '../http/body-admission.js';
 
-/** Why a body was not read to its end. `close` where the connection must not be used again. */
+/** Why a body was not read to its end. `close`: the connection must not be used again. */
 export type UnreadBody = { readonly error: DomainError; readonly close: boolean };
 
 /**
  * Reads a request body into text. Most bodies arrive in one chunk, which is decoded without a copy.
- * `done` is called exactly once: with text, or with the reason as soon as a limit is passed, or with `undefined` when the
- * client went away first. What is too large is read to its end, by node where nobody listens, and thrown away:
- * most clients send all before they read, and one whose connection is closed meanwhile never sees the answer.
+ * Calls `done` exactly once: with text, or with the reason as soon as a limit is exceeded, or with `undefined` when the
+ * client disconnected first. A body that is too large is read to its end (by node when there is no listener) and
+ * discarded: most clients send everything before they read, and would never see the answer if we closed the connection.
  */
 export function readBody(
   request: IncomingMessage,
@@ -23,7 +23,7 @@ export function readBody(
   let more: Buffer[] | undefined;
   let size = 0;
   let open = true;
-  // After one more look at the socket: a process that was busy itself finds what arrived meanwhile only then.
+  // Reads the socket once more first: a process that was busy may not have seen yet what has arrived.
   const timer = setTimeout(() => setImmediate(() => finish(tooSlow(withinMs))), withinMs);
   const finish = (body: string | UnreadBody | undefined): void => {
     if (!open) return;

@@ -11,7 +11,7 @@ import type { RpcContext, RpcMethod } from './method.js';
 import type { RpcMethods } from './methods.js';
 import { createRequestLog } from './request-log.js';
 
-/** The answer to one call: `body` is a whole JSON-RPC answer, `status` is what a call alone would be answered with. */
+/** The answer to one call: `body` is a whole JSON-RPC answer, `status` is the HTTP status if the call is not part of a batch. */
 export type CallAnswer = {
   readonly body: string;
   readonly status: number;
@@ -20,10 +20,10 @@ export type CallAnswer = {
   readonly retryAfterSeconds?: number | undefined;
 };
 
-/** Runs calls and accounts for them: every call is counted once, by method and outcome, and timed. */
+/** Runs calls and measures them: every call is counted once, by method and outcome, and timed. */
 export type CallRunner = {
   run(call: RpcCall, context: RpcContext): Promise<CallAnswer>;
-  /** Answers a call that never reached a method, or what is no call: then only `id` is known. */
+  /** Answers a call that never reached a method, or a value that is not a call: then only `id` is known. */
   fail(call: Pick<RpcCall, 'id'> & Partial<RpcCall>, error: unknown, requestId: string): CallAnswer;
   reject(call: BadCall, requestId: string): CallAnswer;
 };
@@ -33,11 +33,11 @@ export type CallRunnerDeps = {
   readonly instruments: Pick<Instruments, 'rpcRequests' | 'rpcDuration' | 'refusals' | 'openSponsorships'>;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Default: nobody looks at them. */
+  /** Remembers refusals. Default: they are not remembered. */
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
 };
 
-/** Label of every method that is not served: a caller must not be able to make new series. */
+/** Label for every method that is not served: a caller must not be able to create new series. */
 const unknownMethod = 'unknown';
 
 export function createCallRunner({
@@ -86,7 +86,7 @@ export function createCallRunner({
     };
   }
 
-  /** Counts and tells a refusal, whether it was answered as a result or as an error. */
+  /** Counts and logs a refusal, whether it was answered as a result or as an error. */
   function noteRefusal(
     reason: RefusalReason,
     detail: string | undefined,
@@ -163,7 +163,7 @@ export function createCallRunner({
 
 type Meter = { count(outcome: RpcOutcome): void; time(started: number): void };
 
-/** Outcomes are bound when they first happen and kept: binding costs more than counting. */
+/** Keeps the bound metric of each outcome from its first occurrence, since binding labels costs more than counting. */
 function createMeter({ rpcRequests, rpcDuration }: CallRunnerDeps['instruments'], method: string): Meter {
   const bound = new Map<RpcOutcome, { inc(by?: number): void }>();
   const duration = rpcDuration.with({ method });
@@ -188,7 +188,7 @@ function bindRefusals({ refusals: counter }: CallRunnerDeps['instruments']) {
   return { count: (reason: RefusalReason) => bound.get(reason)?.inc() };
 }
 
-/** Mode ERC20 and the forms that name an EntryPoint refuse by an error. */
+/** The refusal in an error: mode ERC20 and the forms that name an EntryPoint answer a refusal as an error. */
 function refusalOf(error: unknown): { reason: RefusalReason; detail: string | undefined } | undefined {
   if (!isDomainError(error)) return undefined;
   const { reason = '', detail } = error.details;

@@ -6,13 +6,13 @@ import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { parseFeeToken, parseSponsorParams } from './params.js';
 
-// Forms that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their clients
-// expect a refusal to be an error, and read errors from HTTP 200 answers only.
+// Forms of params that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their
+// clients expect a refusal to be an error, and only read errors from HTTP 200 answers.
 
 export type EntryPointParams = {
   readonly entryPoint: unknown;
   readonly context: unknown;
-  /** Where the context stands, for messages. */
+  /** Path of the context in the request, for messages. */
   readonly contextPath: string;
 };
 
@@ -22,8 +22,8 @@ export type ModeRequest =
   | { readonly mode: 'ERC20'; readonly request: TokenPaymentRequest };
 
 /**
- * Reads `[operation, …]` with the context as the vendor's mode object: absent, null or without a mode means SPONSORED,
- * unless it names a token, as other services' contexts do: `{"token": "0x…"}` means ERC20.
+ * Reads `[operation, …]`, with the vendor's mode object as the context. A context that is absent, null or without a mode
+ * means SPONSORED, unless it names a token, as contexts of other services do: `{"token": "0x…"}` means ERC20.
  * Throws INVALID_INPUT when the EntryPoint is not the one of the paymaster's profile.
  */
 export function parseEntryPointParams(
@@ -49,8 +49,8 @@ export function parseEntryPointParams(
 }
 
 /**
- * ERC-7677: `[operation, entryPoint, chainId, context]`. The chain of the request must be the paymaster's; it may be hex
- * as the ERC says, or a number.
+ * ERC-7677: `[operation, entryPoint, chainId, context]`. The request's chain must be the paymaster's; it may be hex, as
+ * the ERC says, or a number.
  */
 export function parseErc7677Params(
   params: readonly unknown[],
@@ -72,7 +72,7 @@ export function parseErc7677Params(
   return parseEntryPointParams(operation, form, profile, requestId);
 }
 
-/** Throws what the refusal is as an error. `isPayer`: mode ERC20, which has no `0x` to fall back to, since the user pays already. */
+/** Throws the refusal as an error. `isPayer`: mode ERC20, in which `0x` is not a fallback, since the user already pays. */
 export function requireSponsored(
   sponsorship: Sponsorship,
   { isPayer }: { readonly isPayer: boolean },

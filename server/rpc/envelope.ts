@@ -1,16 +1,16 @@
 import { isObject } from '../../core/schema/json-value.js';
 import { DomainError, formatProblem, quote, type Problem } from '../../core/errors.js';
 
-/** One call of a request body whose envelope is right. `id` is JSON text, so that it is echoed with its type. */
+/** One call of a request body, with a valid envelope. `id` is JSON text, so that it is echoed with its type. */
 export type RpcCall = { readonly id: string; readonly method: string; readonly params: readonly unknown[] };
 
-/** A call whose envelope is wrong; `id` is echoed where it could be read, else `null`. */
+/** A call with an invalid envelope; `id` is echoed if it could be read, else `null`. */
 export type BadCall = { readonly id: string; readonly error: DomainError };
 
-/** A batch longer than this is refused as a whole: its answers are held until the last one is known. */
+/** A longer batch is refused as a whole, since all its answers are held until the last one is known. */
 export const maxBatchCalls = 100;
 
-/** Reads one member of a batch, or the whole body. `jsonrpc` "2.0.0" is what the service document's field table says. */
+/** Reads one member of a batch, or the whole body. The service document's field table says `jsonrpc` "2.0.0". */
 export function parseCall(value: unknown): RpcCall | BadCall {
   if (!isObject(value))
     return bad('null', [{ field: 'request', expected: 'a JSON object', value: quote(value) }]);
@@ -32,7 +32,7 @@ export function parseCall(value: unknown): RpcCall | BadCall {
   if (typeof method !== 'string')
     problems.push({ field: 'method', expected: 'a string', value: quote(method) });
   if (!Array.isArray(params)) {
-    // A known envelope with wrong params is a fault of the params, which JSON-RPC tells apart.
+    // JSON-RPC has a separate error for wrong params in a valid envelope.
     const problem = { field: 'params', expected: 'an array', value: quote(params) };
     if (problems.length === 0) return { id: id ?? 'null', error: wrongParams(problem) };
     problems.push(problem);
@@ -63,7 +63,7 @@ function wrongParams(problem: Problem): DomainError {
   return new DomainError('INVALID_INPUT', formatProblem(problem), { problems: [problem] });
 }
 
-/** An integer beyond 2^53 would come back as another number, so it is refused rather than changed. */
+/** An integer beyond 2^53 would be echoed as another number, so it is refused. */
 function readId(id: unknown): string | undefined {
   if (typeof id === 'number') {
     if (!Number.isFinite(id) || (Number.isInteger(id) && !Number.isSafeInteger(id))) return undefined;

@@ -8,7 +8,8 @@ const internal = { code: -32603, status: 400, retryable: true } as const;
 
 /**
  * The published table of JSON-RPC errors. HTTP 400 rather than 200 or 5xx: the vendor's SDK drops the message of a 2xx
- * answer, and viem repeats 5xx answers by itself. Codes of the dashboard never leave here: they are plain faults.
+ * answer, and viem repeats a request after a 5xx answer. Error codes of the dashboard are never published here: they
+ * become internal errors.
  */
 export const rpcErrors = {
   RPC_PARSE_ERROR: { code: -32700, status: 400, retryable: false },
@@ -26,7 +27,7 @@ export const rpcErrors = {
   ESTIMATION_FAILED: { code: -32004, status: 400, retryable: false },
   RATE_LIMITED: { code: -32005, status: 429, retryable: true },
   PAYMASTER_NOT_READY: { code: -32006, status: 400, retryable: true },
-  // Where a refusal is an error: in mode ERC20, and in the ERC-7677 forms (ERC-7769: "paymaster rejected").
+  // For refusals that are errors: in mode ERC20, and in the ERC-7677 forms (ERC-7769: "paymaster rejected").
   SPONSORSHIP_REFUSED: { code: -32501, status: 400, retryable: false },
   INTERNAL: internal,
   NOT_FOUND: internal,
@@ -52,11 +53,11 @@ export type RenderedError = {
   readonly status: number;
   readonly reason: string;
   readonly retryAfterSeconds?: number;
-  /** True for faults of ours, which are logged in full; their message stays inside. */
+  /** True for our own faults, which are logged in full; their message is not sent to the client. */
   readonly fault: boolean;
 };
 
-/** Renders what a handler threw. Anything that is no DomainError, or has no code of this edge, says nothing about its cause. */
+/** Renders what a handler threw. An error that is not a DomainError, or whose code this edge does not publish, does not reveal its cause. */
 export function renderError(error: unknown, requestId: string): RenderedError {
   if (!isDomainError(error) || rpcErrors[error.code] === internal) return renderFault(requestId);
   const row = rpcErrors[error.code];

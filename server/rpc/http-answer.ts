@@ -9,14 +9,14 @@ export type HttpAnswer = {
   readonly body: string;
   readonly requestId: string;
   readonly refusal?: RefusalReason | undefined;
-  /** Signed for a paymaster that sponsors calls to any contract. */
+  /** True when data was signed for a paymaster that sponsors calls to any contract. */
   readonly isOpen?: boolean | undefined;
   readonly retryAfterSeconds?: number | undefined;
-  /** True where the rest of the request is not wanted. */
+  /** True when the rest of the request is not read, so the connection must close. */
   readonly close?: boolean | undefined;
 };
 
-/** Browsers' wallets call from any origin; the key in the address is the only credential, and it is no cookie. */
+/** Wallets in browsers call from any origin; the key in the address is the only credential, and it is not a cookie. */
 const corsHeaders = [
   'Access-Control-Allow-Origin',
   '*',
@@ -24,7 +24,7 @@ const corsHeaders = [
   'X-Sponsorship-Reason, X-Open-Sponsorship, X-Request-Id, Retry-After',
 ] as const;
 
-/** Writes headers as one flat list: node then skips its per-header bookkeeping. */
+/** Writes headers as one flat list, so that node skips its per-header bookkeeping. */
 export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void {
   if (response.destroyed || response.headersSent) return;
   const size = Buffer.byteLength(answer.body);
@@ -43,11 +43,11 @@ export function writeAnswer(response: ServerResponse, answer: HttpAnswer): void 
   if (answer.status === 405) headers.push('Allow', 'POST, OPTIONS');
   if (answer.close === true) headers.push('Connection', 'close');
   response.writeHead(answer.status, headers);
-  // As many bytes as characters: plain ASCII, which the socket takes without transcoding.
+  // As many bytes as characters means plain ASCII, which the socket takes without transcoding.
   response.end(answer.body, size === answer.body.length ? 'latin1' : 'utf8');
 }
 
-/** Answers a CORS preflight. Whatever headers the client asks for are allowed: none of them carries authority here. */
+/** Answers a CORS preflight. Allows all headers that the client asks for, since none of them grants any rights here. */
 export function writePreflight(response: ServerResponse, requested: string | undefined): void {
   response.writeHead(204, [
     ...corsHeaders,

@@ -5,7 +5,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 export type RpcContext = {
   readonly requestId: string;
   readonly paymaster: ServedPaymaster;
-  /** Header `authToken`: asked for by `pm_explainSponsorship` only. */
+  /** Header `authToken`, which only `pm_explainSponsorship` needs. */
   readonly authToken: string | undefined;
 };
 
@@ -13,17 +13,17 @@ export type RpcContext = {
 export type RpcResult = {
   readonly json: string;
   readonly refusal?: RefusalReason;
-  /** What exactly was refused, for the log only: clients are told the reason, owners ask for an explanation. */
+  /** What exactly was refused, for the log only: clients see the reason, and owners can ask for an explanation. */
   readonly detail?: string;
-  /** Signed for a paymaster that sponsors calls to any contract; also sent in a header and counted. */
+  /** True when data was signed for a paymaster that sponsors calls to any contract; also sent in a header and counted. */
   readonly isOpen?: boolean;
   /** Set by methods that sponsor nothing. */
   readonly outcome?: 'answered';
 };
 
 export type RpcMethod = {
-  /** Throws DomainError for everything that is no result. */
+  /** Throws DomainError for every outcome that is not a result. */
   handle(params: readonly unknown[], context: RpcContext): Promise<RpcResult>;
-  /** True where the form of the params is one whose clients read errors from HTTP 200 answers only. */
+  /** True if clients that send this form of params read errors from HTTP 200 answers only. */
   readonly answersErrorsWithOk?: (params: readonly unknown[]) => boolean;
 };

@@ -1,7 +1,7 @@
 import { entryPoint06 } from '../../core/entry-point/v06.js';
 import type { ServedMethods } from './methods.js';
 
-/** Of each method what is sent and what is answered; a test holds both against the schemas. */
+/** For each method, example params and an example result; a test checks both against the schemas. */
 export type RpcExample = { readonly params: readonly unknown[]; readonly result: object };
 
 const sender = '0x1234567890123456789012345678901234567890';

@@ -311,7 +311,7 @@ export const openRpcSchemas = {
   },
 } as const;
 
-/** What explanations of both modes say. */
+/** Properties of explanations in both modes. */
 function outcomeProperties() {
   return {
     sponsored: {
@@ -349,7 +349,7 @@ function outcomeProperties() {
   } as const;
 }
 
-/** With signed data only. */
+/** Properties that only accompany signed data. */
 function windowProperties() {
   return {
     validUntil: { type: 'integer', description: 'Unix seconds until which the signed data are valid.' },

@@ -6,7 +6,7 @@ import { openRpcSchemas } from './openrpc-schemas.js';
 
 /**
  * The OpenRPC description of the JSON-RPC API, served at `/openrpc.json`. Error codes and refusal reasons come from the
- * tables that the code itself answers from; a method that is added does not compile until it is described.
+ * tables that the code answers from. A new method does not compile until it is described here.
  */
 export function createOpenRpc(): object {
   return {
@@ -99,7 +99,7 @@ function reference(schema: string): object {
   return { $ref: `#/components/schemas/${schema}` };
 }
 
-/** Every code once; what tells equal codes apart is `data.reason`. */
+/** Every code once; `data.reason` distinguishes errors with the same code. */
 function errorObjects(): readonly object[] {
   const reasons = Map.groupBy(Object.entries(rpcErrors), ([, { code }]) => code);
   return [...reasons].map(([code, rows]) => ({

@@ -1,7 +1,7 @@
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 
-/** Whether an authToken is one of the paymaster's organisation and has not expired. */
+/** Whether an authToken belongs to the paymaster's organisation and has not expired. */
 export function isOwner(
   { tokens }: Pick<ServedPaymaster, 'tokens'>,
   authToken: string | undefined,
@@ -9,7 +9,7 @@ export function isOwner(
 ): boolean {
   if (authToken === undefined || authToken === '') return false;
   const sha256 = hashCredential(authToken);
-  // Hashes are compared, so the time that a comparison takes says nothing about a token.
+  // Compares hashes, so the time of a comparison reveals nothing about a token.
   return tokens.some(
     (token) => token.sha256 === sha256 && (token.validUntil === undefined || now < token.validUntil),
   );

@@ -8,7 +8,7 @@ import type { SponsorRequest } from '../decision/request.js';
 
 export type Mode = 'SPONSORED' | 'ERC20';
 
-/** The second parameter, read; members that its mode does not use are not looked at. */
+/** The second parameter, parsed; members that its mode does not use are ignored. */
 export type ModeParams = {
   /** Undefined when the caller names none. */
   readonly mode: Mode | undefined;
@@ -25,7 +25,7 @@ const modes: Readonly<Record<string, Mode>> = {
   ERC20: 'ERC20',
 };
 
-/** Bodies nest as deep as the parser allows; what is forwarded to a webhook is written by code that recurses. */
+/** Bodies may nest as deep as the parser allows, but the code that writes the data for a webhook is recursive. */
 const maxWebhookDataDepth = 32;
 
 /** Reads `params[1]`. Throws INVALID_INPUT with every problem. */
@@ -49,7 +49,7 @@ function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
 export type SponsorParams = {
   readonly mode: Mode | undefined;
   readonly request: SponsorRequest;
-  /** The mode object itself, for members that only one method has. */
+  /** The mode object itself, for members that only one method uses. */
   readonly members: Readonly<Record<string, unknown>>;
 };
 
@@ -117,12 +117,12 @@ export function parseTokenChoice(
   return { tokenList: list, ...(first === undefined ? {} : { preferredToken: first }) };
 }
 
-/** Far more than a chain serves; each is looked for, and answered, by name. */
+/** Far more tokens than a chain serves; each one is looked up, and answered, by its address. */
 export const maxTokens = 1000;
 
 /**
- * The token to pay in: `tokenInfo.feeTokenAddress` of the mode object, or `token`, which is what other services call it in an
- * ERC-7677 context. Throws FEE_TOKEN_REQUIRED when there is none, INVALID_INPUT when it is no address.
+ * The token to pay in: `tokenInfo.feeTokenAddress` of the mode object, or `token`, the name that other services use in an
+ * ERC-7677 context. Throws FEE_TOKEN_REQUIRED when no token is named, INVALID_INPUT when the value is not an address.
  */
 export function parseFeeToken(members: Readonly<Record<string, unknown>>, path = 'params[1]'): AddressKey {
   const { tokenInfo, token } = members;
@@ -139,7 +139,7 @@ export function parseFeeToken(members: Readonly<Record<string, unknown>>, path =
   throw invalidInput([{ field, expected: 'the address of a token', value: quote(feeToken) }]);
 }
 
-/** Some clients fill in empty text for what they do not have. */
+/** Some clients send empty text for values that they do not have. */
 function isMissing(value: unknown): value is undefined | null | '' {
   return value === undefined || value === null || value === '';
 }
@@ -174,7 +174,10 @@ function readFlag(value: unknown, field: string, problems: Problem[]): boolean |
   return undefined;
 }
 
-/** What may be asked; the caps of chain and paymaster then shorten it without an error, as clients ask for fixed figures. */
+/**
+ * The longest expiry that a caller may ask for, in seconds. The caps of chain and paymaster shorten it without an error,
+ * since clients ask for fixed figures.
+ */
 export const maxExpiryAsked = 86_400;
 
 function readExpiry(value: unknown, path: string, problems: Problem[]): number | undefined {

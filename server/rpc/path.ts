@@ -1,11 +1,11 @@
-/** What the address of a request says. `apiKey` is absent on key-less paths, where a header carries it. */
+/** Chain and key from the path of a request. `apiKey` is absent in paths without a key, for which a header carries it. */
 export type RpcPath = { readonly chainId: number; readonly apiKey: string | undefined };
 
 // `/api/v2/` is also the prefix of the dashboard (`/api/v2/public/sdk`), whose next segment is never a number.
 const rpcPrefix = /^\/+api\/+v(?:1(?:\/|$)|2\/+[0-9])/;
 const rpcPath = /^\/+api\/+v[12]\/+([0-9]{1,15})(?:\/+([^/]+))?\/*$/;
 
-/** True for every address that the JSON-RPC edge answers, well formed or not. */
+/** True for every path that the JSON-RPC edge answers, well formed or not. */
 export function isRpcPath(url: string): boolean {
   return rpcPrefix.test(url);
 }

@@ -18,10 +18,10 @@ export type ExplainMethodDeps = {
 };
 
 /**
- * Same `params` as `pm_sponsorUserOperation`, and `callWebhook: true` in the mode object where webhooks shall be asked. In mode
- * ERC20 `tokenInfo` may also hold what a quote asks for: those tokens are shown.
- * Needs the header `authToken` of the paymaster's organisation: an apiKey ships in every wallet, and what the rules
- * are and how much is left of them is nobody's business but the owner's.
+ * Same `params` as `pm_sponsorUserOperation`; `callWebhook: true` in the mode object also calls the webhooks. In mode
+ * ERC20 `tokenInfo` may also list tokens as in a quote request: the explanation shows those tokens.
+ * Needs the header `authToken` of the paymaster's organisation. An apiKey ships in every wallet, and only the owner may
+ * see the rules and how much of each limit is left.
  */
 export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
   const { view, explain, explainTokenPayment, clock } = deps;
@@ -44,7 +44,7 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
   };
 }
 
-/** A webhook may cost its owner something, and count what it is asked. */
+/** Webhooks are not called by default: a call may cost the owner something, and the host may count it. */
 const notAsked = { webhooks: 'Not asked: send callWebhook: true.' } as const;
 
 function readCallWebhook({ callWebhook = false }: Readonly<Record<string, unknown>>): boolean {
@@ -54,7 +54,7 @@ function readCallWebhook({ callWebhook = false }: Readonly<Record<string, unknow
   ]);
 }
 
-/** Undefined when none is named, which is explained. Throws INVALID_INPUT for what is no address. */
+/** Undefined when no token is named; the explanation then says so. Throws INVALID_INPUT when the value is not an address. */
 function feeTokenOf(members: Readonly<Record<string, unknown>>): AddressKey | undefined {
   try {
     return parseFeeToken(members);

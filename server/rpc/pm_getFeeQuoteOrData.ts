@@ -12,8 +12,8 @@ import { renderFeeQuotes, renderSponsorship } from './results.js';
 export type QuoteMethodDeps = Pick<SponsorMethodDeps, 'view' | 'sponsor'> & { readonly quoteFees: QuoteFees };
 
 /**
- * `params`: `[partial user operation, mode object]`. In mode SPONSORED this is the sponsor use case, signature
- * included; in mode ERC20 it quotes. Without a mode: a sponsorship if it passes, else quotes.
+ * `params`: `[partial user operation, mode object]`. In mode SPONSORED it sponsors the operation and signs; in mode
+ * ERC20 it quotes. Without a mode it answers a sponsorship if the operation passes, else quotes.
  */
 export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
   const { view, sponsor, quoteFees } = deps;
@@ -35,7 +35,7 @@ export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
   };
 }
 
-/** A refusal stays the answer where there is nothing to quote: the client learns why it is not sponsored. */
+/** If nothing can be quoted, the refusal is the answer, so that the client learns why the operation is not sponsored. */
 async function sponsorOrQuote(
   { sponsor, quoteFees }: QuoteMethodDeps,
   paymaster: ServedPaymaster,

@@ -7,8 +7,8 @@ import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
 
 /**
- * ERC-7677, second call of a wallet: signed data for exactly the gas limits that it sends. One that asks with
- * `calculateGasLimits: true` in the context gets ours with the data, in the operation's own field names.
+ * ERC-7677, second call of a wallet: signed data for exactly the gas limits that it sends. A wallet that sends
+ * `calculateGasLimits: true` in the context gets our limits with the data, under the operation's own field names.
  */
 export function pm_getPaymasterData(deps: SponsorMethodDeps): RpcMethod {
   return {
@@ -26,7 +26,7 @@ export function pm_getPaymasterData(deps: SponsorMethodDeps): RpcMethod {
   };
 }
 
-/** A standard answer has no place for other limits than the wallet's own, so unless asked none are calculated. */
+/** A standard answer has no fields for our limits, so we calculate them only if the wallet asks for it. */
 async function signed(
   { sponsor, payInTokens }: SponsorMethodDeps,
   paymaster: ServedPaymaster,

@@ -22,7 +22,7 @@ export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMe
         asked.mode === 'ERC20'
           ? await tokenStub(paymaster, asked.request)
           : await sponsorStub(paymaster, asked.request);
-      // Not final: the signature covers the gas limits, which the wallet has yet to find.
+      // Not final: the signature covers the gas limits, and the wallet has not estimated those yet.
       const stub = { ...renderErc7677(profile, paymasterAndData), isFinal: false };
       return { json: JSON.stringify(stub), outcome: 'answered' };
     },

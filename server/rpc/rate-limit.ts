@@ -2,12 +2,12 @@ import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
 
 /**
- * Token buckets, one per name: `requests` per `perSeconds`, burst = `requests`. Buckets that nobody used for a while
- * are full again, so the least recently used one is forgotten when there are too many: memory stays bounded and nobody
- * gains by it more than one burst.
+ * Token buckets, one per name: `requests` per `perSeconds`, burst = `requests`. When there are too many buckets, the
+ * least recently used one is forgotten. A bucket that was not used for a while is full again anyway, so memory is
+ * bounded, and a caller gains at most one burst.
  */
 export type RateLimiter = {
-  /** 0 when the request may pass (and is counted), else the seconds until one may. */
+  /** 0 when the request may pass (it is then counted), else the seconds until a request may pass. */
   take(name: string, limit: RateLimit): number;
 };
 

@@ -2,8 +2,8 @@ import type { LogFields, Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
 
 /**
- * Lines about single requests, at most so many a second: a line costs a tenth of a signature, and whoever sends requests
- * must not decide how large the log grows. What is left out is counted and said in the next line that is written.
+ * Log lines about single requests, limited per second: a line costs a tenth of a signature, and callers must not decide
+ * how large the log grows. Dropped lines are counted, and the next line that is written says how many they were.
  */
 export type RequestLog = { note(level: 'info' | 'error', message: string, fields: LogFields): void };
 

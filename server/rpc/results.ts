@@ -15,9 +15,9 @@ import type { Mode } from './params.js';
  * - `mode` and `MODE`: the vendor's clients read one, the service document shows the other.
  * - All three limits always, also with `paymasterAndData: "0x"`: some flows have no other source of limits.
  * - `preVerificationGas` is decimal text, the others are integers, never hex.
- * - `validUntil` in seconds, and `expiryAsked` where the caller asked for longer data than there may be.
- * - `openSponsorship: true` where the paymaster has no contract registered and sponsors calls to any: its owner should see it.
- * - EntryPoint 0.7+: the paymaster's four fields beside the packed form, which not every client can take apart.
+ * - `validUntil` in seconds, and `expiryAsked` if the caller asked for a longer expiry than is allowed.
+ * - `openSponsorship: true` if the paymaster has no registered contract and sponsors calls to any: its owner should see this.
+ * - EntryPoint 0.7+: the paymaster's four fields in addition to the packed form, which not every client can unpack.
  */
 export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
   if (sponsorship.outcome === 'refused') {
@@ -35,12 +35,12 @@ export function renderSponsorship(sponsorship: Sponsorship): RpcResult {
   return { json: `{${members}${isOpen ? ',"openSponsorship":true' : ''}}`, isOpen };
 }
 
-/** Result of `pm_sponsorUserOperation` in mode ERC20: the same members. */
+/** Result of `pm_sponsorUserOperation` in mode ERC20, with the same members as {@link renderSponsorship}. */
 export function renderTokenPayment(payment: Sponsored): RpcResult {
   return { json: `{${signed('ERC20', payment)}}` };
 }
 
-/** Result of `pm_getFeeQuoteOrData` in mode ERC20. `unsupportedReasons` says per token why there is no quote. */
+/** Result of `pm_getFeeQuoteOrData` in mode ERC20. `unsupportedReasons` says per token why it was not quoted. */
 export function renderFeeQuotes({ paymasterAddress, feeQuotes, unsupported }: FeeQuotes): RpcResult {
   const quotes = {
     mode: 'ERC20',
@@ -83,7 +83,7 @@ export function renderErc7677(
   return entryPointRules[profile.entryPointVersion].form.renderPaymaster(paymasterAndData);
 }
 
-/** Until when signed data are valid, beside the fields of ERC-7677, whose clients pass over what they do not know. */
+/** The expiry of signed data, sent beside the fields of ERC-7677: its clients ignore members that they do not know. */
 export function renderWindow({
   validUntil,
   expiryAsked,
@@ -92,8 +92,8 @@ export function renderWindow({
 }
 
 /**
- * The limits that were signed, in hex as the rest of an ERC-7677 answer: for wallets that asked us to calculate them in the
- * second call, and take them over with the paymaster's fields.
+ * The signed limits, in hex like the rest of an ERC-7677 answer. For wallets that asked us to calculate limits in the second call,
+ * and that copy them together with the paymaster's fields.
  */
 export function renderHexLimits(limits: GasLimits): Readonly<Record<string, string>> {
   return {

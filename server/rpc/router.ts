@@ -21,14 +21,14 @@ export type RpcRouterDeps = {
   readonly rateLimiter: RateLimiter;
   readonly requestIds: RequestIds;
   readonly bodies: RequestBodies;
-  /** Proxies in front that each append to X-Forwarded-For; 0 takes the peer's own address. */
+  /** Number of proxies in front that each append to X-Forwarded-For; 0 uses the peer's own address. */
   readonly trustedProxies: number;
 };
 
-/** What is held of requests at once, counted apart: a stranger must not take what callers with a key need. */
+/** Separate bounds for the bodies held at once: strangers must not use up the memory that callers with a key need. */
 export type RequestBodies = { readonly ofKeys: BodyAdmission; readonly ofStrangers: BodyAdmission };
 
-/** Answers one HTTP request to the JSON-RPC edge. Never throws; every request is answered or its client is gone. */
+/** Answers one HTTP request to the JSON-RPC edge. Never throws; every request is answered unless its client has disconnected. */
 export type RpcRouter = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
@@ -49,13 +49,13 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
     else serve(identified);
 
     function serve(caller: Caller): void {
-      // A stranger's body only tells which form the answer must have, so a small pool is enough for all of them.
+      // A stranger's body only decides the form of the answer, so a small pool is enough for all strangers.
       const { limits, admit } = isDomainError(caller) ? deps.bodies.ofStrangers : deps.bodies.ofKeys;
       const client = clientAddress(request, deps.trustedProxies);
       const admitted = admit(isDomainError(caller) ? client : caller.paymasterId, client);
       readBody(request, admitted, limits, (body) => {
         if (body === undefined) return admitted.release();
-        // Every failure has become an answer inside; what is left is a bug, which must not leave a client waiting.
+        // Failures inside become answers. Anything that still throws is a bug, which must not leave a client waiting.
         answer(deps, { request, requestId, caller }, body)
           .then(
             (answered) => writeAnswer(response, answered),
@@ -85,7 +85,7 @@ async function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBo
   try {
     parsed = JSON.parse(body);
   } catch {
-    // The parser's message quotes the body, which may hold what nobody should see again.
+    // The parser's message quotes the body, which may contain secrets.
     const error = new DomainError('RPC_PARSE_ERROR', 'Parse error: the body is not JSON.');
     return { ...calls.fail({ id: 'null' }, error, requestId), requestId };
   }
@@ -93,7 +93,7 @@ async function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBo
   return { ...(await answerCall(deps, asked, parsed)), requestId };
 }
 
-/** HTTP 200 whatever the calls come to: each answer says for itself. */
+/** Always HTTP 200: each answer in the batch has its own outcome. */
 async function answerBatch(
   deps: RpcRouterDeps,
   asked: Asked,
@@ -130,8 +130,8 @@ async function answerCall(
 }
 
 /**
- * The paymaster that the key in the address or in the header `apiKey` opens, found before the body is read; awaited only
- * where the store has to be asked. KEY_UNKNOWN, CHAIN_MISMATCH and more are values: they are every call's to answer.
+ * The paymaster of the key in the address or in the header `apiKey`, found before the body is read. A promise only if
+ * the store has to be asked. Errors such as KEY_UNKNOWN and CHAIN_MISMATCH are returned, since each call answers them.
  */
 function identify(deps: RpcRouterDeps, request: IncomingMessage): Caller | Promise<Caller> {
   const path = parseRpcPath(request.url ?? '');
@@ -173,7 +173,7 @@ function limitRate(
   const rateLimit = tighterLimits(own, view.chain(chainId)?.rateLimit);
   if (rateLimit === undefined) return;
   const { perKey, perClient } = rateLimit;
-  // The client's own limit first: who is beyond it must not use up what the key has for everybody else.
+  // The client's own limit comes first: a client that exceeds it must not use up the key's limit for everybody else.
   const client = `${paymasterId} ${clientAddress(request, trustedProxies)}`;
   let wait = perClient === undefined ? 0 : rateLimiter.take(client, perClient);
   if (wait === 0 && perKey !== undefined) wait = rateLimiter.take(paymasterId, perKey);
@@ -184,7 +184,7 @@ function limitRate(
     });
 }
 
-/** Each trusted proxy has appended the address it saw, so the client is that many entries from the end. */
+/** Each trusted proxy has appended the address that it saw, so the client's address is that many entries from the end. */
 function clientAddress(request: IncomingMessage, trustedProxies: number): string {
   const peer = request.socket.remoteAddress ?? '';
   if (trustedProxies === 0) return peer;

@@ -29,13 +29,13 @@ export type WebhookDeliveryDeps = {
 
 const path = /^\/+api\/+v1\/+webhooks\/+([0-9a-f-]{36})\/+deliveries\/*$/;
 
-/** Each is a call of the owner's host; enough to try things out. */
+/** Each delivery calls the owner's host; this is enough to try things out. */
 const perPaymaster = { requests: 10, perSeconds: 10 } as const;
 
 /**
- * Answers `POST /api/v1/webhooks/{policyId}/deliveries` with the headers authToken and apiKey: asks the host of a policy as a
- * sponsorship would, from where and with what sponsorships do, and says what came of it. Nothing is sponsored by it. Body, all of
- * it optional: `{"webhookData": …, "userOp": {…}}`. False when the request is for another path.
+ * Answers `POST /api/v1/webhooks/{policyId}/deliveries` with the headers authToken and apiKey. Calls the host of a policy from the
+ * same process and with the same request as a sponsorship, and answers the result. It sponsors nothing. All members of the body are
+ * optional: `{"webhookData": …, "userOp": {…}}`. False when the request is for another path.
  */
 export function createWebhookDelivery(
   deps: WebhookDeliveryDeps,
@@ -113,7 +113,7 @@ async function ownedPaymaster(
 
 type Sample = { readonly webhookData: unknown; readonly userOp: Readonly<Record<string, unknown>> };
 
-/** What an operation looks like that calls nothing: a host that looks at it finds every field. */
+/** An operation that calls nothing, with every field that a host may look at. */
 const sampleOperation: Sample['userOp'] = {
   sender: zeroAddress,
   nonce: '0x0',

@@ -16,43 +16,43 @@ import { createSharing } from './sharing.js';
 /**
  * What this replica serves, kept current by the config store's watch.
  *
- * - A request costs one look-up by the hash of its key; nothing is parsed, no text of a config is kept.
- * - A record is compiled once per change and frozen. It names its chain and version rather than holding them, so a change
- *   of a chain swaps one object, however many paymasters use it.
+ * - A request costs one look-up by the hash of its key; nothing is parsed, and no config text is kept.
+ * - A record is compiled once per change and frozen. It holds the names of its chain and version instead of the objects, so
+ *   a change of a chain replaces one object, however many paymasters use it.
  * - A config that does not compile replaces nothing: the last good record keeps serving, and the log says why.
  */
 export type ConfigView = {
-  /** The paymaster that accepts this key now, if the watch has delivered it. */
+  /** The paymaster that accepts this key now, if the watch has delivered the paymaster. */
   find(sha256: string): ServedPaymaster | undefined;
   /**
-   * Asks the store for a key that `find` does not know (a paymaster made a moment ago), for the client at this address.
+   * Asks the store for a key that `find` does not know (e.g. of a new paymaster), for the client at this address.
    * Throws RATE_LIMITED, UNAVAILABLE.
    */
   load(sha256: string, client: string): Promise<ServedPaymaster | undefined>;
-  /** Reads one paymaster and its chain again, past the watch: for a replica that has fallen behind. */
+  /** Reads one paymaster and its chain again without the watch, for a replica that has fallen behind. */
   refresh(paymasterId: string): Promise<ServedPaymaster | undefined>;
   /**
-   * False when either was replaced or taken away since it was looked up. For callers that waited in between: what an
-   * older record decided must not be signed after a change was answered.
+   * False when either was replaced or removed since it was looked up. For callers that waited in between: once a change
+   * has been answered, nothing may be signed on a decision from an older record.
    */
   isCurrent(paymaster: ServedPaymaster, chain: ServedChain): boolean;
   chain(chainId: number): ServedChain | undefined;
   chains(): Iterable<ServedChain>;
   /** Balances inside contracts that the platform lets organisations draw on. */
   defaultFundingAccounts(chainId: number): readonly AccountId[];
-  /** Namespace of a paymaster that is served. */
+  /** Namespace of a served paymaster. */
   organisationOf(paymasterId: string): string | undefined;
-  /** Milliseconds since the store last confirmed that this is current. */
+  /** Milliseconds since the store last confirmed that this view is current. */
   staleness(): number;
-  /** Whether that is too long ago: what is served may have been revoked since. */
+  /** Whether that was too long ago: the served configs may have been revoked since. */
   isStale(): boolean;
   readonly synced: boolean;
-  /** Begins to watch; resolves when the state at the start has been delivered. */
+  /** Starts to watch; resolves when the initial state has been delivered. */
   start(): Promise<void>;
   stop(): void;
 };
 
-/** The generation of a config that a replica has seen, put, replaced or deleted, for the fence of the usage store. */
+/** The generation of a config that this replica has seen (created, changed or deleted), for the usage store's fence. */
 export type SeenConfig = {
   readonly chainId: number;
   /** The paymasterId, or `chain` for the config of the chain itself. */
@@ -69,7 +69,7 @@ export type ConfigViewDeps = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly instruments: Pick<Instruments, 'configs' | 'configAge' | 'configsAhead' | 'openPaymasters'>;
-  /** Told of every config that this replica sees, before it is served. Default: nobody. */
+  /** Called with every config that this replica sees, before it is served. Default: nothing is called. */
   readonly onSeen?: (seen: SeenConfig) => void;
 };
 
@@ -87,7 +87,7 @@ export function createConfigView({
   const byKey = new Map<string, ServedPaymaster>();
   const byId = new Map<string, ServedPaymaster>();
   const chains = new Map<number, ServedChain>();
-  /** Records that were listed and are no longer. */
+  /** Records that were replaced or removed. */
   const replaced = new WeakSet<ServedPaymaster>();
   const sharing = createSharing();
   const lookup = createKeyLookup({ configs, clock });
@@ -101,8 +101,8 @@ export function createConfigView({
   let synced = false;
 
   /**
-   * A generation is a time. One that is far ahead of our clock would shut out every config that is written in the
-   * meantime: it is reported, and no fence is to know it.
+   * A generation is a time. If it is far ahead of our clock, a fence with it would shut out every config that is written
+   * until then. So it is reported, and not given to a fence.
    */
   function see(seen: SeenConfig): void {
     if (isAhead(seen.generation, clock.now())) {
@@ -142,9 +142,9 @@ export function createConfigView({
     try {
       const compiled = servePaymaster(config, sharing);
       const { chainId, paymasterId: id, configGeneration: generation, suspended } = config;
-      // Not before it has compiled: a fence for what no replica can serve would stop the last good record.
+      // Only after it has compiled: a fence for a config that no replica can serve would stop the last good record.
       const before = byId.get(id)?.chainId ?? chainId;
-      // On the chain that it has left, its older configs must not be signed either.
+      // Its older configs must not be signed on its former chain either.
       if (before !== chainId) see({ chainId: before, id, generation, state: 'deleted' });
       see({ chainId, id, generation, state: suspended ? 'suspended' : 'active' });
       return compiled;
@@ -165,7 +165,7 @@ export function createConfigView({
     }
   }
 
-  /** A chain that another replica has served a newer config of. */
+  /** Reads a chain again after another replica has served a newer config of it. */
   async function refreshChain(chainId: number): Promise<void> {
     const stored = await configs.getChain(chainId);
     const known = chains.get(chainId);
@@ -212,7 +212,7 @@ export function createConfigView({
 
     async load(sha256, client) {
       const found = await lookup.find(sha256, client, compile);
-      // The watch may have been faster: then the look-up does not say what it read, or has read too early.
+      // The watch may have been faster. Then its record counts: the look-up returned nothing, or may have read an older one.
       return ifAccepted(byKey.get(sha256) ?? found, sha256);
     },
 
@@ -232,7 +232,7 @@ export function createConfigView({
       const { paymasterId, configGeneration, chainId } = paymaster;
       if (replaced.has(paymaster) || chains.get(chainId) !== chain) return false;
       const listed = byId.get(paymasterId);
-      // A record that a look-up read before the watch is not listed, and current all the same.
+      // A record that a look-up read before the watch is not listed, but it is current.
       return listed === undefined || listed === paymaster || listed.configGeneration <= configGeneration;
     },
     chain: (chainId) => chains.get(chainId),
@@ -270,7 +270,7 @@ function acceptsKey(paymaster: ServedPaymaster, sha256: string, now: number): bo
   return end === undefined || now < end;
 }
 
-/** For a config that was deleted without a tombstone: one that is made again has a higher generation than this. */
+/** The generation for a config that was deleted without a tombstone: a config that is created again has a higher one. */
 function deletionOf(
   known: Pick<ServedPaymaster, 'chainId' | 'configGeneration'> | undefined,
 ): Deletion | undefined {

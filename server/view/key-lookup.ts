@@ -8,14 +8,14 @@ import { createRateLimiter } from '../rpc/rate-limit.js';
 import type { ServedPaymaster } from './served-paymaster.js';
 
 /**
- * Looks up keys that the watch has not delivered, without letting strangers turn wrong keys into load:
+ * Looks up keys that the watch has not delivered, without letting strangers cause load with wrong keys:
  *
- * - One look-up per key at a time, whoever asks.
- * - At most 20 per second in this process, 4 of them for one client; beyond that a key is neither found nor unknown, so the
- *   answer is RATE_LIMITED. The same where 100 requests, or 10 of one client, wait for a look-up already.
- * - One that takes longer than 3 seconds is UNAVAILABLE.
- * - A key that was not found is not asked for again for ten seconds; one that was found is remembered as long, because
- *   the watch delivers it before that.
+ * - One look-up per key at a time, for all callers together.
+ * - At most 20 look-ups per second in this process, 4 of them for one client. Beyond that it is not known whether the key exists, so
+ *   the answer is RATE_LIMITED. The answer is the same when 100 requests, or 10 of one client, already wait for a look-up.
+ * - A look-up that takes longer than 3 seconds is UNAVAILABLE.
+ * - A key that was not found is not looked up again for ten seconds. A key that was found is remembered for the same time,
+ *   because the watch delivers its paymaster before that.
  */
 export type KeyLookup = {
   find(
@@ -23,7 +23,7 @@ export type KeyLookup = {
     client: string,
     compile: (config: PaymasterConfig) => ServedPaymaster | undefined,
   ): Promise<ServedPaymaster | undefined>;
-  /** A watch event about this paymaster outranks whatever was looked up. */
+  /** Discards looked-up results for this paymaster, since a watch event about it is newer. */
   noteChange(paymasterId: string): void;
 };
 
@@ -45,10 +45,10 @@ export function createKeyLookup({
   readonly clock: Clock;
 }): KeyLookup {
   const unknownUntil = new Map<string, number>();
-  // At most 20 a second for ten seconds, so that a watch event may look through it.
+  // Has at most 200 entries (20 a second for ten seconds), so a watch event may search all of them.
   const found = new Map<string, Found>();
   const inFlight = new Map<string, Promise<ServedPaymaster | undefined>>();
-  // Paymasters that the watch spoke about while a look-up was under way: its answer may be older than the event.
+  // Paymasters with a watch event during a look-up: the look-up's answer may be older than the event.
   const changed = new Set<string>();
   const clients = createRateLimiter({ clock });
   const waitingOf = new Map<string, number>();
@@ -64,7 +64,7 @@ export function createKeyLookup({
     tokens -= 1;
   }
 
-  /** Requests that wait hold a socket and what node has read of it. */
+  /** Bounds the number of waiting requests, since each holds a socket and the data that node has read from it. */
   async function wait<T>(client: string, lookup: Promise<T>): Promise<T> {
     const others = waitingOf.get(client) ?? 0;
     if (waiting >= maxWaiting || others >= maxWaitingOfClient) throw tooMany();

@@ -1,24 +1,24 @@
 import type { Logger } from '../../core/log.js';
 import type { Fence, UsageStore } from '../../core/usage/usage-store.js';
 
-/** A config that this replica was told of: a paymaster's or a chain's own; deleted ones with the next generation. */
+/** The generation of a paymaster's or a chain's config that this replica has seen; a deleted config has the next generation. */
 export type SeenGeneration = Fence & { readonly chainId: number };
 
 /**
- * Tells the usage store which generations of configs there are, so that a replica that is cut off from the configs is refused
- * there: a paymaster that was suspended or deleted reserves nothing, and would raise no fence by itself.
+ * Reports to the usage store which generations of configs exist, so that the store refuses a replica that is cut off from the
+ * configs. A suspended or deleted paymaster reserves nothing, so its requests would not raise the fence.
  *
- * - Written in the background, all that were seen meanwhile at once; kept and tried again while the store does not answer.
- * - The newest of an id counts.
+ * - Written in the background, together with all that were seen in the meantime; kept and retried while the store does not answer.
+ * - The newest generation of an id counts.
  */
 export type SeenGenerations = {
   note(seen: SeenGeneration): void;
-  /** Resolves when all that were noted are written, or a try has failed. For tests and for stopping. */
+  /** Resolves when all noted generations are written, or an attempt has failed. For tests and for stopping. */
   flush(): Promise<void>;
   stop(): void;
 };
 
-/** Fences of one call: a call takes milliseconds. */
+/** Most fences in one call, so that a call takes only milliseconds. */
 const perCall = 1_000;
 const retryMs = 1_000;
 
@@ -57,7 +57,7 @@ export function createSeenGenerations({ usage, log }: SeenGenerationsDeps): Seen
         try {
           await usage.noteGenerations(chainId, fences);
         } catch (error) {
-          // Requests carry their own generations meanwhile; only what is suspended or deleted waits.
+          // Requests carry their own generations meanwhile; only suspended or deleted configs have to wait.
           log.debug('generations were not noted', { chainId, error });
           return;
         }

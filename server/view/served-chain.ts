@@ -29,7 +29,7 @@ export type ServedChain = {
   readonly gas: GasCaps;
   /** The caps in force for paymasters without caps of their own. */
   readonly guard: PriceGuard;
-  /** Guards by the paymasters' own caps: compiled when first asked for, and gone with this object. */
+  /** Guards by the paymasters' own caps: compiled at the first use, and dropped with this object. */
   readonly guards: WeakMap<GasCaps, PriceGuard>;
   readonly maxExpirySeconds: number;
   readonly rateLimit: RateLimits | undefined;
@@ -37,11 +37,11 @@ export type ServedChain = {
   readonly delegates: ReadonlySet<AddressKey>;
   /** Factories that operations may create accounts with; undefined means any. */
   readonly accountFactories: FactoryList;
-  /** With the library that signs. */
+  /** Uses the library that also signs. */
   readonly recover: RecoverAddress;
   /** By the `version` that paymasters name. */
   readonly profiles: ReadonlyMap<string, ServedProfile>;
-  /** Tokens that gas can be paid in, by lowercase address, in the order in which all are quoted. */
+  /** Tokens that can pay for gas, by lowercase address, in the order of quotes for all tokens. */
   readonly feeTokens: ReadonlyMap<AddressKey, FeeTokenSpec>;
 };
 
@@ -57,45 +57,45 @@ export type ServedProfile = {
   readonly contractKey: AddressKey;
   readonly options: SponsorshipTerms['options'];
   readonly paymasterGas: PaymasterGas;
-  /** Mode ERC20; undefined where no contract is deployed for it, or the layout has none. */
+  /** Mode ERC20; undefined if no contract is deployed for it, or the layout has no such mode. */
   readonly token: ServedTokenMode | undefined;
-  /** Asked per request, since keys are mounted and replaced while a process runs; undefined: nothing can be signed. */
+  /** Called per request, since keys are mounted and replaced while a process runs. Undefined: nothing can be signed. */
   readonly signer: () => Signer | undefined;
   readonly defaultFunding: DefaultFunding | undefined;
-  /** Why nothing is signed: the chain has said that it could not be mined. */
+  /** Set when nothing is signed, because the operator has found on the chain that it could not be mined. */
   readonly unusable: ProfileConfig['unusable'];
-  /** Longest window in seconds; Infinity where the profile has no bound of its own. */
+  /** Longest window in seconds; Infinity if the profile sets no bound. */
   readonly maxExpirySeconds: number;
-  /** True where the contract keeps a balance per sponsor. */
+  /** True if the contract keeps a balance per sponsor. */
   readonly keepsBalances: boolean;
-  /** Percent of an account that the platform pays from which one organisation may take; undefined: see shares.ts. */
+  /** How much of an account that the platform pays from one organisation may take, in percent; undefined: see shares.ts. */
   readonly organisationShare: number | undefined;
 };
 
 /** How a profile is paid in tokens. */
 export type ServedTokenMode = {
   readonly codec: TokenCodec;
-  /** Contract that pays in mode ERC20, and is allowed to take the tokens. */
+  /** Contract that pays in mode ERC20; users allow it to take their tokens. */
   readonly contract: Address;
   readonly contractKey: AddressKey;
   readonly options: TokenOptions;
   readonly gas: PaymasterGas;
-  /** What operations that pay no token may cost in a day, with those under way that may not. */
+  /** Most that operations that pay no token may cost in a day, including operations in flight that might not pay. */
   readonly lossBudget: Gwei;
-  /** True where the contract takes tokens in validation when its data demand it. */
+  /** True if the contract takes tokens in validation when its data demand this. */
   readonly isSecured: boolean;
-  /** True: only payments that are taken in validation are signed. */
+  /** True if only payments that are taken in validation are signed. */
   readonly requiresAllowance: boolean;
 };
 
-/** A wallet that pays for paymasters without one of their own. */
+/** A wallet that pays for paymasters without a funding wallet. */
 export type DefaultFunding = {
   readonly address: AddressKey;
   /** Undefined: every organisation. */
   readonly organisations: ReadonlySet<string> | undefined;
 };
 
-/** Compiles a chain config; throws on caps that are no integers. A profile whose layout this build does not know is left out, and the log says so. */
+/** Compiles a chain config; throws on caps that are not integers. A profile whose layout this build does not know is skipped and logged. */
 export function serveChain(config: ChainConfig, signers: Signers, log: Logger): ServedChain {
   const profiles = new Map<string, ServedProfile>();
   for (const profile of config.profiles) {
@@ -150,7 +150,7 @@ function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile
   });
 }
 
-/** A key that the contract accepts may be mounted here a minute later than elsewhere: until then another one signs. */
+/** The first accepted key that is mounted here: a key may be mounted a minute later than on other pods, and until then another one signs. */
 function firstMounted({ signerFile, acceptedSigners }: ProfileConfig, signers: Signers): Signer | undefined {
   if (acceptedSigners === undefined) return signers.get(signerFile);
   for (const file of acceptedSigners) {

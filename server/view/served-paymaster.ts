@@ -11,7 +11,7 @@ import type { Sharing } from './sharing.js';
 
 /**
  * One paymaster as requests need it: look-ups instead of lists, integers instead of text. A hundred thousand of these
- * live in memory, so a member that is nearly always the same is shared, and one that is nearly always absent is absent.
+ * live in memory, so members that are nearly always equal are shared, and members that are nearly always unset are absent.
  */
 export type ServedPaymaster = {
   readonly paymasterId: string;
@@ -23,13 +23,13 @@ export type ServedPaymaster = {
   readonly notReady: PaymasterConfig['notReady'];
   /** SHA-256 of each accepted apiKey. */
   readonly keys: readonly string[];
-  /** When keys end that do not last. */
+  /** When each key with an expiry ends; undefined if no key expires. */
   readonly keyEnds: ReadonlyMap<string, EpochMs> | undefined;
   readonly tokens: PaymasterConfig['tokens'];
   readonly fundingAddress: AddressKey | undefined;
   readonly allowList: AllowList;
   readonly invalidPolicies: readonly string[];
-  /** Caps of its own; undefined: the chain's. */
+  /** The paymaster's own caps; undefined: the chain's. */
   readonly gas: GasCaps | undefined;
   readonly maxExpirySeconds: number;
   readonly rateLimit: RateLimits | undefined;
@@ -37,7 +37,7 @@ export type ServedPaymaster = {
   readonly accountFactories: FactoryList;
 } & ServedPolicies;
 
-/** Compiles a config. Throws RangeError or SyntaxError on one that no operator writes, e.g. a threshold that is no number. */
+/** Compiles a config. Throws RangeError or SyntaxError on a config that no operator writes, e.g. with a threshold that is not a number. */
 export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedPaymaster {
   const ends = config.keys.flatMap(({ sha256, validUntil }) =>
     validUntil === undefined ? [] : [[sha256, validUntil] as const],
@@ -68,7 +68,7 @@ const none: readonly never[] = Object.freeze([]);
 
 function ownCaps(gas: GasCaps): GasCaps | undefined {
   if (Object.keys(gas).length === 0) return undefined;
-  // Compiled again with the chain's; here only so that caps which are no integers are found now, not by a request.
+  // The caps are compiled again with the chain's; this only finds caps that are not integers now, not during a request.
   compilePriceGuard(gas, {});
   return gas;
 }

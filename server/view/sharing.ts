@@ -3,8 +3,9 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 type Tokens = PaymasterConfig['tokens'];
 
 /**
- * Lends equal values to many records: a namespace's name and its dashboard tokens are the same in each of its
- * paymasters, and many register the same contracts and methods. Forgetting a value costs memory, never correctness, so the tables are simply emptied when they grow.
+ * Shares equal values between many records: a namespace's name and its dashboard tokens are the same in each of its
+ * paymasters, and many paymasters register the same contracts and methods. Forgetting a value costs memory, never
+ * correctness, so the tables are simply emptied when they grow.
  */
 export type Sharing = {
   text<T extends string>(text: T): T;
@@ -21,7 +22,7 @@ export function createSharing(): Sharing {
   return {
     text<T extends string>(text: T) {
       const known = texts.get(text);
-      // Equal texts are of one type.
+      // Equal texts have the same type.
       if (known !== undefined) return known as T;
       if (texts.size >= maxShared) texts.clear();
       texts.set(text, text);

@@ -6,7 +6,7 @@ import type { ResourceState } from '../resource-state.js';
 import type { Cluster } from './cluster.js';
 import type { Component } from './component.js';
 
-/** What runs where, and lines that work when pasted. */
+/** Prints what runs where, and commands that work when pasted. */
 export function printClusterBanner(
   console: Console,
   facts: {

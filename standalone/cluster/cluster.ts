@@ -27,12 +27,12 @@ import { serviceAccountUser, startControlPlane, type ControlPlane } from './cont
 import { startRedisProcess, type RedisProcess } from './redis.js';
 
 /**
- * Everything of an installation, as processes of this machine: a real API server with what the chart renders, Redis, a
- * dev chain, and the components that were started, each under its own rights.
+ * A whole installation as processes of this machine: a real API server with the objects that the chart renders, Redis, a
+ * dev chain, and the components that were started, each with its own rights.
  */
 export type Cluster = {
   readonly plane: ControlPlane;
-  /** As administrator. */
+  /** Access as administrator. */
   readonly transport: KubeTransport;
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
@@ -41,20 +41,20 @@ export type Cluster = {
   readonly chainRpcUrl: string;
   readonly directory: string;
   start(component: ComponentName, options?: ComponentOptions): Promise<Component>;
-  /** Stops everything in reverse order; the files of the control plane are removed. May be called twice. */
+  /** Stops everything in reverse order, and removes the files of the control plane. May be called twice. */
   stop(): Promise<void>;
 };
 
 export type ClusterOptions = {
   readonly console: Console;
   readonly apiServerFlags?: readonly string[];
-  /** Where wallets reach the JSON-RPC server, as written into connection Secrets. */
+  /** URL at which wallets reach the JSON-RPC server, as written into connection Secrets. */
   readonly publicRpcUrl?: string;
 };
 
 const components = ['operator', 'dashboard', 'rpc'] as const;
 
-/** Starts the stores and the chain, and installs the chart's objects; components are started by the caller. */
+/** Starts the stores and the chain, and installs the chart's objects; the caller starts the components. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const stops = createStops();
   try {

@@ -9,18 +9,18 @@ import { answers, startProcess, type ManagedProcess } from './managed-process.js
 export const systemNamespace = 'paymaster-system';
 export type ComponentName = 'operator' | 'dashboard' | 'rpc';
 
-/** One process that runs as a pod of the chart would: its arguments, environment, files and rights. */
+/** One process that runs like a pod of the chart, with the same arguments, environment, files and rights. */
 export type Component = ManagedProcess & { readonly name: string; readonly origin: string };
 
 export type ComponentDeps = {
   readonly plane: ControlPlane;
-  /** Admin access, to read what was rendered. */
+  /** Admin access, to read the rendered objects. */
   readonly transport: KubeTransport;
-  /** Where each process has its files. */
+  /** Directory with the files of each process. */
   readonly directory: string;
-  /** Directories that stand for the mounted Secrets. */
+  /** Directories that replace the mounted Secrets. */
   readonly mounts: { readonly keys: string; readonly signers: string; readonly chains: string };
-  /** Variables of the chart that name what only a cluster has, e.g. the URL of Redis. */
+  /** The chart's variables whose values only exist in a cluster, e.g. the URL of Redis. */
   readonly environment: Readonly<Record<string, string>>;
 };
 
@@ -30,13 +30,13 @@ type Container = {
 };
 
 export type ComponentOptions = {
-  /** Which replica; default 0. */
+  /** Number of the replica; default 0. */
   readonly index?: number;
-  /** Answers when it is ready; default `/readyz`. */
+  /** Path that answers once the component is ready; default `/readyz`. */
   readonly path?: string;
   /** Default: a free one. */
   readonly port?: number;
-  /** Variables besides those of the chart, e.g. options of Node. */
+  /** Further variables, e.g. options of Node. */
   readonly environment?: Readonly<Record<string, string>>;
 };
 
@@ -59,7 +59,7 @@ export async function startComponent(
     ...options.environment,
     HOST: '127.0.0.1',
     PORT: String(port),
-    // One port for all: nothing stands in front of these processes.
+    // One port for everything: there is no proxy in front of these processes.
     PAYMASTER_OPS_PORT: '',
     POD_NAME: name,
     POD_NAMESPACE: systemNamespace,
@@ -117,7 +117,7 @@ function mountFiles({ plane, mounts }: ComponentDeps, component: ComponentName, 
     if (!existsSync(join(etc, folder))) symlinkSync(mounts[folder], join(etc, folder));
 }
 
-/** Paths of the pod's own file system, inside its folder. */
+/** Maps paths of the pod's file system into its folder. */
 function inPod(pod: string, value: string): string {
   return /^\/(etc|var\/lib)\/paymaster(\/|$)/.test(value) ? join(pod, value) : value;
 }

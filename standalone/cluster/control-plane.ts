@@ -10,14 +10,14 @@ import { findRoot } from '../root.js';
 import { freePort } from './free-port.js';
 import { answers, startProcess, type ManagedProcess } from './managed-process.js';
 
-/** Who a component is to the API server. */
+/** User name of a component at the API server. */
 export const serviceAccountUser = (namespace: string, name: string): string =>
   `system:serviceaccount:${namespace}:${name}`;
 
 /** A real kube-apiserver on a real etcd, on free loopback ports, with one bearer token per user. */
 export type ControlPlane = {
   readonly url: string;
-  /** Of etcd's client API, without TLS. */
+  /** URL of etcd's client API, without TLS. */
   readonly etcdUrl: string;
   readonly assets: string;
   readonly directory: string;
@@ -40,7 +40,7 @@ export type ControlPlaneOptions = {
   readonly apiServerFlags?: readonly string[];
 };
 
-/** Folder with the binaries: built once into the user's cache, minutes when cold. Throws with what to install. */
+/** Folder with the binaries. They are built once into the user's cache, which takes minutes. Throws an error that says what to install. */
 function findAssets(): string {
   return execFileSync('sh', [join(findRoot(import.meta.url), 'hack/envtest/build.sh')], {
     encoding: 'utf8',

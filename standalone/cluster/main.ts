@@ -6,7 +6,7 @@ import { countStates } from '../resource-state.js';
 import { printClusterBanner } from './cluster-banner.js';
 import { applyQuickstart, describeQuickstart } from './quickstart.js';
 
-// Entry point of `make run-kube`: the parts of an installation as processes of this machine, until a signal.
+// Entry point of `make run-kube`: runs the parts of an installation as processes of this machine, until a signal.
 
 const console = createConsole((text) => process.stdout.write(text), Date.now);
 const rpcReplicas = 3;

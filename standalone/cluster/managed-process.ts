@@ -2,37 +2,37 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { pause } from '../../adapters/pause.js';
 
-/** A program that is run, stopped, killed and run again. It ends with this process. */
+/** A program that can be stopped, killed and run again. It ends with this process. */
 export type ManagedProcess = {
   readonly pid: number;
   readonly logFile: string;
   readonly signal: (name: NodeJS.Signals) => void;
   readonly isRunning: () => boolean;
-  /** Starts it again with the same arguments after it ended; resolves when it is ready. */
+  /** Starts it again with the same arguments after it has ended; resolves when it is ready. */
   readonly restart: () => Promise<void>;
-  /** Exit code or signal of the present run. */
+  /** Exit code or signal of the current run. */
   readonly ended: () => Promise<number | NodeJS.Signals>;
-  /** SIGTERM, and SIGKILL after ten seconds; nothing when it has ended. */
+  /** Sends SIGTERM, and SIGKILL after ten seconds; does nothing if it has ended. */
   readonly stop: () => Promise<void>;
 };
 
 export type Program = {
   readonly command: string;
   readonly args: readonly string[];
-  /** Default: that of this process. */
+  /** Default: the environment of this process. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
-  /** Output is appended to it. */
+  /** The output is appended to this file. */
   readonly logFile: string;
   readonly isReady: () => Promise<boolean>;
   readonly startTimeoutMs?: number;
 };
 
 const stopGraceMs = 10_000;
-/** Bounds a hang: a program that ends is noticed at once, and one that waits for others may back off for minutes. */
+/** Only for a hang: a program that ends is noticed at once, and a program that waits for others may back off for minutes. */
 const longestStartMs = 180_000;
 
-/** Starts a program and waits until it is ready; throws the end of its log when it ends before. */
+/** Starts a program and waits until it is ready; if it ends before, throws the end of its log. */
 export async function startProcess(program: Program): Promise<ManagedProcess> {
   let child: ChildProcess;
   let end: Promise<number | NodeJS.Signals>;

@@ -6,14 +6,14 @@ import type { ResourceState } from '../resource-state.js';
 import { findRoot } from '../root.js';
 import type { Cluster } from './cluster.js';
 
-/** The manifests of examples/quickstart, applied by kubectl as a person would. */
+/** Applies the manifests of examples/quickstart with kubectl, as a person would. */
 export function applyQuickstart({ plane }: Cluster): void {
   const folder = join(findRoot(import.meta.url), 'examples/quickstart');
   plane.kubectl(['create', 'namespace', 'quickstart']);
   plane.kubectl(['apply', '-f', folder]);
 }
 
-/** Waits until the resources are ready (`waitMs` at most, default 15 s), gives the organisation a token, and says how to call it all. */
+/** Waits until the resources are ready (at most `waitMs`, default 15 s), gives the organisation a token, and says how to call everything. */
 export async function describeQuickstart(
   cluster: Cluster,
   origins: { readonly dashboard: string; readonly rpc: string },

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { freePort } from './free-port.js';
 import { startProcess, type ManagedProcess } from './managed-process.js';
 
-/** A redis-server with the settings that the usage store demands, on a free loopback port. */
+/** A redis-server with the settings that the usage store requires, on a free loopback port. */
 export type RedisProcess = { readonly url: string; readonly process: ManagedProcess };
 
-/** Throws what to install when there is no redis-server on PATH. */
+/** Throws an error that says what to install if PATH has no redis-server. */
 export async function startRedisProcess(directory: string): Promise<RedisProcess> {
   const port = await freePort();
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];

@@ -8,7 +8,7 @@ import type { Logger } from '../../core/log.js';
 
 export type AnvilOptions = {
   readonly log: Logger;
-  /** Chain state is read from this file at the start and written to it at the stop; without it every start is fresh. */
+  /** The chain's state is read from this file at the start and written to it at the stop; without it every start is fresh. */
   readonly stateFile?: string;
   readonly chainId?: number;
   readonly startTimeoutMs?: number;
@@ -17,7 +17,7 @@ export type AnvilOptions = {
 export type Anvil = {
   readonly url: string;
   readonly pid: number;
-  /** True when it continues no earlier chain. */
+  /** True when it does not continue an earlier chain. */
   readonly isFresh: boolean;
   /** Resolves when the process is gone, by `stop` or by accident. */
   readonly exited: Promise<void>;
@@ -36,8 +36,8 @@ const platformPackages: Readonly<Record<string, string>> = {
 const stopGraceMs = 5_000;
 
 /**
- * Starts anvil on a free loopback port, resolved when it listens. The binary of the platform package is run itself: its
- * npm wrapper is a second process that would swallow signals. The process ends with ours, also after a kill -9.
+ * Starts anvil on a free loopback port; resolves when it listens. Runs the binary of the platform package directly: its
+ * npm wrapper is a second process that would swallow signals. The process ends with ours, even after a kill -9.
  */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const { stateFile, log } = options;
@@ -47,7 +47,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
     return await launch(options);
   } catch (error) {
     if (!(error instanceof UnusableState)) throw error;
-    // A state cut short by a power loss must not stop the dev chain: everything on it can be deployed again.
+    // A state file truncated by a power loss must not stop the dev chain: everything on it can be deployed again.
     log.warn('dev chain state not usable, starting a fresh chain', {
       stateFile,
       movedTo: `${stateFile}.broken`,
@@ -57,7 +57,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   }
 }
 
-/** Path of the anvil binary; DomainError UNAVAILABLE says what to do when there is none. */
+/** Path of the anvil binary. If it is missing, throws a DomainError UNAVAILABLE that says what to do. */
 export function findAnvil(): string {
   const name = platformPackages[`${process.platform}-${process.arch}`];
   if (name === undefined)
@@ -90,7 +90,7 @@ async function launch({
   const isFresh = stateFile === undefined || !existsSync(stateFile);
   const args = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--balance', '1000000'];
   if (stateFile !== undefined) args.push('--state', stateFile);
-  // Its own process group: a Ctrl-C in the terminal reaches us, and we stop anvil after what uses it.
+  // In a separate process group: a Ctrl-C in the terminal reaches only us, and we stop anvil after the parts that use it.
   const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
@@ -110,8 +110,8 @@ async function launch({
 }
 
 /**
- * A shell that waits for the end of its standard input, a pipe from us, which the system closes however we die; then it
- * ends anvil, which writes its state. Node has no parent-death signal. Windows has no shell for it: there only `stop` ends anvil.
+ * A shell that waits for the end of its standard input, a pipe from us. The system closes the pipe however we die; then the shell
+ * ends anvil, which writes its state. Node has no parent-death signal. Windows has no such shell: there only `stop` ends anvil.
  */
 function guard(child: ChildProcess): ChildProcess | undefined {
   if (child.pid === undefined || process.platform === 'win32') return undefined;
@@ -128,7 +128,7 @@ function guard(child: ChildProcess): ChildProcess | undefined {
 function stopOnce(child: ChildProcess, watchdog: ChildProcess | undefined, exited: Promise<void>) {
   let stopping: Promise<void> | undefined;
   const end = async () => {
-    // The watchdog first: left alone, it would signal a process id that may belong to somebody else by then.
+    // Kills the watchdog first: otherwise it would signal a process id that may belong to another process by then.
     watchdog?.kill('SIGKILL');
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
@@ -138,7 +138,7 @@ function stopOnce(child: ChildProcess, watchdog: ChildProcess | undefined, exite
   return () => (stopping ??= end());
 }
 
-/** The port that anvil chose, from its own output: asking the system for a free one beforehand would be a race. */
+/** The port that anvil chose, read from its output: asking the system for a free port beforehand would be a race. */
 function listeningPort(child: ChildProcess, timeoutMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
     let output = '';
@@ -150,7 +150,7 @@ function listeningPort(child: ChildProcess, timeoutMs: number): Promise<number> 
       clearTimeout(timer);
       child.stdout?.removeAllListeners('data');
       child.stderr?.removeAllListeners('data');
-      // What it prints from now on is dropped, but read: a full pipe would block it.
+      // Reads and drops its further output: a full pipe would block it.
       child.stdout?.resume();
       child.stderr?.resume();
       outcome();

@@ -26,8 +26,8 @@ export function readOwnArtifact(contract: string): Artifact {
 }
 
 /**
- * Init code of Pimlico's SingletonPaymaster without constructor arguments. The npm package exports it only wrapped in
- * functions that need a viem client's worth of imports, so the literal is read from the file.
+ * Init code of Pimlico's SingletonPaymaster without constructor arguments. The npm package exports it only inside
+ * functions that import a whole viem client, so the literal is read from the file.
  */
 export function readSingletonInitCode(version: '06' | '07' | '08'): Hex {
   const file = join(packageFolder('@pimlico/mock-paymaster'), '_esm', 'constants.js');

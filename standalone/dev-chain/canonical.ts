@@ -46,8 +46,8 @@ const entryPointSalts: Readonly<Record<EntryPointVersion, Hex>> = {
 };
 
 /**
- * Deploys the EntryPoints, the SimpleAccount factories and the 7702 account where they are missing, from the same init
- * code and salts as on public chains, so that clients find them where they expect them.
+ * Deploys the EntryPoints, the SimpleAccount factories and the 7702 account if they are missing, from the same init code
+ * and salts as on public chains, so that clients find them at the usual addresses.
  */
 export async function deployCanonical(
   chain: Chain,

@@ -26,7 +26,7 @@ export type DevDeployments = {
   readonly delegates: readonly Address[];
   readonly sponsoredContract: { readonly address: Address; readonly method: string; readonly abi: string };
   readonly feeToken: { readonly address: Address; readonly symbol: string; readonly decimals: number };
-  /** Price feeds in dollars, of ether and of the fee token. Anybody may set them. */
+  /** Price feeds in dollars, for ether and for the fee token. Anybody may set them. */
   readonly feeds: { readonly native: Address; readonly token: Address };
   /** Public dev account whose deposit in our hybrid contracts serves paymasters without a funding wallet. */
   readonly defaultFunding: Address;
@@ -41,17 +41,17 @@ export type DeployOptions = {
   /** Pays for everything. Default: the first public dev account of anvil. */
   readonly funderKey?: string;
   readonly log: Logger;
-  /** Told about each step that changed the chain; nothing on a chain that is complete. */
+  /** Called with each step that changed the chain; not called on a complete chain. */
   readonly progress?: (step: string) => void;
 };
 
 const feeTokenSymbol = 'DUSD';
 
 /**
- * Makes a dev chain complete: canonical contracts, one paymaster contract per layout with deposit and stake, a contract
- * to sponsor, a fee token and its price feeds. All addresses depend only on the signer and the funder, so that a fresh chain gets the same
- * ones; what is there already is left alone. The public dev account is given more ether where it
- * has too little, as dev nodes allow; a funder of the caller's own must own enough: 40,000 for everything.
+ * Deploys everything that a dev chain needs: canonical contracts, one paymaster contract per layout with deposit and stake,
+ * a contract to sponsor, a fee token and its price feeds. All addresses depend only on the signer and the funder, so every
+ * fresh chain gets the same ones. Existing contracts are not changed. If the public dev account has too little ether, the
+ * dev node gives it more; a funder chosen by the caller must own enough: 40,000 ether for everything.
  */
 export async function deployDevChain(options: DeployOptions): Promise<DevDeployments> {
   const { rpcUrl, log, progress = () => {} } = options;
@@ -67,11 +67,11 @@ export async function deployDevChain(options: DeployOptions): Promise<DevDeploym
   }
 }
 
-/** Deposits and stakes of everything come to less than 40,000 ether; an anvil that nobody configured has 10,000. */
+/** All deposits and stakes together are less than 40,000 ether; an account of an anvil with default settings has 10,000. */
 const neededEther = parseEther('40000');
 const givenEther = parseEther('1000000');
 
-/** Where the node has no such method, the first step that cannot be paid says so. */
+/** If the node lacks the method, the first step that cannot be paid for fails with the reason. */
 async function ensureEther(chain: Chain, account: Address): Promise<void> {
   for (const method of ['anvil_setBalance', 'hardhat_setBalance']) {
     if ((await chain.balance(account)) >= neededEther) return;
@@ -100,7 +100,7 @@ async function deployPaymasters(
   return describeDevChain(await chain.chainId(), signer, transactor.address);
 }
 
-/** What a complete dev chain has, and where: known beforehand, because every address is a CREATE2 address. */
+/** Contracts of a complete dev chain and their addresses, which are known beforehand, because they are CREATE2 addresses. */
 export function describeDevChain(chainId: number, signer: Address, owner: Address): DevDeployments {
   const feeds = devFeeds(feeTokenSymbol);
   const profiles = paymasterContracts(signer, owner).map(
@@ -109,7 +109,7 @@ export function describeDevChain(chainId: number, signer: Address, owner: Addres
   const [first] = profiles;
   return {
     chainId,
-    // Another name of the default, which clients of the vendor's first release send.
+    // Another name for the default version, which clients of the vendor's first release send.
     profiles: first === undefined ? [] : [...profiles, { ...first, version: '1.0.0' }],
     entryPoints,
     factories: accountFactories,

@@ -1,8 +1,8 @@
 import { parseAddress } from '../../core/units/address.js';
 
 /**
- * Accounts of anvil's well-known mnemonic ("test test … junk"). Their keys are printed by every anvil and public: they
- * are worth something on dev chains only.
+ * Accounts of anvil's well-known mnemonic ("test test … junk"). Their keys are public, and every anvil prints them: use
+ * them on dev chains only.
  */
 export const devAccounts = {
   /** Deploys everything and owns our contracts (signer and stake). */

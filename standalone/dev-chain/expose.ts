@@ -1,9 +1,9 @@
 import { connect, createServer } from 'node:net';
 
-/** Connections to `host` and `port` (0: a free one) are passed on to the loopback port of a dev chain. */
+/** A listener that passes connections to `host` and `port` (0: a free one) on to the loopback port of a dev chain. */
 export type Exposed = { readonly port: number; stop(): Promise<void> };
 
-/** anvil itself listens on loopback only. Anybody who reaches the address may do anything with the chain. */
+/** Makes a dev chain reachable, since anvil listens on loopback only. Anybody who reaches the address may do anything with the chain. */
 export function exposeChain(
   url: string,
   at: { readonly host: string; readonly port: number },

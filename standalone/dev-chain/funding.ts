@@ -8,7 +8,7 @@ import type { PaymasterContract } from './paymaster-contracts.js';
 import type { Transactor } from './transactor.js';
 
 const fundingEther = parseEther('10000');
-/** Deposit of contracts that keep none per sponsor, and of the account that pays in token mode. */
+/** Deposit of contracts that keep no balance per sponsor, and of the account that pays in token mode. */
 const sharedEther = parseEther('1000');
 const stakeEther = parseEther('1');
 const unstakeDelaySeconds = 86_400;
@@ -24,7 +24,7 @@ const paymasterAbi = new Interface([
   'function addStake(uint32 unstakeDelaySec) payable',
 ]);
 
-/** Deposits and stake, each only where there is none: what a user of the dev chain spent stays spent. */
+/** Makes each deposit and stake only if it does not exist: a deposit that a user of the dev chain has spent is not refilled. */
 export async function fundPaymaster(
   chain: Chain,
   transactor: Transactor,

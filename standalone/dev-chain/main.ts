@@ -7,8 +7,8 @@ import { deployDevChain } from './deployments.js';
 import { devAccounts } from './dev-accounts.js';
 import { exposeChain } from './expose.js';
 
-// Entry point of the image `paymaster-dev-chain`: the chain of `make run` by itself, for a trial in a cluster. It keeps
-// nothing, and listens only once every contract is deployed, so that a probe of its port says when it is complete.
+// Entry point of the image `paymaster-dev-chain`: the chain of `make run` on its own, for a trial in a cluster. It stores
+// nothing, and listens only once every contract is deployed, so that a probe of its port shows when it is complete.
 
 const console = createConsole((text) => process.stdout.write(text), Date.now);
 
@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** HOST and PORT; throws what is wrong with them. */
+/** HOST and PORT; throws an error that says what is wrong with them. */
 function readAddress(): { readonly host: string; readonly port: number } {
   const settings = new Settings(process.env);
   return settings.finish({

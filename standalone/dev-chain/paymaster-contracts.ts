@@ -19,16 +19,16 @@ export type DevProfile = {
   readonly entryPoint: Address;
   readonly entryPointVersion: EntryPointVersion;
   readonly sponsorship: Address;
-  /** Contract for mode ERC20; absent where the layout has no such mode. */
+  /** Contract for mode ERC20; absent if the layout has no such mode. */
   readonly token?: Address;
   /** As in a Chain resource's profile. */
   readonly options: { readonly unaccountedGas?: number; readonly treasury?: Address };
 };
 
-/** A profile's contract with what deploys it. */
+/** A profile's contract with the code that deploys it. */
 export type PaymasterContract = DevProfile & { readonly name: string; readonly initCode: Hex };
 
-/** One contract per layout. Constructor arguments end up in the address. */
+/** One contract per layout. The address depends on the constructor arguments. */
 export function paymasterContracts(signer: Address, owner: Address): readonly PaymasterContract[] {
   const treasury = devAccounts.treasury.address;
   const hybrid = ({ address }: EntryPointRules, contract: string) =>

@@ -13,7 +13,7 @@ export type DevFeed = {
 /** Decimals of dollar feeds everywhere. */
 const feedDecimals = 8;
 
-/** What one ether costs on a fresh dev chain. */
+/** Price of one ether on a fresh dev chain, in dollars. */
 export const devDollarsPerEther = 3_000n;
 
 /** The feeds of a dev chain: dollars per ether, and dollars per fee token. Anybody may set them. */
@@ -24,7 +24,7 @@ export function devFeeds(tokenSymbol: string): { readonly native: DevFeed; reado
   };
 }
 
-/** A `DevFeed` that answers whole dollars until somebody sets it. */
+/** A `DevFeed` that answers this number of whole dollars until somebody sets it. */
 function devFeed(description: string, dollars: bigint): DevFeed {
   const values = [description, feedDecimals, dollars * 10n ** BigInt(feedDecimals)];
   const args = AbiCoder.defaultAbiCoder().encode(['string', 'uint8', 'int256'], values);

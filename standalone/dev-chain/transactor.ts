@@ -7,10 +7,10 @@ import { hexQuantity, type Hex } from '../../core/units/hex.js';
 
 export type Call = { readonly to: Address; readonly data: Hex; readonly value?: bigint };
 
-/** Sends transactions of one key, one after the other, each mined before the next. */
+/** Sends transactions with one key, one after the other; each is mined before the next is sent. */
 export type Transactor = {
   readonly address: Address;
-  /** Its hash when it is mined and successful, else DomainError UNAVAILABLE naming `what`. */
+  /** Resolves with the transaction's hash once it is mined and successful; otherwise throws a DomainError UNAVAILABLE that names `what`. */
   send(what: string, call: Call): Promise<string>;
 };
 
@@ -30,7 +30,7 @@ export function createTransactor(chain: Chain, privateKey: string): Transactor {
   return {
     address,
     send(what, call) {
-      // In a row also when called at once: each transaction takes the nonce that the one before has left.
+      // Concurrent calls queue up too: each transaction needs the nonce after the previous one.
       const sent = last.then(() => sendOne(what, call));
       last = sent.catch(() => {});
       return sent;
@@ -64,12 +64,12 @@ export function createTransactor(chain: Chain, privateKey: string): Transactor {
   }
 }
 
-/** Address of `initCode` behind the deterministic deployer: the same on every chain. */
+/** Address at which the deterministic deployer puts `initCode`: the same on every chain. */
 export function create2Address(initCode: Hex, salt: Hex = zeroSalt): Address {
   return parseAddress(getCreate2Address(deterministicDeployer, salt, keccak256(initCode)));
 }
 
-/** Deploys through the deterministic deployer unless the address has code; true when it was deployed now. */
+/** Deploys through the deterministic deployer unless the address has code; true if this call deployed it. */
 export async function deployOnce(
   chain: Chain,
   transactor: Transactor,

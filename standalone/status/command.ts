@@ -15,7 +15,7 @@ export class StatusError extends Error {
 
 const timeoutMs = 10_000;
 
-/** Asks the instance of a data directory, and answers what to print. Throws StatusError. */
+/** Asks the instance of a data directory for its status, and returns the text to print. Throws StatusError. */
 export async function status(dataDirectory: string, options: { readonly json: boolean }): Promise<string> {
   const { dashboardUrl, operatorToken } = readConnection(dataDirectory);
   const text = await ask(`${dashboardUrl}${statusPath}`, operatorToken);

@@ -7,8 +7,8 @@ import type { Status } from './status.js';
 export const statusPath = '/status';
 
 /**
- * Answers `GET /status` to the holder of the operator's token of this instance (`Authorization: Bearer …`): the owner of
- * connection.json. False when the request is for another path.
+ * Answers `GET /status` to a caller with the operator's token of this instance (`Authorization: Bearer …`), which only the
+ * owner of connection.json has. False when the request is for another path.
  */
 export function createStatusEndpoint(deps: {
   readonly operatorToken: string;

@@ -5,12 +5,12 @@ import type { Clock, EpochMs } from '../../core/units/time.js';
 import { gwei } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 
-/** Where a limit stands now, in its unit: operations, or gwei. `used` counts what is promised as well. */
+/** The current use of a limit, in its unit: operations, or gwei. `used` includes promises that are not settled. */
 export type LimitUse = { readonly used: number; readonly threshold: number; readonly resetsAt: EpochMs };
 
 /**
- * What is used of each limit of a paymaster, in their order; undefined for limits of each user, which have as many counters as
- * users. The only place where the status asks the usage store for counters. Throws DomainError UNAVAILABLE.
+ * The use of each limit of a paymaster, in the order of the limits; undefined for a limit per user, which has as many counters as
+ * users. This is the only place where the status asks the usage store for counters. Throws DomainError UNAVAILABLE.
  */
 export async function readLimitUse(
   usage: Pick<UsageStore, 'counters'>,

@@ -2,7 +2,7 @@ import { table } from '../console.js';
 import { countStates, formatStates, printable } from '../resource-state.js';
 import type { DepositStatus, LimitStatus, Status } from './status.js';
 
-/** The status in sections for a terminal. */
+/** The status as sections of text for a terminal. */
 export function renderStatus({ resources, limits, deposits, refusals, missing }: Status): string {
   return [
     `Resources: ${countStates(resources)}`,

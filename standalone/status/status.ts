@@ -17,7 +17,7 @@ export type Status = {
   readonly resources: readonly ResourceState[];
   readonly limits: readonly LimitStatus[];
   readonly deposits: readonly DepositStatus[];
-  /** The newest first. */
+  /** Newest first. */
   readonly refusals: readonly {
     readonly at: string;
     readonly paymaster: string;
@@ -34,7 +34,7 @@ export type LimitStatus = {
   readonly paymaster: string;
   readonly name: string;
   readonly threshold: string;
-  /** Absent for limits of each user, and where the usage store does not answer. */
+  /** Absent for limits per user, and when the usage store does not answer. */
   readonly used?: string;
   readonly percent?: number;
   readonly resetsAt?: string;
@@ -45,7 +45,7 @@ export type DepositStatus = {
   readonly chainId: number;
   readonly contract: string;
   readonly fundingAddress?: string;
-  /** In coins; absent while it was not read. */
+  /** In coins; absent until it was read. */
   readonly balance?: string;
   readonly promised: string;
   readonly symbol: string;
@@ -59,7 +59,7 @@ export type StatusDeps = {
   readonly clock: Clock;
 };
 
-/** Paymasters whose limits are read: each costs a look at the usage store. */
+/** Most paymasters whose limits are read, since each costs a read of the usage store. */
 const mostPaymasters = 200;
 
 export async function readStatus(deps: StatusDeps): Promise<Status> {

@@ -6,7 +6,7 @@ afterEach(() => {
   for (const cleanUp of cleanUps.splice(0)) cleanUp();
 });
 
-/** Tasks that end when they are told to, and what started so far. */
+/** Tasks that end on command, and the tasks that have started so far. */
 function someTasks() {
   const started: string[] = [];
   const ends = new Map<string, () => void>();

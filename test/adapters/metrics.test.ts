@@ -27,7 +27,7 @@ describe('metrics', () => {
     expect(lines).toContain('l_seconds_count{m="a"} 2');
   });
 
-  test('an observation at a bound belongs to its bucket, and what is no number is ignored', async () => {
+  test('an observation at a bound belongs to its bucket, and a value that is not a number is ignored', async () => {
     const metrics = createMetrics({ process: false });
     const size = metrics.histogram({ name: 's_bytes', help: 'h', buckets: [10, 1] }).with({});
     for (const value of [1, 1.5, 10, 11, Number.NaN, Number.POSITIVE_INFINITY]) size.observe(value);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => dev.stop());
 
 test(
-  'on the real EntryPoints: whatever is asked, mined, moved and broken, no rule of money is, and the model agrees',
+  'on the real EntryPoints: no requests, mined operations, transfers or faults break a rule of money, and the model agrees',
   async () => {
     const { steps } = await campaign('on the real EntryPoints', chainSteps, async (chosen) => {
       await paired.reorganise(paired.model.height - begin);

@@ -21,7 +21,7 @@ test.each([
   { name: 'one replica', count: 1 },
   { name: 'three replicas at once', count: 3 },
 ])(
-  'on Redis, $name: whatever is asked, mined, moved and broken, no rule of money is',
+  'on Redis, $name: no requests, mined operations, transfers or faults break a rule of money',
   async ({ name, count }) => {
     const { steps } = await campaign(`on Redis, ${name}`, modelSteps.onRedis, (chosen) =>
       runAdversary(chosen, openOnRedis(server, data, count)),

@@ -8,11 +8,11 @@ test.each([
   { where: 'in memory', open: openInMemory, least: modelSteps.inMemory },
   { where: 'in a file that is killed and restored', open: openInFile(), least: modelSteps.inFile },
 ])(
-  '$where: whatever is asked, mined, moved and broken, no rule of money is',
+  '$where: no requests, mined operations, transfers or faults break a rule of money',
   async ({ where, open, least }) => {
     const { steps, seen } = await campaign(where, least, (chosen) => runAdversary(chosen, open));
     expect(steps).toBeGreaterThanOrEqual(least);
-    // The runs are about something: each of these has happened often.
+    // The runs are meaningful: each of these has happened often.
     const names = [
       'SPONSORED reserved',
       'ERC20 reserved',

@@ -1,4 +1,4 @@
-/** A rule of money is broken: the number of the rule, and by what. */
+/** Thrown when a rule of money is broken: the number of the rule, and what broke it. */
 export class BrokenRule extends Error {
   readonly rule: number;
 

@@ -4,13 +4,13 @@ import { runs, seedOfRun } from '../support/property.js';
 import type { Run } from './run.js';
 import { manySteps, type Step } from './steps.js';
 
-/** Runs that share a seed: a failure is reproduced by at most so many of them. */
+/** Number of runs that share a seed: at most this many runs reproduce a failure. */
 const runsPerSeed = 20;
 
 /**
- * Runs of random steps until `least` steps were taken. A failure prints its seed, and the fewest steps that were found to fail in
- * the same way; PAYMASTER_TEST_SEED begins with that seed. Prints how far it is in `make soak`. Answers how many steps were taken
- * and how often each thing has happened.
+ * Takes runs of random steps until there were `least` steps. A failure prints its seed, and the shortest steps found that fail in
+ * the same way; PAYMASTER_TEST_SEED begins with that seed. Prints its progress in `make soak`. Resolves with the number of steps
+ * taken and with how often each thing has happened.
  */
 export async function campaign(
   name: string,
@@ -49,7 +49,7 @@ export async function campaign(
         steps += chosen.length;
         done += 1;
       }),
-      // Shrinking by fast-check takes hours at this length: pieces are left out instead.
+      // Shrinking by fast-check takes hours at this length: this leaves out pieces instead.
       { ...runs(runsPerSeed), seed, endOnFailure: true },
     );
     if (steps < told + least / 20) continue;

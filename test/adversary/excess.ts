@@ -6,18 +6,18 @@ export type Bounded = { readonly name: string; readonly sum: bigint; readonly mo
 type Above = ReadonlyMap<string, bigint>;
 
 /**
- * What is above its bound although nobody did wrong: a reorganisation deeper than the confirmations has brought it back, or a leaked
- * key has spent it. It may grow until the service can know; from then on it may only shrink, but for what a reorganisation brings
- * back that was above the bound before.
+ * Sums that exceed their bound although no code is wrong: a reorganisation deeper than the confirmations has restored them, or a
+ * leaked key has spent them. An excess may grow until the service can know of it. From then on it may only shrink, except when a
+ * reorganisation restores a sum that exceeded its bound before.
  */
 export class Excess {
   #above: Above = new Map();
-  /** What was above when, as long as anything is. */
+  /** The excesses by time, kept while there is any. */
   #past: readonly { readonly height: number; readonly above: Above }[] = [];
-  /** Whether something has happened that the service cannot know of yet. */
+  /** Whether something has happened that the service cannot know yet. */
   mayGrow = false;
 
-  /** All sums that rules bound at a height. Throws {@link BrokenRule} where one is above its bound and no excess explains it. */
+  /** Takes all sums that rules bound at a height. Throws {@link BrokenRule} for a sum above its bound that no excess explains. */
   check(rules: ReadonlyMap<number, readonly Bounded[]>, height: number): void {
     const above = new Map<string, bigint>();
     for (const [rule, sums] of rules)
@@ -32,7 +32,7 @@ export class Excess {
     this.#above = above;
   }
 
-  /** Blocks above this height are gone. */
+  /** A reorganisation has removed the blocks above this height. */
   reorganised(height: number): void {
     const last = this.#past.findLastIndex((one) => one.height <= height);
     const above = new Map(this.#above);

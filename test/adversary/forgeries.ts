@@ -5,12 +5,12 @@ import { BrokenRule } from './broken-rule.js';
 
 type Forgery = {
   readonly operation: BundledOperation;
-  /** False where promises for the same operation are known: it may be taken for one of them. */
+  /** False where promises for the same operation are known: the follower may take it for one of them. */
   readonly mustBeNoticed: boolean;
 };
 
 /**
- * Operations that somebody else has signed with the key of one of our contracts. The rule: one that nobody has promised stops its
+ * Operations that an attacker has signed with the key of one of our contracts. The rule: one that nobody has promised stops its
  * contract as soon as it is settled, and nothing is signed for it until a person resumes it.
  */
 export class Forgeries {
@@ -18,7 +18,7 @@ export class Forgeries {
   #all: readonly Forgery[] = [];
   /** Height up to which the follower has settled. */
   #settled = 0;
-  /** Contracts that have been stopped, and that nobody has resumed since. */
+  /** Contracts that were stopped and have not been resumed since. */
   readonly stopped = new Set<AddressKey>();
 
   constructor(chain: ModelChain) {
@@ -29,26 +29,26 @@ export class Forgeries {
     this.#all = [...this.#all, forgery];
   }
 
-  /** Whether the follower has yet to settle one of them. */
+  /** Whether the follower still has to settle one of them. */
   hasUnsettled(): boolean {
     return this.#above(this.#settled).length > 0;
   }
 
-  /** A node hides logs: what is not settled yet may never be noticed. */
+  /** A node hides logs: the follower may never notice operations that it has not settled yet. */
   mayBeHidden(): void {
     const above = new Set(this.#above(this.#settled).map(({ forgery }) => forgery));
     this.#all = this.#all.map((one) => (above.has(one) ? { ...one, mustBeNoticed: false } : one));
   }
 
-  /** Data were put back of when the follower had settled this height. `stopped` contracts are forgotten with the rest. */
+  /** A backup was restored from when the follower had settled this height. `stopped` contracts are forgotten with the rest. */
   goBack(height: number): void {
     this.#settled = height;
     this.stopped.clear();
   }
 
   /**
-   * How many of them the follower has seen that now has settled up to this height; contracts of those that it must notice are
-   * stopped. A contract that no profile names any longer signs nothing anyway, and is not followed.
+   * The follower has now settled up to this height. Answers how many forgeries it has seen; contracts of those that it must notice
+   * are stopped. A contract that no profile names any longer signs nothing anyway, and is not followed.
    */
   settle(height: number, isOffered: (contract: AddressKey) => boolean): number {
     const seen = this.#above(this.#settled).filter((one) => one.height <= height);
@@ -67,7 +67,7 @@ export class Forgeries {
         throw new BrokenRule(6, `${contract} goes on although somebody else signs with its key`);
   }
 
-  /** Throws {@link BrokenRule} for a signature of a contract that was stopped. */
+  /** Throws {@link BrokenRule} for a signature for a contract that was stopped. */
   checkSigned(contract: AddressKey): void {
     if (this.stopped.has(contract)) throw new BrokenRule(6, `${contract} was stopped and signs`);
   }

@@ -14,8 +14,8 @@ export function apiKeyHash(paymasterId: string, keyGeneration: number): string {
 }
 
 /**
- * What the name of a paymaster keeps while its object is changed, deleted and made again: by the code that compiles configs. `forgets`
- * turns that off.
+ * The state that a paymaster's name keeps while its object is changed, deleted and recreated, by the code that compiles configs.
+ * `forgets` turns that off.
  */
 export class NameMemory {
   #last: Pick<PaymasterConfig, 'limits' | 'memory'> | undefined;
@@ -30,12 +30,12 @@ export class NameMemory {
     return this.#keyGeneration;
   }
 
-  /** The owner asks for another key. */
+  /** The owner rotates the key. */
   rotate(): void {
     this.#keyGeneration += 1;
   }
 
-  /** What the config remembers, with these limits served, and those that are paused. */
+  /** The memory of the config while these limits are served and those are paused. */
   remember(
     served: readonly LimitConfig[],
     paused: readonly LimitConfig[],
@@ -53,7 +53,7 @@ export class NameMemory {
     return memory;
   }
 
-  /** Deletes the object, and makes it again as its YAML was in the beginning. Answers when each limit's cycle begins. */
+  /** Deletes the object, and recreates it from its first YAML. Answers when each limit's cycle begins. */
   makeAgain(config: PaymasterConfig, policyIds: readonly string[], now: EpochMs): readonly EpochMs[] {
     const tombstone = buryPaymaster(config, now);
     const { memory } = this.#forgets ? { memory: undefined } : tombstone;

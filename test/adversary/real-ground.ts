@@ -6,7 +6,7 @@ import type { NodeFaults } from './chain/model-chain.js';
 import type { PairedChain } from './chain/paired-chain.js';
 import type { Ground } from './run.js';
 
-/** A real chain with the model beside it: the service reads the real one, the rules are checked on the model, which must agree. */
+/** A real chain with the model beside it. The service reads the real chain; rules are checked on the model, which must agree. */
 export function realGround(dev: DevChain, paired: PairedChain): Ground {
   const { model } = paired;
   return {
@@ -26,7 +26,7 @@ export function realGround(dev: DevChain, paired: PairedChain): Ground {
   };
 }
 
-/** The model's faults in front of a real node; it does not lag. */
+/** A real node with the model's faults, except that it does not lag. */
 function faulty(chain: Chain, faults: NodeFaults): Chain {
   const answering =
     <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) =>

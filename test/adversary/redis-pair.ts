@@ -3,22 +3,22 @@ import { once } from 'node:events';
 import { redisCommand, startRedis, type RedisServer } from '../support/redis.js';
 import { until } from '../support/until.js';
 
-/** A Redis and its replica, behind one address that leads to whichever is in charge. */
+/** A Redis and its replica, behind one address that leads to the current primary. */
 export type RedisPair = {
   readonly url: string;
-  /** kill -9 of the one in charge, which starts again on its files. */
+  /** kill -9 of the primary, which starts again on its files. */
   crash(): Promise<void>;
-  /** The replica hears nothing more: it stays at what it has. */
+  /** Detaches the replica: it keeps the data that it has. */
   detach(): Promise<void>;
-  /** The one in charge ends, and its replica takes over with what it has, everything unless it was detached; they change places. */
+  /** The primary ends and its replica takes over with its data, complete unless it was detached. The two change places. */
   failover(): Promise<void>;
-  /** A replica that was detached has everything again. */
+  /** Attaches the replica again and waits until it has all data. */
   attach(): Promise<void>;
   stop(): Promise<void>;
 };
 
 export async function startRedisPair(): Promise<RedisPair> {
-  // A replica is served at once instead of waiting for others that want the same.
+  // Replication starts at once instead of waiting for more replicas.
   const settings = ['--repl-diskless-sync-delay', '0'];
   let main = await startRedis(settings);
   let replica = await startRedis(settings);
@@ -65,7 +65,7 @@ export async function startRedisPair(): Promise<RedisPair> {
   };
 }
 
-/** Everything that was written before the call is on the replica. */
+/** Resolves when the replica has everything that was written before the call. */
 async function isSynced(main: RedisServer, replica: RedisServer): Promise<void> {
   const wanted = await valueOf(main.port, 'master_repl_offset');
   await until(`the replica on port ${replica.port} has everything`, async () => {
@@ -80,7 +80,7 @@ async function valueOf(port: number, name: string): Promise<string> {
   return new RegExp(`^${name}:(\\S+)`, 'm').exec(reply)?.[1] ?? '';
 }
 
-/** An address that passes connections on to a port, which may change. */
+/** An address that forwards connections to a port, which may change. */
 async function openDoor(target: () => number) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

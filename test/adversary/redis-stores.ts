@@ -8,8 +8,8 @@ import type { OpenStores } from './stores.js';
 let runs = 0;
 
 /**
- * So many replicas over one Redis. A kill ends one replica, a crash the server while it is asked; a backup is put back under the feet
- * of those that run, or before they start again; a failover leads to a replica of Redis that has everything, or lacks what was
+ * This many replicas over one Redis. A kill ends one replica; a crash ends the server during a request. A backup is restored under
+ * running replicas, or before they start again. A failover leads to a replica of Redis that has all data, or lacks what was
  * written since it was detached.
  */
 export function openOnRedis(server: RedisPair, data: Redis, count: number): OpenStores {

@@ -43,32 +43,32 @@ import {
   treasury,
 } from './world.js';
 
-/** Seams at which a test turns a rule off. Left out: the code as it is. */
+/** Seams at which a test turns a rule off. An absent one leaves the code as it is. */
 export type Switches = {
-  /** What replicas and follower are given in the place of a store. */
+  /** Wraps the store that replicas and follower get. */
   readonly usage?: (store: UsageStore) => UsageStore;
-  /** What the follower reads in the place of the chain. */
+  /** Wraps the chain that the follower reads. */
   readonly chain?: (chain: Chain) => Chain;
-  /** Whether a paymaster that is made again is a new one. */
+  /** Whether a recreated paymaster counts as a new one. */
   readonly forgetsNames?: boolean;
 };
 
 /** Where operations are mined: the model, or a real chain beside it. */
 export type Ground = {
-  /** What the rules are checked against. */
+  /** The model that the rules are checked against. */
   readonly model: ModelChain;
-  /** What the service reads. */
+  /** The chain that the service reads. */
   readonly port: Chain;
   readonly sign: Sign;
-  /** Whether accounts can do at execution something else than what callData say. */
+  /** Whether accounts can execute something else than their callData. */
   readonly hasFickleAccounts: boolean;
-  /** Whether a hundred empty blocks cost nothing: then a run ends when everything has expired. */
+  /** Whether empty blocks are so cheap that a run can end by letting everything expire. */
   readonly hasCheapBlocks: boolean;
   mine(action: ChainAction, time: number, nature: Nature): Promise<ActionResult>;
   mineEmpty(time: number): Promise<void>;
-  /** Height of the model of a block that the follower has settled; undefined where it was taken back. */
+  /** The model's height of a block that the follower has settled; undefined where the block was removed. */
   heightOf(settled: Cursor): Promise<number | undefined>;
-  /** Takes back blocks above this height of the model. */
+  /** Removes the blocks above this height of the model. */
   reorganise(height: number): Promise<void>;
   stop(): Promise<void>;
 };
@@ -132,14 +132,14 @@ export async function runAdversary(
 
 export class Run {
   readonly truth: Truth;
-  /** How often each thing happened, so that a test can see that the run was worth something. */
+  /** How often each thing happened, so that a test can check that the run was meaningful. */
   readonly seen = new Map<string, number>();
   readonly #clock: ReturnType<typeof aClock>;
   readonly #stores: Stores;
   readonly #switches: Switches;
   readonly #ground: Ground;
   readonly #chain: ModelChain;
-  /** Blocks up to here are not taken back. */
+  /** Blocks up to this height are never removed. */
   #begunAt: number;
   readonly #configs: Configs;
   /** The highest key that each paymaster has ever had. */
@@ -147,31 +147,31 @@ export class Run {
   #follower!: ChainFollower;
   /** The replica that follows the chain. */
   #followedBy = 0;
-  /** Highest block that a follower has been shown. */
+  /** Highest block that a follower has seen. */
   #seenHeight = 0;
-  /** Whether the copy that would take over stays behind, and the number of grants that it knows. */
+  /** Whether the copy that would take over is detached, and the number of grants that it knows. */
   #isDetached = false;
   #detachedAt = 0;
   /** Number of grants when the backup was taken. */
   #backedUp = 0;
-  /** Signatures that the present data know nothing of. */
+  /** Signatures that the current data do not contain. */
   #lostGrants: readonly Grant[] = [];
-  /** False once data were lost or something made attribution impossible: counters may then hold more than was spent. */
+  /** False once data were lost or attribution became impossible: counters may then hold more than was spent. */
   #isExact = true;
   #wereLogsHidden = false;
-  /** Generations below these the store refuses: of paymasters, and of the chain. */
+  /** The store refuses generations below these: of paymasters, and of the chain. */
   #noted: readonly number[] = [];
   #notedChain = 1;
   readonly #forgeries: Forgeries;
-  /** The first block that the present follower remembers, once it has taken a step. */
+  /** The first block that the current follower remembers, once it has taken a step. */
   #remembersFrom: number | undefined;
-  /** A reorganisation below the settled block that the follower has yet to notice. */
+  /** A reorganisation below the settled block that the follower has not noticed yet. */
   #isReorganised = false;
-  /** What the follower has reported as an error since then. */
+  /** Errors that the follower has reported since then. */
   #reports: string[] = [];
-  /** When the owner of each account has last taken something out. */
+  /** When the owner of each account has last withdrawn. */
   readonly #withdrawnAt = new Map<number, number>();
-  /** Whether the backup is of the present branch. */
+  /** Whether the backup is of the current branch. */
   #isBackupUsable = false;
 
   constructor(clock: ReturnType<typeof aClock>, stores: Stores, switches: Switches, ground: Ground) {
@@ -211,7 +211,7 @@ export class Run {
     this.truth.check();
   }
 
-  /** Everything is confirmed and expires: then counters hold what was spent, and nothing is promised. */
+  /** Lets everything be confirmed and expire: then counters hold what was spent, and nothing is promised. */
   async finish(): Promise<void> {
     this.#heal();
     for (let i = 0; i <= confirmations; i++) await this.#mineEmpty(2);
@@ -220,7 +220,7 @@ export class Run {
     if (!this.#ground.hasCheapBlocks) return;
     this.#clock.advance(700_000);
     if (!(await this.#settled())) return;
-    // A nonce that was used and left no event ends so many blocks after it was noticed.
+    // A nonce that was used without an event is given up this many blocks after the follower noticed it.
     for (let i = 0; i < 66; i++) await this.#mineEmpty(1);
     if (!(await this.#settled())) return;
     await this.#checkCounters(false);
@@ -259,7 +259,7 @@ export class Run {
         return;
       case 'reorganise': {
         if (step.isDeep) return this.#reorganiseDeeply(step.depth);
-        // Never deeper than the confirmations promise, of what a follower has been shown.
+        // Never deeper than the confirmations allow, counted from the highest block that a follower has seen.
         const to = Math.max(
           this.#seenHeight - confirmations,
           this.#chain.height - step.depth,
@@ -280,8 +280,8 @@ export class Run {
       case 'heal':
         return this.#heal();
       case 'deposit':
-        // Of balances between the settled block and the head nobody reads the lowest: who has just taken out what he now puts back
-        // could lose the second to a reorganisation, and operations that nobody can then mine would be promised.
+        // Nobody reads the lowest balance between the settled block and the head. If an owner puts back what he has just withdrawn,
+        // a reorganisation could remove that deposit, and the service would have promised operations that can no longer be mined.
         if ((this.#withdrawnAt.get(step.account) ?? 0) > this.truth.knownFrom) return;
         await this.#mine({ do: 'deposit', ...wallets[step.account]!, amount: BigInt(step.amount) * milli });
         return;
@@ -434,15 +434,15 @@ export class Run {
     const result = await this.#mine({ do: 'bundle', entryPoint, operations: [operation] }, () => used);
     if (result.outcome === 'failed') return;
     this.#count(`forged for ${contract}`);
-    // One of our promises for the same nonce may be taken for it.
+    // The follower may take it for one of our promises for the same nonce.
     if (isKnown) this.#isExact = false;
     this.#forgeries.add({ operation, mustBeNoticed: !isKnown });
     this.truth.excess.mayGrow = true;
   }
 
   /**
-   * Takes back blocks that were settled. What the follower no longer remembers cannot be taken back: that the counters then show too
-   * much is known.
+   * Removes blocks that were settled. The follower cannot undo blocks that it no longer remembers: that the counters then show too
+   * much is a known limitation.
    */
   async #reorganiseDeeply(depth: number): Promise<void> {
     if (this.#remembersFrom === undefined || this.#lostGrants.length > 0 || this.#isDetached) return;
@@ -462,7 +462,7 @@ export class Run {
     this.truth.excess.mayGrow = true;
   }
 
-  /** True once the follower knows of the last reorganisation: who takes over before that cannot know what it has removed. */
+  /** True once the follower knows the last reorganisation: a follower that takes over before that cannot know what was removed. */
   async #hasNoticed(): Promise<boolean> {
     for (let i = 0; i < 5 && this.#isReorganised; i++) {
       this.#heal();
@@ -472,7 +472,7 @@ export class Run {
     return !this.#isReorganised;
   }
 
-  /** Only what the store was told of: a replica that nobody has told cannot know. */
+  /** Only generations that the store was told: a replica that was not told cannot know. */
   #behind({ paymaster, isBehind, isChainBehind }: AskStep): Behind {
     const generation = this.#configs.generations[paymaster]!;
     const chainGeneration = this.#configs.chainGeneration;
@@ -525,7 +525,7 @@ export class Run {
   async #withdraw(account: number, amount: number): Promise<void> {
     const { contract, wallet } = wallets[account]!;
     if (wallet === undefined || this.#lostGrants.length > 0) return;
-    // Its owner takes out what nobody was promised; the store learns of it before it promises more.
+    // The owner withdraws the unpromised part; the store learns this before it promises more.
     this.#heal();
     if (!(await this.#round())) return;
     const free = await this.#free(contract, wallet, amount);
@@ -535,9 +535,9 @@ export class Run {
     await this.#round();
   }
 
-  /** Gwei that the owner of a wallet may take out. */
+  /** Gwei that the owner of a wallet may withdraw. */
   async #free(contract: AddressKey, wallet: AddressKey, wanted: number): Promise<number> {
-    // Of a contract that no profile names the store need not know a balance.
+    // The store need not know the balance of a contract that no profile names.
     if (!this.#configs.isOffered(contract))
       return Math.min(this.truth.freeOf(walletName(contract, wallet)), wanted * 1_000_000);
     const known = await unlessUnavailable(() => this.#store(this.#followedBy).accounts(chainId));
@@ -552,7 +552,7 @@ export class Run {
     this.#newFollower(0);
   }
 
-  /** The data know nothing of signatures from this one on. */
+  /** The data do not contain signatures from this one on. */
   async #dataAreOlder(from: number): Promise<void> {
     const forgotten = this.truth.grants.slice(from);
     this.#lostGrants = [...this.#lostGrants, ...forgotten];
@@ -560,15 +560,15 @@ export class Run {
     this.#noted = [];
     this.#notedChain = 1;
     this.#isExact = false;
-    // A write that was lost is noticed by the next call of the process that had it confirmed; others know no better until then.
+    // The process whose confirmed write was lost notices it at its next call; the others cannot know before that.
     for (const i of this.#stores.replicas.keys())
       await unlessUnavailable(() => this.#store(i).cursor(chainId));
     const cursor = await unlessUnavailable(() => this.#store(this.#followedBy).cursor(chainId));
     const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
-    // Data that are lost say nothing of blocks before the new ones.
+    // New data after a loss contain nothing about earlier blocks.
     if (settled === undefined) this.#forgeries.mayBeHidden();
     this.#forgeries.goBack(settled ?? 0);
-    // What a follower remembers does not lead to where the data are.
+    // The follower's memory no longer matches the data.
     this.#remembersFrom = undefined;
   }
 
@@ -586,7 +586,7 @@ export class Run {
     this.#notedChain = this.#configs.chainGeneration;
   }
 
-  /** False when it came to nothing. */
+  /** False when it had no effect. */
   async #round(): Promise<boolean> {
     this.#seenHeight = Math.max(this.#seenHeight, this.#chain.height);
     for (let i = 0; i < 4; i++) {
@@ -615,7 +615,7 @@ export class Run {
     return false;
   }
 
-  /** After a complete round: what the service knows now it must have acted upon. */
+  /** After a complete round the service must have acted on everything that it now knows. */
   async #notice(): Promise<void> {
     const cursor = await this.#store(this.#followedBy).cursor(chainId);
     const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
@@ -629,14 +629,14 @@ export class Run {
     if (this.#chain.faults.lag === 0 && !this.#forgeries.hasUnsettled()) this.truth.excess.mayGrow = false;
   }
 
-  /** A contract is suspended when an operation of it was mined that the data know nothing of: only data that were lost explain it. */
+  /** A contract is suspended when an operation of it was mined that the data do not contain. Only lost data explain that. */
   async #resumeAfterLoss(): Promise<void> {
     if (this.#lostGrants.length === 0)
       throw new BrokenRule(6, 'an operation that was promised was not recognised');
     await this.#resume();
   }
 
-  /** The platform's hand. */
+  /** The platform resumes suspended contracts. */
   async #resume(): Promise<void> {
     for (const id of await this.#store(this.#followedBy).suspended(chainId))
       await this.#store(this.#followedBy).setSuspended(chainId, id, false);
@@ -646,7 +646,7 @@ export class Run {
   /** Rounds until nothing is left to do; false while the data count as lost. */
   async #settled(): Promise<boolean> {
     for (let i = 0; i < 5; i++) {
-      // Of a head that is known nothing is read again for a while.
+      // For a head that it knows, the follower reads nothing again for a while.
       await this.#mineEmpty(1);
       await this.#round();
     }
@@ -655,8 +655,8 @@ export class Run {
   }
 
   /**
-   * What was settled is what was mined: never less, and never more than signatures of the same paymaster explain. What a node
-   * has hidden may be held instead, until it is looked for again.
+   * Settled equals mined: never less, and never more than signatures of the same paymaster explain. Amounts that a node
+   * has hidden may be held instead, until the follower looks for them again.
    */
   async #checkCounters(mayBeHeld: boolean): Promise<void> {
     const least = this.truth.spent();
@@ -746,7 +746,7 @@ export class Run {
     }
   }
 
-  /** So much in an account, whatever it held. */
+  /** Sets an account's balance, whatever it held. */
   async #fund({ contract, wallet, amount }: (typeof wallets)[number]): Promise<void> {
     const state = this.#chain.state();
     const held =
@@ -825,10 +825,10 @@ export class Run {
   }
 }
 
-/** What the follower says of a reorganisation below the settled block. */
+/** The follower's log message for a reorganisation below the settled block. */
 const reorganised = 'chain was reorganised or replaced below the settled block';
 
-/** The operation with what was signed for it, as a bundler has it. */
+/** The operation with the paymaster data that were signed for it, as a bundler has it. */
 function signedOperation(
   paymaster: number,
   { asked, spec, call }: { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall },
@@ -851,7 +851,7 @@ function signedOperation(
     call,
   };
   if (bare.terms.inAdvance !== true || spec.kind === 'hybrid') return bare;
-  // What the EntryPoint's prefund is worth in tokens; the demand of a hybrid contract it knows nothing of.
+  // The EntryPoint's prefund in tokens; it does not include a hybrid contract's demand.
   const { inAdvance: _, ...terms } = bare.terms;
   const preFund = (prefundOf(bare, spec.version) * rate) / 10n ** 18n;
   return { ...bare, terms: { ...terms, preFund } };
@@ -865,7 +865,7 @@ function takesInAdvance({ kind, version }: ContractSpec): boolean {
 /** Gwei that are lost if a token payment of this cost is mined and nothing more is paid after its call. */
 function unsecuredOf({ op, terms }: BundledOperation, cost: number): number {
   if (terms.inAdvance === true) return 0;
-  // Charged on top of the prefund: the contract's own gas after the call, a figure that it is told.
+  // Charged on top of the prefund: the contract's gas after the call, a figure in its data.
   return terms.preFund === undefined ? cost : ceilGwei(60_000n * op.maxFeePerGas);
 }
 
@@ -889,7 +889,7 @@ function sameEntryPoint(a: Grant, b: Grant): boolean {
   return of(a) === of(b);
 }
 
-/** Undefined where a store or a node does not answer: an outage is no answer, and breaks no rule. */
+/** Undefined where a store or a node does not answer: an outage is not an answer, and breaks no rule. */
 async function unlessUnavailable<T>(
   call: () => Promise<T>,
   told: (reason: string) => void = () => {},

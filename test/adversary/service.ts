@@ -15,7 +15,7 @@ import { servesByDefault, type ServedProfile } from '../../server/view/served-ch
 import { apiKeyHash } from './ownership.js';
 import { feeToken, secondsOf, treasury, type Configs } from './world.js';
 
-/** What somebody asks a replica to sign. */
+/** A request to a replica to sign. */
 export type Asked = {
   readonly paymaster: number;
   readonly mode: 'SPONSORED' | 'ERC20';
@@ -23,11 +23,11 @@ export type Asked = {
   readonly expirySeconds: number;
   /** Mode ERC20: with data that demand the tokens in validation. */
   readonly inAdvance: boolean;
-  /** Which of the keys is shown that the paymaster has had. */
+  /** Which of the paymaster's past and present keys the caller shows. */
   readonly keyGeneration: number;
 };
 
-/** What a replica has not been told of: changes of the paymaster's config, and whether the last one of the chain's. */
+/** Changes that a replica does not know: of the paymaster's config, and whether the last one of the chain's. */
 export type Behind = { readonly generations: number; readonly isChain: boolean };
 
 export type Answer = {
@@ -39,12 +39,12 @@ export type Answer = {
 export const rate = 3_000_000_000n;
 /** Signs a contract's hash. */
 export type Sign = (hash: Uint8Array) => Uint8Array;
-/** On the model nobody compares it: the contract is told whether it is good. */
+/** The model does not check the signature: the test tells the contract whether it is valid. */
 export const signNothing: Sign = () => stubSignature();
 
 const current: Behind = { generations: 0, isChain: false };
 
-/** A case as far as it was decided: what is promised, and the data once it is signed. */
+/** A case as far as it was decided: the promise, and the data once they are signed. */
 type Drafted = {
   readonly promised: Promised;
   readonly hash: Uint8Array;
@@ -53,7 +53,7 @@ type Drafted = {
 };
 
 /**
- * A replica that serves these configs over a usage store: terms, promise, reservation and data by the code that serves requests,
+ * A replica that serves these configs over a usage store. Terms, promise, reservation and data come from the serving code,
  * without HTTP, prices and simulations. Undefined when nothing is served, or the key is not known; throws what the store throws.
  */
 export async function ask(
@@ -76,7 +76,7 @@ export async function ask(
   };
 }
 
-/** The same data, signed with the contract's key by somebody who asks nobody. */
+/** The same data, signed with the contract's key without the service. */
 export function forge(
   configs: Configs,
   asked: Asked,
@@ -97,7 +97,7 @@ function draft(
 ): Drafted | undefined {
   const chain = configs.chain(behind.isChain);
   const paymaster = configs.paymaster(asked.paymaster, behind.generations);
-  // One that is behind knows the keys of then.
+  // A replica that is behind knows the keys of that time.
   const key = apiKeyHash(paymaster.paymasterId, asked.keyGeneration);
   if (behind.generations === 0 && !paymaster.keys.includes(key)) return undefined;
   const profile = chain.profiles.get(paymaster.version);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What the adversary, the platform and the weather may do. Numbers pick among what there is at that moment. */
+/** Actions of the adversary, the platform and the environment. Numbers pick among what exists at that moment. */
 export type Step =
   | { readonly do: 'ask'; readonly asks: readonly AskStep[] }
   | { readonly do: 'mine'; readonly picks: readonly MineStep[] }
@@ -13,7 +13,7 @@ export type Step =
     }
   | { readonly do: 'pass'; readonly seconds: number; readonly blocks: number }
   | { readonly do: 'reorganise'; readonly depth: number; readonly isDeep: boolean }
-  /** Somebody has the key of a contract, and asks nobody. `resume`: a person has looked. */
+  /** An attacker signs with the key of a contract, without the service. `resume`: a person has checked and resumes the contract. */
   | { readonly do: 'forge'; readonly ask: AskStep; readonly used: number }
   | { readonly do: 'resume' }
   | { readonly do: 'round' }
@@ -35,7 +35,7 @@ export type Step =
       readonly isActive: boolean;
     }
   | { readonly do: 'profile'; readonly profile: number }
-  /** The owner asks for another key, or deletes the object and makes it again as it was written first. */
+  /** The owner rotates the key, or deletes the object and recreates it as it was written first. */
   | { readonly do: 'rotate-key' | 'make-again'; readonly paymaster: number };
 
 export type AskStep = {
@@ -50,19 +50,19 @@ export type AskStep = {
   readonly feeGwei: number;
   readonly expirySeconds: number;
   readonly replica: number;
-  /** Of a replica that was not told of the last change of the paymaster, or of the chain. */
+  /** Asks a replica that does not know the last change of the paymaster, or of the chain. */
   readonly isBehind: boolean;
   readonly isChainBehind: boolean;
-  /** With the key that was in force before the present one. */
+  /** Uses the key before the current one. */
   readonly hasFormerKey: boolean;
   readonly call: CallKind;
 };
 export type CallKind = 'nothing' | 'fail' | 'send' | 'approve' | 'revoke';
 export type MineStep = {
   readonly pick: number;
-  /** Thousandths of the gas that was asked for. */
+  /** Thousandths of the requested gas. */
   readonly used: number;
-  /** What the account does instead of what it was asked for: its code is its own. Only the model can change its mind. */
+  /** What the account does instead of the requested call: an account's code is up to its owner. Possible on the model only. */
   readonly call: CallKind;
 };
 

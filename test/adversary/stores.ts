@@ -8,22 +8,22 @@ import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { aClock } from '../adapters/usage/clock.js';
 import { aDirectory } from '../adapters/usage/sqlite-usage.js';
 
-/** The usage store of a run: one or more replicas over the same data, and what may happen to them. */
+/** The usage store of a run: one or more replicas over the same data, and the faults that may happen to them. */
 export type Stores = {
-  /** Those that may be asked; the first one follows the chain. */
+  /** The replicas that may be asked; the first one follows the chain. */
   readonly replicas: readonly UsageStore[];
-  /** Each process recovers by itself. */
+  /** Lets each process recover by itself. */
   recovery(replica: number): UsageRecovery;
-  /** Processes end without a stop and come back. */
+  /** Ends processes without a stop and starts them again. */
   kill(): Promise<void>;
-  /** What holds the data ends in the middle of this, and comes back with all that it has confirmed. */
+  /** The process that holds the data crashes during this call, and comes back with everything that it has confirmed. */
   crash(during: () => Promise<void>): Promise<void>;
-  /** The copy that would take over stays at what it has. False where there is none, or it does already. */
+  /** Detaches the copy that would take over: it keeps the data that it has. False without a copy, or if it is already detached. */
   detach(): Promise<boolean>;
-  /** The copy takes over: with everything, or `older`; undefined where there is none. */
+  /** The copy takes over, with all data or `older` ones; undefined where there is no copy. */
   failover(): Promise<'whole' | 'older' | undefined>;
   backup(): Promise<void>;
-  /** Processes end, the data of the backup are put back, and they start again. False where there is no backup. */
+  /** Ends the processes, restores the backup, and starts them again. False where there is no backup. */
   restore(): Promise<boolean>;
   stop(): Promise<void>;
 };
@@ -85,7 +85,7 @@ export function openInFile(mirrorOf?: () => EpochMirror): OpenStores {
       },
       ...hasNoCopy,
       backup: async () => {
-        // What a backup tool has seen last: the copy of the epoch knows what came after it.
+        // The data that a backup tool saved; the copy of the epoch is newer.
         rmSync(join(root.path, 'backup'), { recursive: true, force: true });
         cpSync(place(), join(root.path, 'backup'), { recursive: true });
         hasBackup = true;

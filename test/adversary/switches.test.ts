@@ -6,7 +6,7 @@ import { openInMemory } from './stores.js';
 import { defects } from './switches.js';
 import { BrokenRule } from './broken-rule.js';
 
-/** Steps within which a defect must be found. */
+/** Number of steps within which the model must find a defect. */
 const mostSteps = 10_000;
 
 test.each(defects)(
@@ -14,7 +14,7 @@ test.each(defects)(
   async ({ rules, open = openInMemory, ...switches }) => {
     let steps = 0;
     let found: unknown;
-    // The same steps at every run: the model must find each defect now and for good.
+    // The same steps in every run, so that the result never varies.
     await fc.check(
       fc.asyncProperty(manySteps, async (chosen) => {
         if (steps > mostSteps) return;

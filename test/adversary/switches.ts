@@ -5,10 +5,10 @@ import type { Chain } from '../../core/chain/chain.js';
 import { openInFile, type OpenStores } from './stores.js';
 import type { Switches } from './run.js';
 
-/** A rule that is turned off, as a defect would do it. Exists in tests only: a wrapper around what replicas or follower are given. */
+/** A rule that is turned off, as a defect would do it. Exists in tests only: it wraps the dependencies of replicas or follower. */
 export type Defect = Switches & {
   readonly name: string;
-  /** Rules whose breaking shows it. */
+  /** Rules whose violation reveals the defect. */
   readonly rules: readonly number[];
   readonly open?: OpenStores;
 };
@@ -105,7 +105,7 @@ export const defects: readonly Defect[] = [
     rules: [1, 3, 6],
     usage: remembering(({ promises: [newest, ...others], ...reservation }) => ({
       ...reservation,
-      // Each of the others is taken for the newest, as when a mined operation is not read.
+      // Takes each of the others for the newest, as when a mined operation is not read.
       promises: newest === undefined ? [] : [newest, ...others.map(({ digest }) => ({ ...newest, digest }))],
     })),
   },
@@ -171,7 +171,7 @@ export const defects: readonly Defect[] = [
   {
     name: 'a backup that is put back passes for the newest data',
     rules: [11, 1, 2, 3, 6],
-    // Nobody elsewhere knows how far the data had come.
+    // No other place knows how far the data had come.
     open: openInFile(createMemoryEpochMirror),
   },
 ];

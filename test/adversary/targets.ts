@@ -1,13 +1,13 @@
 import { isSoak } from '../support/soak-seconds.js';
 
-// How many steps each campaign takes. `make soak STEPS=… CHAIN_STEPS=…` asks for others.
+// How many steps each campaign takes. `make soak STEPS=… CHAIN_STEPS=…` sets other numbers.
 
 const inMemory = numberOf('PAYMASTER_TEST_STEPS', isSoak ? 1_000_000 : 100_000);
 
-/** Of the model of the chain: in memory, and where each step costs writes to a disk or a server. */
+/** Steps on the model of the chain: in memory, and where each step writes to a disk or a server. */
 export const modelSteps = { inMemory, inFile: share(16), onRedis: share(40) } as const;
 
-/** On the real EntryPoints. */
+/** Steps on the real EntryPoints. */
 export const chainSteps = numberOf('PAYMASTER_TEST_CHAIN_STEPS', isSoak ? 50_000 : 2_400);
 
 /** Bounds a hang: a soak takes hours on a slow machine. */

@@ -6,7 +6,7 @@ import { payerOf } from './chain/entry-point.js';
 import { prefundOf, type BundledOperation } from './chain/operations.js';
 import { contracts, dayOf, defaultWallet, paymasters, specs, treasury } from './world.js';
 
-/** A signature that was given out, and everything that the rules say about it. */
+/** A signature that the service gave out, and everything that the rules need to know about it. */
 export type Grant = BundledOperation & {
   readonly paymaster: number;
   /** Gwei, rounded up: what it may cost its deposit. */
@@ -52,13 +52,13 @@ export function needsOf(operation: BundledOperation): Grant['needs'] {
 }
 
 /**
- * The rules of money, checked against signatures and the chain alone: what was mined, and what may still be mined. Knows nothing
- * of what the service believes.
+ * The rules of money, checked against signatures and the chain alone: what was mined, and what may still be mined. Does not use
+ * the service's own data.
  */
 export class Truth {
   readonly grants: Grant[] = [];
   readonly excess = new Excess();
-  /** The block that the service has settled: it knows no balance of an older one. */
+  /** The block that the service has settled: it knows no balances of older blocks. */
   knownFrom = 0;
   readonly #chain: ModelChain;
   readonly #byName = new Map<string, readonly Grant[]>();
@@ -74,12 +74,12 @@ export class Truth {
     this.#byName.set(name, [...(this.#byName.get(name) ?? []), grant]);
   }
 
-  /** Who may have signed this operation: two paymasters of one contract sign the same bytes when they are asked the same. */
+  /** Paymasters that may have signed this operation: two of one contract sign the same bytes for the same request. */
   grantsOf(operation: BundledOperation): readonly Grant[] {
     return this.#byName.get(nameOf(operation)) ?? [];
   }
 
-  /** Signatures that may be mined on the present branch: nonce unused, window not over. */
+  /** Signatures that may be mined on the current branch: nonce unused, window not over. */
   mineable(): readonly Grant[] {
     const state = this.#chain.state();
     const next = this.#chain.time + 1;
@@ -111,19 +111,19 @@ export class Truth {
     this.excess.check(sums, this.#chain.height);
   }
 
-  /** What each limit has spent by what was mined: every operation to the limits of the signature that it carried. */
+  /** The usage of each limit by mined operations: every operation counts in the limits of the signature that it carried. */
   spent(): ReadonlyMap<string, number> {
     const sums = new Map<string, number>();
     for (const { result } of this.#chain.operationsAfter(0)) {
       const [grant, ...others] = this.grantsOf(result.operation);
-      // By which of two paymasters it was signed nobody can tell.
+      // Nobody can tell which of the two paymasters has signed it.
       if (grant === undefined || others.some(({ paymaster }) => paymaster !== grant.paymaster)) continue;
       for (const limit of commonLimits([grant, ...others])) addTo(sums, limit, result.cost);
     }
     return sums;
   }
 
-  /** The same to every limit that any signature of the same paymasters for the same operation draws on. */
+  /** The same, counted in every limit that any signature of the same paymasters for the same operation draws on. */
   spentAtMost(): ReadonlyMap<string, number> {
     const sums = new Map<string, number>();
     for (const { result } of this.#chain.operationsAfter(0)) {
@@ -136,7 +136,7 @@ export class Truth {
     return sums;
   }
 
-  /** Losses before a moment at which the data were lost start over: that costs one more budget. */
+  /** A loss of data resets the losses before it: that costs one more budget. */
   forgetLosses(at: number): void {
     this.#lossesFrom = at;
   }
@@ -183,7 +183,7 @@ export class Truth {
       for (const limit of commonLimits([grant, ...others]))
         add(limit, limit.unit === 'COUNT' ? 1 : ceilGwei(result.cost));
     }
-    // Of each operation the dearest signature that draws on the limit.
+    // For each operation, the most expensive signature that draws on the limit.
     const dearest = new Map<string, { limit: Grant['limits'][number]; amount: number }>();
     for (const grant of mineable)
       for (const limit of grant.limits) {
@@ -207,7 +207,7 @@ export class Truth {
     });
   }
 
-  /** The share of an organisation, when it has just been given something. */
+  /** Checks the share of an organisation that has just been given a signature. */
   checkShare(granted: Grant): void {
     if (this.excess.mayGrow) return;
     const organisation = paymasters[granted.paymaster]!.namespace;
@@ -240,7 +240,7 @@ export class Truth {
     }
   }
 
-  /** The parts of the loss budget of those who have just been given something unsecured. */
+  /** Checks the parts of the loss budget after an unsecured signature was given. */
   checkParts(granted: Grant): void {
     if (this.excess.mayGrow || granted.unsecured === 0) return;
     const organisation = (lossBudget * Number(share)) / 100;
@@ -264,7 +264,7 @@ export class Truth {
     for (const { name, most, isOf } of parts) {
       const dearest = dearestUnsecured(live.filter(isOf));
       const sum = [...dearest.values()].reduce((all, one) => all + one, 0);
-      // One alone may be dearer.
+      // A single operation may exceed it.
       if (dearest.size > 1 && sum > most)
         throw new BrokenRule(3, `one ${name} may lose ${sum} of ${most} gwei of ${granted.contract}`);
     }
@@ -304,7 +304,7 @@ export function operationOf({ op, contract }: Pick<BundledOperation, 'op' | 'con
   return `${entryPoint}/${op.sender}/${op.nonce}`;
 }
 
-/** Of each operation the most that is lost of it. */
+/** The largest possible loss of each operation. */
 function dearestUnsecured(grants: readonly Grant[]): ReadonlyMap<string, number> {
   const dearest = new Map<string, number>();
   for (const grant of grants)
@@ -313,7 +313,7 @@ function dearestUnsecured(grants: readonly Grant[]): ReadonlyMap<string, number>
   return dearest;
 }
 
-/** Of each operation the dearest need per account, summed. */
+/** The largest need of each operation per account, summed. */
 function dearestNeeds(grants: readonly Grant[]): ReadonlyMap<string, bigint> {
   const dearest = new Map<string, { account: string; amount: bigint }>();
   for (const grant of grants)

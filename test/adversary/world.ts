@@ -19,7 +19,7 @@ import { anAddress, chainId, startMs } from '../conformance/usage-requests.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { ContractSpec } from './chain/operations.js';
 
-/** The dev chain's addresses, which are known without one: so the same world is on the model and on a real chain. */
+/** The dev chain's addresses, which are known without starting one, so that the model and a real chain have the same world. */
 const deployments = describeDevChain(
   chainId,
   parseAddress(new Wallet(sponsorSignerKey).address),
@@ -33,7 +33,7 @@ export const contracts = {
   hybrid06: addressOf('1.1.0'),
   hybrid07: addressOf('2.0.0'),
   plain07: addressOf('singleton-0.7'),
-  /** Takes tokens in validation, where its profile wants that. */
+  /** Takes tokens in validation where its profile says so. */
   plain08: addressOf('singleton-0.8'),
 } as const;
 export const defaultWallet = toAddressKey(deployments.defaultFunding);
@@ -66,7 +66,7 @@ export const specs: readonly ContractSpec[] = worlds.map(({ layout, contract, ve
   tokenAccount: treasury,
 }));
 
-/** Paymasters of three organisations on shared contracts; one has a wallet of its own. */
+/** Paymasters of three organisations on shared contracts; one organisation has its own wallet. */
 export const paymasters = [
   { paymasterId: 'a/one', namespace: 'a', version: 'vendor-2.x' },
   { paymasterId: 'a/two', namespace: 'a', version: 'vendor-2.x', fundingAddress: ownWallet },
@@ -78,7 +78,7 @@ export const paymasters = [
   { paymasterId: 'c/three', namespace: 'c', version: 'singleton-0.8' },
 ] as const;
 
-/** One limit of a paymaster as its owner last wrote it. A new start is a new cycle. */
+/** One limit of a paymaster as its owner last wrote it. A new start begins a new cycle. */
 export type LimitState = { startMs: EpochMs; threshold: number; isActive: boolean };
 
 const kinds = [
@@ -86,17 +86,17 @@ const kinds = [
   { scope: 'SMART_ACCOUNT', thresholdType: 'COUNT', durationMs: 1_800_000 },
 ] as const;
 
-/** Thresholds as they were written first. */
+/** Thresholds as the owner first wrote them. */
 const first = [30, 4] as const;
 
 function policyIdOf(index: number, limit: number): string {
   return `${paymasters[index]!.paymasterId}/${limit}`;
 }
 
-/** Nothing is signed by way of configs. */
+/** Compiling configs signs nothing. */
 const noSigners: Signers = { get: () => undefined, recover: () => undefined };
 
-/** What the platform and the tenants have written, and what is compiled of it by the code that serves. */
+/** What the platform and the tenants have written, and the configs that the real code compiles from it. */
 export class Configs {
   readonly limits: LimitState[][] = paymasters.map(() =>
     first.map((threshold) => ({ startMs, threshold, isActive: true })),
@@ -166,8 +166,8 @@ export class Configs {
   }
 
   /**
-   * The object is deleted, and made again as it was written first. Its cycles go on until the window ends in which it went. Answers
-   * the limits whose cycle was forgotten.
+   * Deletes the object and recreates it as it was written first. Its cycles go on until the window in which it was deleted ends.
+   * Answers the limits whose cycle was forgotten.
    */
   makeAgain(index: number, now: EpochMs): readonly string[] {
     const limits = this.limits[index]!;
@@ -244,7 +244,7 @@ export class Configs {
   }
 }
 
-/** What a limit of a paymaster bounds now: its counter as the rules count it, apart from `core/usage`. */
+/** The counter that a limit of a paymaster bounds now, as the rules count it, independent of `core/usage`. */
 export function boundsOf(configs: Configs, index: number, sender: AddressKey, at: EpochMs) {
   return configs.limits[index]!.flatMap(({ startMs: start, threshold, isActive }, i) => {
     if (!isActive) return [];
@@ -262,7 +262,7 @@ export function boundsOf(configs: Configs, index: number, sender: AddressKey, at
   });
 }
 
-/** Worked out once: an address takes a hash. */
+/** Computed once: an address takes a hash. */
 const profilesOf = new Map(worlds.map((world) => [world, profileOf(world)]));
 
 function profileOf({ layout, contract, version }: World): ProfileConfig {

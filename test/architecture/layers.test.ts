@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { repositoryRoot as root } from '../support/repository-root.js';
 
-// Imports of types count as well: what a type names, its reader has to know.
+// Imports of types count as well: a reader of a type has to know everything that it names.
 
 /** Folders and files of `core`, lowest first: each may import those before it. */
 const layers = [

@@ -27,7 +27,7 @@ beforeAll(() => {
   copy = mkdtempSync(join(tmpdir(), 'policy-kind-'));
   for (const file of git(root, 'ls-files', '--cached', '--others', '--exclude-standard').split('\n'))
     if (file !== '' && existsSync(join(root, file))) bring(file);
-  // What is compiled already need not be compiled again, but for what the kind changes.
+  // Already compiled files need not be compiled again, except those that the kind changes.
   cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true, preserveTimestamps: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   git(copy, 'init', '--quiet');
@@ -51,7 +51,7 @@ afterAll(() => rmSync(copy, { recursive: true, force: true }));
 test('nothing else changes but generated files', () => {
   const changed = git(copy, 'status', '--porcelain', '--untracked-files=all').split('\n').filter(Boolean);
   const files = changed.map((line) => line.slice(3));
-  // Rendered only where helm is at hand.
+  // Rendered only where helm is installed.
   const rendered = /^(charts\/install\.yaml|test\/charts\/golden\/.*)$/;
   expect(files.filter((file) => !rendered.test(file)).sort()).toEqual([
     'charts/paymaster-crds/templates/paymasterpolicies.yaml',

@@ -12,7 +12,7 @@ import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
 import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
-// An attacker's factory makes the account as the known one does, and first writes storage slots of its own: with each new sender
+// An attacker's factory makes the account as the known one does, but first writes its own storage slots: with each new sender
 // the sponsor pays for them, although the only call of the operation is a whitelisted one.
 
 const version = 'singleton-0.7';
@@ -48,13 +48,13 @@ describe.each(stores)('on %s', (store) => {
       expect((await ask(op, { mode: 'SPONSORED' }, own)).result?.['reason']).toBe('FACTORY_NOT_ALLOWED');
     });
 
-    test('a Paymaster can allow none', async () => {
+    test('a Paymaster can allow no factory at all', async () => {
       const own = await world.paymaster(version, { accountFactories: [] });
       const { op } = await operation(await newAccount());
       expect((await ask(op, { mode: 'SPONSORED' }, own)).result?.['reason']).toBe('FACTORY_NOT_ALLOWED');
     });
 
-    test('control: an account of a listed factory is made and acts in one sponsored operation', async () => {
+    test('control: a listed factory makes an account that executes in the same sponsored operation', async () => {
       const { account, op } = await operation(await newAccount());
       const { result } = await ask(op, { mode: 'SPONSORED' });
       expect(result?.['reason']).toBeUndefined();
@@ -64,10 +64,10 @@ describe.each(stores)('on %s', (store) => {
     });
 
     // Last: nobody has promised this operation, so the contract signs nothing more once the service has seen it.
-    test('what is refused would have written storage at the cost of the sponsor', async () => {
+    test('the refused operation would have written storage at the cost of the sponsor', async () => {
       const honest = await mine(await newAccount());
       const attack = await mine(withFactory(await newAccount(), evilFactory));
-      // A new slot costs 22,100 gas; how much of it counts differs with what else is left unused.
+      // A new slot costs 22,100 gas; how much of it counts depends on the other gas that is left unused.
       expect(attack - honest).toBeGreaterThan(BigInt(slots) * 20_000n);
     });
   });

@@ -8,8 +8,8 @@ import { until } from '../support/until.js';
 import { startService, stores, type Served, type Service } from './support/service.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
-// While operations are mined somebody asks for them again and again, as fast as the service answers. Every ask changes the record
-// that a settlement is about to take away: on Redis nearly every step failed, and balances grew old.
+// While operations are mined, an attacker requests them again and again, as fast as the service answers. Every request changes the
+// record that a settlement is about to remove: on Redis nearly every step failed, and balances became stale.
 
 const version = 'singleton-0.7';
 const sponsored = { mode: 'SPONSORED' };
@@ -34,7 +34,7 @@ describe.each(stores)('on %s', (store) => {
   }, 300_000);
   afterAll(() => service.stop());
 
-  test('what was mined is settled while the asks go on, at what it has cost, and others are served', async () => {
+  test('mined operations settle at their cost while the requests go on, and others are served', async () => {
     const accounts: TestAccount[] = [];
     for (let nth = 0; nth < operations; nth += 1) accounts.push(await aDeployedAccount(devChain, version));
     const ops = await Promise.all(
@@ -44,8 +44,8 @@ describe.each(stores)('on %s', (store) => {
       ops.map(async (op, nth) => (await ask(shop.url, op, sponsored, accounts[nth])).signed),
     );
 
-    // Asked for again after it was mined, an operation is promised once more until its nonce is seen to be spent: what was used is
-    // read without what is promised.
+    // An operation that is asked for again after it was mined is promised once more, until its nonce is seen to be spent. So the
+    // test reads settled usage without promises.
     const [promised] = await service.usage.reservations(devChain.chainId);
     const counter = promised?.limits[0]?.counter ?? '';
     const used = async (): Promise<number> => {
@@ -59,7 +59,7 @@ describe.each(stores)('on %s', (store) => {
       for (let nth = lane; isAsking; nth += 1) {
         const op = ops[nth % ops.length];
         if (op === undefined) throw new Error('there is no operation');
-        // Cheaper ones of another paymaster too: what may have been mined has more candidates.
+        // Another paymaster promises cheaper ones too, so the mined operation has more candidates.
         const other = { ...op, callGasLimit: op.callGasLimit - BigInt(1 + (nth % 100)) };
         await (nth % 2 === 0 ? ask(shop.url, op, sponsored) : ask(stranger.url, other, sponsored));
         asks += 1;

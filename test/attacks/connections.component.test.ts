@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { createHttpServer, type HttpServer } from '../../server/http-server.js';
 import { until } from '../support/until.js';
 
-// Idle connections of one address, to leave none for anybody else.
-// One process: what is bounded is its own, and three of them bound three times as much.
+// One address holds idle connections, so that none are left for others.
+// One process: the limits are per process, so three processes allow three times as much.
 
 const servers: HttpServer[] = [];
 const sockets: Socket[] = [];
@@ -22,7 +22,7 @@ async function aServer(perAddress: number | undefined): Promise<number> {
   return (await server.listen(0, '127.0.0.1')).port;
 }
 
-/** A connection that asks once; what came back, and whether it was closed. */
+/** Opens a connection and asks once. Resolves with the response, and with whether the connection was closed. */
 function ask(port: number, localAddress = '127.0.0.1') {
   const seen = { text: '', isClosed: false };
   const socket = connect({ port, host: '127.0.0.1', localAddress }, () =>
@@ -59,11 +59,11 @@ test('a connection that was closed makes room for the next one', async () => {
     again.socket.destroy();
     return true;
   };
-  // Until the server has heard that the first one is gone.
+  // Repeated until the server has noticed that the first one is gone.
   await until('the address is served again', isServed);
 });
 
-test('behind a proxy, which holds all connections, addresses are not limited', async () => {
+test('behind a proxy, which holds all connections, there is no limit per address', async () => {
   const port = await aServer(undefined);
   const held = Array.from({ length: 20 }, () => ask(port));
   await until('all are served', () => held.every(({ seen }) => seen.text.includes('served')));

@@ -5,7 +5,7 @@ import { until } from '../support/until.js';
 import { startService, stores, type Served, type Service } from './support/service.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
-// A platform suspends a paymaster. One replica is cut off from the configs and has not heard of it: asked there, it signed on for
+// A platform suspends a paymaster. One replica is cut off from the configs and does not know: it went on signing for
 // up to six hours.
 
 const version = 'singleton-0.7';
@@ -22,7 +22,7 @@ const asked = async (url: string) => {
   return ask(url, op, sponsored, account);
 };
 
-/** The control: what the replica signs is mined. */
+/** The control: an operation that the replica signs is mined. */
 async function serves(url: string): Promise<void> {
   const { reason, signed } = await asked(url);
   expect(reason).toBeUndefined();

@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 import { openRaw, unfinishedPost, type RawClient } from './support/sockets.js';
 
 // Bodies that never end, sent to the dashboard by strangers and by a tenant.
-// One process: what is bounded is its own, and three of them bound three times as much.
+// One process: the limits are per process, so three processes allow three times as much.
 
 let host: DashboardHost;
 const clients: RawClient[] = [];
@@ -18,7 +18,7 @@ afterEach(() => {
 });
 afterAll(() => host.stop());
 
-/** All of a megabyte but the last byte, so many times. */
+/** Sends `count` bodies of a megabyte, each without its last byte. */
 async function attack(count: number, authToken: string, begun = 999_999): Promise<readonly RawClient[]> {
   const port = Number(new URL(host.origin).port);
   const text = unfinishedPost(`${prefix}/paymaster`, 1_000_000, begun, `authToken: ${authToken}\r\n`);
@@ -39,7 +39,7 @@ test('bodies with an unknown authToken are answered before they are read, and th
   for (const { received } of strangers) expect(received()).toMatch(/^HTTP\/1\.1 40[01] /);
 });
 
-test('one organisation holds a tenth of what may be held, the rest is 429 and closed; another one writes meanwhile', async () => {
+test('one organisation holds a tenth of the body memory, the rest is 429 and closed; another one writes meanwhile', async () => {
   const greedy = await attack(100, acmeToken);
   const isTurnedAway = ({ received }: RawClient): boolean => received().startsWith('HTTP/1.1 429');
   await until('most are turned away', () => greedy.filter(isTurnedAway).length > 80);
@@ -49,13 +49,13 @@ test('one organisation holds a tenth of what may be held, the rest is 429 and cl
   await serves(acmeToken, 'afterwards');
 });
 
-test('compressed bodies count as the most that they may become', async () => {
+test('compressed bodies count at their largest decompressed size', async () => {
   const bomb = gzipSync(JSON.stringify({ name: ' '.repeat(1_000_000) }));
   const head =
     `POST ${prefix}/paymaster HTTP/1.1\r\nhost: x\r\nauthToken: ${acmeToken}\r\ncontent-encoding: gzip\r\n` +
     `content-length: ${bomb.length}\r\n\r\n`;
   const port = Number(new URL(host.origin).port);
-  // All of it but the last byte: some kilobytes that stand for a megabyte.
+  // All of it but the last byte: some kilobytes that decompress to a megabyte.
   const begun = head + bomb.subarray(0, -1).toString('latin1');
   clients.push(...(await Promise.all(Array.from({ length: 20 }, () => openRaw(port, begun, 'latin1')))));
   const isTurnedAway = ({ received }: RawClient): boolean => received().startsWith('HTTP/1.1 429');

@@ -6,7 +6,7 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
 
-// Blocks are removed that were settled already, and something dearer is mined in their place.
+// A reorganisation removes blocks that were already settled, and a more expensive operation is mined in their place.
 
 let devChain: DevChain;
 let it: FollowedDevChain;
@@ -29,7 +29,7 @@ describe.each(stores)('on %s', (store) => {
       await it.settle();
     });
 
-    test('the dearer promise of a nonce counts in full when it is mined after the reorganisation', async () => {
+    test('the more expensive promise of a nonce counts in full when it is mined after the reorganisation', async () => {
       const { chain } = devChain;
       const account = await it.newAccount();
       const cheap = await it.sponsor(account, await it.operation(account));
@@ -47,7 +47,7 @@ describe.each(stores)('on %s', (store) => {
       expect(await it.used()).toEqual([1, gweiCeil(second.event.actualGasCost)]);
     });
 
-    test('what was released in removed blocks counts when it is mined after all, above the limit, which then refuses', async () => {
+    test('a promise that was released in removed blocks counts when it is mined after all, even above the limit, which then refuses', async () => {
       const { chain } = devChain;
       const account = await it.newAccount();
       const once = { count: 1, validUntil: (await devChain.time()) + 300 };

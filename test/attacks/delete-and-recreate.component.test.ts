@@ -12,8 +12,8 @@ import {
 } from './support/tenant-world.js';
 import { aDeployedAccount, ask, expectServed, increment, type Asked } from './support/wallet.js';
 
-// Somebody deletes objects and makes them again under their names, to get back a key that was rotated or to count from zero.
-// Windows and deletions at other moments: ../operator/made-again.
+// A tenant deletes objects and recreates them under the same names, to get back a rotated key or to count from zero.
+// For windows and for deletions at other moments see ../operator/made-again.
 
 describe.each(planes)('on %s', (plane) => {
   let world: TenantWorld;
@@ -24,7 +24,7 @@ describe.each(planes)('on %s', (plane) => {
   }, 600_000);
   afterAll(() => world?.stop(), 240_000);
 
-  test('a Paymaster that is made again does not accept its rotated key, and goes on with the last one', async () => {
+  test('a recreated Paymaster does not accept its rotated key, and goes on with the last one', async () => {
     const rotated = aShop(world, 'boutique', { keyGeneration: 2 });
     const first = aShop(world, 'boutique');
     await world.apply(...first);
@@ -49,7 +49,7 @@ describe.each(planes)('on %s', (plane) => {
     await servesEverywhere(world, 'neighbour');
   }, 600_000);
 
-  test('a limit that is made again, alone or with its Paymaster, goes on counting', async () => {
+  test('a limit that is recreated, alone or with its Paymaster, goes on counting', async () => {
     const shop = aShop(world, 'limited');
     const limit = anObject('PaymasterPolicy', 'limited-twice', {
       paymasterRef: { name: 'limited' },
@@ -85,7 +85,7 @@ describe.each(planes)('on %s', (plane) => {
     await servesEverywhere(world, 'neighbour');
   }, 600_000);
 
-  /** Each time by another account, whose operation is not mined. */
+  /** Each request is for another account, and its operation is not mined. */
   async function asked(url: string): Promise<Asked> {
     const account = await aDeployedAccount(world.devChain, version);
     return ask(url, await buildUserOp(account, [increment(world.devChain)]), { mode: 'SPONSORED' }, account);

@@ -5,11 +5,12 @@ import { buildUserOp } from '../chain/support/user-op.js';
 import { startService, stores, type Served, type Service } from './support/service.js';
 import { askForNobody, expectServed, increment } from './support/wallet.js';
 
-// A limit of 1,000 operations is filled in a moment by promises that nobody mines, for free. It was locked for two hours.
+// An attacker fills a limit of 1,000 operations at once, for free, with promises that nobody mines. The limit was then locked for
+// two hours.
 
 const version = 'singleton-0.7';
 const threshold = 1_000;
-/** The longest that can be asked for; ten minutes are given. */
+/** The longest expiry that can be requested; the service grants ten minutes. */
 const forADay = { mode: 'SPONSORED', expiryDuration: 86_400 };
 
 describe.each(stores)('on %s', (store) => {
@@ -25,7 +26,7 @@ describe.each(stores)('on %s', (store) => {
   }, 300_000);
   afterAll(() => service.stop());
 
-  test('never more than the limit is promised, no neighbour is touched, and all of it is free again after ten minutes', async () => {
+  test('never more than the limit is promised, other limits are unaffected, and all of it is free again after ten minutes', async () => {
     const { devChain } = service;
     const template = await buildUserOp(await buildAccount(devChain, '0.7'), [increment(devChain)]);
     const reasons = await askForNobody(() => shop.url, template, { count: threshold + 100, mode: forADay });

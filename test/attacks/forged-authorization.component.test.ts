@@ -13,8 +13,8 @@ import { rpc, type RpcAnswer } from '../system/support/client.js';
 import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
-// An EIP-7702 operation shows an authorization that the sender has not signed. Nothing that the paymaster signs covers it, and the
-// chain passes over it: what was simulated with the delegate's code is not what would be mined.
+// An EIP-7702 operation carries an authorization that the sender has not signed. The paymaster's signature does not cover it, and
+// the chain ignores it: the simulation runs the delegate's code, the mined operation would not.
 
 const version = 'singleton-0.8';
 const counter = new Interface([
@@ -66,7 +66,7 @@ describe.each(stores)('on %s', (store) => {
       expect(error?.message).toMatch(/nonce 7 of its signer, whose next is 0/);
     });
 
-    test('control: a key that signs its authorization delegates and acts in one sponsored bundle', async () => {
+    test('control: a key that signs its authorization delegates and executes in one sponsored bundle', async () => {
       const owner = newKey();
       const asked = await operation(owner);
       const { result } = await ask(withoutLimits(asked));

@@ -14,8 +14,8 @@ import {
 } from './support/tenant-world.js';
 import { aDeployedAccount, ask, expectServed, increment, type Asked } from './support/wallet.js';
 
-// A namespace is given to another tenant. The former one still has his apiKey, and the next one shows the public proof that a wallet
-// of the former one once signed. Webhook keys, and deletions right after the change: ../operator/next-tenant.
+// A namespace is given to another tenant. The former tenant still has the apiKey, and the next one presents the public proof that a
+// wallet of the former tenant signed. For webhook keys, and deletions right after the change, see ../operator/next-tenant.
 
 describe.each(planes)('on %s', (plane) => {
   let world: TenantWorld;
@@ -45,12 +45,12 @@ describe.each(planes)('on %s', (plane) => {
     await until('there is a new key', () => !former.includes(world.urls('plain')[0] ?? former[0]!));
     await servesEverywhere(world, 'plain');
     const url = () => world.urls('boutique')[0] ?? former[0]!;
-    // Not ready, since the proof is of another tenant.
+    // Not ready, since the proof was made for another tenant.
     await until('the wallet is not drawn on', async () => (await asked(url())).answer.error?.code === -32006);
     for (const replica of world.urls('boutique')) expect((await asked(replica)).signed).toBeUndefined();
   }, 600_000);
 
-  test('what the next tenant proves himself is paid from', async () => {
+  test('a wallet that the next tenant proves pays for its operations', async () => {
     const funding = proofOfSponsor(world.devChain, version, { tenant: next, paymaster: 'boutique' });
     await world.apply(...aShop(world, 'boutique', { funding }));
     await until(

@@ -7,8 +7,8 @@ import { until } from '../support/until.js';
 import { startService, type Served, type Service } from './support/service.js';
 import { aDeployedAccount, ask, askForNobody, increment } from './support/wallet.js';
 
-// Somebody asks for promises until Redis has no memory left. It refused every script then, also the one that frees memory, so that
-// it stayed full for ever. Only Redis: the embedded store has a disk, whose end is tested with the store.
+// An attacker requests promises until Redis has no memory left. Redis then refused every script, also the one that frees memory, so
+// it stayed full for ever. Redis only: the embedded store uses a disk, and a full disk is tested with that store.
 
 const version = 'singleton-0.7';
 const sponsored = { mode: 'SPONSORED' };
@@ -37,7 +37,7 @@ test('a full Redis stops signing and goes on settling, and signs again when that
   const reasons = await askForNobody(() => attacker.url, template, { count: promises, mode: sponsored });
   expect(new Set(reasons)).toEqual(new Set([undefined]));
 
-  // Full in the middle of what the promises take: room comes back only if they are released.
+  // Redis becomes full part way through the promises: memory is freed only if they are released.
   const used = Number(/used_memory:(\d+)/.exec(await redis.command(['INFO', 'memory']))?.[1]);
   await redis.command(['CONFIG', 'SET', 'maxmemory', String(used - promises * 512)]);
   const refused = await ask(shop.url, await anOperation(), sponsored);
@@ -46,7 +46,7 @@ test('a full Redis stops signing and goes on settling, and signs again when that
     data: { reason: 'USAGE_STORE_FULL', retryable: true },
   });
 
-  // What was signed before is mined and settled meanwhile, and what nobody mines ends.
+  // Operations that were signed before are mined and settled meanwhile; promises that nobody mines expire.
   const { events } = await handleOps(devChain, '0.7', honest);
   expect(events).toHaveLength(3);
   await service.settled(0, 'shop');

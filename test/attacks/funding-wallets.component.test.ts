@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 import { startService, stores, type Served, type Service } from './support/service.js';
 import { ask, expectServed, increment } from './support/wallet.js';
 
-// A tenant makes a hundred paymasters with a throwaway funding wallet each, and asks for each once. From then on the balance of
+// A tenant makes a hundred paymasters with a throwaway funding wallet each, and uses each once. From then on the balance of
 // every wallet was read with every block, for ever: 155 calls a block instead of 11.
 
 const version = '1.1.0';
@@ -42,7 +42,7 @@ describe.each(stores)('on %s', (store) => {
   }, 300_000);
   afterAll(() => service.stop());
 
-  test('a hundred wallets cost a block no more calls than before, and an honest user is served', async () => {
+  test('a hundred wallets add no calls per block, and an honest user is served', async () => {
     await expectServed(devChain, version, neighbour.url);
     const before = await callsOfBlocks(5);
     const op = await buildUserOp(await buildAccount(devChain, '0.6'), [increment(devChain)]);
@@ -58,7 +58,7 @@ describe.each(stores)('on %s', (store) => {
     const during = await callsOfBlocks(5);
     // One call reads the balances of hundreds of wallets.
     expect(during).toBeLessThanOrEqual(before + 10);
-    // Ten minutes later nobody follows them any more.
+    // Ten minutes later the service no longer reads them.
     await service.pass(700);
     await until('they are pruned', async () => {
       const known = await service.usage.accounts(devChain.chainId);
@@ -66,7 +66,7 @@ describe.each(stores)('on %s', (store) => {
     });
   }, 240_000);
 
-  /** `eth_call`s that reach the node while so many blocks are followed, one after the other. */
+  /** Number of `eth_call`s that reach the node while the service follows this many blocks, one after the other. */
   async function callsOfBlocks(count: number): Promise<number> {
     const from = calls;
     for (let nth = 0; nth < count; nth += 1) {

@@ -8,7 +8,8 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { followDevChain, type FollowedDevChain } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
 
-// One node's empty `eth_getLogs`, also of one of several behind one URL: what it hides may not be promised again.
+// A node answers `eth_getLogs` with an empty list; it may be one of several nodes behind one URL. The limits and deposits of an
+// operation that it hides must not be promised again.
 
 let devChain: DevChain;
 let it: FollowedDevChain;
@@ -34,7 +35,7 @@ describe.each(stores)('on %s', (store) => {
     });
     afterEach(() => it.stop());
 
-    test('an operation that was mined behind empty answers still fills its limit, and settles by what another node shows', async () => {
+    test('an operation that was mined behind empty answers still fills its limit, and settles from the logs of another node', async () => {
       const account = await it.newAccount();
       const promised = await it.sponsor(account, await it.operation(account), onceADay);
       it.lie(nothing);
@@ -45,14 +46,14 @@ describe.each(stores)('on %s', (store) => {
       const next = await it.newAccount();
       expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeUndefined();
 
-      // The honest connection is asked some blocks later.
+      // The service asks the honest connection some blocks later.
       await it.pass(60, 5);
       expect(await it.settle()).toMatchObject({ settled: 1, released: 0, unattributed: 0 });
       expect(await it.used()).toEqual([1, gweiCeil(event.actualGasCost)]);
       expect(await it.sponsor(next, await it.operation(next), onceADay)).toBeUndefined();
     });
 
-    test('an operation that was never mined is released all the same, and an honest user served', async () => {
+    test('an operation that was never mined is still released, and an honest user is served', async () => {
       const account = await it.newAccount();
       await it.sponsor(account, await it.operation(account), onceADay);
       it.lie(nothing);

@@ -9,11 +9,11 @@ import { until } from '../support/until.js';
 import { startService, stores, type Service } from './support/service.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
-// An organisation asks for promises that nobody mines, for nothing, until a deposit that others use is promised away.
+// An organisation requests promises that nobody mines, at no cost, until the whole of a shared deposit is promised.
 
 const version = 'singleton-0.7';
 const sponsored = { mode: 'SPONSORED', expiryDuration: 60 };
-/** A tenth of a coin: room for some 37 operations. */
+/** A tenth of a coin: enough for some 37 operations. */
 const deposit = 10n ** 17n;
 
 describe.each(stores)('on %s', (store) => {
@@ -48,7 +48,7 @@ describe.each(stores)('on %s', (store) => {
   }, 300_000);
   afterAll(() => service.stop());
 
-  test('the share of the organisation is all that it can lock, for as long as its promises live', async () => {
+  test('an organisation can lock only its share, and only while its promises live', async () => {
     const { devChain } = service;
     const { entryPointVersion } = devChain.profile(version);
     const template = await buildUserOp(await buildAccount(devChain, entryPointVersion), [
@@ -84,7 +84,7 @@ describe.each(stores)('on %s', (store) => {
     if (signed === undefined) throw new Error('nothing was signed');
     await handleOps(devChain, entryPointVersion, [signed]);
 
-    // Nothing of it outlives the window for which it was asked, of the limit neither.
+    // The locked amounts end with the requested window, also in the limit.
     await devChain.chain.request('evm_increaseTime', [90]);
     await devChain.chain.request('evm_mine', []);
     await service.settled();

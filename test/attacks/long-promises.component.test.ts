@@ -11,7 +11,7 @@ import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
 import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
-// A promise that nobody mines holds deposits and limits until it ends, for free. An attacker asks for the longest there is.
+// A promise that nobody mines holds deposits and limits until it ends, for free. An attacker requests the longest promise.
 
 const counter = new Interface(['function increment()']);
 const versions = ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const;
@@ -59,7 +59,7 @@ describe.each(cases)('$name, on $store', ({ store, chain, seconds }) => {
       expect(event.success).toBe(true);
     });
 
-    test.each([0, longest + 1])('an expiryDuration of %i is no request', async (expiryDuration) => {
+    test.each([0, longest + 1])('an expiryDuration of %i is not a valid request', async (expiryDuration) => {
       const { op } = await operation();
       const mode = { mode: 'SPONSORED', expiryDuration };
       const { error } = await rpc(urls.get(version) ?? '', 'pm_sponsorUserOperation', [toWire(op), mode]);
@@ -92,7 +92,7 @@ describe.each(cases)('$name, on $store', ({ store, chain, seconds }) => {
       return { signed: await signByAccount(account, op, result?.['paymasterAndData'] as Hex), result };
     }
 
-    /** What the EntryPoint says to a bundle in a block of that time. */
+    /** What the EntryPoint answers to a bundle in a block with that timestamp. */
     async function refusalAt(time: number, signed: SignedUserOp): Promise<string> {
       const { chain, deployments } = world.devChain;
       const call = {

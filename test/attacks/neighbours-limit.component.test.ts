@@ -6,8 +6,8 @@ import { buildUserOp } from '../chain/support/user-op.js';
 import { startService, stores, type Service } from './support/service.js';
 import { aDeployedAccount, ask, explain, increment, usedOf } from './support/wallet.js';
 
-// Two paymasters of one contract promise the same nonce of the attacker's account. His own, dear one is mined: what it cost was
-// charged to the neighbour's limit too, above what the neighbour had promised.
+// Two paymasters of one contract promise the same nonce of the attacker's account. His own, expensive promise is mined: its cost
+// was also charged to the neighbour's limit, above what the neighbour had promised.
 
 const gwei = 10n ** 9n;
 const versions = ['1.1.0', 'singleton-0.7', 'verifying-0.7'] as const;
@@ -46,7 +46,7 @@ describe.each(stores)('on %s', (store) => {
       const account = await aDeployedAccount(devChain, version);
       const at = (maxFeePerGas: bigint) =>
         buildUserOp(account, [increment(devChain)], { maxFeePerGas, maxPriorityFeePerGas: gwei });
-      // Dear: what it costs at most is more than the whole limit of the neighbour.
+      // Expensive: its maximum cost exceeds the whole limit of the neighbour.
       const dear = await ask(attacker.url, await at(40n * gwei), sponsored, account);
       expect([dear.reason, (await ask(victim.url, await at(2n * gwei), sponsored)).reason]).toEqual([
         undefined,

@@ -12,8 +12,8 @@ import { forward } from './support/forward.js';
 import { startService, type Served, type Service } from './support/service.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
-// The usage store comes back without what was promised last: from a backup, or as a replica that was promoted too early. It passed
-// for intact, and a limit of 5 let 8 through.
+// The usage store comes back without its last promises: from a backup, or as a replica that was promoted too early. It was
+// taken for intact, and a limit of 5 let 8 operations through.
 
 const version = 'singleton-0.7';
 const sponsored = { mode: 'SPONSORED' };
@@ -29,9 +29,9 @@ beforeEach(() => {
 afterEach(() => stops.run());
 
 type Setting = {
-  /** Remembers what the store has now. */
+  /** Takes a copy of the store's data. */
   backUp(): Promise<void>;
-  /** Puts the store where it was then. */
+  /** Restores that copy. */
   bringBack(): Promise<void>;
 };
 const settings: readonly { readonly name: string; readonly start: () => Promise<Setting> }[] = [
@@ -42,7 +42,7 @@ const settings: readonly { readonly name: string; readonly start: () => Promise<
 ];
 
 describe.each(settings)('$name', ({ start }) => {
-  test('nothing is signed until all that may have been promised has expired, and then the limit still holds', async () => {
+  test('nothing is signed until every possible promise has expired, and then the limit still holds', async () => {
     const { backUp, bringBack } = await start();
     const limit = aLimitConfig({ policyId: 'five', thresholdType: 'COUNT', threshold: String(threshold) });
     shop = await service.paymaster('shop', { limits: [limit] });
@@ -69,7 +69,7 @@ describe.each(settings)('$name', ({ start }) => {
     await service.pass(3_600);
     await until('it signs again', async () => (await asked(neighbour)).signed !== undefined);
     await serves(neighbour);
-    // What its window has seen is not known any more, and unknown is not zero.
+    // The usage of its window is no longer known, and unknown is not zero.
     expect((await asked(shop)).signed).toBeUndefined();
   }, 240_000);
 });

@@ -9,7 +9,7 @@ import { startRedis, type RedisServer } from '../support/redis.js';
 import { followDevChain, type FollowedDevChain, type Promised } from './support/followed-dev-chain.js';
 import { stores } from './support/stores.js';
 
-// Several promises for one nonce, of which the attacker mines the one that suits him.
+// An attacker gets several promises for one nonce and mines the one that suits him.
 
 let devChain: DevChain;
 let it: FollowedDevChain;
@@ -27,7 +27,7 @@ const dear = { callGasLimit: 2_000_000n, preVerificationGas: 1_000_000n };
 const forwarder = parseAddress(`0x${'f0'.repeat(20)}`);
 const forwarderCode = '0x602036038060206000376000600082600060006000355af115601d57005b60006000fd';
 
-/** Through another contract: nobody sees the operation's bytes in the transaction's call of the EntryPoint. */
+/** Through another contract: the transaction does not call the EntryPoint itself, so its data do not show the operation's bytes. */
 async function minedThroughAnother({ signed }: Promised) {
   const { chain, deployments, transactor } = devChain;
   const { entryPointVersion } = it.profile;
@@ -70,7 +70,7 @@ describe.each(stores)('on %s', (store) => {
       expect(await it.used()).toEqual([0, 0]);
     });
 
-    test('a thousand asks of strangers for a nonce neither bar its account nor spoil what it spent', async () => {
+    test('a thousand requests of strangers for a nonce neither bar its account nor falsify what it spent', async () => {
       const account = await it.newAccount();
       const honest = await it.sponsor(account, await it.operation(account));
       for (let ask = 0; ask < 40; ask++)
@@ -88,7 +88,7 @@ describe.each(stores)('on %s', (store) => {
       await it.settle();
     });
 
-    test('an operation that was signed with the leaked key stops the contract, also behind a promise for its nonce', async () => {
+    test('an operation that was signed with the leaked key stops the contract, also when its nonce was promised', async () => {
       const thief = await it.newAccount();
       await it.sponsor(thief, await it.operation(thief, cheap));
       await it.sponsor(thief, await it.operation(thief, { callGasLimit: 51_000n }));
@@ -98,7 +98,7 @@ describe.each(stores)('on %s', (store) => {
         const forged = await other.sponsor(thief, await it.operation(thief, dear));
         await mined(forged!);
         expect(await it.settle()).toMatchObject({ settled: 0, unattributed: 1 });
-        // To the one that has promised it, it is an operation like any other.
+        // For the paymaster that has promised it, it is an ordinary operation.
         expect(await other.settle()).toMatchObject({ settled: 1, unattributed: 0 });
         const honest = await it.newAccount();
         expect(await it.sponsor(honest, await it.operation(honest))).toBeUndefined();
@@ -115,7 +115,7 @@ describe.each(stores)('on %s', (store) => {
       await it.settle();
     });
 
-    test('an unpaid token operation is a loss, and what was promised for less is not charged', async () => {
+    test('an unpaid token operation is a loss, and the cheaper promise is not charged', async () => {
       const account = await it.newAccount();
       await it.sponsor(
         account,
@@ -132,7 +132,7 @@ describe.each(stores)('on %s', (store) => {
       expect(await it.used()).toEqual([0, 0]);
     });
 
-    test('one that may be of either mode counts as both', async () => {
+    test('an operation that may be of either mode counts as both', async () => {
       const account = await it.newAccount();
       await it.sponsor(account, await it.operation(account, dear));
       const attack = await it.promiseTokens(account, await it.operation(account, dear));
@@ -151,7 +151,7 @@ describe.each(stores)('on %s', (store) => {
     });
 
     test.each(['2.0.0', 'singleton-0.7'])(
-      'one that was signed with the leaked key of %s stops the contract',
+      'an operation that was signed with the leaked key of %s stops the contract',
       async (version) => {
         await it.stop();
         it = await followDevChain(devChain, version, redis);

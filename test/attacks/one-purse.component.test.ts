@@ -11,11 +11,11 @@ import { buildUserOp, type SignedUserOp } from '../chain/support/user-op.js';
 import { startService, stores, type Service } from './support/service.js';
 import { aDeployedAccount, ask as askFor, increment, sendAs } from './support/wallet.js';
 
-// One purse of tokens is shown by many accounts, one after the other: each gets data signed on the strength of it and passes it
-// on. Then all of their operations are mined, and pay nothing.
+// Many accounts show the same purse of tokens, one after the other: each gets its operation signed because of it and passes
+// the purse on. Then all their operations are mined, and pay nothing.
 
 const purse = 5_000_000_000n;
-/** Of each attack. */
+/** Number of accounts in each attack. */
 const accounts = 24;
 
 type Layout = { readonly version: string; readonly tokenPayment?: 'preFund'; readonly secures: boolean };
@@ -54,12 +54,12 @@ describe.each(stores)('on %s', (store) => {
     beforeAll(async () => {
       attacker = await service.paymaster('thieves', { paymasterId: `thieves-${version}`, version });
       neighbour = await service.paymaster('honest', { paymasterId: `honest-${version}`, version });
-      // Gives back what was taken too much in advance, where the contract itself holds no tokens.
+      // The treasury refunds what was charged too much in advance, where the contract itself holds no tokens.
       const { feeToken, treasury } = devChain.deployments;
       await sendAs(devChain, treasury, approval(feeToken.address, profile(), 10n ** 18n));
     });
 
-    test('a purse shown by 24 accounts costs no more than the budget, and honest ones are served meanwhile', async () => {
+    test('a purse shown by 24 accounts costs at most the budget, and honest accounts are served meanwhile', async () => {
       const honest = await anAccountWith(purse);
       const rich = await anAccountWith(purse);
       await approve(rich);
@@ -82,19 +82,19 @@ describe.each(stores)('on %s', (store) => {
       await mineAll();
 
       expect(new Set(refusals)).toEqual(new Set(['TOKEN_EXPOSURE_FULL']));
-      // Contracts that look at the tokens in validation do not even take what was signed for a purse that is gone.
+      // Contracts that check the tokens in validation reject even the operations that were signed once the purse is gone.
       expect(lost.operations > 0).toBe(version.startsWith('singleton'));
       expect(lost.unpaid).toBeLessThanOrEqual(parseEther(budget));
-      // What the EntryPoint took of the contract, whatever events say.
+      // What the EntryPoint took from the contract's deposit, whatever events say.
       expect(before - (await depositOf())).toBeLessThanOrEqual(parseEther(budget));
       await service.settled(lost.notMined, version);
-      // Another organisation is served without an allowance, and where it can be secured so is everybody with one.
+      // Another organisation is served without an allowance. Where payments can be secured, everybody with an allowance is served.
       await pays(neighbour.url, honest, [approval(token(), profile(), purse)]);
       await service.settled(lost.notMined, version);
       if (secures) await pays(besides().url, rich, []);
 
       async function mineAll(): Promise<void> {
-        // While they are under way, the control: secured payments never wait.
+        // The control, while those are pending: secured payments never wait.
         if (secures) await pays(besides().url, rich, []);
         const { unpaid, operations, notMined } = await mine(waiting.splice(0));
         lost.unpaid += unpaid;
@@ -104,7 +104,7 @@ describe.each(stores)('on %s', (store) => {
       }
     }, 240_000);
 
-    /** Where a secured payment passes while the attack runs: what preFund leaves open draws on the paymaster's part. */
+    /** Where a secured payment passes while the attack runs: the part that preFund leaves open draws on the paymaster's part. */
     function besides(): { readonly url: string } {
       return tokenPayment === 'preFund' ? neighbour : attacker;
     }
@@ -117,7 +117,7 @@ describe.each(stores)('on %s', (store) => {
       return devChain.profile(version);
     }
 
-    /** An account that exists: one that does not could not pass anything on. */
+    /** An account that exists: one that does not exist could not pass the purse on. */
     async function anAccountWith(amount: bigint): Promise<TestAccount> {
       const account = await aDeployedAccount(devChain, version);
       if (amount > 0n) await mint(devChain, token(), account.address, amount);
@@ -150,7 +150,7 @@ describe.each(stores)('on %s', (store) => {
       await sendAs(devChain, account.address, approval(token(), profile(), 10n ** 18n));
     }
 
-    /** Each in a bundle of its own, by a bundler who does not mind; what operations cost that paid nothing. */
+    /** Mines each in a separate bundle, as a careless bundler would. Resolves with the cost of those that paid nothing. */
     async function mine(ops: readonly SignedUserOp[]) {
       const contract = toAddressKey(tokenContract(profile()));
       let unpaid = 0n;

@@ -10,11 +10,11 @@ import {
 } from './support/tenant-world.js';
 
 // A tenant whitelists half a megabyte of signatures that are nothing but parentheses: a parser that is quadratic in nesting stops the
-// operator, at every reconcile, for everybody. That the work is linear is in ../core/config/linear-work.
+// operator, at every reconcile, for everybody. ../core/config/linear-work tests that the work is linear.
 
 const nested = (index: number): string => `f${index}(${'('.repeat(248)}${')'.repeat(248)})`;
 const whitelistedMethods = Array.from({ length: 900 }, (_, index) => nested(index));
-/** Each is judged again whenever its Paymaster changes. */
+/** Each is parsed again whenever its Paymaster changes. */
 const attackers = ['attacker-0', 'attacker-1'];
 
 describe.each(planes)('on %s', (plane) => {
@@ -24,7 +24,7 @@ describe.each(planes)('on %s', (plane) => {
   }, 600_000);
   afterAll(() => world?.stop(), 240_000);
 
-  test('signatures that only nest are refused by their place, and a neighbour made meanwhile is served', async () => {
+  test('signatures that only nest are refused naming their field, and a neighbour made meanwhile is served', async () => {
     await world.apply(...aShop(world, 'neighbour'));
     await servesEverywhere(world, 'neighbour');
 
@@ -48,7 +48,7 @@ describe.each(planes)('on %s', (plane) => {
     await servesEverywhere(world, 'neighbour');
   }, 600_000);
 
-  test('an honest signature is read, and what it allows is sponsored', async () => {
+  test('an honest signature is parsed, and a call that it allows is sponsored', async () => {
     const [paymaster, counter] = aShop(world, 'honest');
     const spec = { ...counter!.spec, whitelistedMethods: ['increment()'] };
     await world.apply(paymaster!, anObject('SmartContract', 'honest-counter', spec));

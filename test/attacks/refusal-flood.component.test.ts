@@ -9,8 +9,8 @@ import { until } from '../support/until.js';
 import { rpc, toWire, type RpcAnswer } from '../system/support/client.js';
 import { startWorld, type World } from './support/world.js';
 
-// Requests without gas limits make the service simulate, which is the most expensive thing that a stranger can make a node do. What
-// is refused anyway must not be simulated, and one key must not take the node from all others.
+// Requests without gas limits make the service simulate, which is the most expensive thing that a stranger can make a node do. A
+// request that is refused anyway must not be simulated, and one key must not take the node from all others.
 
 const version = 'singleton-0.7';
 const methods = new Interface(['function increment()', 'function fail()']);
@@ -22,7 +22,7 @@ let world: World;
 const probes = ['0xf465c77e', '0x52b7512c'];
 /** Simulations that reached the node: `simulateHandleOp` of the EntryPoint, with its code overridden. */
 const simulations: { readonly gas: unknown; readonly data: string }[] = [];
-/** Simulations of this sender are held until it is released. */
+/** The node holds simulations of this sender until `release`. */
 let held:
   { readonly sender: string; readonly released: Promise<void>; now: number; most: number } | undefined;
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
     gate.now -= 1;
     return 'pass';
   });
-  // The bound of a key is per process, so one process is asked; three of them would allow three times as many.
+  // The limit of a key is per process, so the test asks one process; three of them would allow three times as many.
   world = await startWorld('the embedded store', {}, counting);
 }, 240_000);
 afterAll(async () => {
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 describe('a flood of requests without gas limits', () => {
-  test('costs the chain nothing where they are refused before: a suspended paymaster, a call that is not whitelisted', async () => {
+  test('causes no calls of the node where they are refused before: a suspended paymaster, a call that is not whitelisted', async () => {
     const suspended = await world.paymaster(version, { suspended: true });
     const whitelisted = await world.paymaster(version);
     const { op } = await operation();
@@ -71,7 +71,7 @@ describe('a flood of requests without gas limits', () => {
         expect(Number(result?.[limit])).toBeGreaterThan(0);
   });
 
-  test("takes no more than its share of the simulations: another user's estimate is answered meanwhile", async () => {
+  test("takes at most its share of the simulations: another user's estimate is answered meanwhile", async () => {
     const [greedy, honest] = [await world.paymaster(version), await world.paymaster(version)];
     const attack = await operation();
     let release = (): void => {};

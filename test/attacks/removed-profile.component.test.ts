@@ -8,8 +8,8 @@ import { until } from '../support/until.js';
 import { startService, stores, type Served, type Service } from './support/service.js';
 import { aDeployedAccount, ask, increment, sendAs, type Asked } from './support/wallet.js';
 
-// A payment in tokens is promised, and the platform takes its profile away before it is mined. Unpaid, it counted as no loss: nobody
-// knew any more how the contract's payments look.
+// A payment in tokens is promised, and the platform removes its profile before it is mined. Unpaid, it did not count as a loss: the
+// service no longer knew how to recognise the contract's payments.
 
 const [version, other] = ['singleton-0.7', '2.0.0'] as const;
 const plenty = 10n ** 12n;
@@ -58,7 +58,7 @@ describe.each(stores)('on %s', (store) => {
     const next = await buildUserOp(thief, [increment(devChain)]);
     await mint(devChain, token, thief.address, plenty);
     expect((await ask(shop.url, next, inTokens, thief)).reason).toBe('SENDER_BARRED');
-    // The control: an honest account pays with the profile that is back.
+    // The control: an honest account pays once the profile is back.
     const honest = await aDeployedAccount(devChain, version);
     await mint(devChain, token, honest.address, plenty);
     await sendAs(devChain, honest.address, approval(token, devChain.profile(version), plenty));
@@ -69,7 +69,7 @@ describe.each(stores)('on %s', (store) => {
     expect(await balanceOf(devChain, token, honest.address)).toBeLessThan(plenty);
   });
 
-  /** Asks every replica for sponsorships until it answers so. */
+  /** Asks every replica for sponsorships until it gives this answer. */
   async function everywhere(what: string, isSo: (answer: Asked) => boolean): Promise<void> {
     const account = await aDeployedAccount(devChain, version);
     const op = await buildUserOp(account, [increment(devChain)]);

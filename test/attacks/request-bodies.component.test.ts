@@ -4,8 +4,8 @@ import { rpcPath, startRpc, type RpcHost } from '../build/rpc.js';
 import { until } from '../support/until.js';
 import { openRaw, unfinishedPost, type RawClient } from './support/sockets.js';
 
-// Bodies that never end, sent by strangers and by somebody with a key, to fill the memory of the process.
-// One process: what is bounded is its own, and three of them bound three times as much.
+// Strangers, and a caller with a key, send bodies that never end, to fill the memory of the process.
+// One process: the limits are per process, so three processes allow three times as much.
 
 let rpc: RpcHost;
 let port: number;
@@ -20,7 +20,7 @@ afterEach(() => {
 });
 afterAll(() => rpc.stop());
 
-/** 250 bodies of a megabyte, all of them but the last byte. */
+/** 250 bodies of a megabyte, each without its last byte. */
 async function attack(path: string): Promise<readonly RawClient[]> {
   const begun = Array.from({ length: 250 }, () => openRaw(port, unfinishedPost(path, 1_000_000, 999_999)));
   clients.push(...(await Promise.all(begun)));
@@ -51,7 +51,7 @@ test('bodies with an unknown key are not held, the answer is 401 at once, and th
   for (const { received } of strangers) expect(received()).toMatch(/^HTTP\/1\.1 (401|429) /);
 });
 
-test('bodies with a known key take a tenth of what may be held, the rest is 429 and closed', async () => {
+test('bodies with a known key take a tenth of the body memory, the rest is 429 and closed', async () => {
   const greedy = await attack(rpcPath());
   await until(
     'most are turned away',

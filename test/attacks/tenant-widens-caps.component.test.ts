@@ -12,8 +12,8 @@ import { tokenPayers } from '../system/support/token-payer.js';
 import { stores } from './support/stores.js';
 import { startWorld, type World } from './support/world.js';
 
-// A tenant writes the widest caps that the schema takes into his Paymaster, which the platform's deposit pays for, and is his
-// own bundler: one operation would cost the deposit coins.
+// A tenant sets the widest caps that the schema accepts on a Paymaster that the platform's deposit pays for, and is his
+// own bundler: one operation would cost the deposit whole coins.
 
 const widest: GasCaps = {
   maxFeePerGas: '1000000000000000',

@@ -14,8 +14,8 @@ import {
 } from './support/tenant-world.js';
 import { aDeployedAccount, ask, increment } from './support/wallet.js';
 
-// A tenant makes his configuration too large, so that the last one is kept, and then loses the platform's permission to draw on a
-// wallet. With the last config its wallet was kept too, and signed again as soon as he deleted spec.funding.
+// A tenant makes his configuration too large, so that the last good one is kept, and then the platform revokes its permission to
+// draw on a wallet. The kept config still had the wallet, which paid again as soon as the tenant deleted spec.funding.
 
 const methods = Array.from({ length: 1000 }, (_, index) => `method${index}`);
 const abi = JSON.stringify(methods.map((name) => ({ type: 'function', name, inputs: [] })));
@@ -27,7 +27,7 @@ const large = (index: number) =>
     abi,
     whitelistedMethods: methods,
   });
-/** Together more than a compiled config may have. */
+/** Together larger than a compiled config may be. */
 const contracts = Array.from({ length: 50 }, (_, index) => large(index));
 const wallet = sponsor.address.slice(2).toLowerCase();
 
@@ -51,8 +51,8 @@ describe.each(planes)('on %s', (plane) => {
   }, 1_800_000);
   afterAll(() => world?.stop(), 240_000);
 
-  test('a wallet that is revoked meanwhile is not drawn on, also after the tenant takes it out of the spec', async () => {
-    // While nothing is revoked the paymaster goes on with the contracts that fitted, and its wallet pays.
+  test('a wallet that is revoked meanwhile is not drawn on, also after the tenant removes it from the spec', async () => {
+    // Until the permission is revoked, the paymaster goes on with the contracts that fitted, and its wallet pays.
     for (const url of world.urls('boutique')) expect(await signedData(url)).toContain(wallet);
 
     await world.apply(theOrganisation({ fundingAddresses: [] }));
@@ -71,7 +71,7 @@ describe.each(planes)('on %s', (plane) => {
     await servesEverywhere(world, 'neighbour');
   }, 600_000);
 
-  /** "" where nothing is signed. */
+  /** The paymaster data; "" when the service signed nothing. */
   async function signedData(url: string): Promise<string> {
     const account = await aDeployedAccount(world.devChain, version);
     const op = await buildUserOp(account, [increment(world.devChain)]);

@@ -8,12 +8,12 @@ import { stores } from './support/stores.js';
 import { expectServed, explain, increment } from './support/wallet.js';
 import { manifest, startWorld, type World } from './support/world.js';
 
-// A tenant writes thousands of limits for one paymaster: every one was looked at in the only thread of Redis with each request, and
-// kept with each reservation. Or a hundred webhooks, and sends a large signature, which went to each of them.
+// A tenant writes thousands of limits for one paymaster: each request evaluated all of them in the single thread of Redis, and
+// each reservation stored them. Or the tenant writes a hundred webhooks and sends a large signature, which went to each of them.
 
 const version = 'singleton-0.7';
 const sponsored = { mode: 'SPONSORED' };
-/** Of each kind; what counts is bounded, so ten times as many would show nothing more. */
+/** Policies of each kind. The number that counts is bounded, so ten times as many would show nothing new. */
 const policies = 250;
 const mostLimits = 20;
 const mostWebhooks = 5;

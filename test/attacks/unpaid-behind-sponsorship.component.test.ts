@@ -9,8 +9,8 @@ import { buildUserOp } from '../chain/support/user-op.js';
 import { startService, stores, type Service } from './support/service.js';
 import { aDeployedAccount, ask, explain, increment, sendAs, usedOf } from './support/wallet.js';
 
-// For one nonce an account asks for a cheap sponsorship, a dear payment in tokens, and a cheap one. It moves its tokens away and
-// has the dear one mined: that was booked as the sponsorship, and nothing was lost, in the books.
+// For one nonce an account requests a cheap sponsorship, an expensive payment in tokens, and a cheap one. It moves its tokens away
+// and has the expensive one mined. The ledger booked it as the sponsorship, and so showed no loss.
 
 const plenty = 10n ** 12n;
 const gwei = 10n ** 9n;
@@ -73,7 +73,7 @@ describe.each(stores)('on %s', (store) => {
         transfer(token, devChain.deployments.treasury, await held(thief)),
       );
       const isMined = await mine(promised.signed);
-      // Where the tokens are taken in validation the operation costs nobody anything.
+      // Where the contract takes the tokens in validation, the operation costs nobody anything.
       expect(isMined).toBe(version !== '2.0.0');
       if (!isMined) return;
       await service.settled(0, `shop-${version}`);
@@ -87,7 +87,7 @@ describe.each(stores)('on %s', (store) => {
       expect(Number(contract?.lost)).toBeGreaterThan(0);
     });
 
-    test("a thousand asks of a stranger for a victim's nonce neither stop the victim nor spoil what it spent", async () => {
+    test("a thousand requests of a stranger for a victim's nonce neither stop the victim nor falsify what it spent", async () => {
       const victim = await aDeployedAccount(devChain, version);
       const op = await buildUserOp(victim, [increment(devChain)], settings.cheap);
       const first = await ask(shop.url, op, { mode: 'SPONSORED' }, victim);
@@ -99,9 +99,9 @@ describe.each(stores)('on %s', (store) => {
       while (asks.length > 0)
         await Promise.all(asks.splice(0, 50).map((each) => ask(stranger.url, each, { mode: 'SPONSORED' })));
 
-      // Asked for again it is served again, and what is mined is what it was asked for first.
+      // The victim asks again and is served again; the operation of its first request is mined.
       expect((await ask(shop.url, op, { mode: 'SPONSORED' })).reason).toBeUndefined();
-      // Where the thief's operation could not be mined its promise is left.
+      // Where the thief's operation could not be mined, its promise is still open.
       const left = version === '2.0.0' ? 1 : 0;
       const cost = await costOf(first.signed);
       await service.settled(left, `shop-${version}`);

@@ -15,9 +15,9 @@ import { startWorld, type World } from './support/world.js';
 
 const counter = new Interface(['function increment()']);
 const bloated: Hex = `0x${'ff'.repeat(131_072)}`;
-/** An account that accepts every operation and does nothing: 32 zero bytes whatever it is asked. */
+/** An account that accepts every operation and does nothing: it answers every call with 32 zero bytes. */
 const carelessCode: Hex = '0x600060005260206000f3';
-/** What the default lets everybody have, whatever the operation is. */
+/** The preVerificationGas that the default allows for any operation. */
 const floor = 200_000n;
 const versions = ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const;
 
@@ -37,18 +37,18 @@ describe.each(stores)('on %s', (store) => {
       expect(reasonOf(await ask(op, inTokens()))).toBe('GAS_LIMIT_TOO_HIGH');
     });
 
-    test('one gas above the floor is refused too: the signature has not moved the cap', async () => {
+    test('one gas above the floor is refused too: the signature does not raise the cap', async () => {
       const op = await attackers({ preVerificationGas: floor + 1n });
       expect(reasonOf(await ask(op))).toBe('GAS_LIMIT_TOO_HIGH');
     });
 
-    test('nor is it signed when the limits are left to us', async () => {
+    test('it is not signed either when the request leaves the limits to us', async () => {
       const op = await attackers({ signature: `0x${'ff'.repeat(16_384)}` });
       const answer = await ask(op, { mode: 'SPONSORED', calculateGasLimits: true });
       expect(reasonOf(answer)).toBe('GAS_LIMIT_TOO_HIGH');
     });
 
-    test('what is signed at most, mined with an empty signature, leaves a bundler less than the floor costs', async () => {
+    test('the most that is signed, mined with an empty signature, leaves a bundler less than the floor costs', async () => {
       const op = await attackers({ preVerificationGas: floor });
       const { result } = await ask(op);
       expect(result?.['paymasterAndData']).toMatch(/^0x..+/);
@@ -64,7 +64,7 @@ describe.each(stores)('on %s', (store) => {
       const op = await attackers({ signature: `0x${'ff'.repeat(2048)}` });
       const { result } = await ask(op, { mode: 'SPONSORED', calculateGasLimits: true });
       expect(result).toMatchObject({ mode: 'SPONSORED' });
-      // 16 gas for each byte, which a bundler pays too.
+      // 16 gas for each byte, which a bundler has to pay as well.
       expect(Number(result?.['preVerificationGas'])).toBeGreaterThan(2048 * 16);
     });
 

@@ -56,7 +56,7 @@ describe.each(stores)('on %s', (store) => {
       await sponsorAndMine('increment', { callGasLimit: 200_000n });
     });
 
-    test('control: a call that needs 2 M gas is signed with a margin of its wallet, at a fee at which that is compared', async () => {
+    test("control: a call that needs 2 M gas is signed with its wallet's margin, at a fee at which unused gas is checked", async () => {
       await sponsorAndMine('burn', { callGasLimit: 3_000_000n, maxFeePerGas: 10_000_000_000n }, 90n);
     });
 

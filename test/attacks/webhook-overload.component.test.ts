@@ -10,9 +10,9 @@ import { rpcPath, startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js
 import { answerJson, startHost, type WebhookHost } from '../adapters/webhook/webhook-host.js';
 import { until } from '../support/until.js';
 
-// A webhook with `onError: Allow`, whose host refuses everybody after a while. Asking often enough fills whatever queue there
-// is on our side; that must never be taken for a failure of the host.
-// One process: what is bounded is its own, and three of them bound three times as much.
+// A webhook has `onError: Allow`, and its host refuses everybody after a while. Enough requests fill any queue that there
+// is on our side. A full queue must never be taken for a failure of the host.
+// One process: the limits are per process, so three processes allow three times as much.
 
 const otherKey = 'oTher_9Zq.3f6c1c0a-7d7e-4f41-9a55-0f5e8f3b2c22';
 let release = (): void => {};
@@ -64,7 +64,7 @@ function ask(path = rpcPath()): Promise<RpcAnswer> {
   return rpc.call('pm_sponsorUserOperation', [anOperation({ nonce }), sponsored], { path });
 }
 
-test('1,000 calls at once against a host that refuses late: none is sponsored, those that found the queue full may retry', async () => {
+test('1,000 calls at once against a host that refuses late: none is sponsored, calls that find the queue full may retry', async () => {
   const attack = Array.from({ length: 1_000 }, () => ask());
   await until('the attacker has his share of the host', () => webhookHost.received.length === 64);
   await until('all others wait or are turned away', async () =>

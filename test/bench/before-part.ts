@@ -25,8 +25,8 @@ type Path = {
 const served = ['--paymasters', '10', '--limits', '2'];
 
 /**
- * This build against another one (`--before DIR`: a checkout that was built with `tsc -b`), window by window: what a change
- * costs on the paths that users wait for. Each side is started from its own folder.
+ * Compares this build with another one (`--before DIR`: a checkout that was built with `tsc -b`), window by window: the cost of a
+ * change on the paths that users wait for. Each side is started from its own folder.
  */
 export async function measureBefore(options: BenchOptions, load: Load): Promise<BeforeResult> {
   const directory = options.before;

@@ -18,7 +18,7 @@ import {
   type Wallets,
 } from './fixture.js';
 
-/** What is served in the bench: as an operator would have compiled it. */
+/** The configs of the bench, as an operator would have compiled them. */
 export function benchChainConfig(tokens = 0): ChainConfig {
   return {
     chainId,
@@ -36,7 +36,7 @@ export function benchChainConfig(tokens = 0): ChainConfig {
         layout: 'vendor-1.1.0',
         entryPoint: parseAddress(entryPoint),
         sponsorship: parseAddress(paymaster),
-        // A budget that no run can fill: what is measured is the work, not the refusal.
+        // A budget that no run can fill: the bench measures the work, not the refusal.
         ...(tokens === 0 ? {} : { token: parseAddress(paymaster), tokenLossBudget: '9000000' }),
         signerFile: 'bench',
         options: { priceMarkup: 1_000_000, unaccountedGas: 50_000 },

@@ -7,7 +7,7 @@ import type { BenchOptions } from './options.js';
 import { median } from './statistics.js';
 
 export type FailoverResult = {
-  /** Milliseconds until another held the Lease, by how the leader was lost. */
+  /** Milliseconds until another operator held the Lease, by how the leader was lost. */
   readonly millis: Readonly<Record<Loss, readonly number[]>>;
   readonly goals: readonly Goal[];
 };
@@ -21,7 +21,7 @@ const mostMs = 24_000;
 
 /**
  * From losing the leader of two operators, killed or hung, to the other one leading, on a real API server: `repeats`
- * times each. What was lost is then woken or started again, as the standby of the next round.
+ * times each. The lost operator is then woken or started again, as the standby of the next round.
  */
 export async function measureFailover({ repeats }: Pick<BenchOptions, 'repeats'>): Promise<FailoverResult> {
   const cluster = await startCluster({ console: quiet });
@@ -57,7 +57,7 @@ async function loseLeader(
     120_000,
   );
   const took = performance.now() - lostAt;
-  // One that hung finds that it lost the lease and ends by itself.
+  // An operator that hung finds that it lost the lease and ends by itself.
   leader.signal('SIGCONT');
   await ended;
   await leader.restart();

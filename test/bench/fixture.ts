@@ -1,5 +1,5 @@
 /**
- * What every server of the bench agrees on: one chain, one contract, one signer, and the requests. All values are of the
+ * Shared by every server of the bench: one chain, one contract, one signer, and the requests. All values belong to the
  * bench alone; the key is a public test key.
  */
 export const chainId = 31337;
@@ -34,7 +34,7 @@ export type Wallets = (typeof walletKinds)[number];
 export type RequestShape = {
   /** Inner calls per operation: 1 is `execute`, more are `executeBatch`. */
   readonly calls: number;
-  /** Requests are spread evenly over this many paymasters: each is for the one that was not asked for longest. */
+  /** Requests are spread evenly over this many paymasters, in turn. */
   readonly paymasters: number;
   /** Default `sponsorship`. */
   readonly ask?: Ask;

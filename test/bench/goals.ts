@@ -1,4 +1,4 @@
-/** One figure of the run against what is required of it. */
+/** One figure of the run and its required bound. */
 export type Goal = {
   readonly name: string;
   readonly value: number;

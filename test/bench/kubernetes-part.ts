@@ -8,7 +8,7 @@ import { startBenchInstallation, type BenchInstallation } from './kubernetes/ins
 import type { BenchOptions } from './options.js';
 import { percentile } from './statistics.js';
 
-/** What was measured with a number of paymasters. */
+/** The measurements with one number of paymasters. */
 type Stage = Propagation & {
   readonly size: number;
   readonly filling: Filling;
@@ -16,7 +16,7 @@ type Stage = Propagation & {
   readonly replica: Memory;
 };
 
-/** Bytes: heap in use after a collection, and what the process holds of the machine's memory. */
+/** Bytes: heap in use after a collection, and resident memory of the process. */
 type Memory = { readonly usedHeap: number; readonly resident: number };
 
 export type KubernetesResult = {
@@ -30,7 +30,7 @@ const changes = 200;
 
 /**
  * A whole installation on a real API server, filled with more and more paymasters: how long a change takes until all
- * three RPC replicas answer by it, how fast a new replica is ready, and what a paymaster costs in memory.
+ * three RPC replicas answer according to it, how fast a new replica is ready, and the memory that a paymaster costs.
  */
 export async function measureKubernetes({ sizes }: BenchOptions): Promise<KubernetesResult> {
   const bench = await startBenchInstallation();
@@ -71,7 +71,7 @@ const enoughToJudge = 5_000;
 function goalsOf(stages: readonly Stage[], cold: ColdStart, empty: Memories): readonly Goal[] {
   const [smallest, largest] = [stages[0], stages.at(-1)];
   if (smallest === undefined || largest === undefined) return [];
-  // What a process that has served requests holds besides paymasters would be counted as theirs: both sides have served,
+  // Memory that a process uses for serving requests would be counted as that of paymasters: so both sides have served,
   // unless there is one stage alone.
   const [before, more] =
     smallest === largest ? [empty, largest.size] : [smallest, largest.size - smallest.size];

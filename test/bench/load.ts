@@ -3,11 +3,11 @@ import type { RequestShape } from './fixture.js';
 import { createRequestBuilder } from './requests.js';
 
 /**
- * The load process: a closed loop of raw keep-alive connections, in a process of its own so that it takes no CPU time
- * from what is measured. Driven over IPC by `load-process.ts`.
+ * The load process: a closed loop of raw keep-alive connections, in a separate process so that it takes no CPU time
+ * from the measured servers. Driven over IPC by `load-process.ts`.
  */
 export type LoadOrder = {
-  /** Where connections go in turn: the replicas of one service. */
+  /** Ports that connections go to in turn: the replicas of one service. */
   readonly ports: readonly number[];
   readonly shape: RequestShape;
   readonly concurrency: number;

@@ -14,7 +14,7 @@ import { measureTokens } from './tokens-part.js';
 import { Load } from './subject-process.js';
 
 /**
- * The bench of the sponsor path. One run, interleaved, the load in a process of its own, every figure a median; prints
+ * The bench of the sponsor path. One run, interleaved, the load in a separate process, every figure a median; prints
  * ratios and writes them to `bench-results/`. Never part of the tests: its figures depend on the machine, its ratios
  * less so.
  */
@@ -22,7 +22,7 @@ const options = parseOptions(process.argv.slice(2));
 const results: Record<string, unknown> = {};
 const goals: Goal[] = [];
 
-// What a part has started ends with this process, but only where the process exits by itself.
+// Processes that a part has started end with this process, but only if it exits by itself.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 const load = new Load();
 const signature = new BenchProcess('signature', 'servers/signature.js');

@@ -51,7 +51,7 @@ function batchOf(size: number, index: number): Hex {
     .toLowerCase() as Hex;
 }
 
-// Different inputs each time, so that no cache of the engine answers for us.
+// Different inputs each time, so that no cache of the engine supplies the result.
 const variants = Array.from({ length: 256 }, (_, index) => index);
 const singles = variants.map(executeOf);
 const batches = variants.map((index) => batchOf(16, index));
@@ -114,7 +114,7 @@ class DollarChain extends FakeChain {
   }
 }
 
-/** What a quote does per token once limits and prices are known; the prices are kept warm beforehand. */
+/** The work of a quote per token once limits and prices are known; prices are warm before the measurement. */
 async function warmQuote(count: number): Promise<(index: number) => unknown> {
   const tokens = Array.from({ length: count }, (_, index): FeeTokenSpec => ({
     chainId: terms.chainId,

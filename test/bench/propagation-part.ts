@@ -93,7 +93,7 @@ async function stopService(service: ChildProcess): Promise<void> {
   clearTimeout(force);
 }
 
-/** The file is written when everything answers. */
+/** The service writes the file when everything answers. */
 async function readConnection(service: ChildProcess, file: string): Promise<Connection> {
   const deadline = performance.now() + 120_000;
   while (!existsSync(file)) {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Target } from './subject-process.js';
 
-/** What Redis itself counts and says that it spent. */
+/** Redis's own counts and times. */
 export type RedisFigures = {
   /** Scripts run: of requests and of the background. */
   readonly evalsha: number;
@@ -14,7 +14,7 @@ export type RedisFigures = {
 /** One command as a client has sent it, apart from those that a script runs. */
 export type SentCommand = { readonly words: readonly string[] };
 
-/** Asks a Redis of the bench about itself, over a connection of its own. */
+/** Reads statistics of a Redis of the bench, over a separate connection. */
 export class RedisCounts {
   readonly #client: Redis;
 
@@ -34,7 +34,7 @@ export class RedisCounts {
     };
   }
 
-  /** Every command that clients sent while `work` was done. It slows Redis down: not for a window that is timed. */
+  /** Every command that clients sent during `work`. This slows Redis down: do not use it in a timed window. */
   async record(work: () => Promise<void>): Promise<readonly SentCommand[]> {
     const monitor = await this.#client.monitor();
     const sent: SentCommand[] = [];
@@ -43,7 +43,7 @@ export class RedisCounts {
       if (source !== 'lua') sent.push({ words });
     });
     await work();
-    // What was sent before this one has been shown when this one is.
+    // Commands are shown in order: once this one is shown, all earlier ones were.
     const end = `end-of-record-${performance.now()}`;
     const shown = new Promise<void>((resolve) => {
       monitor.on('monitor', (_time: string, words: string[]) => {
@@ -61,7 +61,7 @@ export class RedisCounts {
   }
 }
 
-/** The same target; what Redis counts meanwhile is counted with it. */
+/** The same target, with the counts of Redis added to its own. */
 export function counted(target: Target, redis: RedisCounts): Target {
   return {
     name: `${target.name} on Redis`,

@@ -16,7 +16,7 @@ export type Row = { readonly target: Target; readonly busy: Measurement[]; reado
 export type RoundTrips = { readonly reserve: number; readonly all: number; readonly words: number };
 type Trips = Readonly<Record<'limit' | 'ours' | 'shared', RoundTrips>>;
 
-/** Prints the table of a run; its figures against what is required of them. */
+/** Prints the table of a run. Answers its figures with their required bounds. */
 export function judge(rows: readonly Row[], trips: Trips): RedisResult {
   const [limit, ours, three, eight] = rows;
   if (limit === undefined || ours === undefined || three === undefined || eight === undefined)

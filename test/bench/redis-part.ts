@@ -16,7 +16,7 @@ const recordedRequests = 3000;
  * against the limit that runs the same script, three replicas against one, and eight limits against two, interleaved.
  */
 export async function measureRedis(options: BenchOptions, load: Load): Promise<RedisResult> {
-  // A rewrite of the file in the midst would hit one window and not its neighbour.
+  // A rewrite of the file during the run would affect one window and not its neighbour.
   const redis = await startRedis(['--auto-aof-rewrite-percentage', '0']);
   const counts = new RedisCounts(redis.url);
   const limit = new Subject('limit', 'servers/limit.js', ['--redis', redis.url, '--prefix', 'bench-base:']);
@@ -60,7 +60,7 @@ export async function measureRedis(options: BenchOptions, load: Load): Promise<R
   }
 }
 
-/** The replicas of one service: connections go to each in turn, and what they spend is added up. */
+/** The replicas of one service: connections go to each in turn, and their costs are added up. */
 function together(name: string, subjects: readonly Subject[]): Target {
   return {
     name,
@@ -77,7 +77,7 @@ function together(name: string, subjects: readonly Subject[]): Target {
   };
 }
 
-/** What clients send to Redis while that many requests are answered, in a window that is not timed. */
+/** The commands that clients send to Redis while that many requests are answered, in an untimed window. */
 async function roundTrips(counts: RedisCounts, load: Load, subject: Subject): Promise<RoundTrips> {
   const sent = await counts.record(() => load.warmUp(subject, shape, recordedRequests));
   const isReserve = ({ words }: SentCommand) =>
@@ -90,7 +90,7 @@ async function roundTrips(counts: RedisCounts, load: Load, subject: Subject): Pr
   };
 }
 
-/** Words of a reserve call that each of its requests adds to what every call begins with. */
+/** Words that each request adds to a reserve call, beyond the words that every call begins with. */
 function wordsPerRequest({ words }: SentCommand): number {
   const [name, script, keys, ...rest] = words;
   // Keys: head and expiries. Arguments: head and the terms, which begin with the number of requests.

@@ -25,10 +25,10 @@ type Comparison = {
   readonly underWindows: Measurement[];
 };
 
-/** A window is cut into as many: neighbours on the machine come and go within seconds, and limits here are narrow. */
+/** Each window is cut into this many: other load on the machine comes and goes within seconds, and bounds here are narrow. */
 const slices = 5;
 
-/** What the number of paymasters, limits and calls costs: variants of our server, in pairs, interleaved. */
+/** Cost of the number of paymasters, limits and calls: variants of our server, in pairs, interleaved. */
 export async function measureScale(options: BenchOptions, load: Load): Promise<ScaleResult> {
   const few = ours('10 paymasters, 2 limits', 10, 2);
   const many = ours('100,000 paymasters, 2 limits', 100_000, 2);
@@ -41,7 +41,7 @@ export async function measureScale(options: BenchOptions, load: Load): Promise<S
   const even: RequestShape = { calls: 1, paymasters: 100_000 };
   const comparisons = [
     // Not 0.95: each paymaster has a fence and a counter of its live reservations besides its limits, so more of what a request
-    // reads is no longer in the processor's caches.
+    // reads has left the processor's caches.
     compare('req/s of 100,000 paymasters ÷ 10', variant(many, even), base, 0.9),
     compare('req/s of 8 limits ÷ 1', variant(eightLimits), variant(oneLimit), 0.8),
     compare('req/s of 16 calls ÷ 1', variant(few, { calls: 16, paymasters: 10 }, '16 calls'), base, 0.6),
@@ -60,7 +60,7 @@ export async function measureScale(options: BenchOptions, load: Load): Promise<S
     for (const { over, under, overWindows, underWindows } of comparisons) {
       for (const { subject, shape } of [under, over]) await load.warmUp(subject, shape, 15_000);
       for (let slice = 0; slice < options.repeats * slices; slice += 1) {
-        // In turn first, so that what moves in one direction is not counted for either.
+        // Each side goes first in turn, so that a drift favours neither.
         if (slice % 2 === 0) underWindows.push(await measure(under));
         overWindows.push(await measure(over));
         if (slice % 2 === 1) underWindows.push(await measure(under));
@@ -72,7 +72,7 @@ export async function measureScale(options: BenchOptions, load: Load): Promise<S
   }
 }
 
-/** Heap of the view alone, in a process without traffic: what one more cached paymaster costs. */
+/** Heap of the view alone, in a process without traffic: the cost of one more cached paymaster. */
 async function measureHeap(): Promise<number> {
   const view = new BenchProcess('heap', 'servers/heap.js', [], ['--expose-gc']);
   try {

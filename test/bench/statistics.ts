@@ -1,6 +1,6 @@
 import type { Measurement } from './subject-process.js';
 
-/** Medians over the repeats of one server, and what must not be hidden by a median. */
+/** Medians over the repeats of one server, and the figures that a median must not hide. */
 export type Summary = {
   readonly requestsPerSecond: number;
   readonly cpuMicros: number;

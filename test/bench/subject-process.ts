@@ -3,7 +3,7 @@ import type { RequestShape } from './fixture.js';
 import type { LoadOrder, LoadResult } from './load.js';
 import type { SubjectReport } from './servers/subject.js';
 
-/** As every server of ours is started, see Makefile and chart. */
+/** The options with which our servers are started, see Makefile and chart. */
 export const serverFlags = ['--max-semi-space-size=64', '--use-largepages=silent'];
 
 /** One window of load on one server. */
@@ -15,7 +15,7 @@ export type Measurement = LoadResult & {
   readonly countsPerRequest: Readonly<Record<string, number>>;
 };
 
-/** What load is put on: one server, or the replicas of one service. */
+/** The target of the load: one server, or the replicas of one service. */
 export type Target = {
   readonly name: string;
   readonly ports: readonly number[];
@@ -61,7 +61,7 @@ export type WindowOptions = {
   readonly seconds: number;
 };
 
-/** The load process, shared by all windows; gives every request of the whole run an id of its own. */
+/** The load process, shared by all windows; gives every request of the whole run a unique id. */
 export class Load {
   readonly #process = new BenchProcess('load', 'load.js');
   readonly #rates = new Map<string, number>();
@@ -75,8 +75,8 @@ export class Load {
     const count = Math.max(200, Math.ceil(rate * options.seconds));
     const order: LoadOrder = { ...options, ports: subject.ports, firstId: this.#nextId, count };
     this.#nextId += count;
-    // While others were measured this server stood still: its caches are cold, and V8 has used the time to collect garbage
-    // and to drop code. What it does in the first moments says nothing about a server in use.
+    // While others were measured this server was idle: its caches are cold, and V8 has used the time to collect garbage
+    // and to drop code. Its first moments do not represent a server in use.
     await this.warmUp(subject, options.shape, Math.ceil(count / 3), options.concurrency);
 
     const before = await subject.report();

@@ -12,7 +12,7 @@ export type TokensResult = {
 const asked = ['quote of 1 token', 'quote of 20 tokens', 'token payment'] as const satisfies readonly Ask[];
 
 /**
- * Mode ERC20 against the limit of a sponsorship, window by window: what one hash and one signature cost. Gas limits are given
+ * Mode ERC20 against the limit of a sponsorship, window by window: the cost of one hash and one signature. Gas limits are given
  * and prices warm. A token payment signs twice, its trial and its data; the node's simulation is left out.
  */
 export async function measureTokens(options: BenchOptions, load: Load): Promise<TokensResult> {

@@ -15,7 +15,7 @@ export const someApiKey = 'aB3_x-9Zq.3f6c1c0a-7d7e-4f41-9a55-0f5e8f3b2c11';
 export const someToken = 'acme-token-0123456789';
 export const someNow = Date.parse('2026-03-01T12:00:00.000Z') as EpochMs;
 export const someFunding = parseAddress(`0x${'f0'.repeat(20)}`);
-/** `mint(address)` of this contract is what the example paymaster sponsors. */
+/** The example paymaster sponsors `mint(address)` of this contract. */
 export const someTarget = parseAddress(`0x${'7a'.repeat(20)}`);
 export const mintSelector = '0x6a627842';
 const signerFile = 'dev.key';
@@ -29,7 +29,7 @@ export function addressOf(n: number): Address {
   return parseAddress(`0x${n.toString(16).padStart(40, '0')}`);
 }
 
-/** Every layout, each under a version of its own. */
+/** Every layout, each under its own version. */
 const layoutOfVersion: Readonly<Record<string, LayoutId>> = {
   '1.1.0': 'vendor-1.1.0',
   '1.0.0': 'vendor-1.1.0',

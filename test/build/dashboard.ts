@@ -23,7 +23,7 @@ export type MovableClock = { now(): EpochMs; advance(ms: number): void };
 export type Answer = {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body; the text itself where it is no JSON. */
+  /** The parsed body; the text itself where it is not JSON. */
   readonly body: AnswerBody;
 };
 
@@ -44,12 +44,12 @@ export type CallOptions = {
 };
 
 export type DashboardOverrides = Partial<DashboardDeps>;
-/** `operator`: whether one runs beside; see {@link DashboardWorldOptions}. */
+/** `operator`: whether an operator runs too; see {@link DashboardWorldOptions}. */
 export type DashboardOptions = DashboardOverrides & Pick<DashboardWorldOptions, 'operator'>;
 
-/** The dashboard on real ports over the stores of this run's mode, which nobody else uses. */
+/** The dashboard on real ports over the stores of this run's mode, which no other test uses. */
 export type DashboardHost = {
-  /** Of one replica: of the next one at each look. */
+  /** Address of a replica: each read gives the next one. */
   readonly origin: string;
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
@@ -185,7 +185,7 @@ export async function createPaymaster(
   return { token, key: apiKey, paymasterId };
 }
 
-/** Fields of `data`; empty when it is no object. */
+/** Fields of `data`; empty when it is not an object. */
 export function recordOf(data: unknown): Readonly<Record<string, unknown>> {
   return typeof data === 'object' && data !== null && !Array.isArray(data) ? { ...data } : {};
 }

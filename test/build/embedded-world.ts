@@ -10,7 +10,7 @@ import type { Clock } from '../../core/units/time.js';
 import { startTestOperator } from './operator.js';
 import type { DashboardWorld, DashboardWorldOptions, RpcWorld } from './world.js';
 
-/** Standalone has one replica; what more are opened work on the same stores. */
+/** Standalone has one replica; further replicas work on the same stores. */
 export async function openEmbeddedDashboardWorld({
   clock,
   operator: hasOperator = false,

@@ -7,7 +7,7 @@ import { addressOf, aProfileConfig, someChainId, someNow, someVersions } from '.
 /** Versions of the example chain whose layout has a token mode. */
 export const tokenVersions = someVersions.filter((version) => version !== 'verifying-0.7');
 
-/** Whose balance in the contract pays in token mode. */
+/** The account whose balance in the contract pays in token mode. */
 export const someTokenAccount = parseAddress(`0x${'7e'.repeat(20)}`);
 export const someTreasury = parseAddress(`0x${'77'.repeat(20)}`);
 

@@ -15,7 +15,7 @@ export type Malformed = {
 
 const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-/** Bodies that are no JSON-RPC request. */
+/** Bodies that are not a JSON-RPC request. */
 function bodies(): readonly Malformed[] {
   const noJson: readonly string[] = [
     '',
@@ -220,7 +220,7 @@ function params(): readonly Malformed[] {
   ];
 }
 
-/** Right bodies under wrong addresses and headers. */
+/** Valid bodies with wrong addresses and headers. */
 function addresses(): readonly Malformed[] {
   const body = call(`[${JSON.stringify(anOperation())},${JSON.stringify(sponsored)}]`);
   const wrongPaths = [

@@ -4,14 +4,14 @@ import { noMetrics } from '../../core/metrics.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import { createOperator, type OperatorDeps } from '../../operator/operator.js';
 
-/** What API keys of the tests are derived from. */
+/** The master key from which the tests derive API keys. */
 export const masterKeys: MasterKeys = {
   current: Buffer.alloc(32, 1),
   webhook: Buffer.alloc(32, 2),
 };
 
 /**
- * The real operator over a chain that does not answer: what is served does not wait for it. It resolves when everything
+ * The real operator over a chain that does not answer: serving does not wait for the chain. Resolves when everything
  * present is known.
  */
 export async function startTestOperator(

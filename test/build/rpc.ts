@@ -68,23 +68,23 @@ export type RpcOptions = {
   readonly id?: unknown;
 };
 
-/** The rpc role on a real port over stores of its own in this run's mode; chain and webhook hosts are stood in for. */
+/** The rpc role on a real port over separate stores in this run's mode; chain and webhook hosts are fakes. */
 export type RpcHost = {
   readonly origin: string;
-  /** Where health and metrics are; the same unless `opsPort` asks for another. */
+  /** Address of health and metrics; the same unless `opsPort` asks for another port. */
   readonly opsOrigin: string;
   readonly server: Server;
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
   readonly clock: { now(): EpochMs; advance(ms: number): void };
   readonly metrics: { render(): Promise<{ readonly body: string }> };
-  /** What the stand-ins answer; tests change it. */
+  /** The answers of the fakes; tests change them. */
   readonly world: World;
   put(overrides?: Partial<PaymasterConfig>): Promise<void>;
   putChain(overrides?: Partial<ChainConfig>): Promise<void>;
   /** A single call to the example paymaster. */
   call(method: string, params: unknown, options?: RpcOptions): Promise<RpcAnswer>;
-  /** Any body, sent as it is. */
+  /** Any body, sent unchanged. */
   post(body: string | Uint8Array<ArrayBuffer>, options?: RpcOptions): Promise<RpcAnswer>;
   stop(): Promise<void>;
 };
@@ -93,11 +93,11 @@ export type World = {
   head: Head | undefined;
   estimate: (request: EstimateRequest) => Promise<Estimate>;
   webhook: (request: WebhookRequest) => Promise<readonly WebhookOutcome[]>;
-  /** What the price source of a token says now. */
+  /** The current answer of a token's price source. */
   price: (token: FeeTokenSpec) => PriceAnswer;
   /** Whether the simulated payment succeeds. */
   payment: (request: TokenPaymentRequest) => Promise<Verdict>;
-  /** What token contracts could take of the account now, in base units. */
+  /** Tokens that contracts could take from the account now, in base units. */
   takeable: bigint;
 };
 
@@ -105,14 +105,14 @@ export type RpcHostOptions = {
   readonly paymaster?: Partial<PaymasterConfig>;
   readonly chain?: Partial<ChainConfig>;
   readonly log?: Logger;
-  /** Default: whatever `world.price` says. */
+  /** Default: `world.price`. */
   readonly prices?: KeptPrices;
   /** Ether in every deposit of the chain; undefined: never read. Default 100. */
   readonly deposit?: string | undefined;
   readonly trustedProxies?: number;
-  /** 0 gives health and metrics a free port of their own. */
+  /** 0 gives health and metrics a separate free port. */
   readonly opsPort?: number;
-  /** Default: whatever `world.webhook` says. The caller stops it. */
+  /** Default: `world.webhook`. The caller stops it. */
   readonly webhooks?: Pick<WebhookCaller, 'call'>;
 };
 
@@ -243,7 +243,7 @@ async function fund(
     }
 }
 
-/** Answers which account pays in token mode, which is asked once; no request may ask anything else. */
+/** Answers which account pays in token mode, which the service reads once; no request may call anything else. */
 const tokenAccountChain: Chain = {
   chainId: refuseCall,
   block: refuseCall,

@@ -7,7 +7,7 @@ import { someChainId } from './configs.js';
 import type { RpcHost } from './rpc.js';
 
 /**
- * Writes what the follower does when the operation of a reservation was mined: it is settled, and where no token was paid
+ * Writes the follower's step for a mined operation of a reservation: the reservation is settled, and where no token was paid
  * (`loss` gwei above 0) the loss is charged. Balances are read again.
  */
 export async function settle(

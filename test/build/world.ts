@@ -8,34 +8,34 @@ import { connectionOfThisRun } from '../kube/mode/connection.js';
 import { kubeWorlds } from '../kube/mode/kube-worlds.js';
 import { openEmbeddedDashboardWorld, openEmbeddedRpcWorld } from './embedded-world.js';
 
-/** What a dashboard works on. */
+/** The stores of a dashboard. */
 export type DashboardStores = Pick<DashboardDeps, 'resources' | 'configs' | 'fundingMessages'>;
 
-/** Empty stores that a dashboard's tests run on; nothing of an earlier world is in them. */
+/** Empty stores for a dashboard's tests; they contain nothing from an earlier world. */
 export type DashboardWorld = {
-  /** The test's own hand: it may do everything, and returns when what it did can be relied on. */
+  /** The test's access: it may do everything, and each call returns when its effect is visible to the servers. */
   readonly resources: ResourceStore;
   readonly configs: ConfigStore;
   readonly usage: UsageStore;
   readonly messages: FundingMessages;
-  /** How many replicas share the calls. */
+  /** Number of replicas that share the calls. */
   readonly replicas: number;
-  /** What one more replica works on, with rights and connections of its own. */
+  /** The stores of one more replica, with its own rights and connections. */
   openReplica(): Promise<DashboardStores>;
   stop(): Promise<void>;
 };
 
 export type DashboardWorldOptions = {
   readonly clock: Clock;
-  /** Whether an operator runs beside. Default: as is usual, in Kubernetes mode it does. */
+  /** Whether an operator runs too. Default: only in Kubernetes mode. */
   readonly operator?: boolean;
 };
 
 /** Empty stores that the rpc role's tests run on. */
 export type RpcWorld = {
-  /** The test's own hand, which writes as the operator would: a write returns when the server has been told of it. */
+  /** Writes as the operator would, for the test: a write returns when the server has been notified of it. */
   readonly configs: ConfigStore;
-  /** What the server is given. */
+  /** The store that the server gets. */
   readonly served: ConfigStore;
   readonly usage: UsageStore;
   stop(): Promise<void>;

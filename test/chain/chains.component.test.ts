@@ -59,7 +59,7 @@ describe('failover', () => {
     { name: 'no answer', answer: 'hang', failure: /no answer in time/ },
     { name: 'HTTP 500', answer: { status: 500, body: '' }, failure: /HTTP 500/ },
     { name: 'a page instead of JSON', answer: { body: '<html>' }, failure: /not JSON-RPC/ },
-    { name: 'JSON that is no answer', answer: { body: '[1]' }, failure: /not JSON-RPC/ },
+    { name: 'JSON that is not an answer', answer: { body: '[1]' }, failure: /not JSON-RPC/ },
     { name: 'a rate limit', answer: error(-32005, 'slow down'), failure: /error -32005 \(slow down\)/ },
     { name: 'an unknown method', answer: error(-32601, 'no such method'), failure: /error -32601/ },
   ])('$name is UNAVAILABLE when no other URL is left, and names the host', async ({ answer, failure }) => {
@@ -86,7 +86,7 @@ describe('failover', () => {
     const alone = chains.get({ chainId: 1, rpc: { urls: [first.url] } });
     const hanging = Promise.allSettled(Array.from({ length: 16 }, () => alone.chainId()));
     await until('every connection hangs', () => first.requests.length === 16);
-    // It gives half of its time to the first URL, whose connections the others hold for all of theirs.
+    // It spends half of its time on the first URL, whose connections the other calls hold for their whole time.
     const chain = chains.get({ chainId: 1, rpc: { urls: [first.url, second.url] } });
     expect(await chain.chainId()).toBe(1);
     expect(new Set((await hanging).map(({ status }) => status))).toEqual(new Set(['rejected']));
@@ -106,7 +106,7 @@ describe('failover', () => {
       return { chain, first, second };
     }
 
-    test('finds no logs in blocks that it does not have: that is no answer', async () => {
+    test('finds no logs in blocks that it does not have: that is not an answer', async () => {
       const { chain, second } = await twoNodes(false);
       const caught = await failureOf(chain.logs(filter));
       expect(isDomainError(caught, 'UNAVAILABLE')).toBe(true);
@@ -317,7 +317,7 @@ function connect(options: { readonly urlDirectory?: string; readonly timeoutMs?:
   });
 }
 
-/** A node that answers each request with what `answer` says for its method. */
+/** A node that answers each request with the `answer` for its method. */
 async function node(
   answer: (method: string) => Answer,
   before: (request: IncomingMessage) => unknown = () => {},
@@ -344,7 +344,7 @@ async function node(
   return Object.assign(self, { url: `http://${host}`, host });
 }
 
-/** More than what a call has left that has given all of its time to the URL before. */
+/** More time than a call has left that spent all of its time on the previous URL. */
 function aMoment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 100));
 }

@@ -111,7 +111,7 @@ describe('anvil', () => {
     expect(await onChain(second, (chain) => chain.block('latest'))).toEqual(block);
   });
 
-  test('starts fresh when its state file is broken, and keeps the file for whoever wants to look', async () => {
+  test('starts fresh when its state file is broken, and keeps the file for inspection', async () => {
     const stateFile = join(directory, 'state.json');
     await writeFile(stateFile, '{"cut short');
     const anvil = await start({ stateFile });

@@ -115,7 +115,7 @@ test('a delegate other than the one that was signed for is AA24', async () => {
   expect(await refusalOf(devChain, '0.8', [signed])).toBe('AA24 signature error');
 });
 
-/** A new key, the operation that counts once, and its authorization of the delegate at this nonce of its own. */
+/** A new key, the operation that counts once, and its authorization of the delegate at this nonce of the account. */
 async function plainKey(ownNonce: number) {
   const owner = new Wallet(Wallet.createRandom().privateKey);
   const account: TestAccount = {

@@ -122,7 +122,7 @@ describe.each(['1.1.0', '2.0.0'] as const)('our contract as profile %s', (versio
     ]);
   });
 
-  test('only the sponsor takes out its deposit, and no more than it', async () => {
+  test('only the sponsor withdraws its deposit, and at most all of it', async () => {
     const { profile, sponsor, wallet } = await fundedSponsor(version, parseEther('2'));
     const receiver = parseAddress(Wallet.createRandom().address);
     const take = (amount: bigint) => encodeWith(hybridAbi, 'withdrawTo', [receiver, amount]);

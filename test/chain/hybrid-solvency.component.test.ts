@@ -61,7 +61,7 @@ describe.each(['1.1.0', '2.0.0'] as const)('profile %s', (version) => {
 
         const cost = events.reduce((sum, event) => sum + event.actualGasCost, 0n);
         expect(before.deposit - after.deposit).toBe(cost);
-        // The sponsors together never pay less than the EntryPoint took: nobody's deposit covers for another's.
+        // The sponsors together never pay less than the EntryPoint took: no sponsor's deposit pays for another sponsor.
         expect(before.balances - after.balances).toBeGreaterThanOrEqual(cost);
         expect(after.balances).toBeLessThanOrEqual(after.deposit);
         const charges = chargesIn(logs);

@@ -112,7 +112,7 @@ async function deployedAccount(
   return { profile, account, op: await buildUserOp(account, [incrementCall()]) };
 }
 
-/** Data that says other terms, with the signature of the original. */
+/** Data with other terms and the signature of the original. */
 function retermed(
   profile: DevProfile,
   op: FinalUserOperation,

@@ -76,7 +76,7 @@ describe.each(tokenProfiles)('a payment that profile %s demands in advance', (ve
       await tokenTerms(devChain, profile),
     );
     await handleOp(devChain, profile.entryPointVersion, approved);
-    // Gives back what was too much, where the contract itself holds no tokens.
+    // The treasury refunds the excess where the contract itself holds no tokens.
     await sendAs(devChain.deployments.treasury, approval(token, profile, plenty));
     const op = await buildUserOp(account, []);
     const terms: TokenTerms = { ...(await tokenTerms(devChain, profile)), inAdvance: true };

@@ -130,7 +130,7 @@ const cases: readonly Case[] = [
     verdict: 'TOKEN_PAYMENT_FAILS',
   },
   {
-    name: 'a token that keeps half of what moves',
+    name: 'a token that keeps half of each transfer',
     holds: plenty,
     manners: 'taxed',
     calls: (token, profile) => [approval(token, profile, plenty)],

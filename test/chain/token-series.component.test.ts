@@ -93,7 +93,7 @@ test('the series has what it is for: both ends of decimals, premium and gas, acc
 });
 
 describe.each(tokenProfiles)('profile %s', (version) => {
-  test('whoever holds and approves what the quote says is accepted, and pays the true cost or more, the quote or less', async () => {
+  test('an account that holds and approves the quoted amount is accepted, and pays at least the true cost and at most the quote', async () => {
     const profile = devChain.profile(version);
     for (const purchase of purchases) {
       const outcome = await buy(profile, purchase);

@@ -6,7 +6,7 @@ import { repositoryRoot } from '../support/repository-root.js';
 import { kubectl, mustKubectl } from './support/cluster.js';
 import { crdsChart, helm, operatorChart, renderOperator, type Manifest } from './support/helm.js';
 
-// What the charts render, given to a real API server: accepted as it is, in a namespace that enforces `restricted`.
+// A real API server accepts the rendered charts unchanged, in a namespace that enforces `restricted`.
 
 const namespace = 'gas-system';
 /** Of objects whose definitions other projects install. */

@@ -8,7 +8,7 @@ import { repositoryRoot } from '../support/repository-root.js';
 import { alertCases, type AlertCase } from './support/alert-cases.js';
 import { renderOperator } from './support/helm.js';
 
-// The alerts as the chart renders them, judged by Prometheus itself.
+// The alerts as the chart renders them, evaluated by Prometheus itself.
 
 type Rule = {
   readonly alert: string;
@@ -48,7 +48,7 @@ test('each alert has a case in both directions', () => {
 describe.each(alertCases)('$alert', ({ alert, at = 20, fires, quiet }) => {
   test.each([
     { name: 'fires', series: fires, isFiring: true },
-    { name: 'stays quiet for what is near to it', series: quiet, isFiring: false },
+    { name: 'stays quiet for values near the bound', series: quiet, isFiring: false },
   ])('$name', ({ series, isFiring }) => {
     const file = join(directory, `${alert}-${isFiring}.yaml`);
     writeFileSync(file, stringify(unitTest(alert, at, series, isFiring)));

@@ -156,7 +156,7 @@ describe('rendering the charts', () => {
     expect(lists).toMatchObject([{ kind: 'ConfigMap', data: { chainIds: text } }]);
   });
 
-  test('without any port for public egress nothing but what is listed can be reached', () => {
+  test('without any port for public egress only listed addresses can be reached', () => {
     const policies = renderOperator({
       set: ['redis.enabled=true'],
       flags: ['--set-json=networkPolicy.publicEgress.ports=[]'],
@@ -199,7 +199,7 @@ describe('rendering the charts', () => {
       expect(JSON.stringify(egressOf(component))).not.toContain('10.20.0.7');
   });
 
-  test('whoever else may call the servers, the pod of `helm test` may', () => {
+  test('the pod of `helm test` may always call the servers', () => {
     const policies = renderOperator({
       set: ['redis.enabled=true', 'networkPolicy.from[0].namespaceSelector.matchLabels.ingress=yes'],
     });

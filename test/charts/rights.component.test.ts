@@ -258,7 +258,7 @@ describe('the right to bind', () => {
 });
 
 describe('users with the built-in roles', () => {
-  // Aggregation is the controller manager's work, which does not run here: the labels and rules are what is checked.
+  // The controller manager, which aggregates roles, does not run here: the test checks labels and rules.
   const roles = renderOperator({ namespace: system, set: ['redis.enabled=true'] }).filter(
     ({ kind, metadata }) =>
       kind === 'ClusterRole' &&

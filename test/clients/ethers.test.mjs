@@ -5,7 +5,7 @@ import { encodeFunctionData, erc20Abi } from 'viem';
 import { startBundledService } from './processes.mjs';
 import { increment, mint, newAccount, newPaymaster, openChain } from './wallets.mjs';
 
-// ethers knows no user operations: a script builds them, and speaks to paymaster and bundler by a JsonRpcProvider each. The
+// ethers does not support user operations: a script builds them, and calls paymaster and bundler with a JsonRpcProvider each. The
 // account's encoding and signature are permissionless', as for the other clients.
 
 // The CommonJS build, as scripts of these years load it.

@@ -13,7 +13,7 @@ const root = join(folder, '..', '..');
 const executorKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
 const utilityKey = '0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e';
 
-/** Starts the standalone command with data of its own. Answers what it wrote to connection.json. */
+/** Starts the standalone command with separate data. Answers the content of its connection.json. */
 export async function startService() {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-clients-'));
   const child = start(join(root, 'dist/standalone/main.js'), [], {

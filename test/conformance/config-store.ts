@@ -8,12 +8,12 @@ import { until } from '../support/until.js';
 
 export type ConfigStoreHarness = {
   readonly store: ConfigStore;
-  /** The same data after an orderly stop. */
+  /** Opens the same data again after an orderly stop. */
   reopen(): Promise<ConfigStore>;
   stop(): Promise<void>;
 };
 
-/** What every config store guarantees; see the port. */
+/** Guarantees of every config store; see the port. */
 export function configStoreConformance(
   implementation: string,
   create: () => Promise<ConfigStoreHarness>,
@@ -38,7 +38,7 @@ export function configStoreConformance(
       });
 
     describe('a put', () => {
-      test('stores the whole config with a generation of its own', async () => {
+      test('stores the whole config with its own generation', async () => {
         const result = await store.putPaymaster(config(1));
         expect(result.changed).toBe(true);
         expect(Number.isSafeInteger(result.configGeneration) && result.configGeneration > 0).toBe(true);
@@ -64,7 +64,7 @@ export function configStoreConformance(
         expect((await store.getPaymaster(idOf(1)))?.config.suspended).toBe(true);
       });
 
-      test('with what was read before it replaces that, and what came meanwhile too', async () => {
+      test('with an earlier read replaces the stored config, also one that was written meanwhile', async () => {
         const absent = { stored: await store.getPaymaster(idOf(1)) };
         const first = await store.putPaymaster(config(1), absent);
         const read = { stored: await store.getPaymaster(idOf(1)) };
@@ -105,7 +105,7 @@ export function configStoreConformance(
         expect((await store.getLatest(idOf(1)))?.config.deletedAt).toBeUndefined();
       });
 
-      test('that is too large is refused and leaves what is stored', async () => {
+      test('that is too large is refused and leaves the stored config', async () => {
         const { configGeneration } = await store.putPaymaster(config(1));
         const contract = (n: number) => ({ name: `c${n}`, address: addressOf(n), selectors: [] });
         const tooMany = Array.from({ length: maxContracts + 1 }, (_, n) => contract(n));
@@ -117,7 +117,7 @@ export function configStoreConformance(
         expect((await store.getPaymaster(idOf(1)))?.config).toEqual({ ...config(1), configGeneration });
       });
 
-      test('keeps the argument as the caller has it', async () => {
+      test('does not change its argument', async () => {
         const mine = config(1);
         await store.putPaymaster(mine);
         expect(mine).toEqual(config(1));
@@ -161,7 +161,7 @@ export function configStoreConformance(
         expect(await store.listPaymasters()).toEqual([]);
       });
 
-      test('lasts until it is purged; what was not deleted stays', async () => {
+      test('lasts until it is purged; configs that were not deleted stay', async () => {
         await store.putPaymaster(config(1));
         await store.putPaymaster(config(2));
         await store.putChain(aChainConfig({ chainId: 1 }));
@@ -246,7 +246,7 @@ export function configStoreConformance(
         await store.deletePaymaster(idOf(1));
         await store.deleteChain(1);
         await until('the deletes came', () => events.length >= 5);
-        // In order per object; a paymaster and a chain may be told of in any order.
+        // In order per object; changes of a paymaster and of a chain may come in any order.
         expect(told().slice(2).toSorted()).toEqual([
           'delete-chain 1',
           `delete-paymaster ${idOf(1)}`,
@@ -260,14 +260,14 @@ export function configStoreConformance(
         watch.stop();
       });
 
-      test('loses no change that is made while the present state is read', async () => {
+      test('loses no change that is made while the current state is read', async () => {
         const count = 1200;
         for (let n = 0; n < count; n++) await store.putPaymaster(config(n));
         const { watch, events } = recording();
         for (let n = 0; n < count; n += 50) {
           if (n % 100 === 0) await store.putPaymaster(config(n, { suspended: true }));
           else await store.deletePaymaster(idOf(n));
-          // Some before, some between and some after the parts in which the state is read.
+          // Some changes before, some between and some after the parts in which the state is read.
           if (n % 200 === 0) await new Promise((resolve) => setImmediate(resolve));
         }
         await watch.synced;
@@ -291,7 +291,7 @@ export function configStoreConformance(
         watch.stop();
       });
 
-      test('is silent after stop, and says that its state is confirmed until then', async () => {
+      test('is silent after stop, and confirms its state until then', async () => {
         const { watch, events } = recording();
         await watch.synced;
         expect(watch.confirmedAt()).toBeGreaterThan(0);
@@ -306,7 +306,7 @@ export function configStoreConformance(
       });
     });
 
-    test('what was put is there after a restart', async () => {
+    test('stored configs are there after a restart', async () => {
       const { configGeneration } = await store.putPaymaster(config(1));
       await store.putChain(aChainConfig());
       const before = [await store.listPaymasters(), await store.listChains()];

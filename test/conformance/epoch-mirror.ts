@@ -7,7 +7,7 @@ function anEpoch(change: Partial<UsageEpoch> = {}): UsageEpoch {
   return { id: 'first', since: startMs, sequence: 3, longestExpiryMs: 7_200_000, ...change };
 }
 
-/** What every place for the copies of epochs guarantees; `create` gives an empty one, `reopen` the same copies again. */
+/** Guarantees of every epoch mirror; `create` gives an empty one, `reopen` opens the same copies again. */
 export function epochMirrorConformance(
   implementation: string,
   create: () => Promise<{
@@ -76,7 +76,7 @@ export function epochMirrorConformance(
       expect(await mirror.get(1)).toEqual(anEpoch({ longestAt: at(2000) }));
     });
 
-    test('of many that raise at once the highest stands after the next call', async () => {
+    test('when many raise it at once the highest is stored after the next call', async () => {
       const { mirror, reopen } = await create();
       const other = await reopen();
       await mirror.put(1, anEpoch(), undefined);
@@ -87,7 +87,7 @@ export function epochMirrorConformance(
       expect((await other.get(1))?.sequence).toBe(21);
     });
 
-    test('of those that write at once one succeeds, and all see what it wrote', async () => {
+    test('of several writes at once one succeeds, and all see its result', async () => {
       const { mirror, reopen } = await create();
       const other = await reopen();
       const ids = Array.from({ length: 8 }, (_, i) => `id-${i}`);

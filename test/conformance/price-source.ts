@@ -8,23 +8,23 @@ import {
 import { systemClock } from '../../core/units/time.js';
 import { aServedToken } from '../build/prices.js';
 
-/** A source under test, and a hand on what it reads. */
+/** A source under test, and control over its input. */
 export type PriceSourceSubject = {
-  /** Lets it quote so many whole tokens per native coin from now on; decimal text whose inverse is finite, too. */
+  /** Makes it quote this many whole tokens per native coin from now on; decimal text whose inverse is finite, too. */
   quote(tokensPerNative: string, token: PricedToken): Promise<PriceSource>;
   stop(): Promise<void>;
 };
 
-/** One way in which this kind of source can fail, and the reason that must be given. */
+/** One way in which this kind of source can fail, and the reason that it must give. */
 export type SourceFault<S> = {
   readonly name: string;
   readonly reason: PriceFault;
-  /** What the sentence for people names. */
+  /** Text that the message for people must contain. */
   readonly says: RegExp;
   readonly arrange: (subject: S) => Promise<PriceSource>;
 };
 
-/** What every implementation of the PriceSource port does. */
+/** Guarantees of every implementation of the PriceSource port. */
 export function priceSourceConformance<S extends PriceSourceSubject>(
   name: string,
   start: () => Promise<S>,
@@ -53,7 +53,7 @@ export function priceSourceConformance<S extends PriceSourceSubject>(
       },
     );
 
-    test('says when the price was true, until when it may be used, and where it is from', async () => {
+    test('answers the time of the price, until when it may be used, and its source', async () => {
       const token = aServedToken({});
       const source = await subject.quote('3125', token);
       const answer = await source.read(token);
@@ -66,7 +66,7 @@ export function priceSourceConformance<S extends PriceSourceSubject>(
       expect(where).toMatch(/^[a-z]/);
     });
 
-    test('reads that overlap get the same price, each in the decimals of its own token', async () => {
+    test('reads that overlap get the same price, each in the decimals of its token', async () => {
       const [six, nine] = [aServedToken({ decimals: 6 }), aServedToken({ decimals: 9 })];
       const source = await subject.quote('2.5', six);
       const other = await subject.quote('2.5', nine);

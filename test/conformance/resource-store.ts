@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 /** A store in which the namespaces `acme` and `globex` may be written to. */
 export type ResourceStoreHarness = {
   readonly store: ResourceStore;
-  /** The same data after an orderly stop. */
+  /** Opens the same data again after an orderly stop. */
   reopen(): Promise<ResourceStore>;
   stop(): Promise<void>;
 };
@@ -19,7 +19,7 @@ const git = 'manifests';
 const dashboard = 'paymaster-dashboard';
 const wallet = '0x1111111111111111111111111111111111111111';
 
-/** What every resource store guarantees; see the port. */
+/** Guarantees of every resource store; see the port. */
 export function resourceStoreConformance(
   implementation: string,
   create: () => Promise<ResourceStoreHarness>,
@@ -79,7 +79,7 @@ export function resourceStoreConformance(
     });
 
     describe('ownership', () => {
-      test('is told per leaf field in the form of Kubernetes', async () => {
+      test('is reported per leaf field in the form of Kubernetes', async () => {
         await created();
         const object = await apply(dashboard, { spec: { funding: { address: wallet } } });
         const entries = object.metadata.managedFields ?? [];
@@ -108,7 +108,7 @@ export function resourceStoreConformance(
         expect(await store.get('Paymaster', key)).toEqual(before);
       });
 
-      test('is shared by those who want the same value, and the field stays while one of them does', async () => {
+      test('is shared by managers that want the same value, and the field stays while one of them does', async () => {
         await apply(git, { spec: { ...spec, suspended: true } });
         const both = await apply(dashboard, { spec: { suspended: true } });
         expect(
@@ -166,7 +166,7 @@ export function resourceStoreConformance(
         );
       });
 
-      test('keeps an empty object as a field of its own', async () => {
+      test('keeps an empty object as a separate field', async () => {
         const policy = { namespace: 'acme', name: 'deploy' };
         const object = await store.apply({
           manager: dashboard,
@@ -185,13 +185,13 @@ export function resourceStoreConformance(
     });
 
     describe('an apply', () => {
-      test('removes what its manager owned before and leaves out now', async () => {
+      test('removes fields that its manager owned before and leaves out now', async () => {
         await apply(git, { spec: { ...spec, funding: { address: wallet }, suspended: true } });
         const object = await apply(git, { spec: { ...spec, suspended: true } });
         expect(object.spec).toEqual({ ...spec, suspended: true });
       });
 
-      test('of what is owned with one more field changes that field only', async () => {
+      test('of owned fields with one more field changes that field only', async () => {
         await created();
         const before = await apply(dashboard, { spec: { suspended: true, maxExpirySeconds: 60 } });
         const after = await apply(dashboard, {
@@ -258,7 +258,7 @@ export function resourceStoreConformance(
         expect(error.message).toContain('spec.colour');
       });
 
-      test('refuses what the rules of the kind forbid, and names every problem', async () => {
+      test("refuses violations of the kind's rules, and names every problem", async () => {
         const error = await failure(
           store.apply({
             manager: git,
@@ -279,14 +279,14 @@ export function resourceStoreConformance(
         ]);
       });
 
-      test('refuses to change what never changes', async () => {
+      test('refuses to change an immutable field', async () => {
         await created();
         const error = await failure(apply(git, { spec: { ...spec, chainId: 2 } }));
         expect(error.code).toBe('INVALID_INPUT');
         expect(error.message).toContain('spec.chainId');
       });
 
-      test('judges the whole object, not only what one manager brings', async () => {
+      test("validates the whole object, not only one manager's fields", async () => {
         await created();
         const error = await failure(apply(dashboard, { spec: { previousKeyUntil: '2026-01-01T00:00:00Z' } }));
         expect(error.code).toBe('INVALID_INPUT');
@@ -391,7 +391,7 @@ export function resourceStoreConformance(
         ).toEqual([]);
       });
 
-      test('selects by the present value after a change', async () => {
+      test('selects by the current value after a change', async () => {
         const contract = { namespace: 'acme', name: 'token' };
         const request = { manager: git, kind: 'SmartContract', key: contract } as const;
         const base = { paymasterRef: { name: 'shop' }, address: wallet, abi: '[]' };
@@ -432,7 +432,7 @@ export function resourceStoreConformance(
         return { events, told, watch };
       }
 
-      test('delivers the present state, then every change in order', async () => {
+      test('delivers the current state, then every change in order', async () => {
         await created();
         const { told, events, watch } = recording('Paymaster');
         await watch.synced;
@@ -453,7 +453,7 @@ export function resourceStoreConformance(
         watch.stop();
       });
 
-      test('tells a delete and a new object of the same name as two events', async () => {
+      test('delivers a delete and a new object of the same name as two events', async () => {
         const first = await created();
         const { told, events, watch } = recording('Paymaster');
         await watch.synced;
@@ -469,7 +469,7 @@ export function resourceStoreConformance(
         watch.stop();
       });
 
-      test('loses no change that is made while the present state is read', async () => {
+      test('loses no change that is made while the current state is read', async () => {
         const name = (n: number) => ({ namespace: 'acme', name: `p-${String(n).padStart(4, '0')}` });
         for (let n = 0; n < 250; n++) await apply(git, { key: name(n), spec });
         const { events, watch } = recording('Paymaster');
@@ -480,7 +480,7 @@ export function resourceStoreConformance(
               ? apply(git, { key: name(n), spec: { ...spec, suspended: true } })
               : store.delete('Paymaster', name(n)),
           );
-          // Some before, some between and some after the parts in which the state is read.
+          // Some changes before, some between and some after the parts in which the state is read.
           if (n % 25 === 0) await new Promise((resolve) => setImmediate(resolve));
         }
         await Promise.all([watch.synced, ...changes]);
@@ -504,7 +504,7 @@ export function resourceStoreConformance(
         watch.stop();
       });
 
-      test('tells nothing of other kinds, of writes that change nothing, or after stop', async () => {
+      test('delivers no events for other kinds, for writes that change nothing, or after stop', async () => {
         await created();
         const { events, watch } = recording('Paymaster');
         await watch.synced;
@@ -546,7 +546,7 @@ export function resourceStoreConformance(
       });
     });
 
-    test('what was written is there after a restart, with its owners, and versions go on', async () => {
+    test('written objects are there after a restart, with their owners, and versions go on', async () => {
       await created();
       const before = await apply(dashboard, { spec: { suspended: true } });
       await store.applyStatus('Paymaster', key, { contracts: 1 });

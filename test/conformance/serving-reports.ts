@@ -12,19 +12,19 @@ const failing = (forMs: number): ServingReport => ({
   until: (startMs + forMs) as EpochMs,
 });
 
-/** What every way to hand reports of what does not serve guarantees; `reopen` gives another end of the same one. */
+/** Guarantees of every transport of reports about policies and tokens that do not serve; `reopen` opens the same one again. */
 export function servingReportsConformance(
   implementation: string,
   create: (clock: Clock) => Promise<{ readonly reports: ServingReports; reopen(): ServingReports }>,
 ): void {
-  describe(`reports of what does not serve: ${implementation}`, () => {
+  describe(`reports of policies and tokens that do not serve: ${implementation}`, () => {
     let now = startMs;
     const open = async () => {
       now = startMs;
       return create({ now: () => now });
     };
 
-    test('what servers add is read at the other end, each with its later end', async () => {
+    test('reports that servers add are read at the other end, each with its later end', async () => {
       const { reports, reopen } = await open();
       expect(await reopen().all()).toEqual(new Map());
       await reports.merge(new Map([['a', full(100)]]));
@@ -43,7 +43,7 @@ export function servingReportsConformance(
       );
     });
 
-    test('what is over is not told, and makes room for others', async () => {
+    test('a trouble that is over is not reported, and makes room for others', async () => {
       const { reports } = await open();
       await reports.merge(new Map(Array.from({ length: 1_000 }, (_, index) => [`p${index}`, full(100)])));
       await reports.merge(new Map([['late', full(200)]]));

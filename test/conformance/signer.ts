@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Signer } from '../../core/paymaster/signer.js';
 import { bytesToHex } from '../../core/units/hex.js';
 
-/** What every implementation of the Signer port does. `create` makes one for a private key. */
+/** Guarantees of every implementation of the Signer port. `create` makes one for a private key. */
 export function signerConformance(
   name: string,
   create: (key: Uint8Array) => Promise<{ readonly signer: Signer; readonly stop: () => Promise<void> }>,
@@ -61,7 +61,7 @@ export function signerConformance(
       }
     });
 
-    test('an empty batch is no signature', async () => {
+    test('an empty batch gives no signatures', async () => {
       const { signer, stop } = await create(Buffer.alloc(32, 9));
       expect(await signer.sign([])).toEqual([]);
       await stop();

@@ -5,7 +5,7 @@ import { startMs } from './usage-requests.js';
 const none = { stopped: [] };
 const one = { stopped: [{ version: '1.1.0', until: startMs }] };
 
-/** What every way to hand reports of losses on guarantees; `reopen` gives another end of the same one. */
+/** Guarantees of every transport of loss reports; `reopen` opens the same one again. */
 export function tokenLossReportsConformance(
   implementation: string,
   create: () => Promise<{ readonly reports: TokenLossReports; reopen(): TokenLossReports }>,

@@ -71,7 +71,7 @@ export function aSpend(cost: number, change: Partial<LimitShare> = {}): LimitSha
   return aLimit({ counter: 'spend-1', unit: 'NATIVE_ASSET', threshold: 100, cost, ...change });
 }
 
-/** `cost` of the hundred gwei that may be promised at once. */
+/** Takes `cost` of the hundred gwei that may be promised at the same time. */
 export function aHold(cost: number, change: Partial<HoldShare> = {}): HoldShare {
   return { counter: 'hold-1', unit: 'NATIVE_ASSET', threshold: 100, cost, ...change };
 }
@@ -122,7 +122,7 @@ export function aRequest(
   };
 }
 
-/** Reservations, and what they hold, in an order that does not depend on the store. Promises keep theirs. */
+/** Reservations, and what they hold, in an order that does not depend on the store. Promises keep their order. */
 export function sorted(reservations: readonly Reservation[]): readonly Reservation[] {
   const byText = <T>(items: readonly T[], text: (item: T) => string): readonly T[] =>
     items.toSorted((a, b) => (text(a) < text(b) ? -1 : 1));

@@ -12,7 +12,7 @@ import { reservingConformance } from './usage/reserving.js';
 import { settlingConformance } from './usage/settling.js';
 import { aSuite, type UsageHarness } from './usage/suite.js';
 
-/** What every usage store guarantees; see the port. */
+/** Guarantees of every usage store; see the port. */
 export function usageStoreConformance(implementation: string, create: () => Promise<UsageHarness>): void {
   describe(`usage store on ${implementation}`, () => {
     const suite = aSuite(create);

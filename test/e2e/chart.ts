@@ -36,7 +36,7 @@ async function placesOf(tools: Tools, component: string): Promise<readonly strin
   );
 }
 
-/** What somebody who has taken over the operator's account could bind. Nothing is written: each try is a dry run. */
+/** Roles that an attacker with the operator's account could bind. Each attempt is a dry run, so nothing is written. */
 export async function proveRights({ tools, report }: World): Promise<void> {
   const dashboard = `${system}:${release}-dashboard`;
   await report.step('the operator binds its own roles to its own accounts only', async () => {

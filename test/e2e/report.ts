@@ -3,7 +3,7 @@ export type Report = {
   /** Runs a step; what it answers is shown behind its name. A step that throws is printed and ends the run. */
   step(name: string, run: () => Promise<string | undefined> | string | undefined): Promise<void>;
   section(name: string): void;
-  /** Something that could not be tried here, and why. It is no success. */
+  /** Records a step that could not be tried here, and why. That is not a success. */
   skip(name: string, why: string): void;
   readonly totals: () => { readonly passed: number; readonly failed: number; readonly skipped: number };
 };

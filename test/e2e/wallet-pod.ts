@@ -42,7 +42,7 @@ export type LoadResult = {
 };
 
 export type Load = {
-  /** Ends it once the requests that are under way are answered. */
+  /** Ends it once all pending requests are answered. */
   stop(): Promise<LoadResult>;
 };
 
@@ -209,7 +209,7 @@ setTimeout(() => end('no answer'), 3_000);
 `;
 
 /**
- * Fifty sponsorships a second: half over kept connections, half each over a connection of its own. The target may not
+ * Fifty sponsorships a second: half over kept connections, half each over a new connection. The target may not
  * fail a single one, so nothing is tried again.
  */
 const loadScript = `

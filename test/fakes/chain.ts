@@ -40,16 +40,16 @@ export type FakeOperation = {
   readonly cost: bigint;
   readonly userOpHash?: Hex;
   readonly success?: boolean;
-  /** The contract's word that it was charged in tokens: topic of an event with the userOpHash in its fifth word. */
+  /** The contract's report of a payment in tokens: topic of an event with the userOpHash in its fifth word. */
   readonly tokenCharge?: { readonly topic0: Hex };
-  /** Call data of its transaction; without, the transaction cannot be read. */
+  /** Call data of its transaction; absent: the transaction cannot be read. */
   readonly input?: Hex;
-  /** Funding wallet that the contract charges, and the topic by which it says so. */
+  /** Funding wallet that the contract charges, and the topic of the event that reports it. */
   readonly payer?: { readonly wallet: AddressKey; readonly topic0?: Hex; readonly charge?: bigint };
 };
 
 /**
- * A chain in memory: blocks are mined by hand, may be taken back, and hold operations, deposits and balances. Every
+ * A chain in memory: the test mines and removes blocks, which hold operations, deposits and balances. Every
  * call reads the state of the block that it names.
  */
 export class FakeChain implements Chain {
@@ -63,21 +63,21 @@ export class FakeChain implements Chain {
   /** Most blocks that one log query may span. */
   widestRange = Number.MAX_SAFE_INTEGER;
   hasPriorityFee = true;
-  /** Head that the node shows, when it lags behind. */
+  /** Head that the node shows while it lags behind. */
   shown: number | undefined;
-  /** The node finds no logs, and calls that no error. */
+  /** The node answers no logs, without an error. */
   hidesLogs = false;
-  /** The node's index of paymasters is broken: it finds nothing by them. */
+  /** The node's index of paymasters is broken: a query by paymaster finds nothing. */
   hidesByPaymaster = false;
-  /** What every EntryPoint answers for the next sequence of every key, instead of what is true. */
+  /** The next sequence of every key that every EntryPoint answers in place of the true one. */
   nonceOverride: bigint | undefined;
-  /** Blocks that the node has not, by number. */
+  /** Numbers of the blocks that the node lacks. */
   readonly missing = new Set<number>();
   /** The node has no index of transactions. */
   hidesTransactions = false;
   /** The node shows no receipts. */
   hidesReceipts = false;
-  /** Requests, by method: those that a node would bill. */
+  /** Number of requests by method, as a node would bill them. */
   readonly requests = new Map<string, number>();
   /** Contracts that revert every call. */
   readonly broken = new Set<string>();
@@ -100,7 +100,7 @@ export class FakeChain implements Chain {
       readonly operations?: readonly FakeOperation[];
       /** Deposits, withdrawals (negative) in wei. */
       readonly transfers?: readonly (readonly [account: string, amount: bigint])[];
-      /** Nonces that accounts use up by themselves, which emits nothing. */
+      /** Nonces that accounts use up by themselves, which emits no event. */
       readonly incremented?: readonly Pick<FakeOperation, 'entryPoint' | 'sender' | 'nonce'>[];
       readonly time?: number;
     } = {},
@@ -127,13 +127,13 @@ export class FakeChain implements Chain {
     for (let i = 0; i < count; i++) this.mine();
   }
 
-  /** Takes back every block above `number`; what is mined next has other hashes. */
+  /** Removes every block above `number`; the blocks mined next have other hashes. */
   reorganise(number: number): void {
     this.#mined = this.#mined.slice(0, number + 1);
     this.#branch += 1;
   }
 
-  /** Another chain from the first block on, as after a dev chain was started anew. */
+  /** Replaces the chain from the first block on, as when a dev chain is started anew. */
   replace(time = this.#genesisTime): void {
     this.#mined = [];
     this.#branch += 1;

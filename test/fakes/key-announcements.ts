@@ -1,7 +1,7 @@
 import { DomainError } from '../../core/errors.js';
 import type { KeyAnnouncement, KeyAnnouncements } from '../../core/master-keys.js';
 
-/** The announcement in memory, with what may go wrong: an outage, and somebody else who writes first. */
+/** The announcement in memory, with its faults: an outage, and another writer that is first. */
 export type FakeAnnouncements = KeyAnnouncements & {
   stored: KeyAnnouncement | undefined;
   isAway: boolean;

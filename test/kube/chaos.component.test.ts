@@ -12,7 +12,7 @@ import { aPaymasterConfig, sha256 } from '../build/configs.js';
 import { until } from '../support/until.js';
 import { installCrds } from './support/crds.js';
 
-// A real API server and etcd that fail under a load of changes: what a watcher knows equals the server at the end.
+// A real API server and etcd fail under a load of changes: at the end a watcher's copy equals the server's state.
 
 let plane: ControlPlane;
 let transport: KubeTransport;
@@ -50,11 +50,11 @@ const config = (n: number, round: number) =>
     paymasterId: idOf(n),
     objectName: `shop-${n}`,
     keys: [{ sha256: sha256(`${n}`) }],
-    // What differs from round to round.
+    // The fault that differs from round to round.
     maxExpirySeconds: 60 + round,
   });
 
-/** What somebody who watches knows: id → generation. */
+/** A watcher's copy: id → generation. */
 function watchAll(): { readonly known: Map<string, number>; readonly synced: Promise<void> } {
   const known = new Map<string, number>();
   const watch = store.watch((event) => {
@@ -76,7 +76,7 @@ async function expectEqual(known: ReadonlyMap<string, number>): Promise<void> {
   await until('the watcher knows what the server holds', () => told(known).join() === wanted.join(), 120_000);
 }
 
-/** Creates, changes and deletes without a pause until it is stopped; refusals of a server that is away are ignored. */
+/** Creates, changes and deletes without a pause until it is stopped; ignores errors while the server is away. */
 function churn(): { stop(): Promise<number> } {
   let isStopped = false;
   let done = 0;
@@ -121,8 +121,8 @@ test('an API server that hangs, is killed and comes back, again and again, under
   expect((await metrics.render()).body).toContain('informer_cache_miss_total{kind="PaymasterConfig"} 0');
 }, 540_000);
 
-test('etcd restored to an older state: watchers follow back, and unchanged configs get a newer generation', async () => {
-  // The server may have written as much as it has forgotten before the watch comes back: then only the audit notices.
+test('etcd restored to an older state: watchers go back too, and unchanged configs get a newer generation', async () => {
+  // Before the watch reconnects, the server may have made as many writes as the restore removed: then only the audit notices.
   store = aStore({ auditMs: 2_000 });
   const { known, synced } = watchAll();
   await synced;

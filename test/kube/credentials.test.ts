@@ -49,7 +49,7 @@ test('a rotated token is found after a minute, and at once when the server refus
   expect((await source.load(false)).authorization).toBe('Bearer third');
 });
 
-test('a mount that is being swapped keeps the token of before; at the start it is an error that names the file', async () => {
+test('a mount that is being swapped keeps the previous token; at the start it is an error that names the file', async () => {
   const source = serviceAccount();
   await source.load(false);
   write('token', '');
@@ -83,7 +83,7 @@ function kubeconfig(user: object): string {
   return file;
 }
 
-test('a kubeconfig gives server, authority and token of its current context, or of another', async () => {
+test('a kubeconfig gives server, authority and token of its current context, or of a named one', async () => {
   const file = kubeconfig({ token: 'secret' });
   expect(await createCredentialSource({ from: 'kubeconfig', file }, clock).load(false)).toEqual({
     server: 'https://one:6443',

@@ -8,7 +8,7 @@ import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';
 import { aPaymasterConfig } from '../build/configs.js';
 
-// Where no admission policy protects compiled objects, somebody may edit one. Nobody else must suffer for it.
+// Where no admission policy protects compiled objects, somebody may edit one. That must not affect the other objects.
 
 type Stored = {
   readonly metadata: { readonly name: string; readonly uid?: string; readonly resourceVersion?: string };
@@ -76,12 +76,12 @@ describe.each([
     editIt();
   });
 
-  test('counts as none, and keeps no other from being read', async () => {
+  test('counts as absent, and the others are still read', async () => {
     expect(await store.getPaymaster('edited')).toBeUndefined();
     expect((await store.listPaymasters()).map(({ config }) => config.paymasterId)).toEqual(['other']);
   });
 
-  test('is written again, whatever the writer has read before', async () => {
+  test('is written again, whatever the writer read before', async () => {
     for (const read of [undefined, { stored: undefined }]) {
       editIt();
       expect(await store.putPaymaster(edited!, read)).toMatchObject({ changed: true });

@@ -8,7 +8,7 @@ import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';
 import { aPaymasterConfig } from '../build/configs.js';
 
-/** A server in which somebody else writes between each read and write; `onWrite` hears of every write. */
+/** A server in which another client writes between each read and write; `onWrite` is called at every write. */
 function contestedTransport(onWrite: () => void): KubeTransport {
   let version = 0;
   const metadata = () => ({ name: 'x', uid: 'x', resourceVersion: String((version += 1)) });
@@ -34,7 +34,7 @@ function storeOver(transport: KubeTransport) {
   });
 }
 
-test('a write that lost a race is not tried again by who leads no more', async () => {
+test('a write that lost a race is not retried once leadership is lost', async () => {
   let writes = 0;
   const transport = contestedTransport(() => (writes += 1));
   const store = storeOver(guardWrites(transport, () => writes === 0));
@@ -42,7 +42,7 @@ test('a write that lost a race is not tried again by who leads no more', async (
   expect(writes).toBe(1);
 });
 
-test('who leads tries again, and anybody may read', async () => {
+test('the leader retries, and anybody may read', async () => {
   let writes = 0;
   const transport = contestedTransport(() => (writes += 1));
   await expect(

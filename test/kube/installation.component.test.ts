@@ -11,7 +11,7 @@ import { attachDevChain } from '../system/support/dev-chain.js';
 import { until } from '../support/until.js';
 import { startInstallation, type Installation } from './support/installation.js';
 
-// Each component is a process of its own under the role that the chart renders for it, on a real API server and Redis.
+// Each component is a separate process with the role that the chart renders for it, on a real API server and Redis.
 
 let installation: Installation;
 let devChain: DevChain;
@@ -228,7 +228,7 @@ describe('the dashboard on the Kubernetes API', () => {
   });
 });
 
-test('events say what became of the resources', () => {
+test('events report the state of the resources', () => {
   const events = kubectl('get', 'events.events.k8s.io', '-n', 'quickstart', '-o', 'json');
   const { items } = JSON.parse(events) as {
     items: { regarding: { name: string; kind: string }; reason: string; reportingController: string }[];
@@ -241,7 +241,7 @@ test('events say what became of the resources', () => {
   );
 });
 
-test('connection details go into a Secret that the Paymaster controls, and never into one of somebody else', async () => {
+test('connection details go into a Secret that the Paymaster controls, and never into a Secret with another owner', async () => {
   kubectl('create', 'secret', 'generic', 'theirs', '-n', 'quickstart', '--from-literal=apiKey=untouched');
   const patch = (name: string) =>
     kubectl(

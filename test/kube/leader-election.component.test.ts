@@ -37,7 +37,7 @@ function candidate(name: string, identity: string, leaseMs: number): LeaderElect
   return election;
 }
 
-test('a leader stays leader by renewing, past the time that one renewal is good for', async () => {
+test('a leader stays leader by renewing, longer than one renewal is valid', async () => {
   const leaseMs = 8_000;
   const leader = candidate('renewed', 'one', leaseMs);
   await leader.elected;

@@ -7,7 +7,7 @@ import { noMetrics } from '../../core/metrics.js';
 import { systemClock } from '../../core/units/time.js';
 import { until } from '../support/until.js';
 
-// Two and more candidates on one Lease with optimistic locking, in short times.
+// Two or more candidates on one Lease with optimistic locking and short durations.
 
 type Lease = { metadata: { name: string; resourceVersion?: string }; spec: Record<string, unknown> };
 
@@ -56,7 +56,7 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((election) => election.stop()));
 });
 
-/** Longer than a loaded machine may stand still; a test of the end of a lease shortens it. */
+/** Longer than a loaded machine may stand still; tests of an expiring lease use a shorter time. */
 const usual = { leaseMs: 30_000, renewDeadlineMs: 20_000, monotonic: () => performance.now() };
 
 function elect(
@@ -92,7 +92,7 @@ test('of many candidates exactly one leads', async () => {
   expect(new Set(server.writes).size).toBe(1);
 });
 
-test('a leader that cannot renew may not write after the deadline, tells of its loss, and another takes over', async () => {
+test('a leader that cannot renew may not write after the deadline, reports the loss, and another takes over', async () => {
   const server = createLeaseServer();
   const short = { leaseMs: 3_000, renewDeadlineMs: 1_000 };
   const first = elect(server, 'first', short);
@@ -128,7 +128,7 @@ test('a clean stop hands over at once: the standby need not wait for the end of 
   expect(performance.now() - releasedAt).toBeLessThan(usual.leaseMs);
 });
 
-test('one that is stopped while it takes the lease gives it back', async () => {
+test('a candidate that is stopped while it takes the lease gives it back', async () => {
   const server = createLeaseServer();
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -174,7 +174,7 @@ test('a lease that keeps changing is never taken, however old its times are', as
   await leader.elected;
   const standby = elect(server, 'standby', short);
   const written = server.writes.length;
-  // Longer than a lease, in renewals.
+  // More renewals than a lease lasts.
   await until('it was renewed often', () => server.writes.length >= written + 150);
   expect(standby.isLeader()).toBe(false);
   expect(new Set(server.writes)).toEqual(new Set(['leader']));

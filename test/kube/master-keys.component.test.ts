@@ -11,7 +11,7 @@ import type { Connection } from '../../standalone/connection.js';
 import { until } from '../support/until.js';
 import { dashboard, freshUserOp, rpc } from '../system/support/client.js';
 
-// Master keys rotated as a kubelet does it: the files of each pod are replaced at another time, and no process is restarted.
+// Rotates master keys as a kubelet does: the files of each pod are replaced at a different time, and no process restarts.
 
 const patienceMs = 240_000;
 const quiet = { step: () => () => {}, line: () => {}, warn: () => {} };
@@ -87,7 +87,7 @@ const announced = (): string =>
   ]);
 
 test(
-  'a rotated master key is taken over by every process, and none works on with other keys than its neighbours',
+  'every process takes over a rotated master key, and no process works with other keys than the others',
   async () => {
     const { current: k0, webhook } = cluster.masterKeys;
     const k1 = randomBytes(32);
@@ -97,7 +97,7 @@ test(
     expect(await shownBy(early)).toBe(apiKeyOf(k0));
     expect(await sponsors(apiKeyOf(k0))).toBe(true);
 
-    // A pod whose Secret is newer goes on with the key in force.
+    // A pod with the newer Secret goes on with the current key.
     mount(early, rotated);
     mount(late, former);
     await until(
@@ -115,7 +115,7 @@ test(
       250,
     );
     await until('it is shown', async () => (await shownBy(early)) === apiKeyOf(k1), patienceMs, 250);
-    // The one whose Secret is older answers nothing about keys rather than something else.
+    // The pod with the older Secret refuses to answer about keys instead of answering with a wrong one.
     await until('the other one refuses', async () => (await shownBy(late)) === '503', patienceMs, 250);
     mount(late, rotated);
     await until('it goes on', async () => (await shownBy(late)) === apiKeyOf(k1), patienceMs, 250);
@@ -125,7 +125,7 @@ test(
     }
     await until('the condition says so', () => condition() === 'InForce', patienceMs, 250);
 
-    // The old key is taken away.
+    // The old key is removed.
     const ended = { 'master.key': k1, 'webhook-master.key': webhook };
     for (const each of [operator, early, late]) mount(each, ended);
     await until('the old key has ended', async () => !(await sponsors(apiKeyOf(k0))), patienceMs, 250);

@@ -11,7 +11,7 @@ import { auditEvents } from './support/audit.js';
 import { startLoad } from './support/load.js';
 import { readSuccession, type Succession } from './support/succession.js';
 
-// What is served outlives the control plane. `make soak` sets the longer outage.
+// Serving survives an outage of the control plane. `make soak` sets the longer outage.
 
 const outageMs = soakSeconds * 1000;
 /** Bounds a hang; on a busy machine components that have backed off take minutes to be served again. */
@@ -49,7 +49,7 @@ function ask(replica: Component) {
   ]);
 }
 
-/** A change made by kubectl reaches every replica, and is taken back. */
+/** Makes a change with kubectl, waits until it reaches every replica, and reverts it. */
 async function expectConvergence(): Promise<void> {
   suspend(true);
   await until(
@@ -79,7 +79,7 @@ async function isResumedOnDisk(replica: Component): Promise<boolean> {
 }
 
 test(
-  'an API server that hangs costs no request, and what changes afterwards is served',
+  'an API server that hangs costs no request, and later changes are served',
   async () => {
     const { apiServer } = installation.cluster.plane;
     const load = startLoad(installation);
@@ -153,7 +153,7 @@ async function presentLeader(): Promise<Reign> {
   return { leader, identity: holder(), since: Date.now() };
 }
 
-/** Waits until somebody else holds the lease, and answers how it came to that. */
+/** Waits until another operator holds the lease, and resolves with how it took over. */
 async function successionAfter({ leader, identity, since }: Reign): Promise<Succession> {
   await until('another leads', () => !['', identity].includes(holder()), patienceMs);
   const [successor = ''] = holder().split('_');
@@ -172,13 +172,13 @@ async function successionAfter({ leader, identity, since }: Reign): Promise<Succ
   return succession;
 }
 
-/** At most the time of a lease and two looks, 24 s, however late a busy machine lets the standby look. */
+/** At most the time of a lease and two polls, 24 s, however late a busy machine lets the standby poll. */
 function expectInTime({ seconds, lateSeconds, looksAfterExpiry }: Succession): void {
   expect(looksAfterExpiry).toBeLessThanOrEqual(2);
   expect(seconds - lateSeconds).toBeLessThan(24);
 }
 
-/** Enough for a median where there is time for it. */
+/** Enough runs for a median where there is time for them. */
 const kills = isSoak ? 5 : 1;
 
 test(
@@ -209,7 +209,7 @@ test(
     const ended = leader.ended();
     leader.signal('SIGCONT');
     expect(await ended).toBe(1);
-    // The pod that is started again in its place begins as a standby, which writes nothing either.
+    // The pod that replaces it begins as a standby, which writes nothing either.
     expect(writesOf(leader.name)).toBe(before);
     expect(before).toBeGreaterThan(0);
     expectInTime(succession);
@@ -226,7 +226,7 @@ test(
     const ended = leader.ended();
     leader.signal('SIGTERM');
     expect(await ended).toBe(0);
-    // It is the next look of the standby that takes the lease, and not one after the lease would have expired.
+    // The next poll of the standby takes the lease, not one after the lease would have expired.
     const { looks, looksAfterExpiry } = await successionAfter(reign);
     expect(looks).toBeLessThanOrEqual(2);
     expect(looksAfterExpiry).toBe(0);
@@ -235,7 +235,7 @@ test(
   longestMs,
 );
 
-/** Changes that the API server accepted from one pod, by the user agent that it names itself with. */
+/** Changes that the API server accepted from one pod, which its user agent identifies. */
 function writesOf(pod: string): number {
   return auditEvents(installation.cluster.plane, `paymaster-operator (${pod})`).filter(
     ({ verb, responseStatus }) =>

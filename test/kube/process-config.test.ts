@@ -24,7 +24,7 @@ function mistakesOf(parse: () => unknown): readonly string[] {
 }
 
 describe('the operator', () => {
-  test('needs little in a pod, and fills in the rest', () => {
+  test('needs few settings in a pod, and fills in the rest', () => {
     expect(parseOperatorConfig(operator)).toMatchObject({
       port: 8080,
       logLevel: 'info',
@@ -54,7 +54,7 @@ describe('the operator', () => {
     ).toEqual(['PAYMASTER_DEFAULT_CONTRACT_ACTION must be one of Allow, Deny, got "deny"']);
   });
 
-  test('tells all mistakes at once, and never quotes a URL, which may hold a key', () => {
+  test('reports all mistakes at once, and never quotes a URL, which may hold a key', () => {
     const wrong = {
       PORT: 'eighty',
       LOG_LEVEL: 'loud',

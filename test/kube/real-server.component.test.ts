@@ -18,7 +18,7 @@ import { soakSeconds } from '../support/soak-seconds.js';
 import { until } from '../support/until.js';
 import { faults, startFaultyProxy, type FaultyProxy } from './support/faulty-proxy.js';
 
-// A reflector on a real API server and etcd, with what may break between them: its copy equals the server at the end.
+// A reflector on a real API server and etcd, with faults between them: at the end its copy equals the server's state.
 
 const namespace = 'followed';
 const path = `/api/v1/namespaces/${namespace}/configmaps`;
@@ -99,7 +99,7 @@ const put = (name: string, value: string) =>
   });
 const remove = (name: string) => admin.request({ method: 'DELETE', path: `${path}/${name}` });
 
-test('410s, 429s, 500s, resets, frames cut short and connections that say nothing, under a load of changes', async () => {
+test('410s, 429s, 500s, resets, frames cut short and silent connections, under a load of changes', async () => {
   const { reflector, count } = follow(throughProxy, { stallMs: 1_500, watchListMs: 5_000 });
   await until('it is synced', () => reflector.hasSynced(), patienceMs);
   let isOver = false;
@@ -121,7 +121,7 @@ test('410s, 429s, 500s, resets, frames cut short and connections that say nothin
     );
     return met.flat();
   };
-  // A fault that finds no watch open has no effect: then it comes again.
+  // A fault without an open watch has no effect, so it is repeated.
   const endsAt = performance.now() + soakSeconds * 1000;
   for (let i = 0; performance.now() < endsAt || (await notMet()).length > 0; i++) {
     const fault = faults[i % faults.length];
@@ -148,7 +148,7 @@ test('a version that etcd has compacted away while the reflector was cut off: th
     await put('new', 'after');
     await remove('gone');
     await compact();
-    // What the API server remembers of the time before is gone with it.
+    // A restart clears the API server's memory of earlier versions.
     plane.apiServer.signal('SIGKILL');
     await plane.apiServer.ended();
     await plane.apiServer.restart();
@@ -161,7 +161,7 @@ test('a version that etcd has compacted away while the reflector was cut off: th
   expect(await count(/^informer_relists_total.*reason="expired"/)).toBeGreaterThan(0);
 }, 600_000);
 
-/** Removes everything from etcd that is not of now. */
+/** Compacts etcd: removes every version but the newest. */
 async function compact(): Promise<void> {
   const { metadata } = (await admin.request({ method: 'GET', path, query: { limit: '1' } })) as KubeObject;
   const response = await fetch(`${plane.etcdUrl}/v3/kv/compaction`, {
@@ -172,7 +172,7 @@ async function compact(): Promise<void> {
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
 }
 
-test('a token that is rotated and whose predecessor is refused: the file is read again, and the watch goes on', async () => {
+test('a rotated token whose predecessor is refused: the file is read again, and the watch goes on', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'service-account-'));
   cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));
   const inNamespace = ['-n', namespace];
@@ -189,7 +189,7 @@ test('a token that is rotated and whose predecessor is refused: the file is read
   writeFileSync(join(directory, 'ca.crt'), plane.ca());
   mount(newToken('first'));
   const { hostname, port } = new URL(plane.url);
-  // Time stands still: nothing but a refusal leads to the file.
+  // Time stands still: only a refusal makes the client read the file.
   const credentials = createCredentialSource(
     { from: 'service-account', files: { directory, host: hostname, port } },
     { now: () => 1_000_000 as EpochMs },
@@ -201,7 +201,7 @@ test('a token that is rotated and whose predecessor is refused: the file is read
   expect(await refused()).toBe(0);
 
   mount(newToken('second'));
-  // A token ends with the object that it is bound to.
+  // A token becomes invalid when the object that it is bound to is deleted.
   plane.kubectl(['delete', 'secret', 'first', ...inNamespace]);
   await until('the first token is refused', async () => (await refused()) > 0, patienceMs);
   await put('after-rotation', 'told');

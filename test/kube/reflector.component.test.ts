@@ -14,7 +14,7 @@ import {
   type ScriptedApi,
 } from './support/scripted-api.js';
 
-// What breaks between an API server and its clients, one by one. Whatever happens: the copy equals the server at the end.
+// Faults between an API server and its clients, one by one. After each, the copy equals the server's state.
 
 let api: ScriptedApi;
 let metrics: ReturnType<typeof createMetrics>;
@@ -33,7 +33,7 @@ afterEach(async () => {
   await api.stop();
 });
 
-/** Guards that no loaded machine reaches by itself; a test of one shortens it. */
+/** Timeouts that even a loaded machine does not reach; a test of one of them shortens it. */
 const fast: ReflectorTiming = {
   stallMs: 60_000,
   auditMs: 3_600_000,
@@ -80,7 +80,7 @@ const converged = () =>
   );
 const watching = () => until('a watch is open', () => api.openWatches() === 1);
 const counted = async (text: string): Promise<boolean> => (await metrics.render()).body.includes(text);
-/** Without the look at the present version that follows a failure. */
+/** Without the read of the current version that follows a failure. */
 const realCalls = () => api.calls.filter(({ kind }) => kind !== 'probe');
 const kindsOfCalls = () => realCalls().map(({ kind }) => kind);
 
@@ -161,7 +161,7 @@ describe('a watch that breaks', () => {
     const last = api.put('b');
     await converged();
     api.fail('watch', (response, { query }) => {
-      // What changed while nobody watched, as a server with history would send it.
+      // The changes made while nobody watched, as a server with history would send them.
       response.writeHead(200);
       const missed = api.things.get('c');
       if (missed !== undefined) response.write(line('ADDED', missed));
@@ -175,7 +175,7 @@ describe('a watch that breaks', () => {
     expect(await counted('reason="corrupt"} 1')).toBe(how === 'truncated');
   });
 
-  test('a line that is no event is never skipped: the watch is resumed before it', async () => {
+  test('a line that is not an event is never skipped: the watch is resumed before it', async () => {
     api.put('a');
     follow();
     await converged();
@@ -203,7 +203,7 @@ describe('a watch that breaks', () => {
     await watching();
     api.put('b');
     await converged();
-    // On a loaded machine the guard may also end a connection that only seemed to be silent.
+    // On a loaded machine the timeout may also end a connection that only seemed silent.
     expect(kindsOfCalls().slice(-2)).toEqual(['watch', 'watch']);
   });
 
@@ -246,7 +246,7 @@ describe('a version that is gone', () => {
     { name: 'as the answer to a watch', fault: refusal(410, 'Expired') },
     { name: 'as an ERROR event', fault: errorEvent(410, 'Expired') },
     { name: 'as an ERROR event with the older reason', fault: errorEvent(410, 'Gone') },
-  ])('$name: the list is read again and differences are told', async ({ fault }) => {
+  ])('$name: the list is read again and differences are reported', async ({ fault }) => {
     api.put('kept');
     api.put('gone');
     api.put('changed');
@@ -284,7 +284,7 @@ describe('a version that is gone', () => {
     expect(lists.map(({ query }) => query.get('resourceVersion'))).toEqual(['11', null]);
   });
 
-  test('again and again is waited out: a server that takes back what it lists is not asked without a pause', async () => {
+  test('again and again is retried with pauses, also when the server expires what it has just listed', async () => {
     api.fail('watch-list', refusal(400, 'BadRequest'));
     api.fail('watch', ...Array.from({ length: 5 }, () => refusal(410, 'Expired')));
     const startedAt = performance.now();
@@ -316,7 +316,7 @@ describe('a version that is gone', () => {
   });
 });
 
-test('an object that was deleted and made again while nobody watched is told as both', async () => {
+test('an object that was deleted and recreated while nobody watched is reported as both', async () => {
   api.put('a', { uid: 'first' });
   follow();
   await converged();
@@ -342,7 +342,7 @@ test('a handler that throws is counted and stops nothing', async () => {
 });
 
 describe('reading one’s own writes', () => {
-  test('waits for a version that is on its way', async () => {
+  test('waits for a version that has not arrived yet', async () => {
     follow();
     await converged();
     const waiting = reflector.waitFor(String(api.version() + 1), 5_000);
@@ -363,18 +363,18 @@ describe('the audit', () => {
     api.put('a');
     follow({ auditMs: 50 });
     await converged();
-    // A change that the watch never tells of: what must never happen, and is looked for all the same.
+    // A change that the watch never delivers: that must never happen, and the audit still looks for it.
     const lost = api.things.get('a');
     if (lost === undefined) throw new Error('no such thing');
     api.things.set('b', { ...lost, metadata: { ...lost.metadata, name: 'b', uid: 'uid-b' } });
     await converged();
-    // Once at least: another audit may come before the list does.
+    // At least once: another audit may run before the list is read.
     const { body } = await metrics.render();
     expect(body).toMatch(/^informer_cache_miss_total\{kind="Thing"\} [1-9]/m);
     expect(body).toMatch(/^informer_relists_total\{.*reason="audit"\} [1-9]/m);
   });
 
-  test('finds nothing where nothing is wrong', async () => {
+  test('finds nothing when the copy is right', async () => {
     api.put('a');
     follow({ auditMs: 20 });
     await converged();

@@ -14,8 +14,8 @@ import {
   type Right,
 } from './support/rights.js';
 
-// Everything that a component ever does with the API server is done once; then the verbs that the audit log shows are
-// compared with the verbs that the chart grants: no right is missing, and none is there that nothing needs.
+// The test makes each component do everything that it ever does with the API server. It then compares the verbs in the audit log
+// with the verbs that the chart grants: no right is missing, and no right is unused.
 
 const accounts = ['operator', 'dashboard', 'rpc'] as const;
 const boundRoles = ['paymaster-system-paymaster-tenant', 'paymaster-system-paymaster-connection-secrets'];
@@ -35,7 +35,7 @@ afterAll(async () => {
   await installation?.cluster.stop();
 }, 240_000);
 
-/** Bounds a hang; on a busy machine those that have backed off take minutes to be back. */
+/** Bounds a hang; on a busy machine components that have backed off take minutes to come back. */
 const patienceMs = 240_000;
 const longestMs = 3 * patienceMs;
 
@@ -55,7 +55,7 @@ const isUsed = (account: Account, verb: string, resource: string, name?: string)
     (right) =>
       right.verb === verb && right.resource === resource && (name === undefined || right.name === name),
   );
-/** Waits until a component has asked for what `verb resource` says. */
+/** Waits until a component has made a request `verb resource`. */
 const seen = (account: Account, verb: string, resource: string, name?: string): Promise<void> =>
   until(
     `the ${account} has asked for ${verb} ${resource}`,
@@ -79,7 +79,7 @@ async function restartApiServer(late: Component): Promise<void> {
   const back = apiServer.restart().finally(() => {
     outage.to = Date.now();
   });
-  // Refused as long as it knows that there is something newer and cannot read it.
+  // The replica refuses while it knows that there is a newer config and cannot read it.
   await until(
     'it has learnt of the change',
     async () => (await ask(late)).result?.['mode'] === 'SPONSORED',
@@ -89,8 +89,8 @@ async function restartApiServer(late: Component): Promise<void> {
 }
 
 /**
- * Damages the compiled objects of a kind, as nobody but the operator may: of such an object nothing is kept when its source
- * goes, so it is deleted. Any other leaves a tombstone, which is deleted after 30 days.
+ * Damages the compiled objects of a kind, which only the operator may do. Nothing is kept of a damaged object when its source
+ * is deleted, so it is deleted too. Any other leaves a tombstone, which is deleted after 30 days.
  */
 function edit(kind: string): void {
   const found = kubectl('get', kind, '-n', systemNamespace, '-o', 'json');
@@ -100,18 +100,18 @@ function edit(kind: string): void {
   installation.cluster.plane.kubectl(['replace', as, '-f', '-'], { input: edited });
 }
 
-/** Between the test's change of the binding and the operator's. */
+/** The time between the test's change of the binding and the operator's. */
 const unbound: { readonly from: number; to: number }[] = [];
 const wasUnbound = ({ resource, receivedAt }: AuditedRequest): boolean =>
   resource === '/secrets' && unbound.some(({ from, to }) => from <= receivedAt && receivedAt <= to);
 
-/** An API server that starts denies everything until it has read the roles. */
+/** A starting API server denies everything until it has read the roles. */
 const wasStarting = ({ receivedAt }: AuditedRequest): boolean =>
   outages.some(({ from, to }) => from <= receivedAt && receivedAt <= to);
 const condition = (kind: string, name: string, type: string): string =>
   kubectl('get', kind, name, ...tenant, '-o', `jsonpath={.status.conditions[?(@.type=="${type}")].reason}`);
 
-describe('what is done with the API server', () => {
+describe('requests to the API server', () => {
   test(
     'by the dashboard: each of its endpoints',
     async () => {
@@ -172,7 +172,7 @@ describe('what is done with the API server', () => {
   );
 
   test(
-    'by the rpc role: a key that it has not heard of, a longer promise than any before',
+    'by the rpc role: an unknown key, a longer promise than any before',
     async () => {
       const [replica] = installation.replicas;
       if (replica === undefined) throw new Error('no replica');
@@ -235,13 +235,13 @@ describe('what is done with the API server', () => {
   );
 
   test(
-    'by the rpc role: a report of losses that somebody has changed',
+    'by the rpc role: a report of losses that another client has changed',
     async () => {
       const name = 'paymaster-token-losses';
       await seen('rpc', 'create', '/configmaps', name);
       const { chainId } = installation.connection;
       patch('configmap', name, { data: { [String(chainId)]: 'changed' } }, '-n', systemNamespace);
-      // Whoever follows the chain next compares.
+      // The next follower of the chain compares the report.
       await Promise.all(
         installation.replicas.map(async (replica) => {
           replica.signal('SIGTERM');
@@ -255,7 +255,7 @@ describe('what is done with the API server', () => {
   );
 
   test(
-    'by the operator: an announcement of master keys that names one which is not mounted',
+    'by the operator: an announcement of master keys that names a key that is not mounted',
     async () => {
       const name = 'paymaster-master-keys';
       const announced = (): string =>
@@ -269,12 +269,12 @@ describe('what is done with the API server', () => {
   );
 
   test(
-    'by the operator: secrets, status and events of what moves, a binding that was changed',
+    'by the operator: secrets, status and events of changed resources, a binding that was edited',
     async () => {
       patch('pm', 'shop', { spec: { writeConnectionSecretToRef: { name: 'shop-connection' } } }, ...tenant);
       await until('it is written', () => condition('pm', 'shop', 'ConnectionSecret') === 'Written');
       patch('secret', 'shop-connection', { data: { apiKey: 'b2xk' } }, ...tenant);
-      // The second time it is the same event, which is counted up.
+      // The second time it is the same event, whose count increases.
       for (const reason of ['Suspended', 'Ready', 'Suspended', 'Ready']) {
         patch('pm', 'shop', { spec: { suspended: reason === 'Suspended' } }, ...tenant);
         await until(`it is ${reason}`, () => condition('pm', 'shop', 'Ready') === reason);
@@ -297,19 +297,19 @@ describe('what is done with the API server', () => {
       span.to = Date.now();
       patch('chain', 'dev', { spec: { confirmations: 1 } });
       await seen('operator', 'update', 'paymasters.dev/chainconfigs');
-      // The sweep, which fails once where the API server has not read the definitions yet.
+      // The sweep, which fails once if the API server has not read the definitions yet.
       await seen('operator', 'list', 'paymasters.dev/chainconfigs');
     },
     longestMs,
   );
 
   test(
-    'by all: an API server that is away and comes back, and what changed is learnt from the usage store first',
+    'by all: an API server that is away and comes back, and changes are learnt from the usage store first',
     async () => {
       const [late, other] = installation.replicas;
       if (late === undefined || other === undefined) throw new Error('too few replicas');
-      // A watch that is back before the replica is asked has brought the change already: then the next round shows it. The first
-      // is needed in any case, since only an outage makes lists necessary.
+      // A watch that reconnects before the request has already delivered the change: then the next round shows it. The first round
+      // is always needed, since only an outage makes lists necessary.
       for (let round = 1; round === 1 || !isUsed('rpc', 'get', 'paymasters.dev/paymasterconfigs'); round++) {
         expect(round).toBeLessThanOrEqual(5);
         late.signal('SIGKILL');
@@ -342,7 +342,7 @@ describe('what is done with the API server', () => {
   );
 
   test(
-    'by the operator: what was deleted is not served any more',
+    'by the operator: deleted resources are no longer served',
     async () => {
       edit('paymasterconfigs');
       kubectl('delete', 'pm', 'shop', ...tenant);
@@ -359,7 +359,7 @@ describe('what is done with the API server', () => {
 });
 
 describe.each(accounts)('the rights of the %s', (account) => {
-  test('are as many as it uses: none was missed', () => {
+  test('cover everything that it uses', () => {
     const denied = requests(account).filter(
       (request) => request.code === 403 && !wasStarting(request) && !wasUnbound(request),
     );

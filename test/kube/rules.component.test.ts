@@ -7,7 +7,7 @@ import { ruleCases, type RuleCase, type Write } from '../core/resources/rule-cas
 import { installCrds } from './support/crds.js';
 import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
 
-// The same table as the in-process rules run: what standalone refuses, the API server refuses, in the same words.
+// The same table as for the in-process rules: the API server refuses what standalone refuses, in the same words.
 
 let plane: ControlPlane;
 let transport: KubeTransport;
@@ -43,7 +43,7 @@ describe('the API server', () => {
     expect(causes.map((cause) => cause.message).join('\n')).toContain(`must be ${message}`);
   });
 
-  test('tells kubectl which field is wrong and how to mend it', () => {
+  test('tells kubectl which field is wrong and how to fix it', () => {
     const manifest = JSON.stringify({
       apiVersion,
       kind: 'PaymasterPolicy',
@@ -66,7 +66,7 @@ describe('the API server', () => {
   });
 });
 
-/** Creates the object, or the one before it and then changes that. */
+/** Creates the object; for a rule about changes, creates the previous object and then changes it. */
 async function write(name: string, { now, old }: Write): Promise<void> {
   if (old === undefined) return create(name, now);
   await create(name, old);

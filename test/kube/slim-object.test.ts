@@ -56,7 +56,7 @@ test.each([
   expect({ spec, status }).toEqual({ spec: parsed.spec, status: parsed.status });
 });
 
-test('a text stays itself when those that are shared have been forgotten', () => {
+test('a string stays the same when the table of shared strings has been cleared', () => {
   const share = createSharedTexts();
   const long = 'x'.repeat(3 * 1024 * 1024);
   expect([share('shop'), share(long), share(`${long}y`), share('shop')]).toEqual([

@@ -33,7 +33,7 @@ afterAll(async () => {
   await plane.stop();
 });
 
-/** Without controllers a namespace never finishes deleting, so the same ones are emptied. */
+/** Without controllers a namespace is never fully deleted, so the tests empty the same namespaces. */
 async function emptyNamespaces(): Promise<void> {
   const collections = [...kinds.map((kind) => kindNames[kind].plural), 'paymasterconfigs', 'chainconfigs'];
   const clusterScoped = new Set<string>(

@@ -8,7 +8,7 @@ import { redisCommand } from '../support/redis.js';
 import { until } from '../support/until.js';
 import { startInstallation, type Installation } from './support/installation.js';
 
-// What operator and replicas of an installation find about token payments, and about a usage store that is lost, under the
+// How operator and replicas of an installation handle token payments, and a lost usage store, under the
 // rights of the chart.
 
 const version = 'singleton-0.7';
@@ -49,7 +49,7 @@ const condition = (object: readonly string[], type: string): string =>
     `jsonpath={.status.conditions[?(@.type=="${type}")].status}/{.status.conditions[?(@.type=="${type}")].reason}`,
   );
 
-/** What each replica refuses a token payment of the honest account with; undefined: nothing. */
+/** The reason with which each replica refuses a token payment of the honest account; undefined where it signs. */
 async function everyReplica(what: string, reason: string | undefined): Promise<void> {
   await until(
     `every replica ${what}`,
@@ -77,7 +77,7 @@ describe('a FeeToken', () => {
     whole = (JSON.parse(kubectl('get', ...object, '-o', 'json')) as { spec: typeof whole }).spec;
   });
 
-  test('is usable while its source gives a price and symbol and decimals are those of the chain', () => {
+  test('is usable while its source gives a price and its symbol and decimals match the chain', () => {
     expect(condition(object, 'PriceUsable')).toBe('True/Usable');
     expect(condition(object, 'Ready')).toBe('True/Ready');
   });
@@ -104,7 +104,7 @@ describe('a FeeToken', () => {
       refusal: /calls itself "DUSD", its FeeToken says "USDC"/,
     },
     {
-      name: 'a feed that is no contract',
+      name: 'a feed that is not a contract',
       spoil: () => price({ chainlink: { nativeFeed: wordless, maxAgeSeconds: 60 } }),
       reason: 'Malformed',
       mend: () => price(whole.price),
@@ -118,7 +118,7 @@ describe('a FeeToken', () => {
       refusal: /more than 1 % apart/,
     },
   ])(
-    'with $name says what is wrong, is not ready where somebody has to correct it, and is not quoted',
+    'with $name reports what is wrong, is not ready where somebody has to correct it, and is not quoted',
     async ({ spoil, reason, mend, refusal }) => {
       spoil();
       await until(
@@ -192,7 +192,7 @@ describe('losses on token payments', () => {
     );
   });
 
-  test('below a budget that was raised are none: payments are taken, and the condition turns back', async () => {
+  test('below a raised budget do not count: payments are taken, and the condition turns back', async () => {
     budget('1');
     await until('TokenLoss is False', () => reasonOfChain() === 'False/WithinBudget', patienceMs);
     await everyReplica('takes token payments', undefined);
@@ -219,7 +219,7 @@ describe('a usage store that was emptied', () => {
   });
 });
 
-describe('the rights of what was done here', () => {
+describe('the rights used in this file', () => {
   test('are those that the chart grants, and the operator reads ConfigMaps of others by name', () => {
     const lines = installation.cluster.plane.auditLog().split('\n');
     const audited = lines

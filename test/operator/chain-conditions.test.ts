@@ -9,7 +9,7 @@ import type { World } from './world.js';
 let world: World;
 afterEach(() => world.close());
 
-describe('what the chain says becomes conditions', () => {
+describe('answers of the chain become conditions', () => {
   const entryPoint = parseAddress(aProfile.entryPoint);
   test.each<{ name: string; break: () => void; fix: () => void; type: string; bad: string; ready: string }>([
     {
@@ -69,7 +69,7 @@ describe('what the chain says becomes conditions', () => {
     );
   });
 
-  test('whether a deposit is low depends on what operations cost lately, and it does not flap with the fee', async () => {
+  test('whether a deposit is low depends on the recent cost of operations, and does not flap with the fee', async () => {
     world = await startWorld();
     world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 10n ** 15n);
     await world.apply(aPaymaster());
@@ -86,7 +86,7 @@ describe('what the chain says becomes conditions', () => {
     await world.until('fees have stayed down', async () => (await funded()) === 'True/Ok');
   });
 
-  test('a low deposit is said and keeps it ready', async () => {
+  test('a low deposit is reported and the Chain stays ready', async () => {
     world = await startWorld();
     world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 1n);
     await world.apply(aPaymaster());
@@ -108,7 +108,7 @@ describe('what the chain says becomes conditions', () => {
     );
   });
 
-  test('a node that goes away for a moment is said of the chain only; nothing else flaps', async () => {
+  test('a node that goes away for a moment is reported on the Chain only; nothing else flaps', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
     await world.until('the paymaster is ready', isReady(world));
@@ -157,7 +157,7 @@ describe('what the chain says becomes conditions', () => {
     expect(conditions?.find(({ type }) => type === 'Reachable')?.message).toContain(says);
   });
 
-  test('a chain whose clock is ahead is said, in two degrees, and taken back', async () => {
+  test('a chain whose clock is ahead is reported, in two degrees, and cleared again', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
     const becomes = (expected: string) =>
@@ -175,7 +175,7 @@ describe('what the chain says becomes conditions', () => {
     await becomes('False/InStep');
   });
 
-  test('a URL of another chain is said, and nothing it answers is believed', async () => {
+  test('a URL of another chain is reported, and none of its answers are used', async () => {
     world = await startWorld();
     world.chain.chainId = 1;
     await world.apply(aPaymaster());
@@ -185,7 +185,7 @@ describe('what the chain says becomes conditions', () => {
     expect(conditionOf(await world.get('Paymaster', 'shop'), 'Funded')).toBe('Unknown/Unknown');
   });
 
-  test('without any funding wallet it says how to get one', async () => {
+  test('without any funding wallet the condition says how to get one', async () => {
     world = await startWorld();
     const { defaultFunding: _, ...profile } = aProfile;
     await world.apply(aChain({ profiles: [profile] }), aPaymaster());

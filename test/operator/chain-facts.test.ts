@@ -38,7 +38,7 @@ function start(): void {
   });
 }
 
-/** Lets `ms` pass in small steps, with everything that follows from them. */
+/** Lets `ms` pass in small steps, and runs everything that is due. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 10) {
     time.advance(10);
@@ -54,7 +54,7 @@ const questions = (contracts: readonly Address[]) => ({
 });
 
 describe('facts of a chain', () => {
-  test('are unknown until it is offered, and read soon after', async () => {
+  test('are unknown until the chain is offered, and read soon after', async () => {
     start();
     facts.setPaymaster('acme/shop', questions([addressOf(1)]));
     await pass(1000);
@@ -65,14 +65,14 @@ describe('facts of a chain', () => {
     expect(facts.code(31337, addressOf(1))).toBe('CodePresent');
   });
 
-  test('tell once who is concerned, and nobody when nothing changed', async () => {
+  test('wake the affected objects once, and none when nothing changed', async () => {
     start();
     facts.setChain(config);
     facts.setPaymaster('acme/a', questions([addressOf(1)]));
     facts.setPaymaster('acme/b', questions([addressOf(2)]));
     await pass(200);
     expect(changes.flatMap(({ paymasters }) => paymasters).sort()).toEqual(['acme/a', 'acme/b']);
-    // That the profile can be used counts when it was said twice.
+    // "usable" counts only after two equal answers.
     await pass(11_000);
     changes.length = 0;
     await pass(120_000);
@@ -82,7 +82,7 @@ describe('facts of a chain', () => {
     expect(changes).toEqual([{ chainId: 31337, isChainChanged: false, paymasters: ['acme/b'] }]);
   });
 
-  test('of many new questions are all read soon, in rounds of bounded size', async () => {
+  test('for many new questions are all read soon, in rounds of bounded size', async () => {
     start();
     facts.setChain(config);
     const many = Array.from({ length: 1000 }, (_, index) => addressOf(index + 1));
@@ -91,7 +91,7 @@ describe('facts of a chain', () => {
     expect(many.filter((address) => facts.code(31337, address) !== 'CodePresent')).toEqual([]);
   });
 
-  test('that are wrong are asked again after growing waits, at last every 15 s', async () => {
+  test('that are wrong are read again after growing waits, finally every 15 s', async () => {
     start();
     state.withoutCode.add(addressOf(1).toLowerCase());
     facts.setChain(config);
@@ -103,7 +103,7 @@ describe('facts of a chain', () => {
     expect(facts.code(31337, addressOf(1))).toBe('CodePresent');
   });
 
-  test('stay as they were while the chain does not answer', async () => {
+  test('stay unchanged while the chain does not answer', async () => {
     start();
     facts.setChain(config);
     facts.setPaymaster('acme/shop', questions([addressOf(1)]));
@@ -116,7 +116,7 @@ describe('facts of a chain', () => {
     expect(facts.profile(31337, profile).hash).toBe('HashMatches');
   });
 
-  test('are read although the node answers no proper block; only the clock stays as it was', async () => {
+  test('are read although the node answers no valid block; only the clock stays unchanged', async () => {
     start();
     state.hasBrokenBlocks = true;
     facts.setChain(config);
@@ -166,7 +166,7 @@ describe('facts of a chain', () => {
     });
   });
 
-  test('that nobody asks for any more are forgotten', async () => {
+  test('that nobody asks for any longer are forgotten', async () => {
     start();
     facts.setChain(config);
     facts.setPaymaster('acme/shop', questions([addressOf(1)]));
@@ -176,7 +176,7 @@ describe('facts of a chain', () => {
     expect(facts.code(31337, addressOf(1))).toBe('Unknown');
   });
 
-  test('of a chain that is not offered any more are forgotten, and nothing is asked of it', async () => {
+  test('of a chain that is no longer offered are forgotten, and the operator no longer calls it', async () => {
     start();
     facts.setChain(config);
     await pass(100);

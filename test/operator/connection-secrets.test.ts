@@ -50,7 +50,7 @@ describe('connection secrets', () => {
     expect(JSON.stringify(await world.get('Paymaster', 'shop'))).not.toContain(apiKey);
   });
 
-  test('that could not be written are tried again, as their condition says', async () => {
+  test('that could not be written are retried, as their condition says', async () => {
     world = await startWorld();
     let isDenied = true;
     await world.restart({
@@ -81,7 +81,7 @@ describe('connection secrets', () => {
     await world.until('it is right again', isWritten);
   });
 
-  test('of somebody else are left alone, and that is said', async () => {
+  test('with another owner are left alone, and a condition reports that', async () => {
     world = await startWorld();
     world.secrets.set('acme/shop-connection', { owner: 'database', data: { password: 'x' } });
     await world.apply(withSecret);

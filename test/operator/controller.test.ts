@@ -38,7 +38,7 @@ function aController(reconcile: Reconcile, workers = 2): World {
 }
 
 describe('a reconcile', () => {
-  test('that fails is tried again, and the others are not held up', async () => {
+  test('that fails is retried, and does not delay the others', async () => {
     const failures = new Map([['poison', 3]]);
     const finished: string[] = [];
     const { queue, time, controller, outcomes } = aController((key) => {
@@ -63,7 +63,7 @@ describe('a reconcile', () => {
     await controller.stop();
   });
 
-  test('that lost a race of writes looks again', async () => {
+  test('that lost a race of writes runs again', async () => {
     let tries = 0;
     const { queue, time, controller, outcomes } = aController(() => {
       tries += 1;
@@ -120,7 +120,7 @@ test('a controller works on several keys at once and never on one key twice', as
   await controller.stop();
 });
 
-test('stopping waits for the work under way, and may be done twice and before the start', async () => {
+test('stopping waits for running work, and may be done twice and before the start', async () => {
   let release = (): void => {};
   const { queue, controller } = aController(async () => {
     await new Promise<void>((resolve) => (release = resolve));

@@ -9,7 +9,7 @@ import { startWorld } from './world.js';
 import type { World } from './world.js';
 import { turn } from './virtual-time.js';
 
-/** Versions of each object that a history may write. None of them conflict, so history must not matter. */
+/** Versions of each object that a history may write. They never conflict, so history must not matter. */
 const versions: Readonly<Record<string, readonly AnyResource[]>> = {
   organisation: [anOrganisation(), anOrganisation({ tokens: [{ name: 't', sha256: 'a'.repeat(64) }] })],
   chain: [aChain(), aChain({ suspended: true }), aChain({ confirmations: 1 })],
@@ -61,7 +61,7 @@ async function play(world: World, { object, version, do: what }: Step): Promise<
   }
 }
 
-/** What is served, but for what history decides: how often it changed, and when a cycle began. */
+/** The served configs, without what depends on history: how often they changed, and when a cycle began. */
 function timeless(configs: readonly { readonly config: PaymasterConfig }[]): unknown {
   return configs
     .map(({ config }) => ({
@@ -72,7 +72,7 @@ function timeless(configs: readonly { readonly config: PaymasterConfig }[]): unk
     .sort((a, b) => (a.paymasterId < b.paymasterId ? -1 : 1));
 }
 
-test('whatever happened in whatever order, what is served follows from the resources as they are', async () => {
+test('for every history, the served configs depend only on the current resources', async () => {
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
       const world = await startWorld();

@@ -4,7 +4,7 @@ import type { AnyResource } from '../../core/resources/kinds.js';
 import { aChain, aPaymaster, aPolicy, aSmartContract, anOrganisation } from '../build/resources.js';
 import { conditionOf, startWorld, type World } from './world.js';
 
-// What `kubectl events` shows of objects whose parents arrive after them, as with `kubectl apply -f` of a folder.
+// What `kubectl events` shows for objects whose parents arrive after them, as with `kubectl apply -f` of a folder.
 
 let world: World;
 let told: ResourceEvent[];
@@ -23,8 +23,8 @@ const of = (kind: AnyResource['kind']): string[] =>
 const conditions = async (): Promise<string> =>
   conditionOf(await world.get('SmartContract', 'shop-nft'), 'ResolvedRefs');
 
-describe('a reference to what is not there', () => {
-  test('is a condition at once and no event while its target may be on its way', async () => {
+describe('a reference to a missing object', () => {
+  test('is a condition at once and not an event while its target may still arrive', async () => {
     await start();
     await world.apply(aSmartContract(), aPolicy());
     await world.until(
@@ -34,7 +34,7 @@ describe('a reference to what is not there', () => {
     expect(told).toEqual([]);
   });
 
-  test('is never warned of when everything arrives in the order of the file names', async () => {
+  test('never causes a warning when everything arrives in the order of the file names', async () => {
     await start();
     for (const object of [aSmartContract(), aPolicy(), aPaymaster(), aChain(), anOrganisation()]) {
       await world.apply(object);
@@ -49,7 +49,7 @@ describe('a reference to what is not there', () => {
     ).toEqual([]);
   });
 
-  test('is a warning when it still stands after the grace, once', async () => {
+  test('is one warning when it is still broken after the grace period', async () => {
     await start();
     await world.apply(aSmartContract());
     await world.until('it is told', () => told.length > 0);
@@ -57,7 +57,7 @@ describe('a reference to what is not there', () => {
     expect(of('SmartContract')).toEqual(['Warning NotResolved', 'Warning PaymasterNotFound']);
   });
 
-  test('that was warned of is announced when it is fixed', async () => {
+  test('that caused a warning causes an event when it is fixed', async () => {
     await start();
     await world.apply(anOrganisation(), aChain(), aSmartContract());
     await world.until('it is told', () => of('SmartContract').length === 2);
@@ -71,7 +71,7 @@ describe('a reference to what is not there', () => {
     ]);
   });
 
-  test('is not told of an object that is gone by then', async () => {
+  test('causes no event for an object that is deleted by then', async () => {
     await start();
     await world.apply(aSmartContract());
     await world.until('the condition is set', async () => (await conditions()) === 'False/PaymasterNotFound');
@@ -80,7 +80,7 @@ describe('a reference to what is not there', () => {
     expect(told).toEqual([]);
   });
 
-  test('is not told by an operator that has stopped', async () => {
+  test('causes no event from an operator that has stopped', async () => {
     await start();
     await world.apply(aSmartContract());
     await world.until('the condition is set', async () => (await conditions()) === 'False/PaymasterNotFound');
@@ -90,7 +90,7 @@ describe('a reference to what is not there', () => {
   });
 });
 
-test('children of a Paymaster that is deleted say so, in a condition and one event each', async () => {
+test('children of a deleted Paymaster report that, in a condition and one event each', async () => {
   await start();
   await world.apply(anOrganisation(), aChain(), aPaymaster(), aSmartContract(), aPolicy());
   await world.until('all are ready', async () => {
@@ -110,7 +110,7 @@ test('children of a Paymaster that is deleted say so, in a condition and one eve
   }
 });
 
-test('what is wrong in itself is a warning at once', async () => {
+test('a mistake inside an object is a warning at once', async () => {
   await start();
   await world.apply(anOrganisation(), aChain(), aPaymaster());
   await world.apply(aSmartContract({ whitelistedMethods: ['noSuchMethod'] }));

@@ -91,13 +91,13 @@ describe('the price of a FeeToken', () => {
     },
   ])('says what is wrong with $name', async ({ price, prepare, reason, says }) => {
     await startWith(price, prepare);
-    // What passes by itself leaves it ready; what somebody has to correct does not.
+    // A trouble that passes by itself leaves the token ready; a mistake that somebody has to correct does not.
     const ready = reason.endsWith('Mismatch') ? 'False/PriceNotUsable' : 'True/Ready';
     await becomes(`PriceUsable False/${reason}, Ready ${ready}`);
     expect(await message()).toBe(says);
   });
 
-  test('follows its source: a feed that stops is stale, and usable again when it goes on', async () => {
+  test('follows its source: a feed that stops is stale, and usable again when it resumes', async () => {
     await startWith(feed);
     await becomes(usable);
     // Nobody updates the feed, and time passes.
@@ -107,7 +107,7 @@ describe('the price of a FeeToken', () => {
     await becomes(usable);
   });
 
-  test('survives a chain that is away for less than a minute, and says so when it stays away', async () => {
+  test('survives a chain outage of less than a minute, and reports a longer one', async () => {
     await startWith(feed);
     await becomes(usable);
     const { resourceVersion } = (await world.get('FeeToken', 'dev-usd')).metadata;
@@ -121,7 +121,7 @@ describe('the price of a FeeToken', () => {
     await becomes('PriceUsable False/Unreachable, Ready True/Ready');
   });
 
-  test('that cannot be asked does not make a token ready that is not as described', async () => {
+  test('that cannot be read does not make a token ready that differs from its description', async () => {
     await startWith(fixed, ({ chain }) => void (chain.token = { decimals: 8, symbol: 'USD' }));
     await becomes('PriceUsable False/DecimalsMismatch, Ready False/PriceNotUsable');
     world.chain.isReachable = false;
@@ -132,7 +132,7 @@ describe('the price of a FeeToken', () => {
     await becomes(usable);
   });
 
-  test('never stands in the status: rates and ages change, the status does not', async () => {
+  test('never appears in the status: rates and ages change, the status does not', async () => {
     await startWith(feed);
     await becomes(usable);
     const before = await world.get('FeeToken', 'dev-usd');
@@ -144,7 +144,7 @@ describe('the price of a FeeToken', () => {
     expect(JSON.stringify(before.status)).not.toMatch(/\d{8}/);
   });
 
-  test('is remembered over a restart until the source was asked again', async () => {
+  test('is remembered over a restart until the source is read again', async () => {
     await startWith(feed);
     await becomes(usable);
     const before = await world.get('FeeToken', 'dev-usd');
@@ -153,7 +153,7 @@ describe('the price of a FeeToken', () => {
     expect(await world.get('FeeToken', 'dev-usd')).toEqual(before);
   });
 
-  test('is not asked for a token that is not served', async () => {
+  test('is not read for a token that is not served', async () => {
     world = await startWorld({ isEmpty: true });
     await world.apply(aFeeToken({ price: feed }));
     await world.settle();

@@ -97,7 +97,7 @@ describe('a Secret of master keys', () => {
     expect(announcements.stored).toEqual(announced([k1], [w1]));
   });
 
-  test('without the key in force is refused whole: nothing of it is used, and the message says what to add', async () => {
+  test('without the key in force is refused as a whole, and the message says what to add', async () => {
     await start();
     await world.apply(aPaymaster());
     await world.until('it is ready', isReady(world));
@@ -126,7 +126,7 @@ describe('a Secret of master keys', () => {
     await becomes('True/InForce');
   });
 
-  test('that lost the key in force while no operator ran: what is served stays, and nothing is compiled', async () => {
+  test('that lost the key in force while no operator ran: served configs stay, and nothing is compiled', async () => {
     await start();
     await world.apply(aPaymaster());
     await world.until('it is ready', isReady(world));
@@ -142,7 +142,7 @@ describe('a Secret of master keys', () => {
     await world.until('it is ready', isReady(world, 'second'));
   });
 
-  test('that is put back before the change is announced leaves nothing behind', async () => {
+  test('that is restored before the change is announced leaves no trace', async () => {
     await start();
     await world.apply(aPaymaster());
     await world.until('it is ready', isReady(world));
@@ -156,7 +156,7 @@ describe('a Secret of master keys', () => {
   });
 });
 
-test('a new leader goes on with a change, from its beginning', async () => {
+test('a new leader continues a change from its beginning', async () => {
   await start();
   await world.apply(aPaymaster());
   await world.until('it is ready', isReady(world));
@@ -169,7 +169,7 @@ test('a new leader goes on with a change, from its beginning', async () => {
   expect(await hashes()).toEqual(both);
 });
 
-test('a new key is not announced before every paymaster was stored with it', async () => {
+test('a new key is announced only after every paymaster was stored with it', async () => {
   let isBroken = false;
   await start();
   const configs = new Proxy(world.configs, {
@@ -192,7 +192,7 @@ test('a new key is not announced before every paymaster was stored with it', asy
   expect(await hashes()).toEqual(both);
 });
 
-test('an outage of the announcement changes nothing, and is over by itself', async () => {
+test('while the announcement cannot be written nothing changes, and the operator recovers by itself', async () => {
   await start();
   await world.apply(aPaymaster());
   await world.until('it is ready', isReady(world));

@@ -3,7 +3,7 @@ import { aLimit, aPaymaster, aPolicy } from '../build/resources.js';
 import { startWorld, type World } from './world.js';
 import { aReplica, keyHash } from './tenants.js';
 
-// Somebody deletes objects and makes them again under their names, to get back what was rotated or to count from zero.
+// A tenant deletes objects and recreates them under the same names, to get back a rotated key or to count from zero.
 
 let world: World;
 beforeEach(async () => {
@@ -14,7 +14,7 @@ afterEach(() => world.close());
 const served = async () => (await world.config('shop')) !== undefined;
 const gone = async () => !(await served());
 
-describe('a Paymaster that is made again', () => {
+describe('a Paymaster that is recreated', () => {
   test('does not accept its rotated key, and goes on with the last one', async () => {
     await world.apply(aPaymaster());
     await world.until('it is served', served);
@@ -33,7 +33,7 @@ describe('a Paymaster that is made again', () => {
     expect((await world.get('Paymaster', 'shop')).status?.keyGeneration).toBe(2);
   });
 
-  test('can be rotated as ever, and one that never was has its first key', async () => {
+  test('can be rotated as usual, and one that was never rotated has its first key', async () => {
     const { view } = await aReplica(world);
     await world.apply(aPaymaster());
     await world.until('it is served', () => view.find(keyHash(1)) !== undefined);
@@ -47,7 +47,7 @@ describe('a Paymaster that is made again', () => {
   });
 });
 
-describe('a limit that is made again', () => {
+describe('a limit that is recreated', () => {
   const startMs = async () => (await world.config('shop'))?.limits[0]?.startMs;
 
   beforeEach(async () => {
@@ -70,7 +70,7 @@ describe('a limit that is made again', () => {
     expect(await startMs()).toBe(start);
   });
 
-  test('after its window counts from zero, as it would have', async () => {
+  test('counts from zero after its window, as the old one would have', async () => {
     const start = (await startMs()) ?? 0;
     await world.remove('PaymasterPolicy', 'shop-limit');
     await world.until('it is gone', async () => (await startMs()) === undefined);

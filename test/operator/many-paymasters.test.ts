@@ -36,7 +36,7 @@ async function holding(objects: readonly AnyResource[]) {
   return cache;
 }
 
-test('a paymaster over the quota wakes none of the others that are over it, and one that goes wakes them all', async () => {
+test('a paymaster over the quota wakes none of the others over it, and a deletion wakes them all', async () => {
   const waiting = Array.from({ length: 50 }, (_, index) => over(index));
   const cache = await holding(waiting);
   const added = aPaymaster({ meta: { name: 'late' }, name: 'Late' });
@@ -46,7 +46,7 @@ test('a paymaster over the quota wakes none of the others that are over it, and 
   expect(keysOf({ before: added, after: replaced }, cache).paymasters).toHaveLength(51);
 });
 
-test('judging one of many takes time linear in their number', () => {
+test('validating one of many takes time linear in their number', () => {
   const growth = growthOf((size) => {
     const siblings = Array.from({ length: size }, (_, index) => over(index));
     const paymaster = siblings[size - 1] ?? over(0);

@@ -4,8 +4,8 @@ import { anOrganisation, aPaymaster, aPolicy } from '../build/resources.js';
 import { startWorld, type World } from './world.js';
 import { aReplica, fundingProof, keyHash, owner } from './tenants.js';
 
-// A namespace is given to another tenant. The former one still has his apiKey and his webhook key, and the next one shows the
-// public proof that a wallet of the former one once signed.
+// A namespace is given to another tenant. The former tenant still has the apiKey and the webhook key, and the next one presents the
+// public proof that a wallet of the former tenant signed.
 
 let world: World;
 beforeEach(async () => {
@@ -22,7 +22,7 @@ afterEach(() => world.close());
 const latest = async (tenant: string) =>
   (await world.configs.getPaymaster(paymasterIdOf(tenant, 'shop')))?.config;
 
-test('key, proof and webhook key of the former tenant hold no longer', async () => {
+test('key, proof and webhook key of the former tenant are no longer valid', async () => {
   const { view } = await aReplica(world);
   const former = await latest('acme');
   expect(former?.fundingAddress).toBe(owner.address);
@@ -39,7 +39,7 @@ test('key, proof and webhook key of the former tenant hold no longer', async () 
   expect(next?.webhooks[0]?.policyId).not.toBe(former?.webhooks[0]?.policyId);
 });
 
-test('what the next tenant proves and is given works', async () => {
+test("the next tenant's proof and keys work", async () => {
   await world.apply(anOrganisation({ tenantGeneration: 2 }), aPaymaster({ funding: fundingProof('acme@2') }));
   const { view } = await aReplica(world);
   await world.until('the next tenant is served', () => view.find(keyHash(1, 'acme@2')) !== undefined);

@@ -7,7 +7,7 @@ import type { World } from './world.js';
 let world: World;
 afterEach(() => world.close());
 
-test('a rename to a taken policy name is refused, keeps the last form, and heals when the name is free', async () => {
+test('a rename to a taken policy name is refused, keeps the last valid policy, and is accepted once the name is free', async () => {
   world = await startWorld();
   await world.apply(aPaymaster(), aPolicy(), aPolicy({ meta: { name: 'other' }, name: 'Other' }));
   await world.until('the paymaster is ready', isReady(world));
@@ -25,7 +25,7 @@ test('a rename to a taken policy name is refused, keeps the last form, and heals
 });
 
 describe('one bad resource never stops the rest', () => {
-  test('a contract with a broken ABI says so, the others are served', async () => {
+  test('a contract with a broken ABI reports that, the others are served', async () => {
     world = await startWorld();
     await world.apply(
       aPaymaster(),
@@ -43,7 +43,7 @@ describe('one bad resource never stops the rest', () => {
     expect((await world.config('shop'))?.contracts.map(({ name }) => name)).toEqual(['NFT']);
   });
 
-  test('a contract of the wrong ABI says so, however many of its methods that ABI lacks', async () => {
+  test('a contract with the wrong ABI reports that, however many of its methods the ABI lacks', async () => {
     const abi = JSON.stringify(
       Array.from({ length: 30 }, (_, index) => ({ name: `another${index}`, type: 'function', inputs: [] })),
     );
@@ -59,7 +59,7 @@ describe('one bad resource never stops the rest', () => {
     );
   });
 
-  test('of hundreds of bad policies the oldest close the paymaster, and the others say that they are too many', async () => {
+  test('of hundreds of bad policies the oldest close the paymaster, and the others report that they are too many', async () => {
     world = await startWorld();
     const names = Array.from({ length: 300 }, (_, index) => `${'x'.repeat(120)}${index}`);
     const webhook = { url: 'http://rules.example.com/' };
@@ -83,7 +83,7 @@ describe('one bad resource never stops the rest', () => {
     );
   });
 
-  test('a paymaster whose store write always fails is tried again alone', async () => {
+  test('a paymaster whose store write always fails is retried alone', async () => {
     world = await startWorld();
     const { configs } = world;
     await world.restart({
@@ -101,7 +101,7 @@ describe('one bad resource never stops the rest', () => {
     expect(world.operator.ready()).toBe(true);
   });
 
-  test('a config that the store refuses is a condition, and the last one stays', async () => {
+  test('a config that the store refuses is a condition, and the last config stays', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
     await world.until('the paymaster is ready', isReady(world));
@@ -120,7 +120,7 @@ describe('one bad resource never stops the rest', () => {
   });
 });
 
-test('an outage of the config store is waited out, and everything written meanwhile is served after it', async () => {
+test('after an outage of the config store, everything that was written meanwhile is served', async () => {
   world = await startWorld();
   const { configs } = world;
   let isDown = true;
@@ -138,7 +138,7 @@ test('an outage of the config store is waited out, and everything written meanwh
   await world.until('the paymaster is ready', isReady(world));
 });
 
-test('access of the dashboard that somebody else stood in the way of is given when that is gone', async () => {
+test('dashboard access that a foreign binding blocked is granted once that is gone', async () => {
   world = await startWorld();
   let isForeign = true;
   await world.restart({
@@ -154,7 +154,7 @@ test('access of the dashboard that somebody else stood in the way of is given wh
   await world.until('it is granted', async () => (await access()) === 'True/Granted');
 });
 
-test('a look for what was deleted meanwhile is repeated within a minute when the store could not be read', async () => {
+test('a sweep for deleted objects is repeated within a minute when the store could not be read', async () => {
   world = await startWorld();
   await world.apply(aPaymaster());
   await world.until('the paymaster is ready', isReady(world));

@@ -28,7 +28,7 @@ describe('leadership', () => {
     await world.until('the paymaster is ready', isReady(world));
   });
 
-  test('one that lost it stops, says so once, and writes nothing more', async () => {
+  test('an operator that lost it stops, reports that once, and writes nothing further', async () => {
     world = await startWorld();
     const lost = Promise.withResolvers<void>();
     let told = 0;
@@ -43,7 +43,7 @@ describe('leadership', () => {
         stop: () => Promise.resolve(),
       },
     });
-    // Somebody else may lead as soon as the lease ran out, before anybody is told.
+    // Another operator may lead as soon as the lease ran out, before this one is notified.
     mayWrite = false;
     await world.apply(aPaymaster());
     await world.settle();
@@ -54,7 +54,7 @@ describe('leadership', () => {
     expect(world.operator.ready()).toBe(false);
   });
 
-  test('one that lost it in the middle of a reconcile writes no connection secret any more', async () => {
+  test('an operator that lost it in the middle of a reconcile no longer writes a connection secret', async () => {
     world = await startWorld();
     const { configs } = world;
     let mayWrite = true;
@@ -82,7 +82,7 @@ describe('leadership', () => {
   });
 });
 
-test('one that is stopped while its store does not answer ends its start too', async () => {
+test('an operator that is stopped while its store does not answer ends its start too', async () => {
   world = await startWorld();
   await world.operator.stop();
   const silent = { synced: new Promise<void>(() => {}), stop: () => {} };

@@ -61,7 +61,7 @@ describe('resources converge', () => {
       expect(`${kind} ${conditionOf(await world.get(kind, name), 'Ready')}`).toBe(`${kind} True/Ready`);
   });
 
-  test('whether they were there before the operator or came after', async () => {
+  test('whether they existed before the operator or came later', async () => {
     world = await startWorld();
     await world.operator.stop();
     await world.apply(aPaymaster(), aSmartContract());
@@ -91,7 +91,7 @@ describe('a paymaster that is ready', () => {
     });
   });
 
-  test('is left alone when nothing changes: not one write, over restarts and a day', async () => {
+  test('is left alone when nothing changes: no write at all, over restarts and a day', async () => {
     world = await startWorld();
     await world.apply(aPaymaster(), aSmartContract(), aPolicy(), aFeeToken());
     await world.until('the paymaster is ready', isReady(world));
@@ -138,7 +138,7 @@ describe('a paymaster that is ready', () => {
   });
 });
 
-describe('what is deleted is not served any more', () => {
+describe('a deleted object is no longer served', () => {
   test('on the event', async () => {
     world = await startWorld();
     await world.apply(aPaymaster(), aSmartContract(), aPolicy());
@@ -154,7 +154,7 @@ describe('what is deleted is not served any more', () => {
     );
   });
 
-  test('when it was deleted while no operator ran', async () => {
+  test('also when it was deleted while no operator ran', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
     await world.until('the paymaster is ready', isReady(world));
@@ -166,7 +166,7 @@ describe('what is deleted is not served any more', () => {
     await world.until('the chain is gone', async () => (await world.configs.getChain(31337)) === undefined);
   });
 
-  test('and what was lost from the config store is served again within ten minutes', async () => {
+  test('and a config that was lost from the store is served again within ten minutes', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
     await world.until('the paymaster is ready', isReady(world));
@@ -176,7 +176,7 @@ describe('what is deleted is not served any more', () => {
     await world.until('the chain is back', async () => (await world.configs.getChain(31337)) !== undefined);
   });
 
-  test('a contract that goes is taken out, and the last one leaves the paymaster as its default says', async () => {
+  test('a deleted contract is removed, and after the last one the default of the paymaster applies', async () => {
     world = await startWorld();
     await world.apply(aPaymaster({ defaultContractAction: 'Deny' }), aSmartContract());
     await world.until('the paymaster is ready', isReady(world));
@@ -190,7 +190,7 @@ describe('what is deleted is not served any more', () => {
   });
 });
 
-test('caps wider than those of the chain are told with both figures, and no longer when they are not', async () => {
+test('caps wider than those of the chain are reported with both figures, until they are corrected', async () => {
   const conditions = async () => (await world.get('Paymaster', 'shop'))?.status?.conditions ?? [];
   const limited = async () => (await conditions()).find(({ type }) => type === 'CapsLimited');
   const told = (message: string) => async () => (await limited())?.message === message;
@@ -220,7 +220,7 @@ test('caps wider than those of the chain are told with both figures, and no long
   await world.until('nothing is wider', async () => (await limited()) === undefined);
 });
 
-describe('a paymaster waits for what it needs, says for what, and goes on by itself', () => {
+describe('a paymaster waits for a missing object, names it, and goes on by itself', () => {
   test('an Organisation', async () => {
     world = await startWorld({ isEmpty: true });
     await world.apply(aChain(), aPaymaster());
@@ -243,7 +243,7 @@ describe('a paymaster waits for what it needs, says for what, and goes on by its
     await world.until('the paymaster is ready', isReady(world));
   });
 
-  test('a name that another one has, until that one goes', async () => {
+  test('a name that another one has, until that one is deleted', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
     await world.until('the first is ready', isReady(world));
@@ -258,7 +258,7 @@ describe('a paymaster waits for what it needs, says for what, and goes on by its
     await world.until('the second is ready', isReady(world, 'late'));
   });
 
-  test('room in the quota, until another one goes', async () => {
+  test('room in the quota, until another one is deleted', async () => {
     world = await startWorld();
     await world.apply(anOrganisation({ quotas: { paymasters: 1 } }), aPaymaster());
     await world.until('the first is ready', isReady(world));
@@ -272,7 +272,7 @@ describe('a paymaster waits for what it needs, says for what, and goes on by its
   });
 });
 
-test('a place in the quota that becomes free while another paymaster is being refused is noticed', async () => {
+test('room in the quota that becomes free while another paymaster is being refused is noticed', async () => {
   world = await startWorld();
   await world.apply(anOrganisation({ quotas: { paymasters: 1 } }), aPaymaster());
   await world.until('the first is ready', isReady(world));
@@ -299,8 +299,8 @@ test('a place in the quota that becomes free while another paymaster is being re
   await world.until('the second is ready', isReady(world, 'b'));
 });
 
-describe('two of one kind', () => {
-  test('Organisations of one namespace: the first counts, and the second takes over when it goes', async () => {
+describe('of two objects that claim the same', () => {
+  test('Organisations of one namespace: the first counts, and the second takes over when the first is deleted', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
     await world.until('the paymaster is ready', isReady(world));

@@ -6,13 +6,13 @@ import { createOrganisationReconciler } from '../../operator/reconcilers/organis
 import { aPaymaster, anOrganisation } from '../build/resources.js';
 import { someNow } from '../build/sources.js';
 
-// The API server cannot judge a checksum, and stores that can do not take a wrong one: so the reconciler alone.
+// The API server cannot check a checksum, and stores that can do so refuse a wrong one. So this tests the reconciler alone.
 
 const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
 
 type Case = {
   readonly name: string;
-  /** Of the condition Accepted as it stands. */
+  /** The condition Accepted as it is stored. */
   readonly stands?: { readonly status: 'True' | 'False'; readonly observedGeneration: number };
   readonly paymaster?: Paymaster;
   readonly want: readonly string[];

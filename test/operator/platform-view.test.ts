@@ -25,7 +25,7 @@ describe('a steady fact', () => {
   });
 });
 
-test('with ten thousand Paymasters a node that is away for 30 s wakes none, and a longer one wakes 50 a second', () => {
+test('with ten thousand Paymasters a node outage of 30 s wakes none, and a longer one wakes 50 a second', () => {
   const time = createVirtualTime();
   const woken: number[] = [];
   const state: { reachability: Reachability } = { reachability: 'Reachable' };

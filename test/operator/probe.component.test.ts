@@ -66,7 +66,7 @@ const good = {
   signers: { dev: 'Authorized' },
   tokens: 'Secured',
 };
-/** Those of the singleton layouts take tokens in validation only where the platform wants it; the last one takes none. */
+/** Contracts of the singleton layouts take tokens in validation only where the platform wants it; the last one takes none. */
 const tokensOf = (layout: string) =>
   layout.startsWith('vendor-') ? 'Secured' : layout.startsWith('singleton-') ? 'AfterCall' : 'Unknown';
 
@@ -77,7 +77,7 @@ function profileOf(layout: string): ProfileConfig {
 }
 
 describe('a deployed contract', () => {
-  test.each(layoutIds)('of layout %s answers that everything is right', async (layout) => {
+  test.each(layoutIds)('of layout %s passes every check', async (layout) => {
     expect(await aProbe().profile(profileOf(layout))).toEqual({ ...good, tokens: tokensOf(layout) });
   });
 
@@ -91,7 +91,7 @@ describe('a deployed contract', () => {
     });
   });
 
-  test.each(layoutIds)('of layout %s names the EntryPoint of its own, not another', async (layout) => {
+  test.each(layoutIds)('of layout %s names its own EntryPoint, not another', async (layout) => {
     const profile = profileOf(layout);
     const other = Object.values(dev.deployments.entryPoints).find(
       (address) => address !== profile.entryPoint,
@@ -113,7 +113,7 @@ describe('a deployed contract', () => {
   );
 });
 
-test('an address without code is said, and nothing else is asked of it', async () => {
+test('an address without code is reported, and the probe calls it no further', async () => {
   const profile = { ...profileOf('vendor-1.1.0'), sponsorship: parseAddress(`0x${'ab'.repeat(20)}`) };
   expect(await aProbe().profile(profile)).toEqual({
     code: 'NoCode',
@@ -127,7 +127,7 @@ test('an address without code is said, and nothing else is asked of it', async (
   expect(await aProbe().code(profile.entryPoint)).toBe('CodePresent');
 });
 
-test('a contract that is none of ours is told by every question', async () => {
+test('a foreign contract fails every check', async () => {
   const profile = { ...profileOf('vendor-1.1.0'), sponsorship: dev.deployments.feeToken.address };
   expect(await aProbe().profile(profile)).toEqual({
     code: 'CodePresent',
@@ -140,7 +140,7 @@ test('a contract that is none of ours is told by every question', async () => {
 });
 
 describe('a token contract at another address', () => {
-  test('is asked as well as the one that sponsors', async () => {
+  test('is probed as well as the one that sponsors', async () => {
     const profile = profileOf('vendor-1.1.0');
     expect(await aProbe().profile(profile)).toEqual(good);
     expect(await aProbe().profile({ ...profile, token: dev.deployments.feeToken.address })).toEqual({
@@ -153,20 +153,20 @@ describe('a token contract at another address', () => {
     });
   });
 
-  test('of another EntryPoint and layout is told', async () => {
+  test('of another EntryPoint and layout is reported', async () => {
     expect(
       await aProbe().profile({ ...profileOf('vendor-1.1.0'), token: profileOf('vendor-2.x').sponsorship }),
     ).toEqual({ ...good, entryPoint: 'OtherEntryPoint', hash: 'OtherHash', tokens: 'AfterCall' });
   });
 
-  test('without code is no code', async () => {
+  test('without code is reported as such', async () => {
     const token = parseAddress(`0x${'ab'.repeat(20)}`);
     expect((await aProbe().profile({ ...profileOf('vendor-1.1.0'), token })).code).toBe('NoCode');
   });
 });
 
 describe('a deposit', () => {
-  test('of the default funding wallet is there where contracts keep one per wallet', async () => {
+  test('of the default funding wallet is read where contracts keep one per wallet', async () => {
     const wallet = dev.deployments.defaultFunding;
     expect(await aProbe().deposit({ profile: profileOf('vendor-1.1.0'), wallet })).toBeGreaterThan(0n);
     expect(await aProbe().deposit({ profile: profileOf('vendor-2.x'), wallet })).toBeGreaterThan(0n);
@@ -182,7 +182,7 @@ describe('a deposit', () => {
   });
 });
 
-test('a chain that does not answer makes every answer unknown, and another chain id is said', async () => {
+test('a chain that does not answer makes every answer unknown, and another chain id is reported', async () => {
   const down = (): Promise<never> => Promise.reject(new DomainError('UNAVAILABLE', 'down'));
   const chain: Chain = { ...dev.chain, chainId: down, call: down, code: down };
   const profile = profileOf('vendor-1.1.0');
@@ -224,7 +224,7 @@ describe('a singleton contract that takes tokens in advance', () => {
       clock: systemClock,
     });
 
-  test('must be allowed by the treasury to give back what was too much', async () => {
+  test('needs an allowance of the treasury for refunds', async () => {
     const profile: ProfileConfig = { ...profileOf('singleton-0.7'), tokenPayment: 'preFund' };
     expect((await asked().profile(profile)).tokens).toBe('NoRefunds');
     const { treasury, feeToken } = dev.deployments;

@@ -30,7 +30,7 @@ async function seconds(what: string, holds: () => Promise<boolean>): Promise<num
 }
 
 describe('Ready of a Paymaster follows its platform when a trouble lasts', () => {
-  test('a node that is away: the Chain says so at once, the Paymaster after a minute and again after half a minute', async () => {
+  test('a node that is away: the Chain reports it at once, the Paymaster after a minute, and is ready again after half a minute', async () => {
     await startReady();
     world.chain.isReachable = false;
     await world.until(
@@ -93,7 +93,7 @@ describe('Ready of a Paymaster follows its platform when a trouble lasts', () =>
     expect(lost).toBeLessThan(80);
   });
 
-  test('a connection Secret of somebody else, after a minute', async () => {
+  test('a connection Secret with another owner, after a minute', async () => {
     world = await startWorld();
     world.secrets.set('acme/keys', { owner: 'somebody', data: {} });
     await world.apply(aPaymaster({ writeConnectionSecretToRef: { name: 'keys' } }));
@@ -115,7 +115,7 @@ describe('Ready of a Paymaster follows its platform when a trouble lasts', () =>
   });
 });
 
-test('an empty deposit leaves a Paymaster ready and says that it does not serve', async () => {
+test('an empty deposit leaves a Paymaster ready and reports that it does not serve', async () => {
   await startReady();
   world.chain.deposits.set('0x00000000000000000000000000000000000000f1', 0n);
   await world.until('it is seen', async () => (await serving()) === 'False/DepositEmpty');
@@ -159,7 +159,7 @@ test('an Organisation whose namespace is gone for a minute is not ready', async 
   expect(back).toBeLessThanOrEqual(31);
 });
 
-test('what is first known of many deposits reaches the statuses at a bounded rate', async () => {
+test('the first facts about many deposits reach the statuses at a bounded rate', async () => {
   const many = 120;
   world = await startWorld();
   const names = Array.from({ length: many }, (_, index) => `shop-${index}`);

@@ -8,7 +8,7 @@ import { createVirtualTime, turn } from './virtual-time.js';
 const none = { paymasters: [], chains: [], organisations: [] };
 const all = Array.from({ length: 200 }, (_, index) => `shops/shop-${index}`);
 
-/** Roots whose paymasters are worked on as fast as the event loop turns; `worked` grows with each. */
+/** Roots whose paymasters are reconciled as fast as the event loop turns; `worked` grows with each. */
 function someRoots(): { readonly roots: Roots; readonly worked: string[] } {
   const { clock, timers } = createVirtualTime();
   const worked: string[] = [];
@@ -51,7 +51,7 @@ test.each<{ readonly name: string; readonly begin: (roots: Roots) => void }>([
   expect(before).toBeLessThan(all.length / 2);
   roots.add({ ...none, paymasters: ['shops/changed'] });
   while (worked.length <= all.length) await turn();
-  // Those that are being worked on finish first, and one of the others may have its turn.
+  // Running reconciles finish first, and one of the others may run before it.
   expect(worked.indexOf('shops/changed') - before).toBeLessThan(2 * 8);
   expect(new Set(worked)).toEqual(new Set([...all, 'shops/changed']));
   await roots.stop();

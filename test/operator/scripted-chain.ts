@@ -16,7 +16,7 @@ export type ChainState = {
   chainId: number;
   /** Unix seconds of the newest block. */
   timestamp: number;
-  /** Its node answers something that is no block. */
+  /** Its node answers something that is not a block. */
   hasBrokenBlocks: boolean;
   /** Wei per gas; its node suggests no priority fee. */
   baseFee: bigint;
@@ -25,13 +25,13 @@ export type ChainState = {
   entryPoint: Address;
   signer: Address;
   hashesLikeUs: boolean;
-  /** Wei of each funding wallet, lowercase; others have 1 ether. */
+  /** Wei of each funding wallet, by lowercase address; others have 1 ether. */
   readonly deposits: Map<string, bigint>;
-  /** Funding wallets, lowercase, that the node gives no answer about. */
+  /** Funding wallets, lowercase, whose deposit the node does not answer. */
   readonly silentDeposits: Set<string>;
-  /** How often a deposit was asked for. */
+  /** Number of reads of deposits. */
   depositsAsked: number;
-  /** What the fee token of `aFeeToken` says of itself. */
+  /** Symbol and decimals that the fee token of `aFeeToken` reports. */
   token: { decimals: number; symbol: string };
   /** Answers of price feeds with 8 decimals, by lowercase address. */
   readonly feeds: Map<string, { readonly answer: bigint; readonly updatedAt: number }>;
@@ -51,7 +51,7 @@ export const tokenContract = parseAddress('0x00000000000000000000000000000000000
 
 export const signerAddress = parseAddress('0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc');
 
-/** A chain that holds the contract of `aProfile` and answers what the operator asks of it. */
+/** A chain that holds the contract of `aProfile` and answers the operator's calls. */
 export function createScriptedChain(): { readonly state: ChainState; readonly chains: Pick<Chains, 'get'> } {
   const state: ChainState = {
     isReachable: true,
@@ -70,7 +70,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     feeds: new Map(),
   };
   const { sponsorship, token } = layouts['vendor-1.1.0'];
-  // Once: encoding it takes milliseconds, and every call is compared with it.
+  // Encoded once: that takes milliseconds, and every call is compared with it.
   const terms = probeTerms(31337, profile);
   const hashCall = sponsorship.getHashCall(probeOperation, terms);
   const hash = sponsorship.hash(probeOperation, terms);

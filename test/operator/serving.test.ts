@@ -10,7 +10,7 @@ import { conditionOf, isReady, startWorld, type World } from './world.js';
 let world: World;
 afterEach(() => world.close());
 
-/** What servers have reported; `isAway`: it cannot be read. */
+/** The reports of servers; while `isAway` they cannot be read. */
 const store = { entries: new Map() as ServingEntries, isAway: false };
 const reports = {
   all: async () => {
@@ -57,7 +57,7 @@ describe('the condition Serving of a Paymaster', () => {
     await becomes('True/Serving');
   });
 
-  test('stands while reports cannot be read, also over a restart, and goes on with them', async () => {
+  test('stays while reports cannot be read, also over a restart, and follows them again later', async () => {
     await start();
     report('LimitFull');
     await becomes('False/LimitFull');
@@ -73,7 +73,7 @@ describe('the condition Serving of a Paymaster', () => {
     await becomes('True/Serving');
   });
 
-  test('says for a minute-old trouble which tokens have no price, while sponsorships go on', async () => {
+  test('names, after a minute, the tokens without a price, while sponsorships go on', async () => {
     await start();
     const feed = '0x00000000000000000000000000000000000000f1';
     const updatedAt = () => Math.floor(world.time.clock.now() / 1000);
@@ -91,7 +91,7 @@ describe('the condition Serving of a Paymaster', () => {
     await becomes('True/Serving');
   });
 
-  test('says nothing of a policy that is paused', async () => {
+  test('does not report a paused policy', async () => {
     await start();
     report('LimitFull');
     await becomes('False/LimitFull');

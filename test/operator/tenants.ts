@@ -12,11 +12,11 @@ import type { ConfigView, SeenConfig } from '../../server/view/config-view.js';
 import { aProfile } from '../build/resources.js';
 import type { World } from './world.js';
 
-/** What attacks of tenants on the control plane share: an operator over real stores, and a replica that reads them. */
+/** Shared by attacks of tenants on the control plane: an operator over real stores, and a replica that reads them. */
 
 const master = new Uint8Array(32).fill(1);
 
-/** Hash of the key that a Paymaster `shop` of the tenant has in that generation. */
+/** Hash of the key that the tenant's Paymaster `shop` has in that generation. */
 export function keyHash(keyGeneration: number, tenant = 'acme'): string {
   return hashCredential(deriveApiKey(master, { namespace: tenant, name: 'shop', keyGeneration }));
 }
@@ -40,7 +40,7 @@ export async function aReplica(
 
 export const owner = new Wallet(`0x${'11'.repeat(32)}`);
 
-/** What the owner of a wallet has signed for `shop` of a tenant, as it stands publicly in a spec. */
+/** The proof that the owner of a wallet has signed for `shop` of a tenant; it is public in a spec. */
 export function fundingProof(tenant: string): NonNullable<PaymasterSpec['funding']> {
   const message = fundingMessage({
     chainId: 31337,

@@ -39,7 +39,7 @@ describe('the condition TokenLoss of a Chain', () => {
     await reports.put(31337, stoppedUntil(inHours(5)));
     await becomes('True/BudgetLow');
     const condition = findCondition((await world.get('Chain', 'dev')).status?.conditions, 'TokenLoss');
-    // The contract, its budget and what to do; nothing that moves by itself.
+    // The contract, its budget and what to do; no figure that changes by itself.
     expect(condition?.message).toMatch(
       /^Payments that are not taken in validation are few until the day \(UTC\) ends for 1\.1\.0 \(contract 0x[0-9a-fA-F]{40}, budget 0\.25\): .* raise tokenLossBudget/,
     );
@@ -47,7 +47,7 @@ describe('the condition TokenLoss of a Chain', () => {
     await becomes('False/WithinBudget');
   });
 
-  test('ends with the day, also when no server reports that any more', async () => {
+  test('ends with the day, also when no server reports any longer', async () => {
     const reports = await start();
     await reports.put(31337, stoppedUntil(inHours(5)));
     await becomes('True/BudgetLow');
@@ -57,7 +57,7 @@ describe('the condition TokenLoss of a Chain', () => {
     await becomes('False/WithinBudget');
   });
 
-  test('leaves Ready as it is: sponsorships go on', async () => {
+  test('leaves Ready unchanged: sponsorships go on', async () => {
     const reports = await start();
     await reports.put(31337, { stopped: [] });
     await becomes('False/WithinBudget');
@@ -67,7 +67,7 @@ describe('the condition TokenLoss of a Chain', () => {
     expect(conditionOf(await world.get('Chain', 'dev'), 'Ready')).toBe(before);
   });
 
-  test('stands while reports cannot be read, and over a restart', async () => {
+  test('stays while reports cannot be read, and over a restart', async () => {
     const memory = createMemoryTokenLossReports();
     let isAway = false;
     const reports = await start({

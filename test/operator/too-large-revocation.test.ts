@@ -4,8 +4,8 @@ import { anOrganisation, aPaymaster, aSmartContract } from '../build/resources.j
 import { startWorld, type World } from './world.js';
 import { aReplica, keyHash, owner } from './tenants.js';
 
-// A tenant makes his configuration too large, so that the last one is kept, and then loses the platform's permission to draw on
-// a wallet. With the last config its wallet was kept too, and signed again as soon as he deleted spec.funding.
+// A tenant makes his configuration too large, so that the last good one is kept, and then the platform revokes its permission to
+// draw on a wallet. The kept config still had the wallet, which paid again as soon as the tenant deleted spec.funding.
 
 const abi = JSON.stringify(
   Array.from({ length: 1000 }, (_, index) => ({ name: `method${index}`, inputs: [] })),
@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-test('a wallet that is revoked meanwhile is not drawn on, also after the tenant takes it out of the spec', async () => {
+test('a wallet that is revoked meanwhile is not drawn on, also after the tenant removes it from the spec', async () => {
   const { view } = await aReplica(world);
   await world.apply(anOrganisation());
   await world.until('it is not served', async () => (await world.config('shop'))?.notReady !== undefined);
@@ -45,7 +45,7 @@ test('a wallet that is revoked meanwhile is not drawn on, also after the tenant 
   expect(view.find(keyHash(1))?.fundingAddress).toBeUndefined();
 });
 
-test('while nothing is revoked the paymaster goes on with the contracts that fitted', async () => {
+test('until the wallet is revoked the paymaster goes on with the contracts that fitted', async () => {
   const { view } = await aReplica(world);
   expect(view.find(keyHash(1))?.fundingAddress).toBe(toAddressKey(parseAddress(owner.address)));
   expect((await world.config('shop'))?.contracts.length).toBeGreaterThan(0);

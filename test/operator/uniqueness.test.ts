@@ -22,7 +22,7 @@ const history = fc.array(
   { maxLength: 30 },
 );
 
-test('of objects that contend for a name exactly one has it, whatever happened, and the holder never loses it', async () => {
+test('of objects that contend for a name exactly one has it, in every history, and the holder never loses it', async () => {
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
       const world = await startWorld();
@@ -34,7 +34,7 @@ test('of objects that contend for a name exactly one has it, whatever happened, 
         }
         await world.settle();
         const holders = await expectOneHolderEach(world);
-        // A newcomer takes nothing from those who hold their names by now.
+        // A newcomer does not take a name from its holder.
         for (const object of contenders) await world.apply(object);
         await world.settle();
         expect(await expectOneHolderEach(world)).toEqual(expect.arrayContaining([...holders]));

@@ -17,7 +17,7 @@ async function profile(): Promise<ProfileConfig> {
   return found;
 }
 
-/** Virtual seconds until the served profile is as wanted. */
+/** Virtual seconds until the served profile is as expected. */
 async function secondsUntil(what: string, isAsWanted: (profile: ProfileConfig) => boolean): Promise<number> {
   const began = world.time.clock.now();
   await world.until(what, async () => isAsWanted(await profile()));
@@ -34,7 +34,7 @@ async function startReady(): Promise<void> {
   await world.settle();
 }
 
-/** The Chain says in the condition of its profile whether signing goes on. */
+/** Whether signing goes on, from the Chain's condition about its profile. */
 async function serving(): Promise<string | undefined> {
   const [found] = (await world.get('Chain', 'dev')).status?.profiles ?? [];
   return found?.conditions.find(({ type }) => type === 'Serving')?.status;
@@ -59,7 +59,7 @@ describe('signing for a profile that its chain does not accept', () => {
     const before = await world.config('shop');
     breakIt();
     const seconds = await secondsUntil('signing stops', isStopped);
-    // One poll, and the ten seconds after which the answer was asked for again.
+    // One poll, and the ten seconds until the question is repeated.
     expect(seconds).toBeGreaterThan(10);
     expect(seconds).toBeLessThan(41);
     expect((await profile()).unusable).toMatchObject({ reason });
@@ -67,7 +67,7 @@ describe('signing for a profile that its chain does not accept', () => {
     expect(await world.config('shop')).toEqual(before);
   });
 
-  test('goes on when it is put right, a minute after it stopped at the earliest', async () => {
+  test('goes on when the profile is corrected, at the earliest a minute after it stopped', async () => {
     await startReady();
     world.chain.signer = other;
     await secondsUntil('signing stops', isStopped);
@@ -125,7 +125,7 @@ describe('a profile with several keys', () => {
     await world.apply(rotating);
   }
 
-  test('signs with the one that the contract accepts, not with the one in front', async () => {
+  test('signs with the key that the contract accepts, not with the first one', async () => {
     await startRotation();
     await world.settle();
     expect(await profile()).toMatchObject({ signerFile: 'dev', signerFiles: ['next', 'dev'] });
@@ -133,7 +133,7 @@ describe('a profile with several keys', () => {
     expect(conditionOf(await world.get('Paymaster', 'shop'), 'SignerAuthorized')).toBe('True/Authorized');
   });
 
-  test('is not signed for with the new key for a moment when that is put in front', async () => {
+  test('never signs with a new key that is listed first before the contract accepts it', async () => {
     await startRotation();
     const seen = new Set<string>();
     for (let step = 0; step < 200; step += 1) {

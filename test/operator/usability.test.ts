@@ -30,7 +30,7 @@ describe('answers about a profile', () => {
   });
 });
 
-/** `said`: seconds and answers, in order. */
+/** `said`: pairs of seconds and answers, in order. */
 const after = (...said: readonly (readonly [number, Usability])[]): Standing =>
   said.reduce<Standing>(
     (standing, [seconds, answer]) => confirm(standing, answer, (seconds * 1000) as EpochMs),
@@ -51,7 +51,7 @@ describe('an answer counts', () => {
     expect(after(...said).settled).toBe(want);
   });
 
-  test('and is asked for again when it can', () => {
+  test('and the question is repeated at the earliest time at which it can count', () => {
     const at = (seconds: number) => (seconds * 1000) as EpochMs;
     expect(recheckMs(after([0, bad]), at(4))).toBe(6_000);
     expect(recheckMs(after([0, bad], [10, bad], [20, 'usable']), at(20))).toBe(50_000);

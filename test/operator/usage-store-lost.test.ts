@@ -49,7 +49,7 @@ describe('the condition UsageStoreLost of a Chain', () => {
     expect(await state('Ready')).toBe('True/Ready');
   });
 
-  test('of one chain says nothing of another', async () => {
+  test('of one chain does not affect another', async () => {
     const epochs = createMemoryEpochMirror();
     await epochs.put(31337, kept, undefined);
     await epochs.put(1, lost, undefined);
@@ -59,7 +59,7 @@ describe('the condition UsageStoreLost of a Chain', () => {
     expect(await state('UsageStoreLost')).toBe('False/Kept');
   });
 
-  test('stands while the copies cannot be read, and over a restart', async () => {
+  test('stays while the copies cannot be read, and over a restart', async () => {
     const memory = createMemoryEpochMirror();
     await memory.put(31337, lost, undefined);
     let isAway = false;
@@ -104,14 +104,14 @@ describe('the condition UsageStoreLost of a Chain', () => {
     await becomes('False/Kept');
   });
 
-  test('takes an annotation that names no loss for none', async () => {
+  test('ignores an annotation that names no loss', async () => {
     world = await startWorld({ deps: { usageEpochs: createMemoryEpochMirror() } });
     await annotate('yes please');
     await world.settle();
     expect((await world.configs.getChain(31337))?.config).not.toHaveProperty('acceptedLoss');
   });
 
-  test('is not shown where nobody tells of the usage store', async () => {
+  test('is not shown where no server reports on the usage store', async () => {
     world = await startWorld();
     await world.apply(aPaymaster());
     await world.until('the chain is ready', async () => (await state('Ready')) === 'True/Ready');

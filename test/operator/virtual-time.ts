@@ -1,13 +1,13 @@
 import type { Clock, EpochMs } from '../../core/units/time.js';
 import type { Timers } from '../../operator/runtime/timers.js';
 
-/** Clock and timers that move together, by hand. */
+/** Clock and timers that the test moves together. */
 export type VirtualTime = {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Moves on, firing what is due in order, each at its own time. */
+  /** Advances the time and fires the due timers in order, each at its own time. */
   advance(ms: number): void;
-  /** Timers that wait. */
+  /** Number of waiting timers. */
   pending(): number;
 };
 
@@ -52,7 +52,7 @@ export function createVirtualTime(start: number = virtualStart): VirtualTime {
   };
 }
 
-/** Lets everything that is ready run: promises, and one turn of the event loop. */
+/** Runs everything that is ready: promises, and one turn of the event loop. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

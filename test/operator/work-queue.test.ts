@@ -37,14 +37,14 @@ describe('a work queue', () => {
     expect(await workOff(queue)).toEqual(['b', 'a', 'c']);
   });
 
-  test('hands out keys that somebody waits for before those of the lane behind', async () => {
+  test('hands out keys that somebody waits for before those of the background lane', async () => {
     const { queue } = aQueue();
     for (const key of ['x', 'y', 'z']) queue.addBehind(key);
     for (const key of ['a', 'b']) queue.add(key);
     expect(await workOff(queue)).toEqual(['a', 'b', 'x', 'y', 'z']);
   });
 
-  test('moves the lane behind on by one key in eight, however many keys come in front', async () => {
+  test('takes one key in eight from the background lane, however many other keys come', async () => {
     const { queue } = aQueue();
     queue.addBehind('x');
     queue.addBehind('y');
@@ -72,7 +72,7 @@ describe('a work queue', () => {
     expect(await workOff(queue)).toEqual(['y', 'x']);
   });
 
-  test('a key that is added behind during its work waits there after it', async () => {
+  test('a key that is added to the background lane during its work waits there afterwards', async () => {
     const { queue } = aQueue();
     queue.add('a');
     await queue.next();
@@ -83,7 +83,7 @@ describe('a work queue', () => {
     expect(await workOff(queue)).toEqual(['b', 'x', 'a']);
   });
 
-  test('works once on a key that was added many times before', async () => {
+  test('hands out a key once that was added many times before', async () => {
     const { queue } = aQueue();
     for (const key of ['a', 'b', 'a', 'a']) queue.add(key);
     expect(await workOff(queue)).toEqual(['a', 'b']);
@@ -126,7 +126,7 @@ describe('a work queue', () => {
     expect(queue.isIdle()).toBe(true);
   });
 
-  test('when stopped takes in nothing, lets waiting workers go, and waits for the work under way', async () => {
+  test('when stopped takes in nothing, lets waiting workers go, and waits for running work', async () => {
     const { queue, time } = aQueue();
     queue.add('a');
     queue.add('b');
@@ -201,7 +201,7 @@ test('at any interleaving no key is ever worked on twice at once, and none that 
     fc.asyncProperty(steps, async (plan) => {
       const { queue, time } = aQueue();
       const active = new Set<string>();
-      // Keys whose last add has not been followed by a hand-out yet.
+      // Keys that were added and not handed out since.
       const owed = new Set<string>();
       const take = async (): Promise<void> => {
         if (queue.size() === 0) return;

@@ -34,7 +34,7 @@ export type World = {
   config(name: string): Promise<PaymasterConfig | undefined>;
   /** Lets time pass until the condition holds; fails after more than ten virtual minutes. */
   until(what: string, condition: () => Promise<boolean> | boolean): Promise<void>;
-  /** Lets everything that is due within a virtual minute happen. */
+  /** Runs everything that is due within a virtual minute. */
   settle(): Promise<void>;
   restart(deps?: Partial<OperatorDeps>): Promise<void>;
   /** Another operator over the same stores; not started. */

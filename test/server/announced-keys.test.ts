@@ -22,7 +22,7 @@ afterEach(() => {
   for (const pod of pods.splice(0)) pod.stop();
 });
 
-/** A pod of a dashboard whose mounted Secret is turned by hand. */
+/** A dashboard pod whose mounted Secret the test replaces. */
 async function aPod(mounted: MountedKeys, metrics = createMetrics({ process: false })) {
   const pod = { mounted, metrics, keys: undefined as unknown as AnnouncedKeys };
   pod.keys = createAnnouncedKeys({
@@ -44,7 +44,7 @@ const old: MountedKeys = { apiKeys: [k0], webhook: [w0] };
 const both: MountedKeys = { apiKeys: [k1, k0], webhook: [w1, w0] };
 
 describe('a replica', () => {
-  test('uses the announced key, not the newest of its files, and accepts what comes next', async () => {
+  test('uses the announced key, not the newest of its files, and accepts the next key', async () => {
     announcements = createFakeAnnouncements();
     announce([k0]);
     const pod = await aPod(both);
@@ -55,7 +55,7 @@ describe('a replica', () => {
     expect(pod.keys.keys).toMatchObject({ current: k1, previous: k0, webhook: w1, webhookPrevious: w0 });
   });
 
-  test('refuses with the reason while its files are older than the announcement, and goes on by itself', async () => {
+  test('refuses with the reason while its files are older than the announcement, and recovers by itself', async () => {
     announcements = createFakeAnnouncements();
     announce([k1, k0]);
     const pod = await aPod(old);
@@ -73,7 +73,7 @@ describe('a replica', () => {
     expect((await pod.metrics.render()).body).toContain('paymaster_master_keys_missing 0');
   });
 
-  test('keeps a key that has gone from its files until that is announced, and not longer', async () => {
+  test('keeps a key that was removed from its files until the removal is announced, and not longer', async () => {
     announcements = createFakeAnnouncements();
     announce([k1, k0]);
     const pod = await aPod(both);
@@ -86,7 +86,7 @@ describe('a replica', () => {
     expect(pod.keys.keys.previous).toBeUndefined();
   });
 
-  test('whose files still have a key that was taken away does not accept it', async () => {
+  test('whose files still have a removed key does not accept it', async () => {
     announcements = createFakeAnnouncements();
     announce([k1]);
     const pod = await aPod(both);
@@ -109,7 +109,7 @@ describe('a replica', () => {
     expect((await aPod(both)).keys.keys).toMatchObject({ current: k1, previous: k0, webhook: w1 });
   });
 
-  test('of the dashboard that cannot ask at its start waits, one of the rpc role signs for hosts', async () => {
+  test('of the dashboard that cannot read the announcement at its start waits; a replica of the rpc role signs for hosts', async () => {
     announcements = createFakeAnnouncements();
     announcements.isAway = true;
     const dashboard = await aPod(both);

@@ -7,7 +7,7 @@ import { parseJson } from '../../server/http/json.js';
 import { anAbi } from '../build/resources.js';
 import { growthOf, mostGrowth } from '../support/work.js';
 
-/** What a caller of REST or JSON-RPC sends is read in time linear in its length, right or wrong. */
+/** REST and JSON-RPC requests, valid or not, are parsed in time linear in their length. */
 
 const outcomeOf = (run: () => unknown) => (): unknown => {
   try {
@@ -70,7 +70,7 @@ describe('a body of the dashboard', () => {
 
 describe('a user operation', () => {
   const word = (value: number): string => value.toString(16).padStart(64, '0');
-  /** `executeBatch(address[],bytes[])` of so many empty calls. */
+  /** `executeBatch(address[],bytes[])` with this many empty calls. */
   const batchOf = (count: number): Hex => {
     const tails = Array.from({ length: count }, (_, index) => word(32 * count + 32 * index));
     const zeros = Array.from({ length: count }, () => word(0));

@@ -44,7 +44,7 @@ function aShare(change: Partial<LimitShare> & { readonly of?: AddressKey | '' } 
   };
 }
 
-/** A request that the first of these limits refuses, with so much used. */
+/** A request that the first of these limits refuses, with this much used. */
 async function refusedBy(share: LimitShare, used: number): Promise<void> {
   const result: ReserveResult = { outcome: 'limit', index: 0, used };
   const usage = notes.ofUsage({
@@ -67,7 +67,7 @@ describe('a limit', () => {
     expect(written).toHaveLength(2);
   });
 
-  test('is not said to be full for longer than its cycle', async () => {
+  test('is not reported as full for longer than its cycle', async () => {
     await refusedBy(aShare({ window: { from: 0 as EpochMs, until: (start + 60_000) as EpochMs } }), 10);
     expect(written[0]?.get('daily')?.until).toBe(start + 60_000);
   });
@@ -106,19 +106,19 @@ describe('a webhook', () => {
     return written.length;
   };
 
-  test('that fails is reported where its policy refuses then', async () => {
+  test('that fails is reported if its policy refuses on a failure', async () => {
     expect(await asked('Deny', { verdict: 'failed', detail: 'no answer' })).toBe(1);
     expect(written[0]).toEqual(new Map([['kyc', { trouble: 'WebhookFailing', until: start + standsMs }]]));
   });
 
-  test('that answers no, or whose policy allows, keeps nobody from serving', async () => {
+  test('that answers no, or whose policy allows on a failure, is not reported', async () => {
     expect(await asked('Allow', { verdict: 'failed', detail: 'no answer' })).toBe(0);
     expect(await asked('Deny', { verdict: 'refused' })).toBe(0);
     expect(await asked('Deny', { verdict: 'verified' })).toBe(0);
   });
 });
 
-test('what could not be told is told when it is met again', async () => {
+test('a report that could not be written is written at the next occurrence', async () => {
   isAway = true;
   await refusedBy(aShare(), 10);
   isAway = false;

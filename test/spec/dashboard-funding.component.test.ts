@@ -69,7 +69,7 @@ test('the message names chain id, paymaster contract, organisation and paymaster
     expect(message).toContain(part);
 });
 
-test('what is stored proves the wallet to whoever reads the resource', async () => {
+test('the stored proof proves the wallet to any reader of the resource', async () => {
   const message = await obtain();
   expect(await outcome(send(await wallet.signMessage(message)))).toBe(updated);
   const funding = await stored();

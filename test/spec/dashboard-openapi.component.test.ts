@@ -61,7 +61,7 @@ describe('the document', () => {
     expect(at(document, 'servers')).toEqual([{ url: prefix }]);
   });
 
-  test('has all 13 endpoints in both spellings, each with an operationId of its own', () => {
+  test('has all 13 endpoints in both spellings, each with its own operationId', () => {
     expect(operations()).toHaveLength(26);
     const ids = operations().map(({ operation }) => at(operation, 'operationId'));
     expect(new Set(ids).size).toBe(26);

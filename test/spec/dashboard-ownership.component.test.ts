@@ -14,8 +14,8 @@ import {
 import type { Answer, DashboardHost } from '../build/dashboard.js';
 import { masterKeys } from '../build/operator.js';
 
-// Resources that a manifest declares: the dashboard shows them, changes what the manifest leaves out, and answers 409
-// naming the owner for what it says.
+// Resources that a manifest declares: the dashboard shows them, changes fields that the manifest leaves out, and answers 409
+// naming the owner for fields that the manifest sets.
 
 let host: DashboardHost;
 let round = 0;

@@ -17,9 +17,9 @@ import {
 import type { Answer, DashboardHost } from '../build/dashboard.js';
 
 // A write answers when the operator has programmed it, so that the sponsorship request that follows sees it. Here the
-// real operator runs beside the dashboard, over a chain that does not answer: what is served does not wait for it.
+// real operator runs beside the dashboard, over a chain that does not answer: serving does not wait for it.
 
-/** Generous: how fast the operator is, is not what these tests are about. */
+/** Generous, because these tests do not measure the speed of the operator. */
 const programmedTimeoutMs = 30_000;
 
 let host: DashboardHost;
@@ -39,7 +39,7 @@ beforeEach(async () => {
   ({ key, paymasterId } = await createPaymaster(host, { name: `Shop ${round}` }));
 });
 
-/** Writes, and tells what is served at the moment of the answer. */
+/** Writes, and resolves with the config that is served at the moment of the answer. */
 async function write(
   method: string,
   path: string,
@@ -175,7 +175,7 @@ test('reads carry no X-Programmed', async () => {
 
 describe('X-Programmed: false never makes a write fail', () => {
   test('when the operator refuses what the dashboard took, at once', async () => {
-    // The operator of this test knows no exception for http: only the dashboard was told of one.
+    // The operator of this test has no exception for http: only the dashboard is configured with one.
     const body = { ...aWebhookBody, policyData: { url: 'http://rules.example.com/' } };
     const startedAt = performance.now();
     const answer = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body });

@@ -155,7 +155,7 @@ describe('policy', () => {
     expect(stored).not.toContain(String(signingKey));
   });
 
-  test('every webhook has a signing key of its own', async () => {
+  test('every webhook has its own signing key', async () => {
     const keys = await Promise.all(
       ['One', 'Two'].map(async (name) => {
         const { body } = await call('POST', '/paymaster-policy', { ...aWebhookBody, name });

@@ -11,7 +11,7 @@ import type { DashboardHost } from '../build/dashboard.js';
 import { nearestName, unknownFields } from '../../core/schema/unknown-fields.js';
 import { createLimitSchema } from '../build/policy-bodies.js';
 
-// What a caller should know of a request that has succeeded stands in `warnings` of the answer.
+// Hints for the caller about a successful request are in `warnings` of the answer.
 
 type Line = { readonly message: string; readonly fields: Readonly<Record<string, unknown>> };
 let host: DashboardHost;

@@ -39,7 +39,7 @@ describe('Authentication of the JSON-RPC methods: the DApp apiKey', () => {
     expect(body.error).toMatchObject({ code: -32001, data: { retryable: false } });
   });
 
-  test('an authToken is no key', async () => {
+  test('an authToken is not a key', async () => {
     const { status } = await sponsor('/api/v1/31337', { authToken: 'acme-token-0123456789' });
     expect(status).toBe(401);
   });

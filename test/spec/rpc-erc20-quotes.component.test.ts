@@ -175,10 +175,10 @@ describe('pm_getFeeQuoteOrData in mode ERC20', () => {
   });
 
   test.each([
-    ['tokenInfo is no object', 'USDX', 'params[1].tokenInfo'],
-    ['tokenList is no array', { tokenList: usdx.address }, 'params[1].tokenInfo.tokenList'],
-    ['a token is no address', { tokenList: [usdx.address, '0x12'] }, 'params[1].tokenInfo.tokenList[1]'],
-    ['the preferred token is no address', { preferredToken: 'USDX' }, 'params[1].tokenInfo.preferredToken'],
+    ['tokenInfo is not an object', 'USDX', 'params[1].tokenInfo'],
+    ['tokenList is not an array', { tokenList: usdx.address }, 'params[1].tokenInfo.tokenList'],
+    ['a token is not an address', { tokenList: [usdx.address, '0x12'] }, 'params[1].tokenInfo.tokenList[1]'],
+    ['preferredToken is not an address', { preferredToken: 'USDX' }, 'params[1].tokenInfo.preferredToken'],
   ])('%s: -32602 naming the field', async (_name, tokenInfo, field) => {
     const { status, body } = await quote(tokenInfo);
     expect(status).toBe(400);

@@ -142,7 +142,7 @@ describe('pm_sponsorUserOperation in mode ERC20', () => {
     expect(body.error?.message).toContain(`USDX ${usdx.address}`);
   });
 
-  test('a token that is no address: -32602 naming the field', async () => {
+  test('a token that is not an address: -32602 naming the field', async () => {
     const { body } = await pay(anOperation(), {}, 'USDX');
     expect(body.error?.code).toBe(-32602);
     expect(body.error?.message).toContain('params[1].tokenInfo.feeTokenAddress');
@@ -226,7 +226,7 @@ describe('pm_sponsorUserOperation in mode ERC20', () => {
     await host.putChain();
   });
 
-  test('the wallet of the paymaster is not drawn on: an empty one is no obstacle', async () => {
+  test('the wallet of the paymaster is not drawn on: an empty one is not an obstacle', async () => {
     await host.put({ fundingAddress: addressOf(0xbeef) });
     expect((await pay(anOperation())).body.result?.['mode']).toBe('ERC20');
   });
@@ -419,7 +419,7 @@ describe('Operations that were mined and paid no token', () => {
   });
 });
 
-describe('Unsecured payments under way', () => {
+describe('Pending unsecured payments', () => {
   const others = ['second', 'third'];
   /** Some 0.04 coins at most, of the 0.1 that the contract may lose. */
   const dear = (nonce: number, sender: string): Record<string, unknown> =>
@@ -527,7 +527,7 @@ describe('Unsecured payments under way', () => {
   });
 });
 
-/** The example chain, where an organisation may have so many percent of what the platform pays from. */
+/** The example chain, with this maximum share in percent of an organisation in the platform's deposits and budgets. */
 function withShare(organisationShare: number) {
   const chain = aTokenChain();
   return { ...chain, profiles: chain.profiles?.map((profile) => ({ ...profile, organisationShare })) ?? [] };
@@ -581,7 +581,7 @@ describe('ERC-7677 with a token', () => {
   test.each([
     ['no token', { mode: 'ERC20' }, -32602, 'FEE_TOKEN_REQUIRED'],
     ['an unsupported token', { token: addressOf(0xabc) }, -32602, 'FEE_TOKEN_UNSUPPORTED'],
-    ['a token that is no address', { token: 7 }, -32602, 'INVALID_INPUT'],
+    ['a token that is not an address', { token: 7 }, -32602, 'INVALID_INPUT'],
   ])('%s is refused at the stub stage already, under HTTP 200', async (_name, context, code, reason) => {
     const { status, body } = await host.call('pm_getPaymasterStubData', [
       anOperation(),

@@ -240,7 +240,7 @@ describe('JSON-RPC errors: a closed table of codes, with data {reason, requestId
 
   test('what is logged about failures never holds a key', async () => {
     const estimated = { mode: 'SPONSORED', calculateGasLimits: true };
-    // An outage of its own: one that is known already is only counted.
+    // A new outage: one that is already known is only counted.
     const details = { reason: 'CHAIN_MISMATCH' };
     host.world.estimate = () =>
       Promise.reject(new DomainError('UNAVAILABLE', 'chain 31337: no URL answered', details));

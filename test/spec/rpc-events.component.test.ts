@@ -142,7 +142,7 @@ describe('The webhook rule', () => {
       change: () => host.put({ webhooks: [webhook], limits: [aLimitConfig({ threshold: '0' })] }),
       reason: 'LIMIT_REACHED',
     },
-  ])('$name while a webhook is asked is not signed for any more', async ({ change, reason }) => {
+  ])('$name while a webhook is asked: nothing is signed', async ({ change, reason }) => {
     host.world.webhook = async ({ webhooks }) => {
       await change();
       return webhooks.map(() => ({ verdict: 'verified' }));

@@ -42,7 +42,7 @@ const explain = (operation: object = anOperation(), mode: object = inUsdx, at = 
 type Step = { readonly step: string; readonly verdict: string; readonly reason?: string };
 const stepsOf = ({ body }: RpcAnswer) => body.result?.['steps'] as readonly Step[];
 
-test('an operation that would be signed passes every step, from the price to what is quoted', async () => {
+test('an operation that would be signed passes every step, from the price to the quote', async () => {
   const explained = await explain();
   expect(explained.body.result).toMatchObject({
     mode: 'ERC20',
@@ -323,7 +323,7 @@ function delegated(): object {
   return { ...operation, factory: '0x7702', factoryData: '0x', eip7702Auth };
 }
 
-/** An operation of the sender was promised, mined, and has cost so many gwei without paying. */
+/** Promises and mines an operation of the sender that costs this many gwei and pays nothing. */
 async function lose(at: RpcHost, sender: AddressKey, loss: number): Promise<void> {
   const promised = await ask('pm_sponsorUserOperation', anOperation({ sender, nonce: 1 }), inUsdx, at);
   expect(promised.body.result).toBeDefined();

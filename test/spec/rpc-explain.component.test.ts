@@ -140,7 +140,7 @@ describe('pm_explainSponsorship shows why', () => {
     expect(refused.body.result).toMatchObject({ sponsored: false });
   });
 
-  test('callWebhook that is no boolean is an error', async () => {
+  test('callWebhook that is not a boolean is an error', async () => {
     const { status, body } = await explain({}, { callWebhook: 'yes' });
     expect(status).toBe(400);
     expect(body.error?.message).toContain('params[1].callWebhook must be true or false');

@@ -3,7 +3,7 @@ import { entryPoints } from '../../core/entry-point/address.js';
 import { anOperation, sponsored } from '../build/operations.js';
 import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
 
-// A paymaster without a registered contract sponsors calls to any: whoever sees an answer of it must be able to see that.
+// A paymaster without a registered contract sponsors calls to any contract: its answers must show that.
 
 let host: RpcHost;
 let nonce = 0;

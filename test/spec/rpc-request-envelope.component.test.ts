@@ -65,7 +65,7 @@ describe('Request envelope', () => {
     expect(body.error?.message).toContain(field);
   });
 
-  test.each([[{}], ['text'], [7], [null]])('params that are no array (%p) are -32602', async (params) => {
+  test.each([[{}], ['text'], [7], [null]])('params that are not an array (%p) are -32602', async (params) => {
     const { status, body } = await send(request({ params }));
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ code: -32602, data: { reason: 'INVALID_INPUT' } });
@@ -206,7 +206,7 @@ describe('HTTP', () => {
   test.each([
     { name: 'with a length', framing: 'content-length: 4194304', close: '' },
     { name: 'in chunks', framing: 'transfer-encoding: chunked', close: '\r\n0\r\n\r\n' },
-  ])('whoever sends all of it before reading, $name, reads the 413 too', async ({ framing, close }) => {
+  ])('a client that sends all before reading, $name, reads the 413 too', async ({ framing, close }) => {
     const body = Buffer.alloc(4 * 1024 * 1024, 0x20);
     const opening = close === '' ? '' : `${body.length.toString(16)}\r\n`;
     const socket = connect(Number(new URL(host.origin).port), '127.0.0.1');
@@ -233,7 +233,7 @@ describe('HTTP', () => {
     }
   });
 
-  test('an address that is no endpoint is 404', async () => {
+  test('an address that is not an endpoint is 404', async () => {
     expect((await fetch(`${host.origin}/api/v3/31337/key`, { method: 'POST' })).status).toBe(404);
   });
 

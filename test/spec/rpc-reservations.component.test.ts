@@ -82,7 +82,7 @@ describe('What a sponsorship reserves', () => {
     expect(reservation?.accounts.map(({ need }) => need)).toEqual([1, 1]);
   });
 
-  test('what was signed is recorded by the first half of the hash that the contract checks', async () => {
+  test('a signature is recorded by the first half of the hash that the contract checks', async () => {
     const operation = anOperation({ nonce: '0x4' });
     const { reservation, result } = await reservationOf(operation);
     const { sponsorship } = layouts['vendor-1.1.0'];

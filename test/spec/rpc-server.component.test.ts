@@ -254,7 +254,7 @@ test('with a port of their own health and metrics are answered there, and nothin
   await expect(fetch(`${host.opsOrigin}/healthz`)).rejects.toThrow();
 });
 
-test('the root lists the addresses of what this process serves, and only those', async () => {
+test('the root lists the addresses that this process serves, and only those', async () => {
   const host = await startRpc();
   try {
     const page = (await (await fetch(`${host.origin}/`)).json()) as { roles: string[]; addresses: object };

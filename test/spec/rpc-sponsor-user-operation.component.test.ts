@@ -39,7 +39,7 @@ beforeEach(async () => {
   host.world.estimate = () => Promise.resolve(anEstimate);
 });
 
-/** One operation of its own: no two requests of this file share a reservation. */
+/** A new operation: no two requests of this file share a reservation. */
 function sponsor(overrides: WireOperation = {}, mode: WireOperation = sponsored): Promise<RpcAnswer> {
   nonce += 1;
   return host.call('pm_sponsorUserOperation', [anOperation({ nonce, ...overrides }), mode]);
@@ -69,7 +69,7 @@ describe('pm_sponsorUserOperation: computes the paymasterAndData field for the g
   });
 
   test.each(someVersions)(
-    'version %s: what is signed is the operation with the limits answered',
+    'version %s: the signature covers the operation with the answered limits',
     async (version) => {
       await host.put({ version });
       const operation = anOperation({ nonce: '0x70000000000000005', sender: addressOf(0xbeef) });
@@ -118,7 +118,7 @@ describe('pm_sponsorUserOperation: computes the paymasterAndData field for the g
 describe('expiryDuration: seconds for which the generated data stays valid; default 300', () => {
   test.each<{ name: string; chain?: number; paymaster?: number; asked?: number; seconds: number }>([
     { name: 'the caller chooses up to 600', asked: 600, seconds: 600 },
-    { name: 'what is longer is shortened', asked: 6000, seconds: 600 },
+    { name: 'a longer one is shortened', asked: 6000, seconds: 600 },
     { name: 'the longest that may be asked is shortened too', asked: 86_400, seconds: 600 },
     { name: 'a paymaster can shorten it further', paymaster: 120, asked: 600, seconds: 120 },
     { name: 'a paymaster cannot make it longer', paymaster: 7200, asked: 6000, seconds: 600 },
@@ -372,7 +372,7 @@ describe('A spending limit is enforced per cycle', () => {
     }
   });
 
-  test('SMART_ACCOUNT: each sender has a limit of its own', async () => {
+  test('SMART_ACCOUNT: each sender has a separate limit', async () => {
     await host.put({
       limits: [
         aLimitConfig({ policyId: 'each', threshold: '1', scope: 'SMART_ACCOUNT', startMs: host.clock.now() }),

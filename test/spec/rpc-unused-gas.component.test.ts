@@ -4,13 +4,13 @@ import { aTokenChain, usdx } from '../build/fee-tokens.js';
 import { anOperation, sponsored } from '../build/operations.js';
 import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
 
-// Limits that a caller gives are signed as they are, unless the fine for what they leave unused could be too high.
+// Limits that a caller gives are signed unchanged, unless the fine for their unused gas could be too high.
 
 let host: RpcHost;
 let simulated = 0;
 let needed = 60_000n;
 beforeAll(async () => {
-  // What may be lost to unpaid token payments is not the subject here, and these operations are dear.
+  // A large loss budget: it is not the subject here, and these operations are expensive.
   const { profiles = [], ...chain } = aTokenChain();
   const generous = profiles.map((profile) =>
     profile.token === undefined ? profile : { ...profile, tokenLossBudget: '100' },

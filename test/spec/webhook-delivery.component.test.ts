@@ -141,7 +141,7 @@ describe('refused, and no host is asked', () => {
   });
 });
 
-test('a host that has too many calls under way is a 503', async () => {
+test('a host with too many pending calls is a 503', async () => {
   host.world.webhook = () =>
     Promise.reject(new DomainError('UNAVAILABLE', 'Webhooks could not be asked: too many.'));
   expect(await deliver()).toMatchObject({

@@ -54,7 +54,7 @@ test('a contract that the operator refuses is told with the reason, and when it 
   expect(lines.slice(1)).toEqual(['✓ SmartContract acme/shop-nft  Ready']);
 });
 
-test('a new version that is accepted is told, a pause is no failure, and a deletion is told', async () => {
+test('an accepted new version is reported, a pause is not a failure, and a deletion is reported', async () => {
   await world.apply(aPolicy());
   await world.settle();
   await world.apply(aPolicy({ active: false }));

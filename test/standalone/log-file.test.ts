@@ -24,7 +24,7 @@ test('a full disk loses lines and nothing else, and how many is said when there 
   const path = join(directory, 'full.jsonl');
   let isFull = false;
   const file = openLogFile(path, (descriptor, text) => {
-    // The system writes what still fits before it refuses the rest.
+    // The system writes the part that still fits before it refuses the rest.
     if (isFull) writeSync(descriptor, text.slice(0, 7));
     if (isFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     writeSync(descriptor, text);

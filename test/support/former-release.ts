@@ -8,7 +8,7 @@ export const formerRelease = '644f516';
 
 /**
  * The folder `dist` of an earlier commit, of its core and adapters; built once and kept beside the installed packages, of
- * which it uses the present ones. Throws an error that says what to do where the commit is not there.
+ * whose current versions it uses. If the commit is missing, throws an error that says what to do.
  */
 export function builtRelease(commit: string): string {
   const modules = realpathSync(join(repositoryRoot, 'node_modules'));
@@ -32,7 +32,7 @@ export function builtRelease(commit: string): string {
     renameSync(draft, built);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    // Somebody else may have built it meanwhile.
+    // Another process may have built it meanwhile.
     if (!existsSync(built)) throw error;
   }
   return join(built, 'dist');

@@ -1,6 +1,6 @@
 import { isSoak } from './soak-seconds.js';
 
-/** `make test` always takes the same steps, so that it fails on the change that broke something; `make soak` takes new ones. */
+/** `make test` always takes the same steps, so that it fails at the change with the defect; `make soak` takes new ones. */
 const seedOfTests = 20_261_122;
 const asked = process.env['PAYMASTER_TEST_SEED'];
 const seed = asked === undefined ? (isSoak ? undefined : seedOfTests) : Number(asked);
@@ -18,7 +18,7 @@ export function runs(numRuns: number): { numRuns: number; seed?: number; path?: 
   };
 }
 
-/** The seed to begin with, for properties that take many: the one that was asked for, a new one in `make soak`, else always the same. */
+/** First seed of a property with many seeds: the requested one, a new one in `make soak`, otherwise always the same. */
 export function seedOfRun(): number {
   return seed ?? Math.floor(Math.random() * 2 ** 31);
 }

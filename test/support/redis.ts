@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { freePort } from '../../standalone/cluster/free-port.js';
 import { until } from './until.js';
 
-/** A redis-server of its own on a free loopback port, with its files in a directory of its own. */
+/** A new redis-server on a free loopback port, with its files in a new directory. */
 export type RedisServer = {
   readonly port: number;
   readonly url: string;
@@ -106,7 +106,7 @@ function redisBinary(): string {
   return found;
 }
 
-/** One command on a connection of its own; independent of the client library that is tested. */
+/** One command on a separate connection; independent of the client library under test. */
 export function redisCommand(port: number, words: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

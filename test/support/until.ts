@@ -1,4 +1,4 @@
-/** Whether what was tried succeeded, for {@link until}. */
+/** Whether the attempt succeeded, for {@link until}. */
 export function succeeds(attempt: Promise<unknown>): Promise<boolean> {
   return attempt.then(
     () => true,
@@ -7,8 +7,8 @@ export function succeeds(attempt: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Polls until `check` holds; the failure says what was awaited, and may say what was there instead. For effects that arrive by
- * themselves, never as a pause.
+ * Polls until `check` holds. The failure names the awaited state, and may show the actual one. For effects that arrive by
+ * themselves; never use it as a pause.
  */
 export async function until(
   what: string | (() => string),

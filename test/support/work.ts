@@ -2,8 +2,8 @@
  * How much more work a run takes when its input is sixteen times as large: about 16 where work is linear, 256 where it
  * is quadratic. `size` lies between the two sizes, four times the smaller and a quarter of the larger. Both are measured
  * in this process in turn, and the least of many short rounds counts: other load only ever adds to a round. The two
- * sizes are far apart so that what large texts cost the memory and its collector is small beside what is looked for. A
- * figure that looks too large is measured on before it is believed.
+ * sizes are far apart, so that the memory and collector costs of large texts are small compared with a quadratic factor. A
+ * figure that looks too large is measured again before it counts.
  */
 export function growthOf(runOfSize: (size: number) => () => unknown, size: number): number {
   const small = runOfSize(Math.max(1, Math.floor(size / 4)));

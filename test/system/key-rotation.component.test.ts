@@ -96,7 +96,7 @@ describe.each(oneSigner)('%s, whose contract accepts one signer', (version) => {
     traffic = await startTraffic(rotation, [version]);
   });
 
-  test('drained: nothing is signed for longer than 30 seconds, what is void is counted before, and the old key never comes back', async () => {
+  test('drained: nothing is signed for longer than 30 seconds, void signatures are counted before, and the old key never comes back', async () => {
     const old = keyOf(version);
     const next = await mountBeside(version);
     const early = await traffic.hold(version);

@@ -4,7 +4,7 @@ import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { dashboard, freshUserOp, rpc, rpcUrlFor } from './support/client.js';
 import { removeDataDirectory, startStandalone, type RunningStandalone } from './support/standalone.js';
 
-// kill -9 in the middle of load, twice, then on to the limit: what was promised stays promised, nothing counts twice.
+// kill -9 in the middle of load, twice, then on to the limit: promises stay, and nothing counts twice.
 
 const threshold = 400;
 const inFlight = 16;

@@ -34,7 +34,7 @@ test('no two tokens are the same', () => {
 test.each([
   { args: ['ci', 'tomorrow'], says: 'expiresAt must be a time such as' },
   { args: [' '], says: 'name must be a name of 1 to 128 characters' },
-])('wrong arguments $args are refused with how to mend them, and no token is shown', ({ args, says }) => {
+])('wrong arguments $args are refused with the correct usage, and no token is shown', ({ args, says }) => {
   const { status, out } = run(...args);
   expect(status).toBe(1);
   expect(out).toContain(says);

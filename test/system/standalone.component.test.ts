@@ -27,7 +27,7 @@ import {
 } from './support/standalone.js';
 import { until } from '../support/until.js';
 
-// What a new user sees: the command itself, in a process of its own.
+// What a new user sees: the command itself, in a separate process.
 
 const started: RunningStandalone[] = [];
 const temporary: string[] = [];
@@ -310,7 +310,7 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
   type Case = { name: string; environment: Record<string, string>; expected: RegExp };
   test.each<Case>([
     {
-      name: 'a port that is no number',
+      name: 'a port that is not a number',
       environment: { PORT: 'eighty' },
       expected: /error: PORT must be a number.*"eighty"/,
     },
@@ -325,7 +325,7 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
       expected: /error: PAYMASTER_AUTH_TOKEN must be 16/,
     },
     {
-      name: 'a chain URL that is none',
+      name: 'a chain URL that is not a URL',
       environment: { CHAIN_RPC_URL: 'anvil' },
       expected: /error: CHAIN_RPC_URL must be an http/,
     },
@@ -359,7 +359,7 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
       expected: /^error: the data directory .* cannot be used \(EEXIST.*PAYMASTER_DATA_DIR$/m,
     },
     {
-      name: 'a master key that is none',
+      name: 'a master key that is not a key',
       put: (path: string) => putInto(path, 'master.key'),
       expected: /^error: .*master\.key must hold 64 hex digits/m,
     },

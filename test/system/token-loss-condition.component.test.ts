@@ -34,7 +34,7 @@ let resources: ResourceStore;
 let rpcUrl: string;
 let offsetMs = 0;
 const clock = { now: () => (Date.now() + offsetMs) as EpochMs };
-/** What the operator repeats every so often is due soon: only the clock tells the day. */
+/** Makes the operator's periodic work due soon, while the clock decides the day. */
 const timers: Timers = { after: (ms, action) => systemTimers.after(Math.min(ms, 250), action) };
 
 beforeAll(async () => {

@@ -94,7 +94,7 @@ test('what is signed and can still be mined is counted by contract', async () =>
   await store.stop();
 });
 
-test('a store that is not there, one of its own process, and a wrong address are said', async () => {
+test('reports a missing store, an embedded store of another process, and a wrong address', async () => {
   const gone = await run(['list', chain], 'redis://127.0.0.1:1');
   expect(gone.status).toBe(1);
   expect(gone.error).toContain('the usage store');

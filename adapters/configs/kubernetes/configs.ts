@@ -39,12 +39,12 @@ type CompiledObject = KubeObject & {
 };
 
 /**
- * What a watch keeps of an object: its revision. The config itself is handed to the handler once and then dropped. A
- * replica holds one of these per paymaster, so what is never asked for is not kept.
+ * What a watch keeps of an object: its revision. The handler gets the config itself once; then the watch drops it. A
+ * replica holds one of these per paymaster, so data that nobody reads is not kept.
  */
 type Slim = KubeObject & { config: Compiled | undefined };
 
-/** What a write needs to know of the object that it replaces. */
+/** What a write needs to know about the object that it replaces. */
 type Revision = {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -59,16 +59,16 @@ const managedByLabel = { 'app.kubernetes.io/managed-by': 'paymaster-operator' };
 const keyLabel = (sha256: string): string => `key.${group}/${sha256.slice(0, 40)}`;
 
 /**
- * ConfigStore on the Kubernetes API: one PaymasterConfig object per paymaster and one ChainConfig per chain. Written by
- * PUT with the resourceVersion that was read, only when the content hash differs.
+ * ConfigStore on the Kubernetes API: one PaymasterConfig object per paymaster and one ChainConfig per chain. A put is a
+ * PUT with the resourceVersion that was read, and only happens when the content hash differs.
  *
- * The generation is the time of the write in milliseconds, or one more than the stored one where that is larger: it
- * stays monotonic when an object is deleted and made again, or etcd is restored to an older state, which a counter kept
- * in the object would not.
+ * The generation is the time of the write in milliseconds, or one more than the stored one if that is larger. So it
+ * stays monotonic when an object is deleted and created again, or etcd is restored to an older state. A counter in the
+ * object would not.
  */
 export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & { stop(): Promise<void> } {
   const { transport, namespace, clock, log } = deps;
-  // What this process wrote or read last. Usage stores refuse generations that they have seen exceeded, so after a
+  // What this process last wrote or read. Usage stores refuse a generation below one that they have seen, so after a
   // restore of etcd an unchanged config needs a new one.
   const newest = new Map<string, number>();
   const following = new Set<Reflector<Slim>>();
@@ -97,13 +97,15 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
     return object && revisionOf(object, configIn(object));
   }
 
-  /** What a put has rendered. An object that somebody has edited since counts as none, so that it is written again. */
+  /**
+   * The config as `put` rendered it. An object that somebody has edited since counts as absent, so it is written again.
+   */
   function configIn<C extends Compiled>(object: CompiledObject): C | undefined {
     try {
       const config = parse<C>(object);
       if (contentOf(config).hash === object.spec.hash) return config;
     } catch {
-      // No JSON, or no object.
+      // Not JSON, or not an object.
     }
     log.error('a compiled object was edited and is left out', { name: object.metadata.name });
     return undefined;
@@ -159,7 +161,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
     }
   }
 
-  /** Puts a tombstone in the place of what is there; an object that was edited by hand has nothing to leave. */
+  /** Replaces an object by a tombstone. An object that was edited by hand has no config that a tombstone could keep. */
   async function bury(kind: CompiledKind, name: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const object = await read(kind, name);
@@ -197,7 +199,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
         const deletedAt = configIn<Compiled>(object)?.deletedAt;
         if (deletedAt === undefined || deletedAt >= before) continue;
         await take(kind, object).catch((error: unknown) => {
-          // Made again, or taken by somebody else, meanwhile.
+          // Meanwhile somebody else created it again or deleted it.
           if (!(error instanceof DomainError && raceCodes.has(error.code))) throw error;
         });
       }
@@ -254,7 +256,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
     return stored;
   }
 
-  /** What a caller has read, in our terms; undefined when it did not come from here. */
+  /** The revision and config of what a caller has read; undefined when that did not come from this store. */
   function knownFrom(read: ReadConfig | undefined): { readonly revision: Revision | undefined } | undefined {
     if (read?.stored === undefined) return read && { revision: undefined };
     const revision = revisions.get(read.stored);
@@ -304,7 +306,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
       else if (deletion) handler({ type: 'delete-paymaster', paymasterId, deletion });
       else if (config) handler({ type: 'put-paymaster', config: config as PaymasterConfig });
     });
-    // Chains first: a paymaster is served by what its chain offers.
+    // Chains first: a paymaster needs the ChainConfig of its chain.
     chains.start();
     const synced = chains.synced.then(() => {
       paymasters.start();
@@ -362,7 +364,7 @@ const raceCodes: ReadonlySet<string> = new Set(['WRITE_CONFLICT', 'ALREADY_EXIST
 const chainPrefix = 'chain-';
 const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
 
-/** Throws on a text that is no JSON; what it is otherwise is for the caller to judge. */
+/** Throws on a text that is not JSON. The caller checks everything else. */
 function parse<C extends Compiled>(object: CompiledObject): C {
   return JSON.parse(object.spec.config) as C;
 }
@@ -378,7 +380,9 @@ function revisionOf({ metadata, spec }: CompiledObject, config: Compiled | undef
   return { uid, resourceVersion, hash: spec.hash, configGeneration: config.configGeneration };
 }
 
-/** `namespace` is the one string that all share; a time and a generation would be kept for nobody. */
+/**
+ * `namespace` is the one string that all objects share. Nobody reads the time and the generation, so they are dropped.
+ */
 function slimOf(object: KubeObject, namespace: string, log: Logger): Slim {
   const { name, uid, resourceVersion } = object.metadata;
   const metadata = { name, namespace, uid, resourceVersion, generation: 0, creationTimestamp: '' };
@@ -386,7 +390,7 @@ function slimOf(object: KubeObject, namespace: string, log: Logger): Slim {
   try {
     config = parse<Compiled>(object as CompiledObject);
   } catch (error) {
-    // Somebody edited it by hand: what was served before stays.
+    // Somebody edited it by hand: the config that was served before stays.
     log.error('a compiled object does not parse and is left out', { name, error: String(error) });
   }
   return { metadata, config };

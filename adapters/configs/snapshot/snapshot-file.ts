@@ -11,8 +11,8 @@ import { isMissingFile } from '../../process/is-missing-file.js';
 import type { ConfigEvent } from '../../../core/config/config-store.js';
 
 /**
- * A state on disk, mode 0600: written whole at first and then appended to; written whole again when the changes are more
- * than the state itself. A reader finds the old state or the new one, whenever the writer is killed.
+ * A state on disk, mode 0600. It is written whole at first and then appended to; once the changes are larger than the
+ * state itself, it is written whole again. A reader finds the old state or the new one, whenever the writer is killed.
  */
 export type SnapshotFile = {
   /** The stored state; undefined when there is none. Throws when it cannot be trusted. */
@@ -80,7 +80,7 @@ export function createSnapshotFile(directory: string): SnapshotFile {
   };
 }
 
-/** In slices, so that ten thousand configs do not hold up the requests that are being served. */
+/** In slices, so that ten thousand configs do not delay the requests that are being served. */
 async function writeLines(file: FileHandle, entries: Iterable<SnapshotEntry>): Promise<number> {
   let slice: string[] = [];
   let count = 0;

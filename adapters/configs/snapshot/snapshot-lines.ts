@@ -22,9 +22,9 @@ export function formatLine(entry: SnapshotEntry): string {
 export const headerLine = `${header}\n`;
 
 /**
- * The state that the lines add up to. A last line without its end was being written when the process was killed, and is
- * left out; any other wrong line throws: a state with a hole might sponsor what was forbidden. Lets the event loop turn in
- * between: ten thousand configs take a quarter of a second, and requests may be served meanwhile.
+ * The state that the lines add up to. A last line without a line break was being written when the process was killed,
+ * and is left out. Any other wrong line throws: a state with a hole might sponsor what was forbidden. Yields to the
+ * event loop in between: ten thousand configs take a quarter of a second, and requests may be served meanwhile.
  */
 export async function readSnapshot(text: string): Promise<SnapshotState> {
   const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
@@ -42,13 +42,16 @@ export async function readSnapshot(text: string): Promise<SnapshotState> {
   return { configs, confirmedAt };
 }
 
-/** A deletion that says no generation leaves nothing to serve; one that does is told again, so that it stays known. */
+/**
+ * A deletion without a generation leaves nothing to keep. One with a generation is delivered again, so that the
+ * generation stays known.
+ */
 export function isForgotten(event: ConfigEvent): boolean {
   const isDeletion = event.type === 'delete-chain' || event.type === 'delete-paymaster';
   return isDeletion && event.deletion === undefined;
 }
 
-/** What an event is about, e.g. `chain 1`. */
+/** The object that an event concerns, e.g. `chain 1`. */
 export function idOf(event: ConfigEvent): string {
   switch (event.type) {
     case 'put-chain':

@@ -25,9 +25,10 @@ export type SnapshotTiming = {
 const defaultTiming: SnapshotTiming = { patienceMs: 3_000, debounceMs: 250, confirmMs: 30_000 };
 
 /**
- * A config store whose watch also keeps what it delivers on disk. When the store does not answer at the start, the state
- * on disk is delivered instead, with the time when it was last known to be current; as soon as the store answers,
- * differences follow as events. Reads and writes go to the store. A disk that fails costs the snapshot and nothing else.
+ * A config store whose watch also keeps what it delivers on disk. When the store does not answer at the start, the
+ * watch delivers the state on disk instead, with the time when it was last known to be current. As soon as the store
+ * answers, differences follow as events. Reads and writes go to the store. If the disk fails, only the snapshot is
+ * lost.
  */
 export function withSnapshot(deps: SnapshotDeps): ConfigStore {
   return { ...deps.configs, watch: (handler) => watchWithSnapshot(deps, handler) };
@@ -37,7 +38,7 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
   const timing = { ...defaultTiming, ...deps.timing };
   const file = createSnapshotFile(deps.directory);
   const synced = Promise.withResolvers<void>();
-  /** Puts of the start, until they are on disk; deletions then follow from what the snapshot had besides. */
+  /** Puts of the start, until they are on disk. What else the snapshot had is then deleted. */
   let initial: Map<string, ConfigEvent> | undefined = new Map();
   let served: ReadonlyMap<string, ConfigEvent> | undefined;
   let servedAt = 0;
@@ -73,7 +74,7 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
     if (isFresh || isStopped || state === undefined || initial === undefined) return;
     served = state.configs;
     servedAt = state.confirmedAt;
-    // Chains first: a paymaster is served by what its chain offers.
+    // Chains first: a paymaster needs the ChainConfig of its chain.
     const events = [...state.configs].toSorted(
       ([a], [b]) => Number(b.startsWith('chain ')) - Number(a.startsWith('chain ')),
     );
@@ -104,7 +105,7 @@ type Writer = {
   stop(): void;
 };
 
-/** One write at a time, in order. After a failure nothing is appended until the state was written whole again. */
+/** One write at a time, in order. After a failure nothing is appended until the state has been written whole again. */
 function createWriter(file: SnapshotFile, deps: SnapshotDeps, timing: SnapshotTiming): Writer {
   const failures = deps.metrics
     .counter({ name: 'config_snapshot_failures_total', help: 'Writes of the config snapshot that failed' })

@@ -3,7 +3,7 @@ import type { Database } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, type Row, textOf } from '../../sqlite/row.js';
 
-/** What a config is about; `id` is a paymasterId, or a chain id as text. */
+/** What a config describes; `id` is a paymasterId, or a chain id as text. */
 export type Subject = 'paymaster' | 'chain';
 
 export type ConfigRow = {
@@ -17,16 +17,16 @@ export type ConfigRow = {
 };
 
 export type ConfigRows = {
-  /** Also a tombstone. */
+  /** Returns tombstones too. */
   get(subject: Subject, id: string): ConfigRow | undefined;
-  /** The generation that was given last, also when the config has been deleted since; 0 when there was none. */
+  /** The generation that was given last, also when the config has been deleted since; 0 if there was none. */
   lastGeneration(subject: Subject, id: string): number;
   /** Tombstones included. */
   page(subject: Subject, after: string, size: number): ConfigRow[];
   put(subject: Subject, row: Omit<ConfigRow, 'isDeleted'>, keyHashes: readonly string[]): void;
-  /** Puts a tombstone in the place of a config. */
+  /** Replaces a config by a tombstone. */
   bury(subject: Subject, row: Omit<ConfigRow, 'isDeleted'>, deletedAt: EpochMs): void;
-  /** Forgets what was deleted before that time. */
+  /** Deletes the tombstones from before that time. */
   purge(before: EpochMs): void;
   findByKey(sha256: string): ConfigRow | undefined;
 };
@@ -43,7 +43,7 @@ const steps = [
      PRIMARY KEY (sha256, id)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX config_keys_by_config ON config_keys (id);`,
-  // Rows that were deleted before this step have no content: nothing is known of them but their generation.
+  // Rows that were deleted before this step have no content: only their generation is known.
   `ALTER TABLE configs ADD COLUMN deleted_at INTEGER;
    CREATE INDEX configs_by_deletion ON configs (deleted_at) WHERE deleted_at IS NOT NULL;`,
 ];

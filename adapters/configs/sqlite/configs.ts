@@ -18,8 +18,8 @@ import { type ConfigRow, createConfigRows, type Subject } from './config-rows.js
 import type { Database } from '../../sqlite/database.js';
 
 /**
- * ConfigStore in one SQLite file. Nothing is kept in memory here: a watch streams the stored configs through its
- * handler in slices, so that 100,000 of them load without a second copy and without stalling the event loop.
+ * ConfigStore in one SQLite file. Nothing is kept in memory here: a watch streams the stored configs to its handler in
+ * slices, so that 100,000 of them load without a second copy and without stalling the event loop.
  */
 export function createSqliteConfigStore({
   db,
@@ -34,7 +34,7 @@ export function createSqliteConfigStore({
   const deliverInOrder = createDelivery();
 
   function publish(subject: Subject, id: string, event: ConfigEvent): void {
-    // Decided now, not when it is delivered: a slice that is read in between holds this change already.
+    // Decided now, not on delivery: a slice that is read in between holds this change already.
     const recipients = [...watchers].filter((watcher) => watcher.isPast(subject, id));
     deliverInOrder(() => {
       for (const watcher of recipients) watcher.deliver(event);
@@ -52,14 +52,14 @@ export function createSqliteConfigStore({
     return db.transaction(() => {
       const stored = rows.get(subject, id);
       if (stored?.hash === hash) return { changed: false, hash, configGeneration: stored.generation };
-      // From the clock: a file that was lost or restored begins above what usage stores have seen of it before.
+      // From the clock: a file that was lost or restored starts above the generations that usage stores have seen.
       const generation = Math.max(rows.lastGeneration(subject, id) + 1, clock.now());
       rows.put(subject, { id, hash, generation, content: text }, keyHashes);
       return { changed: true, hash, configGeneration: generation };
     });
   }
 
-  /** Puts a tombstone in the place of what is there; undefined when nothing was. */
+  /** Replaces a config by a tombstone; undefined when there was no live config. */
   function remove<C extends PaymasterConfig | ChainConfig>(
     subject: Subject,
     id: string,
@@ -162,8 +162,8 @@ export function createSqliteConfigStore({
   };
 
   function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
-    // Chains first: a paymaster is served by what its chain offers. A slice ends at an id: changes at or before it are
-    // delivered at once, changes behind it are left to the slice that will read them.
+    // Chains first: a paymaster needs the ChainConfig of its chain. A slice ends at an id: changes at or before it are
+    // delivered at once; the slice that reads the rest delivers the changes behind it.
     const progress: Record<Subject, string> = { chain: '', paymaster: '' };
     const isComplete: Record<Subject, boolean> = { chain: false, paymaster: false };
     const watcher: Watcher = {
@@ -190,14 +190,14 @@ export function createSqliteConfigStore({
     }
 
     async function readAll(): Promise<void> {
-      // Not before the caller has its watch in hand, which handlers may want to stop.
+      // Not before the caller has received its watch: a handler may want to stop it.
       await Promise.resolve();
       await read('chain');
       await read('paymaster');
     }
 
     const synced = readAll();
-    // Whoever waits for it hears of a failure; a watch that nobody waits for must not end the process.
+    // A caller that awaits it sees the failure. A watch that nobody awaits must not end the process.
     synced.catch(() => {});
     return {
       synced,
@@ -230,7 +230,7 @@ function deleteEvent(subject: Subject, row: ConfigRow): ConfigEvent {
     : { type: 'delete-chain', chainId, deletion };
 }
 
-/** What was stored is what a put of the same subject was given: the text needs no second check. */
+/** The stored text is what a put of the same subject was given, so it needs no second check. */
 function parse<C>(row: ConfigRow): C {
   return { ...(JSON.parse(row.content) as object), configGeneration: row.generation } as C;
 }

@@ -6,12 +6,14 @@ import { refused, type RefusedPrice } from '../../../core/pricing/price-source.j
 import type { Hex } from '../../../core/units/hex.js';
 import { shareInFlight } from '../../share-in-flight.js';
 
-/** What a feed says now. */
+/** The current answer of a feed. */
 export type FeedReading = {
   readonly ok: true;
   readonly round: FeedRound;
   readonly decimals: number;
-  /** What prices are in, by the feed's description: `USD` of "ETH / USD". Undefined where it has none. */
+  /**
+   * The currency of the prices, from the feed's description: `USD` of "ETH / USD". Undefined when it does not say one.
+   */
   readonly currency: string | undefined;
 };
 
@@ -25,12 +27,12 @@ export type FeedsDeps = {
 
 const decimalsCall: Hex = '0x313ce567';
 const descriptionCall: Hex = '0x7284e416';
-/** Feeds have 8 or 18; more than this is another contract. */
+/** Feeds have 8 or 18 decimals; a contract with more than this is something else. */
 const maxDecimals = 60n;
 
 /**
  * Feeds of the AggregatorV3 interface. Decimals are read with every round, because the aggregator behind a proxy can be
- * exchanged; when they differ from the last read the answer is refused once, since it may stem from before the change.
+ * exchanged. When they differ from the last read, the answer is refused once, because it may be from before the change.
  */
 export function createFeeds({ chain }: FeedsDeps): Feeds {
   const known = new Map<string, { decimals: number; currency?: string | undefined }>();
@@ -83,7 +85,7 @@ export function createFeeds({ chain }: FeedsDeps): Feeds {
   }
 }
 
-/** Only for the dollars of a quote: a feed without a description is as good a feed. */
+/** Only needed for the dollar amounts of a quote: a feed without a description works equally well. */
 async function readCurrency(chain: Chain, feed: string): Promise<string | undefined> {
   try {
     const result = await chain.call({ to: feed, data: descriptionCall });

@@ -7,7 +7,7 @@ import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import { defaultMaxAgeSeconds, type SourceDeps } from '../source-deps.js';
 
-/** Feeds of stable coins move once a day: a day, and an hour for the transaction that is late. */
+/** Feeds of stable coins move once a day: this is a day, plus an hour for a late transaction. */
 const defaultTokenMaxAgeSeconds = 90_000;
 
 /** A price from one or two feeds on the token's chain. Its time is that of the older answer. */
@@ -78,7 +78,7 @@ type FeedAnswer = {
   readonly staleAt: EpochMs;
 };
 
-/** Feeds that both say their currency must say the same: ETH / USD over DAI / ETH is a number, but not a price. */
+/** If both feeds name a currency, it must be the same: ETH / USD over DAI / ETH is a number, but not a price. */
 function isMixed(native: FeedAnswer, token: FeedAnswer): boolean {
   return native.currency !== undefined && token.currency !== undefined && native.currency !== token.currency;
 }

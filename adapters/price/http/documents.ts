@@ -9,14 +9,14 @@ import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
 export type DocumentReading = {
   readonly ok: true;
   readonly document: JsonDocument;
-  /** When it was asked for: the price cannot be younger. */
+  /** When the request was sent: the price cannot be younger. */
   readonly askedAt: EpochMs;
 };
 
 /** Reads JSON documents over HTTP; never rejects. Reads of one address that overlap are one. */
 export type Documents = {
   read(url: string, headersFile: string | undefined): Promise<DocumentReading | RefusedPrice>;
-  /** Lets reads under way finish, then closes every connection. May be called twice. */
+  /** Lets running reads finish, then closes every connection. May be called twice. */
   stop(): Promise<void>;
 };
 
@@ -25,7 +25,7 @@ export type DocumentsDeps = {
   readonly headersDirectory?: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Time for a read, its body included. Default 3000 ms. */
+  /** Time for a read, including its body. Default 3000 ms. */
   readonly timeoutMs?: number;
 };
 
@@ -34,13 +34,13 @@ const maxBodyBytes = 512 * 1024;
 const connectionsPerHost = 4;
 
 /**
- * Keep-alive connections per host; plain GET without redirects and decompression. URLs stand in resources of the
- * platform, which may name hosts of its own network, so addresses are not judged as those of webhooks are.
+ * Keep-alive connections per host; plain GET without redirects and decompression. The URLs come from resources of the
+ * platform, which may name hosts of its own network, so addresses are not checked as those of webhooks are.
  */
 export function createDocuments(deps: DocumentsDeps): Documents {
   const { clock, log, headersDirectory, timeoutMs = defaultTimeoutMs } = deps;
   const headerFiles = createHeaderFiles({ directory: headersDirectory, clock, log });
-  // The deadline is one signal for the whole read; timeouts of the pool would be a second, coarser one.
+  // One signal is the deadline of the whole read; timeouts of the pool would be a second, coarser one.
   const agent = new Agent({ connections: connectionsPerHost, headersTimeout: 0, bodyTimeout: 0 });
   let stopped: Promise<void> | undefined;
 
@@ -90,13 +90,13 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       signal,
     });
     if (statusCode === 200) return { status: statusCode, body: await readBody(body) };
-    // Read to its end where it is short, so that the connection can be used again.
+    // A short rest is read to its end, so that the connection can be used again.
     await body.dump({ limit: maxBodyBytes, signal });
     return { status: statusCode, body: '' };
   }
 }
 
-/** `http api.example.com`: how a document is named to people. */
+/** `http api.example.com`: the name of a document for people. */
 export function sourceName(url: string): string {
   return `http ${URL.canParse(url) ? new URL(url).host : '(bad url)'}`;
 }

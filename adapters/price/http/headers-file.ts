@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/units/time.js';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Reads mounted header files by name. Rejects with HeadersUnusable while a file has never been usable. */
+/** Reads mounted header files by name. Rejects with HeadersUnusable if the file has never been usable. */
 export type HeaderFiles = { read(file: string): Promise<Headers> };
 
 /** What is wrong with a header file; the message never quotes a value, which is a key. */
@@ -14,11 +14,11 @@ export class HeadersUnusable extends Error {}
 type Deps = { readonly directory: string | undefined; readonly clock: Clock; readonly log: Logger };
 type Known = { readonly version: string; readonly headers: Headers };
 
-/** A mounted file is looked at no more often than this; Kubernetes swaps mounted secrets within a minute anyway. */
+/** A mounted file is checked at most this often. Kubernetes takes up to a minute to swap mounted secrets anyway. */
 const recheckMs = 1_000;
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/;
 const valuePattern = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
-/** Headers that belong to the connection: with them a file could garble requests of others. */
+/** Headers that belong to the connection: a file that set them could garble requests of others. */
 const reserved = new Set([
   'host',
   'connection',
@@ -30,8 +30,8 @@ const reserved = new Set([
 ]);
 
 /**
- * Header files of a directory, one `name: value` per line, read again when they change. A file that is being replaced, or
- * was broken by an edit, does not cut off a source that worked a second ago: its last usable content stays.
+ * Header files of a directory, one `name: value` per line, read again when they change. A file that is being replaced,
+ * or that an edit broke, does not cut off a source that worked a second ago: its last usable content stays.
  */
 export function createHeaderFiles({ directory, clock, log }: Deps): HeaderFiles {
   const known = new Map<string, Known>();

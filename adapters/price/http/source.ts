@@ -61,7 +61,7 @@ type Figures = {
   readonly observedAt: EpochMs;
 };
 
-/** Everything that the paths point at, or what is wrong with the first of them that is. */
+/** The figures at all paths, or what is wrong with the first path that fails. */
 function readFigures(
   { document, askedAt }: DocumentReading,
   paths: Paths,
@@ -90,7 +90,7 @@ function optionalPath(path: string | undefined): DocumentPath | undefined {
   return path === undefined ? undefined : parsePath(path);
 }
 
-/** Filled step by step, so that a symbol such as `USDC.e` stays one name. */
+/** Filled in step by step, so that a symbol such as `USDC.e` stays one name. */
 function fillPath(path: DocumentPath, token: PricedToken): DocumentPath {
   return path.map((step) => (typeof step === 'number' ? step : fill(step, token)));
 }

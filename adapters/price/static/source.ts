@@ -4,7 +4,7 @@ import { refused, type PriceSource } from '../../../core/pricing/price-source.js
 import type { PriceSpec } from '../../../core/pricing/fee-token-spec.js';
 import type { SourceDeps } from '../source-deps.js';
 
-/** A price out of the FeeToken itself: for dev chains, and for pairs that stand still by construction. Never stale. */
+/** A price from the FeeToken itself: for dev chains, and for pairs whose rate is fixed by construction. Never stale. */
 export function openStatic(
   spec: NonNullable<PriceSpec['static']>,
   { clock }: Pick<SourceDeps, 'clock'>,

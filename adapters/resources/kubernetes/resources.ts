@@ -31,8 +31,9 @@ export type KubeResourceStoreDeps = {
 
 /**
  * ResourceStore on the Kubernetes API. Reads and lists go to the API server itself (consistent, so every replica reads
- * its own and others' writes); only `watch` keeps a local copy. Writes are server-side apply with strict field
- * validation. Creation applies with `resourceVersion: "1"`, which no existing object can match: it is 201 or a conflict.
+ * its own writes and those of others); only `watch` keeps a local copy. Writes are server-side apply with strict field
+ * validation. Creation applies with `resourceVersion: "1"`, which no existing object can match: the answer is 201 or a
+ * conflict.
  */
 export function createKubeResourceStore(
   deps: KubeResourceStoreDeps,
@@ -87,7 +88,7 @@ export function createKubeResourceStore(
   }
 
   /**
-   * Apply is an upsert, also with a resourceVersion: without the uid, changing an object that was just deleted would
+   * Apply is an upsert, even with a resourceVersion. Without the uid, a change to an object that was just deleted would
    * create it again.
    */
   async function uidAt(kind: Kind, key: ObjectKey, resourceVersion: string): Promise<string> {
@@ -169,7 +170,7 @@ export function createKubeResourceStore(
         },
         status,
       };
-      // Forced: status has one author, and what an older release of it wrote must not stop a newer one.
+      // Forced: status has one author, and fields that an older release wrote must not stop a newer one.
       return call<Resources[K]>(describe(kind, key), () =>
         transport.request({
           method: 'PATCH',
@@ -217,7 +218,7 @@ export function createKubeResourceStore(
   };
 }
 
-/** The server would look for another path, and say that it does not exist. */
+/** Without this check the server would look for another path and answer that it does not exist. */
 function checkNamespace(kind: Kind, { namespace }: ObjectKey): void {
   const isNamespaced = kindNames[kind].scope === 'Namespaced';
   if (isNamespaced === (namespace !== undefined)) return;

@@ -1,7 +1,7 @@
 /**
- * Lends one string to all objects that hold equal ones: ten thousand objects have the same namespaces, ABIs, and reasons
- * and messages of conditions, and a parser makes a string of each. Forgetting a text costs memory, never correctness, so
- * all are forgotten when they take too much.
+ * Returns one shared string for equal texts. Ten thousand objects have the same namespaces, ABIs, and reasons and
+ * messages of conditions, and a parser makes a new string of each. Forgetting a text costs memory, never correctness,
+ * so all are forgotten when they take too much.
  */
 export type SharedTexts = (text: string) => string;
 

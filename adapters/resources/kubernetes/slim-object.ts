@@ -2,7 +2,7 @@ import type { Condition, ObjectMeta } from '../../../core/meta/meta.js';
 import type { KubeObject } from '../../kube/objects.js';
 import { createSharedTexts, type SharedTexts } from './shared-texts.js';
 
-/** Of a watched object, what its schema says about the members that are shared. */
+/** A watched object with the shared members that its schema declares. */
 type Watched = KubeObject & {
   readonly spec: { readonly abi?: string };
   readonly status?: { readonly conditions?: readonly Condition[] };
@@ -11,9 +11,9 @@ type Watched = KubeObject & {
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Makes the copy of an object that a watch keeps. Ownership records are two thirds of a small object, and what kubectl
- * notes is a second copy of all of it: whoever needs them reads the object itself. Texts that many objects hold are held
- * once.
+ * Makes the copy of an object that a watch keeps. Ownership records are two thirds of a small object, and the
+ * annotation of kubectl is a second copy of all of it; code that needs them reads the object itself. A text that many
+ * objects hold is kept once.
  */
 export function createObjectSlimmer(): (object: KubeObject) => KubeObject {
   const share = createSharedTexts();

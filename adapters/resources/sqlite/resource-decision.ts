@@ -8,7 +8,7 @@ import { applyFields } from '../../../core/meta/server-side-apply.js';
 import { validateMetadata, validateResource } from '../../../core/resources/validate.js';
 import type { StoredObject } from './resource-rows.js';
 
-/** What an apply makes of the stored object; undefined when it changes nothing. Throws FIELD_OWNED, INVALID_INPUT. */
+/** The stored object after an apply; undefined when the apply changes nothing. Throws FIELD_OWNED, INVALID_INPUT. */
 export function decideApply<K extends Kind>(
   request: ApplyRequest<K>,
   stored: StoredObject | undefined,
@@ -39,7 +39,7 @@ function fieldsOf<K extends Kind>({ spec, labels = {}, annotations = {} }: Apply
   return withoutEmpty({ ...fields, metadata: withoutEmpty(isTree(metadata) ? metadata : {}) });
 }
 
-/** Without members that ask for nothing: an empty `spec`, `labels` or `annotations` is no field of its own. */
+/** Without empty members: an empty `spec`, `labels` or `annotations` asks for nothing and owns no field. */
 function withoutEmpty(tree: Tree): Tree {
   return Object.fromEntries(
     Object.entries(tree).filter(([, value]) => !isTree(value) || Object.keys(value).length > 0),

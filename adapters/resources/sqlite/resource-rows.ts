@@ -9,7 +9,7 @@ import type { Database } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 import { integerOf, type Row, textOf } from '../../sqlite/row.js';
 
-/** Any resource, before its kind is known to the compiler. */
+/** Any resource, while the compiler does not know its kind. */
 export type StoredObject = {
   readonly apiVersion: typeof apiVersion;
   readonly kind: Kind;
@@ -21,11 +21,11 @@ export type StoredObject = {
 export type ResourceRows = {
   get(kind: Kind, key: ObjectKey): StoredObject | undefined;
   list(kind: Kind, options: ListOptions): StoredObject[];
-  /** The next objects after `after` in the order of namespace and name: for reading everything in slices. */
+  /** The next objects after `after` in the order of namespace and name, to read everything in slices. */
   page(kind: Kind, after: ObjectKey | undefined, size: number): StoredObject[];
   put(object: StoredObject): void;
   delete(kind: Kind, key: ObjectKey): void;
-  /** A number that was never given before. Rolled back with the transaction it is taken in. */
+  /** A number that was never given before. It is rolled back with its transaction. */
   nextVersion(): string;
 };
 
@@ -109,7 +109,9 @@ type Selection = {
   readonly values: readonly SQLInputValue[];
 };
 
-/** Starts from the most selective field and looks the rest up per object, instead of collecting each field's objects. */
+/**
+ * Starts from the most selective field and looks the others up per object, instead of collecting each field's objects.
+ */
 function selection(kind: Kind, { namespace, fields = {} }: ListOptions): Selection {
   const { selectableFields } = definitions[kind];
   const problems = Object.keys(fields)
@@ -147,7 +149,7 @@ function selection(kind: Kind, { namespace, fields = {} }: ListOptions): Selecti
   return { from: [...tables, 'resources r'].join(' CROSS JOIN '), where: clauses.join(' AND '), values };
 }
 
-/** Rows are written by `put` alone, from validated objects, so they are what they were. */
+/** Only `put` writes rows, from validated objects, so a row holds a valid object. */
 function parseRow(row: Row): StoredObject {
   return {
     apiVersion,
@@ -163,7 +165,7 @@ function selectableText(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-/** A stored object as its kind: its spec and status passed the schema of that kind when they were written. */
+/** Narrows a stored object to its kind: its spec and status passed the schema of that kind when they were written. */
 export function typed<K extends Kind>(object: StoredObject): Resources[K] {
   return object as unknown as Resources[K];
 }

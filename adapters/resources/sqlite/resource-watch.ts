@@ -8,9 +8,9 @@ import { type ResourceRows, type StoredObject, typed } from './resource-rows.js'
 /**
  * Delivers the present state and then every change, in order.
  *
- * The state is read in slices, so that many objects neither block the event loop nor stand in memory at once. A slice
- * ends at a key: changes at or before it are delivered at once, changes behind it are left to the slice that will read
- * them. So every object arrives once, in its newest state, and no change is lost or told twice.
+ * The state is read in slices, so that many objects neither block the event loop nor are in memory at the same time. A
+ * slice ends at a key: changes at or before it are delivered at once; the slice that reads the rest delivers the
+ * changes behind it. So every object arrives once, in its newest state, and no change is lost or delivered twice.
  */
 export type ResourceWatches = {
   watch<K extends Kind>(kind: K, handler: (event: WatchEvent<K>) => void): Watch;
@@ -34,7 +34,7 @@ export function createResourceWatches(rows: Pick<ResourceRows, 'page'>): Resourc
 
   function publish(type: EventType, object: StoredObject): void {
     freeze(object);
-    // Decided now, not when it is delivered: a slice that is read in between holds this change already.
+    // Decided now, not on delivery: a slice that is read in between holds this change already.
     const recipients = [...subscribers].filter(
       (subscriber) => subscriber.kind === object.kind && isPast(subscriber, keyOf(object)),
     );
@@ -55,7 +55,7 @@ export function createResourceWatches(rows: Pick<ResourceRows, 'page'>): Resourc
     subscribers.add(subscriber);
 
     async function readState(): Promise<void> {
-      // Not before the caller has its Watch in hand, which handlers may want to stop.
+      // Not before the caller has received its Watch: a handler may want to stop it.
       await Promise.resolve();
       while (subscribers.has(subscriber) && !isComplete(subscriber)) {
         deliverInOrder(() => readSlice(subscriber));
@@ -64,7 +64,7 @@ export function createResourceWatches(rows: Pick<ResourceRows, 'page'>): Resourc
     }
 
     const synced = readState();
-    // Whoever waits for it hears of a failure; a watch that nobody waits for must not end the process.
+    // A caller that awaits it sees the failure. A watch that nobody awaits must not end the process.
     synced.catch(() => {});
     return {
       synced,

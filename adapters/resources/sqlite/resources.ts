@@ -11,8 +11,8 @@ import { createResourceRows, type StoredObject, typed } from './resource-rows.js
 import { createResourceWatches } from './resource-watch.js';
 
 /**
- * ResourceStore in one SQLite file. Each write is one transaction that reads, decides and stores; watchers of this
- * process hear of it after the commit and before the write resolves.
+ * ResourceStore in one SQLite file. Each write is one transaction that reads, decides and stores. Watchers in this
+ * process get the change after the commit and before the write resolves.
  */
 export function createSqliteResourceStore({
   db,

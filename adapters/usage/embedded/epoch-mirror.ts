@@ -11,12 +11,12 @@ import type { Database } from '../../sqlite/database.js';
 import { migrate } from '../../sqlite/migrate.js';
 
 /**
- * Copies of epochs in the database of the resources, which is another file than that of the usage. Both files copied back
- * together are not noticed.
+ * Copies of epochs in the database of the resources, which is a different file from that of the usage. If both files
+ * are restored together, the loss is not noticed.
  */
 export type SqliteEpochMirror = EpochMirror &
   EpochCopies & {
-    /** For a chain that began anew: what was promised on the former one binds nobody. */
+    /** Deletes the copy of a chain that was started anew: promises made on the former chain bind nobody. */
     forget(chainId: number): void;
   };
 

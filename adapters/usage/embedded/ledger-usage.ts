@@ -23,22 +23,22 @@ export type LedgerUsageDeps = {
   readonly log: Logger;
   readonly metrics?: Metrics;
   readonly tables: UsageTables;
-  /** Told after each commit how far a chain has come. */
+  /** Called after each commit with the new sequence of the chain. */
   readonly onSequence?: (chainId: number, sequence: number) => void;
 };
 
-/** Changes that will be committed together: those of one turn of the event loop. */
+/** Changes that are committed together: those of one turn of the event loop. */
 type Turn = { readonly committed: PromiseWithResolvers<typeof reserved>; readonly timer: NodeJS.Immediate };
 
 const reserved: ReserveResult = Object.freeze({ outcome: 'reserved' });
-/** After a commit that failed nothing is tried for a while, longer each time: reading everything again takes time. */
+/** After a failed commit nothing is tried for a while, longer each time: reading everything again takes time. */
 const firstRetryMs = 1_000;
 const mostRetryMs = 30_000;
 
 /**
- * Decides in memory and commits what a turn of the event loop has changed in one transaction, before the answers of
- * that turn leave. A commit that fails refuses the whole turn as UNAVAILABLE, and everything is read again: the tables
- * are what is true, also where it is not known whether they took the commit.
+ * Decides in memory. It commits the changes of one turn of the event loop in one transaction, before the answers of
+ * that turn are sent. A commit that fails refuses the whole turn as UNAVAILABLE, and everything is read again: the
+ * tables hold the truth, also when it is not known whether they took the commit.
  */
 export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs {
   readonly #tables: UsageTables;
@@ -49,7 +49,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
   readonly #commits: { inc(): void };
   readonly #failures: { inc(): void };
   readonly #fullness: UsageFullness;
-  /** Undefined while it could not be read again. */
+  /** Undefined while the tables could not be read again. */
   #usage: Usage | undefined;
   #changedMessages = new Map<string, FundingMessage | undefined>();
   #turn: Turn | undefined;
@@ -202,7 +202,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     this.#tables.probe();
   }
 
-  /** Commits what is under way, whether or not that works. */
+  /** Commits pending changes, whether or not that works. */
   settle(): void {
     this.#commitTurn();
   }
@@ -220,7 +220,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
       throw new DomainError('UNAVAILABLE', 'the usage store is stopped', { reason: 'USAGE_STORE_DOWN' });
   }
 
-  /** Throws UNAVAILABLE when a balance is not known; that, too, may leave a newer generation to be stored. */
+  /** Throws UNAVAILABLE when a balance is not known. Even then a newer generation may have to be stored. */
   #decide(chain: ChainLedger, request: ReserveRequest): ReserveResult {
     try {
       const result = chain.reserve(request, this.#clock.now());
@@ -257,7 +257,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     return ledgerOf(this.#read(), chainId);
   }
 
-  /** A chain of which nothing is shown that is not committed. */
+  /** The ledger of a chain without uncommitted changes. */
   #settled(chainId: number): ChainLedger {
     this.#read();
     this.#commitTurn();
@@ -278,7 +278,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     return result;
   }
 
-  /** True when it is committed. */
+  /** True when the change is committed. */
   async #changeMessage(paymasterId: string, message: FundingMessage | undefined): Promise<true> {
     this.assertUsable();
     this.#assertWritable();
@@ -306,7 +306,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
       this.#write();
       turn.committed.resolve(reserved);
     } catch (error) {
-      // Nobody may wait for a turn that only a refusal opened.
+      // A turn that only a refusal opened has no caller that waits for it.
       turn.committed.promise.catch(() => {});
       turn.committed.reject(error);
     }
@@ -349,7 +349,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     }
   }
 
-  /** After a failure: whether writing works again, tried now and then. Throws UNAVAILABLE. */
+  /** After a failure, tries now and then whether writing works again. Throws UNAVAILABLE. */
   #assertWritable(): void {
     if (this.#failedAt === undefined) return;
     const now = this.#clock.now();

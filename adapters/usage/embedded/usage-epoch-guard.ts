@@ -8,13 +8,13 @@ import type { LedgerUsageStore } from './ledger-usage.js';
 export type SqliteUsageStore = UsageStore & {
   readonly recovery: UsageRecovery;
   readonly messages: FundingMessages;
-  /** Brings the epoch's copy up to date now. It follows every few seconds and at a stop anyway. Throws UNAVAILABLE. */
+  /** Updates the epoch's copy now. It is also updated every few seconds and at a stop. Throws UNAVAILABLE. */
   mirror(): Promise<void>;
 };
 
 /**
- * Lets calls about a chain through to the store once its epoch was found to be that of the copy. After that nothing
- * needs to be compared: the file is locked, so no other process can put other data in its place.
+ * Lets calls about a chain through to the store once its epoch has been found equal to the copy. After that no
+ * comparison is needed: the file is locked, so no other process can put other data in its place.
  */
 export function guardEpochs({
   store,

@@ -11,8 +11,8 @@ import { integerOf, textOf, type Row } from '../../sqlite/row.js';
 import { formatTerms, parseTerms } from './usage-terms.js';
 
 /**
- * What is stored: settled use (a counter without has no row), balances, fences, reservations, and one row per chain with
- * its epoch, sequence and cursor. What is reserved is not stored, it follows from the reservations.
+ * The stored data: settled use (a counter without any has no row), balances, fences, reservations, and one row per
+ * chain with its epoch, sequence and cursor. Reserved amounts are not stored: they follow from the reservations.
  */
 export const usageSchema = `
   CREATE TABLE usage_chains (
@@ -44,7 +44,7 @@ export const usageSchema = `
 
 export type FundingMessage = { readonly message: string; readonly expiresAt: EpochMs };
 
-/** All usage in memory. */
+/** All usage data in memory. */
 export type Usage = {
   readonly chains: Map<number, ChainLedger>;
   readonly messages: Map<string, FundingMessage>;
@@ -52,15 +52,15 @@ export type Usage = {
 };
 
 export type UsageTables = {
-  /** Everything that is stored. Throws UNAVAILABLE. */
+  /** Reads everything that is stored. Throws UNAVAILABLE. */
   read(): Usage;
-  /** Stores changes of chains and messages (undefined: used up), all or nothing. Throws UNAVAILABLE. */
+  /** Stores changes of chains and messages (undefined: the message was used up), all or nothing. Throws UNAVAILABLE. */
   write(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
-  /** The same inside of a transaction. */
+  /** Like `write`, but inside a transaction of the caller. */
   put(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
-  /** Writes what is there already, to see whether writing works. Throws UNAVAILABLE. */
+  /** Writes data that are there already, to check whether writing works. Throws UNAVAILABLE. */
   probe(): void;
-  /** Brings what was committed into the main file, so that the log of commits can begin anew. Throws UNAVAILABLE. */
+  /** Moves committed data into the main file, so that the log of commits can start again. Throws UNAVAILABLE. */
   checkpoint(): void;
   close(): void;
 };
@@ -121,7 +121,7 @@ export function createUsageTables(db: Database): UsageTables {
             message: textOf(row, 'message'),
             expiresAt: integerOf(row, 'expires_at') as EpochMs,
           });
-        // What was just read is stored already.
+        // The data that were just read are stored already.
         for (const chain of usage.chains.values()) chain.dropChanges();
         return usage;
       }),
@@ -133,13 +133,13 @@ export function createUsageTables(db: Database): UsageTables {
   };
 }
 
-/** Usage of which nothing is known yet; `lastRow` is the highest number that a stored reservation has. */
+/** Empty usage; `lastRow` is the highest number of a stored reservation. */
 export function emptyUsage(lastRow: number): Usage {
   let row = lastRow;
   return { chains: new Map(), messages: new Map(), nextRow: () => (row += 1) };
 }
 
-/** The ledger of a chain, made where there is none. */
+/** The ledger of a chain; created if it does not exist. */
 export function ledgerOf({ chains, nextRow }: Usage, chainId: number): ChainLedger {
   const known = chains.get(chainId);
   if (known !== undefined) return known;

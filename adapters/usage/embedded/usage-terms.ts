@@ -52,7 +52,7 @@ export function formatTerms({ validUntil, promises, folded, limits, holds, accou
   return JSON.stringify(json);
 }
 
-/** Only text that {@link formatTerms} wrote comes here; throws on text that is not JSON of that shape. */
+/** Expects text that {@link formatTerms} has written; throws on text that is not JSON of that shape. */
 export function parseTerms(text: string): Terms {
   const [validUntil, promises, folded, limits, holds, accounts] = JSON.parse(text) as TermsJson;
   return {

@@ -4,16 +4,16 @@ import type { FundingMessage, Usage, UsageTables } from './usage-tables.js';
 
 const forgetEveryMs = 60_000;
 const countersPerTurn = 1_000;
-/** Rows after which what was committed is brought into the main file; some megabytes. */
+/** After this many rows a checkpoint moves committed data into the main file; some megabytes. */
 const checkpointRows = 8_000;
-/** Turns of the event loop for which a checkpoint waits at most, while answers wait for their commit. */
+/** For this many turns of the event loop a checkpoint waits at most while answers wait for their commit. */
 const mostPostponed = 20;
-/** A store that is hardly used is brought up to date so long after its last commit. */
+/** A store with little use gets a checkpoint this long after its last commit. */
 const checkpointIdleMs = 1_000;
 
 /**
- * What keeps memory and files bounded. Checkpoints run between turns of the event loop, never inside a commit: in front of
- * a commit that waits they would add their time to each answer of its turn.
+ * Keeps memory and files bounded. Checkpoints run between turns of the event loop, never inside a commit: before a
+ * waiting commit, they would add their time to each answer of its turn.
  */
 export class UsageUpkeep {
   readonly #tables: UsageTables;
@@ -31,14 +31,14 @@ export class UsageUpkeep {
     this.#isBusy = deps.isBusy;
   }
 
-  /** A transaction has written so many rows. */
+  /** Called after a transaction that has written this many rows. */
   afterCommit(rows: number): void {
     this.#rows += rows;
     if (this.#rows >= checkpointRows) this.#due ??= setImmediate(() => this.#checkpoint());
     this.#idle ??= setTimeout(() => this.#checkpointWhenIdle(this.#rows), checkpointIdleMs).unref();
   }
 
-  /** Once a minute: forgets windows that have ended, a piece per turn. True when something has to be committed. */
+  /** Once a minute, forgets windows that have ended, some per turn. True when there is something to commit. */
   forget(usage: Usage, messages: Map<string, FundingMessage | undefined>, now: EpochMs): boolean {
     if (now < this.#forgetAt && now > this.#forgetAt - 2 * forgetEveryMs) return false;
     let isMore = false;

@@ -12,9 +12,12 @@ import { createUsageTables, usageSchema } from './usage-tables.js';
 
 export type SqliteUsageOptions = {
   readonly path: string;
-  /** `process`: accepted survives kill -9 of the process. `power`: it survives loss of power too, at the cost of a sync. */
+  /**
+   * `process`: an accepted write survives kill -9 of the process. `power`: it also survives loss of power, at the cost
+   * of a sync.
+   */
   readonly durability: 'process' | 'power';
-  /** Where the epoch's copy is. Default: this process, which does not notice a loss across its own restart. */
+  /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
   readonly clock: Clock;
   readonly log: Logger;
@@ -22,15 +25,15 @@ export type SqliteUsageOptions = {
 };
 
 /**
- * The embedded usage store: decides in memory, for one process; a second one that opens the same file is refused with
- * UNAVAILABLE. While the file lacks what its epoch's copy says it had, calls about the chain are UNAVAILABLE
- * (USAGE_STORE_LOST).
+ * The embedded usage store. It decides in memory, for one process; a second process that opens the same file is refused
+ * with UNAVAILABLE. While the file lacks data that it had according to its epoch's copy, calls about the chain are
+ * UNAVAILABLE (USAGE_STORE_LOST).
  */
 export function createSqliteUsageStore(options: SqliteUsageOptions): SqliteUsageStore {
   return createUsageStoreOver(openUsageDatabase(options), options);
 }
 
-/** The same over a database that was opened with {@link openUsageDatabase}; it is closed with the store. */
+/** The same store over a database that was opened with {@link openUsageDatabase}; it is closed with the store. */
 export function createUsageStoreOver(
   db: Database,
   options: Omit<SqliteUsageOptions, 'path' | 'durability'>,

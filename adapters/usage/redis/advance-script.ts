@@ -3,23 +3,23 @@ import { endlessMs, graceMs } from './reserve-script.js';
 import { closeChain, openChain, replies, script } from './script.js';
 
 /**
- * One call of a step of the follower: the whole step, or a part of one that is carried out in several.
+ * One call of a step of the follower: the whole step, or a part of a step that needs several calls.
  *
  *     KEYS  1 to 4 head, 5 cursor, 6 step, 7 step-body, 8 expiries, 9 accounts, then operations of E endings and R restored
  *           reservations, then in any order what records, charges and balances name: c:, u:, p:, b:
- *     ARGV  1 to 5 head, 6 expected cursor or "", 7 cursor to be written or "" (not yet), 8 id of the step that stands or "",
+ *     ARGV  1 to 5 head, 6 expected cursor or "", 7 cursor to be written or "" (not yet), 8 id of the unfinished step or "",
  *           9 id of the step that begins with this call or "", 10 its body, 11 to 14 E, R, charges, balances,
  *           then per ending paymasterId, expiry member, "s", "r" or "f", and actual cost or latest validUntil or "",
  *           per restored one paymasterId, expiry member, record, per charge counter, amount and end of its window,
  *           per balance account and value
  *
- * Endings are computed from the records as they are now: asking again meanwhile changes nothing about them. A record that
- * names keys that are not declared is left as it is and reported; a call that writes the cursor is not taken then.
- * Replies [done, now, sequence, own writes, indexes of endings that were left, index and record of each that has ended, …], or [code, now]: otherCursor, contested,
- * unfinished.
+ * Endings are computed from the present records, so a new request for the same operation meanwhile does not affect
+ * them. A record that names undeclared keys is left unchanged and reported; a call that writes the cursor is then not
+ * taken. Replies [done, now, sequence, own writes, indexes of endings that were left, index and record of each that has
+ * ended, …], or [code, now]: otherCursor, contested, unfinished.
  *
- * It runs while memory is full, since nothing else frees any. What it adds is less than what it frees: a settled use for a
- * record; or was freed by an earlier step: restored reservations.
+ * The script runs while memory is full, because nothing else frees any. It adds less than it frees: a settled use
+ * replaces a record, and an earlier step freed the memory of restored reservations.
  */
 export const advanceScript = script(
   `

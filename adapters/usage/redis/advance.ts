@@ -17,7 +17,7 @@ import { encodeReservation, memberOf, namesOf, parseReservation, splitMember } f
 import { listOf, textOf, textsOf } from '../../redis/reply.js';
 import { replies } from './script.js';
 
-/** Endings of one call: what holds up Redis for a few milliseconds. */
+/** Endings of one call: this many occupy Redis for a few milliseconds. */
 export const mostEndings = 250;
 
 type Deps = {
@@ -32,7 +32,7 @@ type Ending = readonly [member: string, how: 's' | 'r' | 'f', term: number | '']
 type Parts = Pick<FollowerStep, 'restored' | 'balances' | 'charges'> & {
   readonly endings: readonly Ending[];
 };
-/** A step that is carried out in several calls, as Redis keeps it until it is done. */
+/** A step that needs several calls, as Redis keeps it until it is done. */
 type LongStep = {
   readonly expected: string;
   readonly next: string;
@@ -43,17 +43,18 @@ const notTaken: StepResult = { isTaken: false };
 const nothing = { restored: [], balances: [], charges: [], endings: [] };
 
 /**
- * One step of the follower: one call where it is short, else several. These begin with what takes (restored reservations,
- * losses, balances), so that nothing is free too early, and with a note of the whole step; then come the endings, piece by
- * piece; the cursor moves with the last call. A step that was broken off is carried on from its note by whichever process
- * comes next, so that it is taken as a whole or not at all. Whoever has not carried out all of it is told that it was not taken.
+ * One step of the follower: one call if it is short, otherwise several. The first call takes amounts (restored
+ * reservations, losses, balances), so that nothing is free too early, and stores a note of the whole step. Then come
+ * the endings, piece by piece; the last call moves the cursor. If a step is interrupted, the next process continues it
+ * from its note, so that it is taken as a whole or not at all. A process that has not carried out all of it gets the
+ * answer that the step was not taken.
  */
 export async function advance(deps: Deps, step: FollowerStep): Promise<StepResult> {
   const endings = endingsOf(step);
   const expected = cursorText(step.expected);
   const next = cursorText(step.next);
   const restoring = new Set(step.restored.map(({ key }) => memberOf(operationName(key), key.paymasterId)));
-  // What is restored and ends again needs two calls.
+  // A reservation that is restored and ends again needs two calls.
   if (endings.length <= mostEndings && !endings.some(([member]) => restoring.has(member))) {
     const reply = await call(deps, { ...step, endings }, { expected, next });
     const [code] = reply;
@@ -77,7 +78,7 @@ export async function advance(deps: Deps, step: FollowerStep): Promise<StepResul
   return carryOn(deps, id, long);
 }
 
-/** Where the chain is settled up to, after carrying on a step that was broken off. */
+/** The block up to which the chain is settled, after continuing a step that was interrupted. */
 export async function readCursor(deps: Deps): Promise<Cursor | undefined> {
   for (;;) {
     const [cursor, id, body] = await deps.scripts.read([
@@ -91,7 +92,10 @@ export async function readCursor(deps: Deps): Promise<Cursor | undefined> {
   }
 }
 
-/** Under an id of its own, so that a process which is still at work on it can go no further: only one knows all that it has ended. */
+/**
+ * Continues under a new id, so that a process that is still working on the step cannot go on: only one process knows
+ * all that the step has ended.
+ */
 async function takeOver(deps: Deps, former: string, body: string): Promise<void> {
   const step = parseLongStep(body);
   const id = randomUUID();
@@ -100,13 +104,13 @@ async function takeOver(deps: Deps, former: string, body: string): Promise<void>
   if (code === replies.done) await carryOn(deps, id, step);
 }
 
-/** Another step stood half done, so this one was planned from a cursor that no longer stands. */
+/** Another step was half done, so this step was planned from an outdated cursor. */
 async function resumedInstead(deps: Deps): Promise<StepResult> {
   await readCursor(deps);
   return notTaken;
 }
 
-/** Not taken where another process has done it meanwhile. */
+/** Not taken if another process has done it meanwhile. */
 async function carryOn(deps: Deps, id: string, step: LongStep): Promise<StepResult> {
   const { expected, next, charges } = step;
   const ended: Reservation[] = [];
@@ -126,7 +130,7 @@ async function carryOn(deps: Deps, id: string, step: LongStep): Promise<StepResu
   return code === replies.done ? { isTaken: true, ended } : notTaken;
 }
 
-/** What a call has ended, from the records that stood in its moment. */
+/** The reservations that a call has ended, from their records at that moment. */
 function endedOf(
   { chainId }: Deps,
   endings: readonly Ending[],
@@ -141,7 +145,7 @@ function endedOf(
   });
 }
 
-/** What a step decides twice is decided by its first mention. */
+/** If a step names a reservation twice, its first mention decides. */
 function endingsOf({ settled, released, forfeited }: FollowerStep): readonly Ending[] {
   const endings = new Map<string, Ending>();
   const add = (key: Reservation['key'], how: Ending[1], term: number | ''): void => {
@@ -221,7 +225,7 @@ function addNames(names: Set<string>, { limits = [], holds = [], accounts = [] }
   for (const account of accounts) names.add(`${kinds.promised}${account}`).add(`${kinds.balance}${account}`);
 }
 
-/** Only {@link advance} writes it. */
+/** Expects text that {@link advance} has written. */
 function parseLongStep(text: string): LongStep {
   return JSON.parse(text) as LongStep;
 }

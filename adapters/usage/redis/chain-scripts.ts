@@ -8,16 +8,20 @@ import type { HeadArgs, ScriptCall } from './reserve-call.js';
 import { listOf } from '../../redis/reply.js';
 import { ownWritesMs, replies, type Script } from './script.js';
 
-/** The number of own writes is kept anew this often, and is not relied on when that has not succeeded for long. */
+/**
+ * The number of own writes is renewed this often in Redis. It is not relied on when no renewal has succeeded for long.
+ */
 const keepEveryMs = ownWritesMs / 24;
 const reliedOnMs = ownWritesMs / 2;
 
 /**
- * Calls on one chain, each fenced by the epoch and by the sequence, which rises with every write:
+ * Calls on one chain. Each is fenced by the epoch and by the sequence, which rises with every write:
  * - A store whose sequence is below the highest that this process has seen has lost writes.
- * - So has one that knows fewer writes of this process than were acknowledged to it. Others may have written since: a replica
- *   that was promoted without a write has soon reached the same sequence in another way.
- * Both throw USAGE_STORE_LOST, and end the epoch for every process.
+ * - A store that knows fewer writes of this process than it has acknowledged to it has lost writes too. The sequence
+ *   alone does not show that: if a replica was promoted without a write, the writes of others soon raise it to the same
+ *   sequence.
+ *
+ * Both cases throw USAGE_STORE_LOST, and end the epoch for every process.
  */
 export class ChainScripts {
   readonly #link: RedisLink;
@@ -55,7 +59,10 @@ export class ChainScripts {
     return this.call(script, build, true);
   }
 
-  /** Runs a script whose call is built for the epoch that stands. Replies as above; no own writes, or 0: it has written nothing. */
+  /**
+   * Runs a script whose call is built for the current epoch. Replies as above; without own writes, or with 0, it has
+   * written nothing.
+   */
   async call(
     script: Script,
     build: (epoch: KnownEpoch, head: HeadArgs) => ScriptCall,
@@ -71,23 +78,23 @@ export class ChainScripts {
       if (code === replies.behind) return this.#epochs.behind(this.#chainId, epoch);
       if (code !== replies.epochLost) {
         if (isWrite && code === replies.done && typeof writes === 'number' && writes > 0) {
-          // What was merely read may not have reached a replica yet: nobody was promised anything by it, and a failover
-          // without it loses nothing. A write of our own is confirmed by now, and with it all that came before.
+          // A sequence that was only read may not have reached a replica yet. No promise depends on it, so a failover
+          // without it loses nothing. Our own write is confirmed by now, and with it everything before it.
           this.#epochs.seen(this.#chainId, Number(sequence));
           this.#wrote(epoch, writes, args[4] === 1);
         }
         return reply;
       }
-      // Throws while it is the same epoch, or none.
+      // Throws if the epoch is still the same, or if there is none.
       epoch = await this.#epochs.mismatch(this.#chainId, epoch);
     }
   }
 
-  /** Values of keys of the chain. */
+  /** Values of the given keys of the chain. */
   async read(keys: readonly string[]): Promise<readonly unknown[]> {
     let epoch = this.#epochs.known(this.#chainId) ?? (await this.#epochs.of(this.#chainId));
     for (;;) {
-      // Read before the call: what is seen while it is under way may be newer than its answer.
+      // Read before the call: values that this process sees during the call may be newer than its answer.
       const [, text, seen, own] = this.#head(epoch);
       const values = listOf(await this.#link.read('mget', [...this.#chain.head, ...keys]));
       const [kept, , sequence, lastOwn] = values;
@@ -114,11 +121,11 @@ export class ChainScripts {
     ];
   }
 
-  /** A call was the process' write of this number. */
+  /** Notes that a call was this process' write with this number. */
   #wrote({ text }: KnownEpoch, number: number, isKept: boolean): void {
     const own = this.#own;
     if (own.epoch !== text) return;
-    // Begun anew where it was forgotten in the meantime.
+    // The count starts again if Redis has forgotten it in the meantime.
     const isBegun = number === 1 || performance.now() - own.keptAt >= reliedOnMs;
     if (isBegun || number > own.writes) own.writes = number;
     if (isKept || number === 1) own.keptAt = performance.now();

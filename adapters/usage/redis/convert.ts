@@ -21,25 +21,25 @@ type Deps = {
   readonly log: Logger;
 };
 type Reading = Pick<Deps, 'link' | 'chain'> & { readonly now: number };
-/** What live reservations have of each counter. */
+/** The sum of the live reservations by counter. */
 type Sums = { readonly limits: Map<string, number>; readonly holds: Map<string, number> };
 
 const perPage = 500;
 /** Elements of a record of the first format. */
 const formerLength = 6;
-/** Paymasters of token promises had a name of their own. */
+/** Paymasters of token promises had a special name. */
 const formerTokenOwner = '+ERC20';
 const holdPrefixes = ['live:', 'share:', 'token-exposure:'];
 
 /**
- * Converts the data of a chain from the first format, beside whose epoch `kept` stands. From its first step on versions of
- * that format refuse to sign, and those of this one wait; so the data stand still. Every step may be repeated and carried out
- * by several processes at once: what is written is what is, not what is added, and only while the conversion is under way.
- * It is also run after a roll-back, on data of both formats.
+ * Converts the data of a chain from the first format; `kept` is the stored text of its epoch. From the first step on,
+ * versions of that format refuse to sign and versions of this format wait, so the data do not change. Several processes
+ * may run every step, also repeatedly: a step writes values, never differences, and only while the conversion runs. The
+ * conversion also runs after a roll-back, on data of both formats.
  *
- * - Reservations: what was signed is known by mode and contract only, and each holds one of the paymaster's live
- *   reservations; a token promise counts against the loss budget.
- * - Limits keep their counters. What of them is settled is what no live reservation holds.
+ * - Reservations: of each promise only mode and contract are known, and each reservation counts as one live reservation
+ *   of its paymaster. A token promise counts against the loss budget.
+ * - Limits keep their counters. The part that no live reservation holds counts as settled.
  */
 export async function convertChain({ link, chain, imposedNow, log }: Deps, kept: string): Promise<void> {
   const converting = convertingOf(kept);
@@ -99,7 +99,7 @@ function isOfFirstFormat(text: string): boolean {
   return listOf(JSON.parse(text)).length === formerLength;
 }
 
-/** By counter, when its window ends: of the limits of records of the first format, which do not say. */
+/** The end of the window of each counter: limits of records of the first format do not contain it. */
 async function formerEnds(
   { link, chain, now }: Reading,
   texts: readonly (string | undefined)[],
@@ -157,7 +157,7 @@ function formerReservation(
   };
 }
 
-/** When the window of a counter ends, from how long Redis keeps it yet; 0 where it is gone. */
+/** The end of a counter's window, computed from its remaining lifetime in Redis; 0 when the counter is gone. */
 function endOf(now: number, ttl: number): EpochMs {
   if (ttl === -1) return never;
   return Math.max(0, ttl < 0 ? 0 : now + ttl - graceMs) as EpochMs;
@@ -182,7 +182,7 @@ async function convertCounters(
     for (const [i, key] of keys.entries()) {
       const name = key.slice(chain.prefix.length + kinds.counter.length);
       if (holdPrefixes.some((prefix) => name.startsWith(prefix))) {
-        // Left behind by a roll-back.
+        // Left over from a roll-back.
         if (!holds.has(name)) written.push(key);
         if (!holds.has(name)) args.push(0, 0);
         continue;

@@ -1,7 +1,7 @@
 import type { Cursor } from '../../../core/usage/usage-store.js';
 import type { Hex } from '../../../core/units/hex.js';
 
-/** A cursor as Redis keeps it and scripts compare it: "number:hash:timestamp", "" where there is none. */
+/** A cursor as Redis keeps it and scripts compare it: "number:hash:timestamp", or "" for no cursor. */
 export function cursorText(cursor: Cursor | undefined): string {
   return cursor === undefined ? '' : `${cursor.blockNumber}:${cursor.blockHash}:${cursor.timestamp}`;
 }

@@ -1,23 +1,26 @@
 /**
- * The number of the data format stands behind the epoch: "id:since:2", and "id:since:2:converting" while data of the first
- * format are converted. That format had no number, and its versions compare "id:since": with the first replica that
- * converts they all find another epoch, sign nothing and write nothing.
+ * The number of the data format follows the epoch: "id:since:2", and "id:since:2:converting" while data of the first
+ * format are converted. The first format had no number, and its versions compare "id:since". As soon as the first
+ * replica converts, they all find another epoch, sign nothing and write nothing.
  */
 const format = 2;
 const plain = /^[^:]+:([0-9]+|%now)$/;
 
-/** What stands in Redis for an epoch "id:since". */
+/** The text in Redis for an epoch "id:since". */
 export function keptOfEpoch(epoch: string): string {
   return plain.test(epoch) ? `${epoch}:${format}` : epoch;
 }
 
-/** The epoch "id:since" of data in the present format; anything else is as it is, and so no epoch that is known. */
+/**
+ * The epoch "id:since" of data in the present format. Any other text is returned unchanged, so it never equals a known
+ * epoch.
+ */
 export function epochOfKept(kept: string): string {
   const end = `:${format}`;
   return kept.endsWith(end) && plain.test(kept.slice(0, -end.length)) ? kept.slice(0, -end.length) : kept;
 }
 
-/** Whether data must be converted first; also where somebody has begun to. */
+/** Whether data must be converted first; also true when a conversion has begun. */
 export function isFirstFormat(kept: string): boolean {
   return plain.test(kept) || isConverting(kept);
 }

@@ -4,7 +4,10 @@ import type { RedisLink } from '../../redis/link.js';
 import { textOf } from '../../redis/reply.js';
 import { consumeMessageScript, putMessageScript, readMessageScript } from './scripts.js';
 
-/** Funding messages: one live message per paymaster, used up once. They belong to no chain and survive no loss. */
+/**
+ * Funding messages: one live message per paymaster, which can be used once. They belong to no chain and are gone after
+ * a loss.
+ */
 export function createFundingMessages(deps: {
   readonly link: RedisLink;
   readonly keyPrefix: string;

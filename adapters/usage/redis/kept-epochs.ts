@@ -9,14 +9,14 @@ import type { Script } from './script.js';
 import { noteExpiryScript, readEpochScript, writeEpochScript } from './scripts.js';
 
 /**
- * The epochs that stand in Redis beside the data, read and written by script so that the time is the store's. Data of the
- * first format are converted when they are first read.
+ * The epochs that Redis keeps beside the data. Scripts read and write them, so that the time is the store's. Data of
+ * the first format are converted when they are first read.
  */
 export function createKeptEpochs(deps: {
   readonly link: RedisLink;
   readonly keys: (chainId: number) => ChainKeys;
   readonly imposedNow: () => EpochMs | 0;
-  /** Converts the data of a chain that `kept` stands beside. */
+  /** Converts the data of a chain whose stored epoch is `kept`. */
   readonly convert: (chainId: number, kept: string) => Promise<void>;
 }): KeptEpochs {
   const { link, keys, imposedNow, convert } = deps;
@@ -49,7 +49,7 @@ export function createKeptEpochs(deps: {
       if (!isFirstFormat(found.kept)) return translated(found);
       const failure = await convert(chainId, found.kept).catch((error: unknown) => error);
       const converted = await call(readEpochScript, chainId, [], false);
-      // Another replica may have come first.
+      // Another replica may have converted the data first.
       if (failure !== undefined && isFirstFormat(converted.kept)) throw failure;
       return translated(converted);
     },

@@ -2,8 +2,8 @@ import type { AccountId, CounterId, OperationId } from '../../../core/usage/usag
 import type { AddressKey } from '../../../core/units/address.js';
 
 /**
- * Names of what Redis holds. All keys of a chain share the hash slot `{chainId}`, because the paymasters of a contract
- * share its deposit: a Cluster scales by chains.
+ * The names of all keys in Redis. All keys of a chain share the hash slot `{chainId}`, because the paymasters of a
+ * contract share its deposit: a Cluster scales by chains.
  *
  *     {1}:epoch         text    identity of the data and their format, see data-format.ts
  *     {1}:seen          number  latest time at which the follower advanced, in milliseconds
@@ -26,7 +26,7 @@ import type { AddressKey } from '../../../core/units/address.js';
  *     {f:PM}            text    live funding message and its end
  */
 export type ChainKeys = {
-  /** What all keys of the chain start with. */
+  /** The start of all keys of the chain. */
   readonly prefix: string;
   readonly epoch: string;
   readonly longestExpiry: string;
@@ -37,7 +37,7 @@ export type ChainKeys = {
   readonly accounts: string;
   readonly expiries: string;
   readonly lease: string;
-  /** Epoch, seen, sequence and this process' writes: what every script begins with. */
+  /** Epoch, seen, sequence and this process' writes: every script begins with these keys. */
   readonly head: readonly [epoch: string, seen: string, sequence: string, own: string];
 };
 
@@ -69,7 +69,7 @@ export const kinds = {
   operation: 'o:',
 } as const;
 
-/** The unit is part of a counter: an amount never adds up with a number of operations. */
+/** The unit is part of a counter: an amount is never added to a number of operations. */
 export function counterName({ counter, unit }: CounterId): string {
   return `${counter}/${unit === 'COUNT' ? 'c' : 'n'}`;
 }

@@ -3,10 +3,10 @@ import type { ChainKeys } from './keys.js';
 import type { RedisLink } from '../../redis/link.js';
 import { leaseScript } from './scripts.js';
 
-/** A follower that has not renewed for this long has lost its chain to another replica. */
+/** A follower that has not renewed for this long loses its chain to another replica. */
 const leaseMs = 10_000;
 
-/** The lease in the usage store, so that it survives an outage of everything else; it ends by the time of Redis. */
+/** The lease is in the usage store, so that it survives an outage of everything else. It ends by the time of Redis. */
 export function createRedisLease(deps: {
   readonly link: RedisLink;
   readonly keys: (chainId: number) => ChainKeys;

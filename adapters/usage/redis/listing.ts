@@ -5,12 +5,12 @@ import { listOf, textOf, textsOf } from '../../redis/reply.js';
 import { readRecordsScript } from './scripts.js';
 import { isFormerHashField, memberOf, parseReservation, splitMember } from './record.js';
 
-/** Reservations that are read together, so that no single command holds up Redis. */
+/** Reservations that are read together, so that no single command blocks Redis for long. */
 const perPage = 500;
 
 /**
- * Live reservations of a chain. They are read piece by piece, not as of one moment: `advance` checks that what it acts
- * on has not changed since.
+ * Live reservations of a chain. They are read piece by piece, not as of one moment: `advance` checks that the
+ * reservations it changes have not changed since.
  */
 export async function listReservations(
   link: RedisLink,
@@ -29,7 +29,7 @@ export async function listReservations(
   return found;
 }
 
-/** The records of members of the expiry list, one page at most; undefined where there is none. */
+/** The records of members of the expiry list, one page at most; undefined for a member without a record. */
 export async function readRecords(
   link: RedisLink,
   chain: ChainKeys,
@@ -52,7 +52,7 @@ export async function allMembers(link: RedisLink, chain: ChainKeys): Promise<rea
   do {
     const reply = await link.read('zscan', [chain.expiries, cursor, 'COUNT', perPage]);
     const [next, entries] = listOf(reply);
-    // Members and scores in turn; a member may be shown twice.
+    // Members and scores alternate; a member may occur twice.
     for (const [i, entry] of textsOf(entries).entries())
       if (i % 2 === 0 && entry !== undefined) members.add(entry);
     cursor = textOf(next) ?? '0';

@@ -1,10 +1,10 @@
 import { keptPromises } from '../../../core/usage/usage-store.js';
 
 /**
- * Lua: `merged(former, asked, isNewer)` is the text of a record that holds what both hold, each at the larger amount; see
- * record.ts for the form (elements are counted from 1 here). `isNewer`: the promises of `asked` are newer than those of
- * `former`. Promises beyond the newest ${keptPromises} are folded. Its helpers are inside: a script makes its functions anew for
- * every call, and few calls merge.
+ * Lua: `merged(former, asked, isNewer)` returns the text of a record that holds what both hold, each at the larger
+ * amount; see record.ts for the form (elements are counted from 1 here). `isNewer`: the promises of `asked` are newer
+ * than those of `former`. Promises beyond the newest `keptPromises` are folded. Its helpers are inside it: a script
+ * creates its functions for every call, and few calls merge.
  */
 export const mergeRecords = `
 local function merged(former, asked, isNewer)

@@ -18,11 +18,11 @@ import { accountName, counterName, parseAccountName, parseCounterName, parseOper
  *      4 [counter, cost, …] of limits, 5 [account, need, …], 6 [until of each limit, …], 7 [counter, cost, …] of holds,
  *      8 [promise, …] the newest first, 9 [[mode, contract, prefundWei, validUntil], …] folded]
  *
- * A promise is [digest, prefundWei, validUntil] where the rest is as in 1 to 3 and there is no token, else
- * [digest, prefundWei, validUntil, mode, contract, funding wallet or "", token or ""]. Amounts of wei are texts.
+ * A promise is [digest, prefundWei, validUntil] if the rest equals elements 1 to 3 and it has no token, else [digest,
+ * prefundWei, validUntil, mode, contract, funding wallet or "", token or ""]. Amounts of wei are texts.
  *
- * Elements 0 to 5 are those of the first data format, so that its versions can read what they find after a roll-back.
- * The scripts read and write the same, see merge.ts.
+ * Elements 0 to 5 are those of the first data format, so that its versions can read the records after a roll-back. The
+ * scripts read and write the same form, see merge.ts.
  */
 export function encodeRecord(
   { promise, limits, holds, accounts }: ReserveRequest,
@@ -36,7 +36,7 @@ export function encodeRecord(
     readonly named: readonly string[];
   },
 ): string {
-  // Put together by hand because it is written for every sponsorship.
+  // Built by hand because it is written for every sponsorship.
   const { validUntil, contract, mode, fundingAddress = '', digest, token, prefundWei } = promise;
   let costs = '';
   let untils = '';
@@ -82,7 +82,10 @@ export function encodeReservation(reservation: Omit<Reservation, 'key'>): string
   ]);
 }
 
-/** The port's view of a record; `member` is its name in the expiry list. Throws RangeError for any other text. */
+/**
+ * Parses a record to the port's reservation; `member` is its name in the expiry list. Throws RangeError for any other
+ * text.
+ */
 export function parseReservation(chainId: number, member: string, text: string): Reservation {
   const { operation, paymasterId } = splitMember(member);
   const [validUntil, contract, mode, funding, limits, needs, untils, holds, promises, folded] = listOf(
@@ -128,7 +131,7 @@ function parseFolded([mode, contract, prefundWei, validUntil]: readonly unknown[
   };
 }
 
-/** Names of the keys that a record holds something of, by kind. */
+/** Names of the keys in which a record holds an amount, by kind. */
 export function namesOf(text: string): {
   readonly limits: readonly string[];
   readonly holds: readonly string[];
@@ -145,7 +148,7 @@ export function memberOf(operation: string, paymasterId: string): string {
   return `${operation}/${paymasterId}`;
 }
 
-/** The three parts of an operation's name hold no slash. */
+/** The three parts of an operation's name contain no slash. */
 export function splitMember(member: string): { readonly operation: string; readonly paymasterId: string } {
   let end = -1;
   for (let part = 0; part < 3; part++) end = member.indexOf('/', end + 1);

@@ -14,7 +14,7 @@ import { encodeRecord } from './record.js';
 import { listOf } from '../../redis/reply.js';
 import { replies } from './script.js';
 
-/** A call of the reserve script, or of the one that peeks. */
+/** A call of the reserve script or of the peek script. */
 export type ScriptCall = {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
@@ -23,18 +23,18 @@ export type ScriptCall = {
 /** First arguments of a script on a chain; see script.ts. */
 export type HeadArgs = readonly [imposedNow: number, epoch: string, seen: number, own: number, isKept: 0 | 1];
 
-/** Keys and terms of one request, for the script that decides it with others. */
+/** Keys and terms of one request, for the script that decides it together with others. */
 export type RequestPart = {
   readonly request: ReserveRequest;
   /** Key of the operation, and the other keys. */
   readonly operation: string;
   readonly keys: readonly string[];
-  /** JSON, without the brackets; the limit whose usage is lost comes before them. */
+  /** JSON without the brackets. The number of the limit whose usage is lost is put in front. */
   readonly terms: string;
   readonly record: string;
 };
 
-/** One call for requests that come together; see reserve-script.ts. Windows that began before `since` have lost their usage. */
+/** One call for several requests; see reserve-script.ts. Windows that began before `since` have lost their usage. */
 export function reserveCall(
   parts: readonly Omit<RequestPart, 'request'>[],
   {
@@ -66,7 +66,7 @@ export function reserveCall(
   return { keys, args };
 }
 
-/** The first limit whose usage is lost, where windows that began before `since` have lost theirs. From 1; 0: none. */
+/** Number (from 1) of the first limit whose window began before `since`, so that its usage is lost; 0: none. */
 export function firstLost({ limits }: ReserveRequest, since: EpochMs): number {
   return limits.findIndex(({ enforce, window }) => enforce && window.from < since) + 1;
 }
@@ -76,7 +76,7 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
   const { key, promise, fences, bars, limits, holds, accounts } = request;
   let uses = isReal ? 0 : limits.length;
   for (const { plusUsed } of holds) if (plusUsed !== undefined) uses += plusUsed.length;
-  // One list, and one text, filled in order: this is done for every sponsorship.
+  // One list and one text, filled in order, because this runs for every sponsorship.
   const keys: string[] = [];
   let terms = '';
 
@@ -140,12 +140,12 @@ function thresholdTerm({ threshold }: HoldShare, accounts: number): string | num
   return `[${threshold.account + 1},${threshold.percent}]`;
 }
 
-/** Two shares of one counter would each be judged without the other. */
+/** Two shares of one counter would each be checked without the other. */
 function listedTwice(name: string): DomainError {
   return new DomainError('INTERNAL', `a reservation names ${name} twice`);
 }
 
-/** Throws UNAVAILABLE where a request could not be decided; then nothing was reserved. */
+/** Throws UNAVAILABLE when a request could not be decided; then nothing was reserved. */
 export function requireDecided(reply: readonly unknown[]): void {
   if (reply[0] !== replies.failed) return;
   throw new DomainError('UNAVAILABLE', 'the usage store cannot decide this request', {
@@ -156,8 +156,8 @@ export function requireDecided(reply: readonly unknown[]): void {
 }
 
 /**
- * What the script decided. Throws UNAVAILABLE where a deposit is not known well enough; undefined where the answer is not
- * one of its own.
+ * The script's decision. Throws UNAVAILABLE when a deposit is not known well enough. Undefined when the answer is not a
+ * verdict of the script.
  */
 export function readVerdict(
   request: ReserveRequest,
@@ -193,7 +193,7 @@ export function readVerdict(
   }
 }
 
-/** The reply to a peek, of which the first element was read already. */
+/** The reply to a peek, whose first element has been read already. */
 export function readPeek(
   request: ReserveRequest,
   result: ReserveResult,
@@ -220,7 +220,7 @@ export function readPeek(
   };
 }
 
-/** An account as Redis keeps it: "balance:readAt", or nothing, and what is promised. */
+/** An account from its texts in Redis: "balance:readAt" or nothing, and the promised sum. */
 export function balanceOf(account: AccountId, balance: unknown, promised: unknown): AccountBalance {
   const [amount, readAt] = typeof balance === 'string' && balance !== '' ? balance.split(':') : [];
   return {
@@ -231,7 +231,7 @@ export function balanceOf(account: AccountId, balance: unknown, promised: unknow
   };
 }
 
-/** What a limit has taken after a reservation, this one included. */
+/** The amount taken of a limit after a reservation, including this one. */
 export function takenOf(verdict: readonly unknown[], limit: number): number {
   return Number(verdict[1 + limit]);
 }

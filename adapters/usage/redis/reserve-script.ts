@@ -1,9 +1,9 @@
 import { mergeRecords } from './merge.js';
 import { closeChain, openChain, replies, script } from './script.js';
 
-/** Counters outlive their window by this, so that a clock set back finds them. */
+/** Counters are kept this much longer than their window, so that they are still there when a clock is set back. */
 export const graceMs = 25 * 3_600_000;
-/** A window that ends later than this from now is one that never ends: its counter has no end either. */
+/** A window that ends later than this from now counts as endless: its counter does not expire either. */
 export const endlessMs = 100 * 365 * 86_400_000;
 /** How far behind the follower's last step the clock may fall; must stay below the grace. */
 const clockSlackMs = 3_600_000;
@@ -11,32 +11,33 @@ const clockSlackMs = 3_600_000;
 export const generationMs = 30 * 86_400_000;
 
 /**
- * The decision over everything in a request, for the requests of a turn one after the other.
+ * Decides over everything in a request, for the requests of a turn one after the other.
  *
  *     KEYS  1 to 4 head, 5 expiries, then per request its operation, then all other keys of the requests, each once: fences,
  *           counters, settled uses, balances, promised sums
  *     ARGV  1 to 5 head, 6 terms, then per request the record of a first reservation
  *
- * The terms are one JSON list, since an argument of its own costs several times as much for each of them: the number of
- * requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in which the windows of the
- * plan are the current ones, 4 depositMaxAgeMs, 5 paymasterId, 6 to 11 numbers of fences, bars, limits, holds, settled uses,
- * and accounts, 12 validUntil as a text; then per fence generation, per bar most, per limit threshold (-1: not enforced), cost
- * and end of the window, per hold cost, threshold (1000, or [2, 25]: 25 % of the balance of the second account), number of
- * settled uses and 1 where it admits one alone, per account need; last the places of its keys among the others: of its fences,
- * bars, limits and holds, of the uses that count for its holds as well, in turn, and per account of balance and promised sum.
+ * The terms are one JSON list, because separate arguments cost several times as much each. They are the number of
+ * requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in which the windows of
+ * the plan are the current ones, 4 depositMaxAgeMs, 5 paymasterId, 6 to 11 numbers of fences, bars, limits, holds,
+ * settled uses, and accounts, 12 validUntil as a text; then per fence generation, per bar most, per limit threshold
+ * (-1: not enforced), cost and end of the window, per hold cost, threshold (1000, or [2, 25]: 25 % of the balance of
+ * the second account), number of settled uses and 1 if it admits one alone, per account need; last the places of its
+ * keys among the others: of its fences, bars, limits and holds, of the uses that also count for its holds, in turn, and
+ * per account of balance and promised sum.
  *
- * Every key is declared, although that means that the caller plans the windows: while a Cluster moves a slot only
+ * Every key is declared, although the caller must plan the windows for that: while a Cluster moves a slot, only
  * declared keys are sure to be found, and a counter that is not found would count as empty.
  *
- * Replies [code, now, sequence, own writes or 0, verdict of each request in turn]; a code that is not `done` is about the
- * store, stands alone with `now`, and then nothing was decided.
+ * Replies [code, now, sequence, own writes or 0, verdict of each request in turn]. A code other than `done` is about
+ * the store: only `now` follows it, and nothing was decided.
  *
- * Each key is read once. What a request takes is added to `amounts`, where later requests of the turn find it, and written
- * at the end. So an error in the midst of a request has taken nothing, and fails that request alone.
+ * Each key is read once. The amounts that a request takes are added to `amounts`, where later requests of the turn find
+ * them, and written at the end. So an error in the middle of a request has taken nothing, and fails that request alone.
  *
- * `judged` answers the refusal of a request, or nothing, and leaves what it takes in `takePlaces` and `takeAmounts`, and what
- * is taken of each limit then in `reserved`. It is one function, and few share its variables: a script makes its functions
- * anew for every call.
+ * `judged` returns the refusal of a request, or nothing. It leaves the amounts to take in `takePlaces` and
+ * `takeAmounts`, and the amount then taken of each limit in `reserved`. It is one function, and few functions share its
+ * variables: a script creates its functions for every call.
  */
 const judge = `
 ${openChain}
@@ -206,7 +207,9 @@ local function judged(request, at)
 end
 `;
 
-/** The verdict of each request in turn, in reply. `decide(request, term)` is of the script; it must call `judged`. */
+/**
+ * The verdict of each request in turn, in reply. The script defines `decide(request, term)`, which must call `judged`.
+ */
 const decideAll = `
 local term = 1
 for request = 1, requests do
@@ -220,10 +223,10 @@ end
 `;
 
 /**
- * Decides and carries it out: each request all or nothing. A verdict is [code, …]. done: what is taken of each limit;
- * suspended, stale, usageLost: index; barred: index, used; limit: index, used by others; held: index, taken by others, most;
- * deposit: index, balance, promised to others; depositUnknown: index of the account, 1 when it was read too long ago; turned;
- * failed: why it could not be decided.
+ * Decides and reserves, each request all or nothing. A verdict is [code, …]. done: amount taken of each limit;
+ * suspended, stale, usageLost: index; barred: index, used; limit: index, used by others; held: index, taken by others,
+ * most; deposit: index, balance, promised to others; depositUnknown: index of the account, 1 when it was read too long
+ * ago; turned; failed: why it could not be decided.
  */
 export const reserveScript = script(`
 ${judge}
@@ -292,10 +295,10 @@ return reply
 `);
 
 /**
- * As above, and changes nothing. Records are empty; the settled uses of its limits stand behind those that count for
- * holds. Replies, instead of a verdict, [verdict as above, used and reserved by others of each limit in turn,
- * taken and threshold of each hold in turn, "balance:readAt" or "" and promised of each account in turn], or [[turned]],
- * [[failed, why]].
+ * Like the script above, but changes nothing. Records are empty; the settled uses of its limits follow those that count
+ * for holds. Instead of a verdict it replies [verdict as above, used and reserved by others of each limit in turn,
+ * taken and threshold of each hold in turn, "balance:readAt" or "" and promised of each account in turn], or
+ * [[turned]], [[failed, why]].
  */
 export const peekScript = script(
   `

@@ -1,7 +1,10 @@
 import { closeChain, openChain, readClock, replies, script } from './script.js';
 import { generationMs } from './reserve-script.js';
 
-/** KEYS 1 to 4 head, 5 balance, 6 accounts; ARGV 1 to 5 head, 6 account name, 7 value. Replies [done, now, sequence, own writes], as those below. */
+/**
+ * KEYS 1 to 4 head, 5 balance, 6 accounts; ARGV 1 to 5 head, 6 account name, 7 value. Replies [done, now, sequence, own
+ * writes], as the scripts below do.
+ */
 export const addBalanceScript = script(`
 ${openChain}
 if redis.call('EXISTS', KEYS[5]) == 1 then return {${replies.done}, now, tonumber(head[3] or 0)} end
@@ -28,8 +31,8 @@ return {${replies.done}, now, sequence, own}
 );
 
 /**
- * KEYS 1 to 4 head, then fences; ARGV 1 to 5 head, then generations. What it adds is bounded by the number of paymasters, and
- * stopping one must be possible while memory is full.
+ * KEYS 1 to 4 head, then fences; ARGV 1 to 5 head, then generations. The number of paymasters bounds what it adds, and
+ * it must be possible to stop a paymaster while memory is full.
  */
 export const noteGenerationsScript = script(
   `
@@ -79,7 +82,9 @@ return {${replies.done}, now, sequence, own}
   'allow-oom',
 );
 
-/** KEYS operations; ARGV paymasterIds. Replies the records, false where there is none: one command instead of hundreds. */
+/**
+ * KEYS operations; ARGV paymasterIds. Replies the records, false for a missing one: one command instead of hundreds.
+ */
 export const readRecordsScript = script(
   `
 local records = {}
@@ -89,7 +94,7 @@ return records
   'no-writes',
 );
 
-/** KEYS any. Replies for how many milliseconds each is kept yet, as PTTL. */
+/** KEYS any. Replies the remaining lifetime of each in milliseconds, as PTTL. */
 export const readTtlsScript = script(
   `
 local ttls = {}
@@ -143,7 +148,7 @@ return {kept[1] or '', tonumber(kept[2] or 0), tonumber(kept[3] or 0), now}
 
 /**
  * KEYS as above; ARGV 1 now or 0, 2 the value it must have now or "", 3 its new value, in which %now is the time.
- * Replies as above, with what is kept then.
+ * Replies as above, with the values after the call.
  */
 export const writeEpochScript = script(
   `
@@ -158,7 +163,7 @@ return {kept[1], tonumber(kept[2] or 0), tonumber(kept[3] or 0), now}
   'allow-oom',
 );
 
-/** KEYS as above; ARGV 1 the epoch that must be kept, 2 the longest expiry. */
+/** KEYS as above; ARGV 1 the epoch that must be stored, 2 the longest expiry. */
 export const noteExpiryScript = script(
   `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[3], ARGV[2]) end
@@ -168,8 +173,9 @@ return 1
 );
 
 /**
- * KEYS 1 lease; ARGV 1 holder, 2 milliseconds; 0 gives it back. Replies 1 when the holder has it, or had it. A holder whose
- * name has not the present form is of a version that cannot read the data any longer: its lease is taken from it.
+ * KEYS 1 lease; ARGV 1 holder, 2 milliseconds; 0 gives it back. Replies 1 when the holder has it, or had it. A holder
+ * whose name does not have the present form is of a version that can no longer read the data: its lease is taken from
+ * it.
  */
 export const leaseScript = script(
   `
@@ -186,12 +192,13 @@ return 1
   'allow-oom',
 );
 
-// Of the conversion of data of the first format; see convert.ts. Both end with an error where it is no longer under way.
+// For the conversion of data of the first format; see convert.ts. Both scripts end with an error when the conversion is
+// over.
 const whileConverting = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('the usage data are converted by another process') end
 `;
 
-/** KEYS 1 epoch, then operations; ARGV 1 what stands for the epoch, then per operation paymasterId and record. */
+/** KEYS 1 epoch, then operations; ARGV 1 the stored text of the epoch, then per operation paymasterId and record. */
 export const convertRecordsScript = script(
   `
 ${whileConverting}
@@ -204,8 +211,10 @@ return 1
   'allow-oom',
 );
 
-/** KEYS 1 epoch, then counters; ARGV 1 what stands for the epoch, then per counter value (0: deleted) and milliseconds to keep
- *  it (0: without end). */
+/**
+ * KEYS 1 epoch, then counters; ARGV 1 the stored text of the epoch, then per counter value (0: deleted) and
+ * milliseconds to keep it (0: without end).
+ */
 export const setCountersScript = script(
   `
 ${whileConverting}

@@ -1,16 +1,16 @@
-/** More requests than this are not sent together: Redis works on them while the turn goes on. */
+/** At most this many requests are sent together: Redis then works on them while the turn goes on. */
 const mostTogether = 16;
 
 /**
- * Sends the requests of one turn of the event loop together. One call decides many: what a call costs besides (the write,
- * its way through the server, the sequence of writes) is paid once.
+ * Sends the requests of one turn of the event loop together. One call decides many, so the fixed cost of a call (the
+ * write, its way through the server, the sequence of writes) is paid once.
  */
 export class TurnBatch<Request, Answer> {
   readonly #send: (requests: readonly Request[]) => Promise<readonly Answer[]>;
   #requests: Request[] = [];
   #answers = Promise.withResolvers<readonly Answer[]>();
 
-  /** `send` answers in the order of the requests; where it throws, all of them fail. */
+  /** `send` answers in the order of the requests; when it throws, all of them fail. */
   constructor(send: (requests: readonly Request[]) => Promise<readonly Answer[]>) {
     this.#send = send;
   }
@@ -25,7 +25,7 @@ export class TurnBatch<Request, Answer> {
   }
 
   readonly #flush = (requests: readonly Request[]): void => {
-    // It was full, and is on its way already.
+    // The batch was full and has been sent already.
     if (requests !== this.#requests) return;
     const { resolve, reject } = this.#answers;
     this.#requests = [];

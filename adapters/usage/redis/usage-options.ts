@@ -13,17 +13,17 @@ export type RedisUsageOptions = {
   readonly url: string;
   readonly tls?: RedisTls;
   readonly credentials?: RedisCredentials;
-  /** What all keys start with. Default `paymaster:`. */
+  /** The start of all keys. Default `paymaster:`. */
   readonly keyPrefix?: string;
   /** Longest wait for an answer. Default 3000. */
   readonly timeoutMs?: number;
-  /** Replicas that must have a write before it is relied on. Default 1 with Sentinel and Cluster, else 0. */
+  /** Replicas that must have a write before it counts. Default 1 with Sentinel and Cluster, else 0. */
   readonly replicaAcks?: number;
   /** Default `always`. */
   readonly durability?: RedisDurability;
-  /** Decides instead of the time of Redis: for tests. */
+  /** Replaces the time of Redis: for tests. */
   readonly clock?: Clock;
-  /** Where the epoch's copy is. Default: this process, which does not notice a loss across its own restart. */
+  /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
   /** Unique per process, for the follower's lease. */
   readonly identity: string;
@@ -34,8 +34,8 @@ export type RedisUsageOptions = {
 export type RedisUsageStore = UsageStore &
   FundingMessages & {
     readonly lease: FollowerLease;
-    /** `raise` brings the epochs' copies up to date at once, as happens every few seconds. */
+    /** `raise` updates the copies of the epochs at once, as happens every few seconds. */
     readonly recovery: UsageRecovery & { raise(): Promise<void> };
-    /** Resolves when a Redis that may be relied on has answered. Until then every call throws UNAVAILABLE. */
+    /** Resolves when a Redis that was found safe has answered. Until then every call throws UNAVAILABLE. */
     opened(): Promise<void>;
   };

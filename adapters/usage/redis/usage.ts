@@ -49,11 +49,11 @@ import { addBalanceScript, forgetAccountsScript, noteGenerationsScript, suspendS
 import { TurnBatch } from './turn-batch.js';
 import type { RedisUsageOptions, RedisUsageStore } from './usage-options.js';
 
-/** As for a webhook: a disk that stands still for a second makes an answer late, and late is better than refused. */
+/** As long as for a webhook: a disk that stalls for a second makes an answer late, and late is better than refused. */
 const defaultTimeoutMs = 3_000;
-/** Values that are read together, so that no single command holds up Redis. */
+/** Values that are read together, so that no single command blocks Redis for long. */
 const perPage = 500;
-/** What a reservation takes of Redis with its two limits, three holds and one account, measured; rounded up. */
+/** Memory in Redis for a reservation with its two limits, three holds and one account, measured; rounded up. */
 export const bytesPerReservation = 2_048;
 
 /**
@@ -71,12 +71,12 @@ type OfChain = {
   readonly peeking: TurnBatch<RequestPart, Decided>;
 };
 
-/** What a script has said of one request, at the store's time. */
+/** The reply of a script to one request, at the store's time. */
 type Decided = { readonly now: EpochMs; readonly reply: readonly unknown[] };
 
 /**
- * `validUntil` is by the clock of the caller, and the time by that of Redis: an expiry of exactly the ten minutes that are
- * always noted must not count as twenty. The wait after a loss has a longer margin for clocks that differ.
+ * `validUntil` is by the clock of the caller, but the time is that of Redis: an expiry of exactly the ten minutes that
+ * are always noted must not count as twenty. The wait after a loss has a longer margin for clocks that differ.
  */
 const clocksApartMs = 30_000;
 
@@ -93,7 +93,7 @@ class RedisStore implements RedisUsageStore {
   readonly #chains = new Map<number, OfChain>();
   #running = 0;
   #idle: PromiseWithResolvers<void> | undefined;
-  /** What to add to the monotonic time of this process to get the time of Redis. */
+  /** Add this to the monotonic time of this process to get the time of Redis. */
   #ahead = Date.now() - performance.now();
 
   constructor(options: RedisUsageOptions) {
@@ -337,7 +337,7 @@ class RedisStore implements RedisUsageStore {
     }
   }
 
-  /** Counts what is under way: a stop waits for it. */
+  /** Counts running calls: a stop waits for them. */
   #begin(): void {
     this.#running += 1;
   }

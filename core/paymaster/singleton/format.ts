@@ -19,7 +19,7 @@ import {
 import { keccakOfHex } from '../../entry-point/words.js';
 import { writeAddressWord, writeHex, writeUint256, zeroed } from '../../units/words.js';
 
-/** What differs between the contract's builds for EntryPoint 0.6 and for 0.7 and 0.8, in both of its modes. */
+/** The differences between the contract's builds for EntryPoint 0.6 and for 0.7 and 0.8, in both of its modes. */
 export type Format = {
   /** Bytes before the mode byte. */
   readonly headSize: number;

@@ -7,17 +7,18 @@ import { noPaymasterGas } from '../../entry-point/gas.js';
 import { sponsorshipCodec } from './sponsorship.js';
 import { tokenCodec, type TokenFigures } from './token.js';
 
-// One deployed contract per EntryPoint; both modes at one address. 0.8 differs from 0.7 in the EntryPoint only: its
-// getHash knows nothing of EIP-7702 beyond the bytes of initCode. A build that hashes otherwise fails the activation check.
+// One deployed contract per EntryPoint, with both modes at one address. 0.8 differs from 0.7 in the EntryPoint only:
+// its getHash treats the EIP-7702 marker as plain bytes of initCode. A build that hashes differently fails the
+// activation check.
 
 /** Validation uses about 31,000 gas; in mode SPONSORED there is no postOp work. */
 const gas07: PaymasterGas = { paymasterVerificationGasLimit: 40_000n, paymasterPostOpGasLimit: 0n };
 
 /**
- * Validation uses about 31,000 gas, postOp about 40,000 with a plain token; one behind a proxy takes 15,000 more. `postOpGas`
- * also covers what the EntryPoint does after it: of 60,000, some 22,000 were left over at the least. The contract is
- * told that its validation costs nothing: that lowers the fine that it charges by a tenth of 31,000 at most, in the user's
- * favour, and postOpGas covers it.
+ * Validation uses about 31,000 gas. postOp uses about 40,000 with a plain token; a token behind a proxy takes 15,000
+ * more. `postOpGas` also covers what the EntryPoint does after postOp: of 60,000, at least about 22,000 were left over.
+ * We tell the contract that its validation costs nothing. That lowers the fine that it charges by at most a tenth of
+ * 31,000, in the user's favour, and postOpGas covers the difference.
  */
 const token06: TokenFigures = {
   gas: noPaymasterGas,

@@ -47,7 +47,7 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
       const isMine = data.length >= size && (data[format.headSize] ?? 0) >> 1 === 0;
       return isMine ? { hash: hashOf(format, op, data.subarray(0, size), chainId) } : undefined;
     },
-    // The contract finds the end of the data by the mode's length, so the signature may be missing here.
+    // The contract finds the end of the data from the mode's length, so the signature may be missing here.
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
         0,

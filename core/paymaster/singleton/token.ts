@@ -15,16 +15,16 @@ import { assertTokenTerms, markupUnit, rateWithMarkup, tokensFor } from '../toke
 import { writeHex, writeUint128, writeUint256, writeUint48, zeroed } from '../../units/words.js';
 import { formatOf, hashOf, type Format } from './format.js';
 
-/** Figures that the contract is told rather than measures, per build. */
+/** Figures that we tell the contract, because it cannot measure them; they differ per build. */
 export type TokenFigures = {
   readonly gas: PaymasterGas;
-  /** Gas charged for postOp and what follows it, since the contract is told the cost before postOp only. */
+  /** Gas charged for postOp and what follows it, because the contract learns only the cost before postOp. */
   readonly postOpGas: bigint;
-  /** What the contract takes for its own validation when it works out the EntryPoint's fine for unused gas. */
+  /** What the contract assumes for its own validation when it computes the EntryPoint's fine for unused gas. */
   readonly assumedGas: bigint;
-  /** Whether the contract adds the fine that it expects to what it charges; the build for 0.7 does. */
+  /** Whether the contract adds the expected fine to the charge; the build for 0.7 does. */
   readonly chargesFine: boolean;
-  /** These two as in {@link TokenCodec}. */
+  /** `minVerificationGasLimit` and `validationGas` are as in {@link TokenCodec}. */
   readonly minVerificationGasLimit: bigint;
   readonly validationGas: bigint;
 };
@@ -50,8 +50,9 @@ export type TokenFigures = {
  * | then | 20 | recipient, where flagged |
  * | then | 65 | signature |
  *
- * The hash is that of mode SPONSORED. Charge, in postOp: (gas cost so far + fine + postOpGas × price) × rate / 10^18, rounded
- * down, + constantFee. Nothing is asked in validation but preFund: without tokens or allowance the paymaster pays alone.
+ * The hash is that of mode SPONSORED. Charge, in postOp: (gas cost so far + fine + postOpGas × price) × rate / 10^18,
+ * rounded down, + constantFee. In validation the contract asks for nothing but preFund: if tokens or allowance are
+ * missing, the paymaster pays alone.
  */
 export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): TokenCodec {
   const format = formatOf(version);
@@ -85,7 +86,7 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
       return { hash, paidInAdvance: worthOf(readUint128(data, preFundAt), readUint256(data, at + 50)) };
     },
     acceptsUnsigned: false,
-    // The contract finds the end of the data by its flags, so the signature may be missing here.
+    // The contract finds the end of the data from its flags, so the signature may be missing here.
     getHashCall: (op, terms) =>
       encodeCall(`function getHash(uint8 mode, ${format.abiType} userOp)`, [
         1,
@@ -114,12 +115,12 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
 
 const modeByte = 3;
 const flag = { constantFee: 1, recipient: 2, preFund: 4 } as const;
-/** From the mode byte to the treasury. */
+/** Bytes from the mode byte to the treasury. */
 const fixedSize = 118;
 
 /**
- * The contract rounds the charge down. Where one base unit is worth a gwei or more that could be felt, so one base unit is
- * asked on top, unless the profile asks for a constant fee anyway.
+ * The contract rounds the charge down. If one base unit is worth a gwei or more, that loss matters, so we ask for one
+ * base unit on top, unless the profile asks for a constant fee anyway.
  */
 function constantFeeOf(terms: TokenTerms): bigint | undefined {
   const isCoarse = rateWithMarkup(terms) <= 1_000_000_000n;
@@ -139,8 +140,8 @@ function preFundFigures(figures: TokenFigures): TokenFigures {
 }
 
 /**
- * Paid in validation: the tokens that the EntryPoint's prefund is worth, rounded down, because the contract refuses more.
- * What it charges on top (postOp gas, fine, constant fee) it can only take afterwards.
+ * Paid in validation: the tokens that the EntryPoint's prefund is worth, rounded down, because the contract refuses
+ * more. It can take its additional charges (postOp gas, fine, constant fee) only afterwards.
  */
 function withPreFund(terms: TokenTerms, prefundWei: bigint): TokenTerms {
   if (terms.inAdvance !== true) return terms;
@@ -150,12 +151,12 @@ function withPreFund(terms: TokenTerms, prefundWei: bigint): TokenTerms {
 
 const weiPerCoin = 10n ** 18n;
 
-/** The most wei for which these are all the tokens, since {@link withPreFund} rounds down. No rate is worth nothing. */
+/** The most wei that {@link withPreFund} turns into this number of tokens, since it rounds down. At rate 0 it is 0. */
 function worthOf(tokens: bigint, rate: bigint): bigint {
   return tokens === 0n || rate === 0n ? 0n : ((tokens + 1n) * weiPerCoin - 1n) / rate;
 }
 
-/** What is charged on top of the prefund, in wei; the constant fee at the rate. */
+/** What the contract charges on top of the prefund, in wei; the constant fee is converted at the rate. */
 function residual(
   version: EntryPointVersion,
   op: FinalUserOperation,
@@ -169,8 +170,9 @@ function residual(
 }
 
 /**
- * The gas cost so far never exceeds the prefund, or the EntryPoint undoes the payment. The build for 0.7 adds the fine
- * that it expects, a tenth of what it takes to be unused: less, the more was used, but never by more than was used.
+ * The gas cost so far never exceeds the prefund, or the EntryPoint undoes the payment. The build for 0.7 adds the
+ * fine that it expects: a tenth of the gas that it takes to be unused. More use lowers this fine, but never by more
+ * than the use adds to the cost.
  */
 function maxTokenCharge(
   version: EntryPointVersion,
@@ -256,7 +258,7 @@ function decode(format: Format, paymasterAndData: Hex): DecodedTokenPayment {
   };
 }
 
-/** Sizes of preFund, constantFee and recipient, each 0 where it is not flagged. */
+/** Sizes of preFund, constantFee and recipient; each is 0 when its flag is not set. */
 function optionSizes(flags: number): readonly number[] {
   return [
     (flags & flag.preFund) === 0 ? 0 : 16,
@@ -265,7 +267,7 @@ function optionSizes(flags: number): readonly number[] {
   ];
 }
 
-/** Where each part of these sizes begins, and where the last one ends. */
+/** The offsets where the parts with these sizes begin, and where the last one ends. */
 function offsets(start: number, [first = 0, second = 0, third = 0]: readonly number[]) {
   return [start, start + first, start + first + second, start + first + second + third] as const;
 }

@@ -39,12 +39,13 @@ import { writeScoped06 } from '../words.js';
  */
 export const sponsorship: SponsorshipCodec = {
   gas: () => noPaymasterGas,
-  // The vendor's contract does not care, since too little fails validation and nobody pays. The one in `contracts/`, which
-  // takes the same bytes, wants more than the 15,000 gas of its postOp, which this limit bounds too.
+  // The vendor's contract accepts any limit: with too little gas validation fails and nobody pays. The contract in
+  // `contracts/`, which takes the same bytes, requires more than the 15,000 gas of its postOp, because this limit
+  // bounds postOp too.
   minVerificationGasLimit: 15_001n,
   need: (op) => {
     const prefund = maxCost(op, entryPoint06.version, noPaymasterGas);
-    // Validation compares the sponsor's balance with the very prefund that the EntryPoint asks of the contract.
+    // Validation compares the sponsor's balance with the same prefund that the EntryPoint requires from the contract.
     return { entryPoint: prefund, funding: prefund };
   },
   hash,
@@ -59,7 +60,7 @@ export const sponsorship: SponsorshipCodec = {
 const size = 276;
 const termsEnd = 116;
 
-/** Terms as they are hashed: as `SponsorshipTerms`, with any form of address. */
+/** The hashed terms: as `SponsorshipTerms`, with any form of address. */
 type HashedTerms = Omit<SponsorshipTerms, 'paymaster' | 'options'> & { readonly paymaster: Hex };
 
 function hash(op: FinalUserOperation, terms: HashedTerms): Uint8Array {
@@ -100,7 +101,7 @@ function decode(paymasterAndData: Hex): DecodedSponsorship {
   };
 }
 
-/** Where the signature stands, the data says itself: the terms before it are always in the same place. */
+/** The data itself says where the signature is; the terms before it are always at the same place. */
 function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: number): MinedPromise | undefined {
   const data = readBytes(paymasterAndData);
   if (data.length < termsEnd) return undefined;

@@ -39,16 +39,16 @@ import { writeScoped06 } from '../words.js';
  * | 213 | 65 | signature |
  *
  * Hash = keccak of 18 words: sender, nonce, keccak(initCode), keccak(callData), callGasLimit, verificationGasLimit,
- * preVerificationGas, maxFeePerGas, maxPriorityFeePerGas, chainId, paymaster, priceSource, validUntil, validAfter, token,
- * aggregator, exchangeRate, priceMarkup. The account's balance is checked in validation, its allowance is not; the tokens are
- * taken after the call.
+ * preVerificationGas, maxFeePerGas, maxPriorityFeePerGas, chainId, paymaster, priceSource, validUntil, validAfter,
+ * token, aggregator, exchangeRate, priceMarkup. Validation checks the account's balance but not its allowance; the
+ * contract takes the tokens after the call.
  */
 export function tokenCodec(oracleAggregator: Hex): TokenCodec {
   return {
     gas: () => noPaymasterGas,
-    // Bounds postOp too. The vendor's contract wants more than 45,000, the one in `contracts/` more than 60,000.
+    // Bounds postOp too. The vendor's contract requires more than 45,000, the one in `contracts/` more than 60,000.
     minVerificationGasLimit: overheadGas + 1n,
-    // The contract in `contracts/` may take the tokens in validation already.
+    // The contract in `contracts/` may take the tokens in validation.
     validationGas: () => 100_000n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, oracleAggregator),
@@ -82,7 +82,10 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
   };
 }
 
-/** Gas charged on top of what the EntryPoint reports: 45,000 by the vendor's contract, 60,000 by that in `contracts/`. */
+/**
+ * Gas charged on top of what the EntryPoint reports: 45,000 by the vendor's contract, 60,000 by the one in
+ * `contracts/`.
+ */
 const overheadGas = 60_000n;
 const size = 278;
 const termsEnd = 213;
@@ -90,9 +93,10 @@ const termsEnd = 213;
 export const token = tokenCodec(zeroAddress);
 
 /**
- * With verificationGasLimit three times, as the EntryPoint holds it back. The vendor's contract asks for a balance with one of
- * them in validation, but its postOp takes what was used; the one in `contracts/` asks for all three. The overhead is priced at
- * what the bundler pays, which is above maxFeePerGas only where the bundler loses by it.
+ * Counts verificationGasLimit three times, as the EntryPoint holds it back. In validation the vendor's contract
+ * requires a balance that counts it once, but its postOp charges what was used; the contract in `contracts/` requires
+ * all three. The overhead is priced at what the bundler pays, which is above maxFeePerGas only when the bundler loses
+ * money by it.
  */
 function maxTokenCharge(op: FinalUserOperation, terms: TokenTerms): bigint {
   assertTokenTerms(terms);
@@ -108,7 +112,7 @@ function hash(op: FinalUserOperation, terms: TokenTerms, oracleAggregator: Hex):
   return keccak256(words);
 }
 
-/** Of what is hashed besides the operation, everything stands in the data as whole words, but for priceSource. */
+/** Everything that is hashed besides the operation is in the data as whole words, except priceSource. */
 function recognise(op: FinalUserOperation, paymasterAndData: Hex, chainId: number): MinedPromise | undefined {
   const data = readBytes(paymasterAndData);
   if (data.length < termsEnd) return undefined;

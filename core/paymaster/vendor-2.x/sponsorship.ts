@@ -28,7 +28,7 @@ type Options = SponsorshipTerms['options'];
  * | 52 | 20 | paymasterId = funding wallet |
  * | 72 | 6 | validUntil |
  * | 78 | 6 | validAfter |
- * | 84 | 4 | priceMarkup (1,000,000 is none) |
+ * | 84 | 4 | priceMarkup (1,000,000 means no premium) |
  * | 88 | 65 | signature |
  *
  * Hash = keccak of 14 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
@@ -59,9 +59,9 @@ const size = 153;
 const signatureAt = 88;
 
 /**
- * The contract takes from the sponsor, in validation, the prefund and its own overhead with the markup, and on top the
- * EntryPoint's 10 % penalty on all execution gas, which it never gives back. Rounded up: a need may exceed the
- * contract's by 2 wei, never fall short.
+ * In validation the contract takes from the sponsor the prefund and its own overhead, both with the markup, and on
+ * top the EntryPoint's 10 % penalty on all execution gas, which it never gives back. Rounded up: our need may exceed
+ * the contract's by 2 wei, but is never lower.
  */
 function need(op: FinalUserOperation, options: Options, gas: PaymasterGas): DepositNeed {
   const prefund = maxCost(op, entryPoint07.version, gas);
@@ -71,7 +71,7 @@ function need(op: FinalUserOperation, options: Options, gas: PaymasterGas): Depo
   return { entryPoint: prefund, funding: marked + penalty };
 }
 
-/** Terms as they are hashed: as `SponsorshipTerms`, with any form of address. */
+/** The hashed terms: as `SponsorshipTerms`, with any form of address. */
 type HashedTerms = Omit<SponsorshipTerms, 'paymaster' | 'options'> & {
   readonly paymaster: Hex;
   readonly options: Pick<Options, 'priceMarkup'>;

@@ -35,8 +35,9 @@ import { writeScoped07 } from '../words.js';
  * | 121 | 65 | signature |
  *
  * Hash = keccak of 15 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
- * preVerificationGas, gasFees, chainId, paymaster, validUntil, validAfter, token, tokenPrice, priceMarkup. The tokens are
- * taken after the call; the contract bounds neither markup nor price, and asks an oracle for a price of 0.
+ * preVerificationGas, gasFees, chainId, paymaster, validUntil, validAfter, token, tokenPrice, priceMarkup. The
+ * contract takes the tokens after the call. It bounds neither markup nor price, and asks an oracle when the price is
+ * 0.
  */
 export function tokenCodec(gas: PaymasterGas): TokenCodec {
   return {
@@ -63,8 +64,8 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
 }
 
 /**
- * Validation uses about 20,000 gas in the vendor's contract, 90,000 in that of `contracts/`, which may take the tokens there;
- * postOp 44,000 and up. The vendor's estimators give it 95,000.
+ * Validation uses about 20,000 gas in the vendor's contract and 90,000 in the one in `contracts/`, which may take the
+ * tokens there; postOp 44,000 or more. The vendor's estimators give it 95,000.
  */
 export const token = tokenCodec({
   paymasterVerificationGasLimit: 90_000n,
@@ -73,14 +74,17 @@ export const token = tokenCodec({
 
 /** Gas charged on top of what the EntryPoint reports: 95,000 by the vendor's deployments, 60,000 by `contracts/`. */
 const overheadGas = 95_000n;
-/** What the contract in `contracts/` takes of its token account on top of the prefund. */
+/** What the contract in `contracts/` takes from its token account on top of the prefund. */
 const hybridOverheadGas = 60_000n;
 const size = 186;
 const signatureAt = 121;
-/** The vendor's contract takes this mode from anybody: its data end after the token, and nobody signs them. */
+/**
+ * In this mode the vendor's contract accepts an operation from anyone: its data end after the token, and nobody signs
+ * them.
+ */
 const independentMode = 1;
 
-/** The EntryPoint's fine for unused gas, as if all of it were unused: what contracts charge in advance. */
+/** The EntryPoint's fine for unused gas, assuming that all of it is unused: contracts charge this in advance. */
 function fineGas(op: FinalUserOperation, gas: PaymasterGas): bigint {
   return divideUp(op.callGasLimit + gas.paymasterPostOpGasLimit, 10n);
 }
@@ -104,7 +108,7 @@ function hash(op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas): Uin
   return hashTerms(op, terms, gas);
 }
 
-/** Terms as they are hashed: as `TokenTerms`, with any form of address. */
+/** The hashed terms: as `TokenTerms`, with any form of address. */
 type HashedTerms = Omit<TokenTerms, 'paymaster' | 'options'> & { readonly paymaster: Hex };
 
 function hashTerms(op: FinalUserOperation, terms: HashedTerms, gas: PaymasterGas): Uint8Array {

@@ -60,7 +60,7 @@ export const sponsorship = sponsorshipCodec({
 const size = 181;
 const signatureAt = 116;
 
-/** Terms as they are hashed: of `SponsorshipTerms` those that the contract knows, with any form of address. */
+/** The hashed terms: those of `SponsorshipTerms` that the contract uses, with any form of address. */
 type HashedTerms = Pick<SponsorshipTerms, 'chainId' | 'validUntil' | 'validAfter'> & {
   readonly paymaster: Hex;
 };

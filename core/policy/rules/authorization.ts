@@ -9,9 +9,10 @@ import { pass, refuse, type Verdict } from '../../refusal.js';
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /**
- * An EIP-7702 authorization must be one that a chain takes over: signed by the sender, with s in the lower half of the order. The
- * chain ignores any other, so the sender's code would not be what was simulated. Chain and delegate are judged with the delegates,
- * the nonce where the operation is simulated: it is not known without a call.
+ * An EIP-7702 authorization must be one that a chain accepts: signed by the sender, with s in the lower half of the
+ * order. The chain ignores any other, so the sender would not have the code that was simulated. The delegate rule
+ * judges the chain and the delegate. The nonce is judged when the operation is simulated, because reading it needs a
+ * call.
  */
 export function decideAuthorization(
   { eip7702Auth, sender }: Pick<UserOperation, 'eip7702Auth' | 'sender'>,

@@ -5,7 +5,7 @@ import type { EntryPointVersion } from '../../entry-point/version.js';
 import type { UserOperation } from '../../entry-point/user-operation.js';
 import { pass, refuse, type Verdict } from '../../refusal.js';
 
-/** What a chain says about EIP-7702. */
+/** A chain's settings for EIP-7702. */
 export type DelegateRules = {
   readonly chainId: number;
   /** Delegates that operations may name. */
@@ -13,9 +13,9 @@ export type DelegateRules = {
 };
 
 /**
- * An EIP-7702 operation runs whatever code its delegate has, so the delegate must be one that the platform trusts. One
- * that says it is such an operation and does not show its authorization cannot be judged; one whose authorization is for
- * another chain would find no code. Chain id 0 authorises every chain.
+ * An EIP-7702 operation runs the code of its delegate, so the platform must trust the delegate. An operation that
+ * claims to be an EIP-7702 operation and does not show its authorization cannot be judged. One whose authorization is
+ * for another chain would find no code. Chain id 0 authorises every chain.
  */
 export function decideDelegate(
   { chainId, delegates }: DelegateRules,

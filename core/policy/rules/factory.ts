@@ -9,8 +9,9 @@ import { pass, refuse, type Verdict } from '../../refusal.js';
 export type FactoryList = ReadonlySet<AddressKey> | undefined;
 
 /**
- * A factory is code that the paymaster pays for before any call is looked at, so chain and paymaster may each name those that they
- * pay for; one that both allow passes. What a listed factory does within its gas is not bounded by this: `maxDeploymentGas` is.
+ * The paymaster pays for the factory's code before anyone looks at a call, so chain and paymaster may each list the
+ * factories that they pay for; a factory passes if both allow it. This rule does not bound what a listed factory does
+ * within its gas; `maxDeploymentGas` does.
  */
 export function decideFactory(
   lists: { readonly chain: FactoryList; readonly paymaster: FactoryList },
@@ -18,7 +19,7 @@ export function decideFactory(
   version: EntryPointVersion,
 ): Verdict {
   if (initCode === '0x' || (lists.chain === undefined && lists.paymaster === undefined)) return pass;
-  // Marks an EIP-7702 account, for which nothing is called.
+  // Marks an EIP-7702 account: nothing is called to create it.
   if (entryPointRules[version].readsEip7702Marker && is7702InitCode(initCode)) return pass;
   const factory = parseAddressKey(initCode.slice(0, 42));
   for (const [owner, list] of [

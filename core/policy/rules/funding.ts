@@ -1,7 +1,10 @@
 import { pass, refuse, type Verdict } from '../../refusal.js';
 import type { AddressKey } from '../../units/address.js';
 
-/** Somebody has to pay: `funding` is the wallet that does, undefined where neither the paymaster nor the platform names one. */
+/**
+ * Someone has to pay. `funding` is the wallet that pays; undefined when neither the paymaster nor the platform names
+ * one.
+ */
 export function decideFunding(
   funding: AddressKey | undefined,
   { version, organisation }: { readonly version: string; readonly organisation: string },

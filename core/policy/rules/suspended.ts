@@ -1,6 +1,6 @@
 import { pass, refuse, type Verdict } from '../../refusal.js';
 
-/** A person, or the platform, has stopped the paymaster or all of its chain. */
+/** A person or the platform has stopped the paymaster or its whole chain. */
 export function decideSuspended(
   paymaster: { readonly suspended: boolean },
   chain: { readonly chainId: number; readonly suspended: boolean },

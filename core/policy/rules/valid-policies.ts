@@ -1,6 +1,6 @@
 import { pass, refuse, type Verdict } from '../../refusal.js';
 
-/** An active policy that was never valid says nothing that could be obeyed, so nothing passes. `invalid`: names of those. */
+/** We cannot obey an active policy that was never valid, so nothing passes. `invalid`: the names of such policies. */
 export function decideValidPolicies(invalid: readonly string[]): Verdict {
   if (invalid.length === 0) return pass;
   return refuse('POLICY_INVALID', `never valid: ${invalid.map((name) => `"${name}"`).join(', ')}`);

@@ -4,7 +4,7 @@ import type { EpochMs } from '../../units/time.js';
 import type { LimitConfig } from './spec.js';
 
 /**
- * The cycle in force for a limit as it stands now.
+ * The cycle in force for a limit as it is now.
  *
  * ```
  * made again within its window      → goes on
@@ -12,9 +12,10 @@ import type { LimitConfig } from './spec.js';
  * else a field of the limit changed → starts now, the first time that this is seen
  * else                              → goes on
  * ```
- * `served` is the limit as it is served: a change that was served before its status could be written (a crash, or a
- * cache that lags behind our own write) must not start the cycle a second time. `lasting`: the cycle that the name had when
- * an object of it was deleted; a limit of the same fields is the same limit, whatever startTime it is made again with.
+ * `served` is the limit as it is served. If a change was served before its status could be written (a crash, or a
+ * cache that lags behind our own write), it must not start the cycle a second time. `lasting` is the cycle that the
+ * name had when its object was deleted. A limit with the same fields is the same limit, whatever startTime it is made
+ * again with.
  */
 export function decideCycle(
   spec: SpendingLimitSpec,
@@ -58,7 +59,7 @@ function isSameLimit(a: LimitFields, b: LimitFields): boolean {
   );
 }
 
-// A startTime that was taken out of the spec leaves the record too: put back, it is new again.
+// Removing startTime from the spec removes it from the record too: adding the same value again counts as new.
 function isRecordedAs(recorded: CycleStatus, wanted: { readonly specStartTime?: string }): boolean {
   return recorded.specStartTime === wanted.specStartTime;
 }

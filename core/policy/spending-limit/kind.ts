@@ -9,7 +9,7 @@ import { spendingLimitSchema } from './schema.js';
 import { compileLimits, type CompiledLimit } from './shares.js';
 import type { CycleStatus, LimitConfig, SpendingLimitSpec } from './spec.js';
 
-/** A limit per cycle. It is decided where usage is counted: the usage store judges the shares of `shares.ts`. */
+/** A limit per cycle. The usage store decides it, because it counts the usage: it judges the shares of `shares.ts`. */
 export const spendingLimit = {
   member: 'spendingLimit',
   schema: spendingLimitSchema,
@@ -49,7 +49,7 @@ function configOf({ policyId, name }: PolicyIdentity, cycle: CycleStatus, now: E
     scope: cycle.scope,
     thresholdType: cycle.thresholdType,
     threshold: cycle.threshold,
-    // Only a status that somebody else wrote could hold no time; then the cycle that is recorded starts now.
+    // Only a status written by someone else could lack a valid time; then the recorded cycle starts now.
     startMs: parseInstant(cycle.startTime) ?? now,
     durationMs: cycle.durationMs,
   };

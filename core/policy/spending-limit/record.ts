@@ -42,7 +42,7 @@ const scope = choice<LimitScope>('PAYMASTER: all users together. SMART_ACCOUNT: 
   'SMART_ACCOUNT',
 ]);
 
-/** Fields of a limit in requests that create it, and in those that update it. */
+/** Fields of a limit in requests that create or update it. */
 export const limitFields = { type: scope, cycleDuration, threshold, thresholdType };
 
 export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
@@ -82,7 +82,10 @@ export const limitRecord: PolicyRecord<SpendingLimitSpec, LimitBody> = {
   },
 };
 
-/** When the cycle in force began, in milliseconds: what the policy says, unless the operator has since restarted it. */
+/**
+ * When the cycle in force began, in milliseconds: the policy's startTime, unless the operator has restarted the cycle
+ * since then.
+ */
 function cycleStartMs({ metadata, spec, status }: PolicyToRender<SpendingLimitSpec>): number {
   const stated = spec.startTime;
   const observed = status?.cycle;
@@ -90,7 +93,7 @@ function cycleStartMs({ metadata, spec, status }: PolicyToRender<SpendingLimitSp
   return Date.parse(observed?.startTime ?? stated ?? metadata.creationTimestamp);
 }
 
-/** The document types the `cycleDuration` of an update as a string: the JSON text of the object is accepted too. */
+/** The document gives `cycleDuration` of an update the type string: the JSON text of the object is accepted too. */
 export function withCycle(data: unknown): unknown {
   if (!isObject(data) || typeof data['cycleDuration'] !== 'string') return data;
   try {
@@ -101,7 +104,7 @@ export function withCycle(data: unknown): unknown {
   }
 }
 
-/** Of a new limit or of a change, where any field may be absent. */
+/** Problems of a new limit or of a change, in which any field may be absent. */
 export function limitProblems(data: unknown, prefix: string): readonly Problem[] {
   const most = fieldOf(data, 'threshold');
   const type = fieldOf(data, 'thresholdType');

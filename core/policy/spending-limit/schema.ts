@@ -3,7 +3,7 @@ import { choice, immutable, integer, object, text } from '../../schema/structura
 import { maxCycleValue } from '../../units/time.js';
 import type { CycleStatus, SpendingLimitSpec } from './spec.js';
 
-/** Zero is allowed: it refuses everything, which is a limit like any other. */
+/** Zero is allowed: a limit of zero refuses everything. */
 const threshold = text(
   'The limit as decimal text: a number of operations for COUNT, ether for NATIVE_ASSET, e.g. "100" or "0.05". Zero refuses everything.',
   {

@@ -6,7 +6,7 @@ import type { LimitShare, Unit } from '../../usage/usage-store.js';
 import { windowAt, type Cycle } from '../../usage/window.js';
 import type { EpochMs } from '../../units/time.js';
 
-/** A spending limit with everything computed that does not depend on the request: made once per config. */
+/** A spending limit with everything precomputed that does not depend on the request: made once per config. */
 export type CompiledLimit = Cycle & {
   readonly policyId: string;
   readonly name: string;
@@ -14,13 +14,13 @@ export type CompiledLimit = Cycle & {
   readonly unit: Unit;
   /** COUNT: operations; NATIVE_ASSET: gwei, rounded down. */
   readonly threshold: number;
-  /** The counter of all users in the window that was asked for last. */
+  /** The counter of all users in the most recently used window. */
   shared?: { readonly index: number; readonly counter: string };
 };
 
 const countScale = 18;
 
-/** Compiles limits in their order; a threshold that is not plain decimal text throws RangeError. */
+/** Compiles limits in their order. Throws RangeError for a threshold that is not plain decimal text. */
 export function compileLimits(limits: readonly LimitConfig[]): readonly CompiledLimit[] {
   return limits.map((limit) => ({
     policyId: limit.policyId,
@@ -34,8 +34,8 @@ export function compileLimits(limits: readonly LimitConfig[]): readonly Compiled
 }
 
 /**
- * What an operation takes from each limit, in the order of `limits`: 1 of a COUNT, its maximum cost of a NATIVE_ASSET, in the
- * window of `now`. Runs once per sponsorship.
+ * What an operation takes from each limit, in the order of `limits`, in the window of `now`: 1 from a COUNT limit,
+ * its maximum cost from a NATIVE_ASSET limit. Runs once per sponsorship.
  */
 export function limitShares(
   limits: readonly CompiledLimit[],
@@ -58,13 +58,13 @@ export function limitShares(
   });
 }
 
-/** Its name is the same for everybody until the window turns: made once, and found in maps by a hash that is known already. */
+/** All users share this name until the window turns. It is made once, so that Maps need not hash it again. */
 function sharedCounter(limit: CompiledLimit, index: number): string {
   if (limit.shared?.index !== index) limit.shared = { index, counter: limitCounter(limit, index, '') };
   return limit.shared.counter;
 }
 
-/** Rounds down: a part of an operation or of a gwei that is left over can pay for nothing. */
+/** Rounds down: the remaining part of an operation or of a gwei cannot pay for anything. */
 function thresholdOf({ thresholdType, threshold }: LimitConfig): number {
   if (thresholdType === 'NATIVE_ASSET') return gweiFloor(parseEther(threshold));
   const count = parseDecimal(threshold, countScale) / 10n ** BigInt(countScale);

@@ -10,11 +10,11 @@ export type SpendingLimitSpec = {
   /** Exact decimal text: a count, or ether for NATIVE_ASSET. */
   readonly threshold: string;
   readonly thresholdType: ThresholdType;
-  /** RFC 3339 with milliseconds. A new or changed value starts a new cycle then. */
+  /** RFC 3339 with milliseconds. A new or changed value starts a new cycle at that time. */
   readonly startTime?: string;
 };
 
-/** The cycle in force, with the fields it was started for, so that a change can be told from a re-apply. */
+/** The cycle in force, with the fields for which it was started, so that a change differs from a re-apply. */
 export type CycleStatus = {
   /** RFC 3339 with milliseconds. */
   readonly startTime: string;
@@ -26,7 +26,7 @@ export type CycleStatus = {
   readonly specStartTime?: string;
 };
 
-/** What is served of it. */
+/** What is served for a limit. */
 export type LimitConfig = {
   readonly policyId: string;
   readonly name: string;

@@ -8,8 +8,8 @@ const gweiDecimals = 9;
 
 /**
  * LIMIT_REACHED for people: which limit, how much of it is taken, what this operation needs, and when to try again.
- * `subject`: the user whose limit it is, '' where all share it. `used` counts what is
- * spent and what is promised to other operations, in the unit of the share.
+ * `subject`: the user whose limit it is, '' when all users share it. `used`: what is spent plus what is promised to
+ * other operations, in the unit of the share.
  */
 export function limitReached(
   share: Pick<LimitShare, 'unit' | 'threshold' | 'cost' | 'window'>,
@@ -22,7 +22,7 @@ export function limitReached(
   return refuse('LIMIT_REACHED', detail, share.cost > share.threshold ? 'ABOVE_THRESHOLD' : undefined);
 }
 
-/** USAGE_LOST for people: the counters of this cycle are gone, so nothing may be counted on them. */
+/** USAGE_LOST for people: the counters of this cycle are lost, so the limit cannot be judged. */
 export function usageLost(name: string, resetsAt: EpochMs): Refusal {
   return refuse('USAGE_LOST', `"${name}": usage of this cycle is unknown; resets at ${timeText(resetsAt)}`);
 }

@@ -4,7 +4,7 @@ import type { ThresholdType } from './spec.js';
 const maxWholeDigits = 15;
 const maxDecimals = 18;
 
-/** What is wrong with a threshold, given as exact plain decimal text, for what it counts; undefined when nothing is. */
+/** What is wrong with a threshold of this type, given as exact plain decimal text; undefined when nothing is wrong. */
 export function thresholdProblem(text: string, type: ThresholdType, field: string): Problem | undefined {
   const [whole = '', fraction = ''] = text.split('.');
   const expected = expectation[type];

@@ -6,9 +6,9 @@ import { pass, refuse } from '../../refusal.js';
 import type { Verdict } from '../../refusal.js';
 
 /**
- * WALLET_DEPLOYMENT is a permission for deploy-only operations (`initCode`, no call), which hit no registered contract:
- * with it they are sponsored, without it refused wherever calls are restricted. Any other operation passes: it is the
- * allow-list's to judge, whether it deploys its account or not.
+ * WALLET_DEPLOYMENT permits operations that only deploy their account (`initCode`, no call) and so match no
+ * registered contract. With the policy they are sponsored; without it they are refused if calls are restricted. Any
+ * other operation passes here: the allow-list judges it, whether it deploys its account or not.
  *
  * @param allowed whether the paymaster has an active WALLET_DEPLOYMENT policy
  */

@@ -21,7 +21,7 @@ export const walletDeployment = {
   compile: ({ policyId, name }) => ({ config: { policyId, name } }),
   config: {
     write: (policies) => ({ walletDeployment: policies.length > 0 }),
-    // A permission has no entry of its own; that it was served stands in the policy's status.
+    // A permission has no entry in the config; only the policy's status records that it was served.
     read: ({ walletDeployment: isPermitted }, { policyId, name, wasProgrammed }) =>
       isPermitted && wasProgrammed ? { policyId, name } : undefined,
     serve: ({ walletDeployment: isPermitted }) => ({ walletDeployment: isPermitted }),

@@ -4,9 +4,9 @@ import { pass, refuse, type Verdict } from '../../refusal.js';
 import type { WebhookOutcome } from './webhook-caller.js';
 
 /**
- * All webhooks must be satisfied. A clear "no" is reported before a failure, since it is what the client can act on.
- * A failure of the host refuses unless that policy's owner chose `onError: Allow`. What we did not ask refuses always: anyone
- * who can keep us from asking would get past the policy.
+ * All webhooks must agree. A clear "no" is reported before a failure, because the client can act on a "no". A failure
+ * of the host refuses unless the policy's owner chose `onError: Allow`. A webhook that we did not call always
+ * refuses: otherwise anyone who can keep us from calling it would get past the policy.
  */
 export function decideWebhooks(
   webhooks: readonly WebhookConfig[],

@@ -1,13 +1,13 @@
-/** Longest reason of a host that is passed on, in characters. */
+/** Longest reason from a host that is passed on, in characters. */
 export const maxReasonLength = 200;
 
 /**
- * The reason that a webhook host gave, as it may be shown to anyone: one line of printable text, cut where it is too long. A host
- * may repeat what its caller sent. Undefined for anything else.
+ * The reason that a webhook host gave, in a form that may be shown to anyone: one line of printable text, cut when it
+ * is too long. A host may repeat what its caller sent. Undefined for anything else.
  */
 export function cleanReason(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
-  // Only as much is looked at as could be shown.
+  // Looks only at the part that could be shown.
   const text = value
     .slice(0, 4 * maxReasonLength)
     .toWellFormed()

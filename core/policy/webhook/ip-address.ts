@@ -1,4 +1,7 @@
-/** An address as a number of 32 or 128 bits, so that membership of a network is one shift and one comparison. */
+/**
+ * An address as a number of 32 or 128 bits, so that testing whether it is in a network takes one shift and one
+ * comparison.
+ */
 export type IpAddress = { readonly family: 4 | 6; readonly value: bigint };
 
 /** The addresses that share the first `prefix` bits with `address`. */
@@ -6,7 +9,8 @@ export type IpNetwork = { readonly address: IpAddress; readonly prefix: number }
 
 /**
  * Parses a literal as resolvers and sockets write it: dotted decimal without leading zeros, or IPv6 in any spelling
- * without brackets and zone. Undefined for everything else; the odd IPv4 forms (octal, hex, short) are the URL parser's.
+ * without brackets and zone. Undefined for everything else. The URL parser handles the odd IPv4 forms (octal, hex,
+ * short).
  */
 export function parseIp(text: string): IpAddress | undefined {
   if (text.includes(':')) {
@@ -17,7 +21,7 @@ export function parseIp(text: string): IpAddress | undefined {
   return value === undefined ? undefined : { family: 4, value };
 }
 
-/** Parses CIDR notation; RangeError that quotes the text when it is none. */
+/** Parses CIDR notation. Throws RangeError, which quotes the text, when it is not valid. */
 export function parseNetwork(text: string): IpNetwork {
   const [literal = '', prefix = '', ...rest] = text.split('/');
   const address = parseIp(literal);
@@ -52,7 +56,7 @@ function parseV6(text: string): bigint | undefined {
   if (head === undefined || tail === undefined) return undefined;
 
   const missing = 8 - head.length - tail.length;
-  // `::` stands for at least one group; without it all eight are written.
+  // `::` replaces at least one group; without it all eight groups must be written.
   if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
   const groups = [...head, ...Array<bigint>(missing).fill(0n), ...tail];
   return groups.reduce((value, group) => (value << 16n) | group, 0n);

@@ -8,18 +8,18 @@ import { judgeWebhookUrl } from './webhook-url.js';
 
 type Webhooks = { readonly webhooks: readonly WebhookConfig[] };
 
-/** A check by a host of the owner's. `decide.ts` judges what the hosts of all of them answered. */
+/** A check by a host that belongs to the policy's owner. `decide.ts` judges the answers of all hosts together. */
 export const webhook = {
   member: 'webhook',
   schema: webhookSchema,
   most: { count: 5, name: 'webhooks' },
-  // By its text only; its addresses are judged when it is called.
+  // Judges the text of the URL only; its addresses are judged at each call.
   problem({ url }, { webhookUrls }) {
     const wrong = judgeWebhookUrl(url, webhookUrls, 'spec.webhook.url');
     return wrong && `${formatProblem(wrong)}.`;
   },
   compile({ spec, policyId, name }, known) {
-    // An object that is made again without a generation must not bring a rotated key back.
+    // Re-creating an object without a generation must not bring a rotated key back.
     const keyGeneration = Math.max(spec.keyGeneration ?? 1, known.keyGeneration);
     return { config: configOf({ policyId, name }, spec, keyGeneration), keyGeneration };
   },
@@ -31,7 +31,7 @@ export const webhook = {
   record: webhookRecord,
 } as const satisfies PolicyKind<WebhookSpec, WebhookConfig, Webhooks, Webhooks, WebhookBody>;
 
-/** One for all paymasters that have none: there may be a hundred thousand. */
+/** Shared by all paymasters without webhooks: there may be a hundred thousand of them. */
 const none: readonly never[] = Object.freeze([]);
 
 function configOf(
@@ -39,7 +39,7 @@ function configOf(
   spec: WebhookSpec,
   keyGeneration: number,
 ): WebhookConfig {
-  // The overlap was granted for the generation that the spec names, and for no later one.
+  // The overlap was granted for the generation in the spec, not for a later one.
   const isOwn = keyGeneration === spec.keyGeneration;
   const previousKeyUntil = isOwn ? parseInstant(spec.previousKeyUntil ?? '') : undefined;
   return {

@@ -2,7 +2,10 @@ import type { Settings } from '../../settings.js';
 import { isInNetwork, parseIp, parseNetwork, type IpNetwork } from './ip-address.js';
 import { isLoopbackName, type PrivateHost, type WebhookUrlRules } from './webhook-url.js';
 
-/** `PAYMASTER_WEBHOOK_ALLOW_…` and `PAYMASTER_WEBHOOK_PRIVATE_HOSTS`, of every process that judges or calls webhooks. */
+/**
+ * Reads `PAYMASTER_WEBHOOK_ALLOW_…` and `PAYMASTER_WEBHOOK_PRIVATE_HOSTS`, in every process that judges or calls
+ * webhooks.
+ */
 export function readWebhookRules(settings: Settings): WebhookUrlRules {
   const name = 'PAYMASTER_WEBHOOK_PRIVATE_HOSTS';
   const text = settings.optional(name);
@@ -21,8 +24,8 @@ export function readWebhookRules(settings: Settings): WebhookUrlRules {
 }
 
 /**
- * Parses `URL=CIDR,CIDR` entries with spaces between them, e.g. `http://hooks.shop.svc.cluster.local:8080=10.96.0.0/12`.
- * RangeError that says what an entry should be, and quotes it.
+ * Parses entries `URL=CIDR,CIDR` separated by spaces, e.g. `http://hooks.shop.svc.cluster.local:8080=10.96.0.0/12`.
+ * Throws RangeError, which quotes the wrong entry and describes the right form.
  */
 export function parsePrivateHosts(text: string): readonly PrivateHost[] {
   return text
@@ -52,7 +55,9 @@ function parsePrivateNetwork(text: string): string {
   return text;
 }
 
-/** Addresses of the machine itself, of the metadata service that gives out its credentials, and of nobody in particular. */
+/**
+ * Addresses of the machine itself, of the metadata service that hands out its credentials, and of no particular host.
+ */
 const neverAllowed = [
   '0.0.0.0/8',
   '127.0.0.0/8',

@@ -1,9 +1,9 @@
 import { isInNetwork, parseIp, parseNetwork, type IpAddress, type IpNetwork } from './ip-address.js';
 
 /**
- * Decides which addresses a request of a customer's making may reach: public unicast only. IPv4 is a list of what is
- * not public; IPv6 is the reverse, only 2000::/3 is handed out at all, which leaves out loopback, link-local, unique
- * local, IPv4-mapped, NAT64 (64:ff9b::/96) and multicast without naming them.
+ * Decides which addresses a request may reach whose target a customer chose: public unicast only. For IPv4 this is a
+ * list of what is not public. For IPv6 it is the reverse: only 2000::/3 is assigned at all, which excludes loopback,
+ * link-local, unique local, IPv4-mapped, NAT64 (64:ff9b::/96) and multicast without naming them.
  */
 export type AddressGuard = {
   /** `address` is a literal without brackets or zone; anything else is not allowed. */
@@ -66,7 +66,7 @@ const privateV4 = [
 
 const publicV6 = [parseNetwork('2000::/3')];
 
-// Inside 2000::/3, but not a host of its own: protocol assignments with Teredo (2001::/32), documentation, 6to4.
+// Inside 2000::/3, but not ordinary hosts: protocol assignments with Teredo (2001::/32), documentation, 6to4.
 const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'].map(
   parseNetwork,
 );

@@ -6,10 +6,10 @@ import { deriveWebhookKey } from './signing-key.js';
 import type { WebhookSpec } from './spec.js';
 import { judgeWebhookUrl } from './webhook-url.js';
 
-/** Keys are rotated in the resource itself. */
+/** The dashboard does not rotate keys; owners do that in the resource itself. */
 export type WebhookBody = Omit<WebhookSpec, 'keyGeneration' | 'previousKeyUntil'>;
 
-/** A webhook's signing key is derived, shown in the answer to creating it and never again. */
+/** The signing key of a webhook is derived. The dashboard shows it once, in the answer to creating the webhook. */
 export const webhookRecord: PolicyRecord<WebhookSpec, WebhookBody> = {
   body: object<WebhookBody>('Data of a webhook rule.', {
     required: {

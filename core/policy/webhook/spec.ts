@@ -4,17 +4,17 @@ export type WebhookSpec = {
   readonly url: string;
   /** Default POST. GET sends the data as query parameters. */
   readonly method?: 'POST' | 'GET';
-  /** Default Deny: a webhook that fails refuses the request. */
+  /** Default Deny: when a webhook fails, the request is refused. */
   readonly onError?: 'Deny' | 'Allow';
   /** How long the host has to answer, its retry included: 0.5 to 10. Default 3. */
   readonly timeoutSeconds?: number;
   /** Raising it rotates the signing key. Default 1. */
   readonly keyGeneration?: number;
-  /** RFC 3339; until then X-Signature is by the key of `keyGeneration - 1`, and X-Signature-Next by the new one. */
+  /** RFC 3339. Until then X-Signature uses the key of `keyGeneration - 1`, and X-Signature-Next the new key. */
   readonly previousKeyUntil?: string;
 };
 
-/** What is served of it. */
+/** What is served for a webhook. */
 export type WebhookConfig = {
   readonly policyId: string;
   readonly name: string;
@@ -23,8 +23,8 @@ export type WebhookConfig = {
   readonly onError: 'Deny' | 'Allow';
   /** Absent: 3000. */
   readonly timeoutMs?: number;
-  /** Of the signing key; absent: 1. */
+  /** Generation of the signing key; absent: 1. */
   readonly keyGeneration?: number;
-  /** Until then X-Signature is by the key of the generation before. */
+  /** Until then X-Signature uses the key of the previous generation. */
   readonly previousKeyUntil?: EpochMs;
 };

@@ -3,9 +3,9 @@ import { cleanReason } from './host-reason.js';
 import type { WebhookOutcome } from './webhook-caller.js';
 
 /**
- * Reads what a host answered. Only HTTP 200 with a JSON object whose `arePoliciesVerified` is a boolean is an answer;
- * `"true"`, 1 or a 204 is a failure, because guessing here would spend the sponsor's money. A status that says that the
- * request is at fault is a "no".
+ * Reads the answer of a host. Only HTTP 200 with a JSON object whose `arePoliciesVerified` is a boolean is an answer;
+ * `"true"`, 1 or a 204 is a failure, because guessing here would spend the sponsor's money. A status that blames the
+ * request is a "no".
  */
 export function readAnswer(status: number, body: string): WebhookOutcome {
   if (status >= 300 && status < 400) {
@@ -29,8 +29,9 @@ export function readAnswer(status: number, body: string): WebhookOutcome {
   return failed(`arePoliciesVerified must be true or false, got ${quote(arePoliciesVerified)}`);
 }
 
-// The caller decides what is in a request and how large it is: data that a host finds malformed, or padding until it is too
-// large, would else pass a policy with `onError: Allow`. The exceptions say that the host is missing or overloaded.
+// A 4xx is a "no", because the caller chooses the content and size of a request: data that a host finds malformed, or
+// padding until the request is too large, would otherwise get past a policy with `onError: Allow`. These exceptions say
+// that the host is missing or overloaded.
 const hostAtFault: ReadonlySet<number> = new Set([404, 408, 410, 421, 425, 429]);
 
 function isRequestAtFault(status: number): boolean {

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { WebhookConfig } from './spec.js';
 import type { EpochSeconds } from '../../units/time.js';
 
-/** What goes on the wire for one webhook. */
+/** What is sent to one webhook. */
 export type RenderedWebhook = {
   readonly method: 'POST' | 'GET';
   /** Request target: path and query. */
@@ -16,25 +16,26 @@ export type RenderedWebhook = {
 export type RenderInput = {
   readonly webhook: WebhookConfig;
   readonly data: unknown;
-  /** {@link encodeBody}; asked for by a POST only. */
+  /** {@link encodeBody}; called for a POST only. */
   readonly body: () => Uint8Array;
   readonly requestId: string;
   readonly isTest?: boolean;
-  /** The policy's signing key as the owner got it at creation: the text itself is the HMAC key. */
+  /** The policy's signing key as its owner received it at creation: the text itself is the HMAC key. */
   readonly signingKey: string;
-  /** While a key is being rotated: the new one. */
+  /** While a key is being rotated: the new key. */
   readonly nextKey?: string;
   readonly now: EpochSeconds;
 };
 
 /**
- * The request to a customer-hosted rule endpoint.
+ * The request to a rule endpoint that a customer hosts.
  *
- * POST sends the body of {@link encodeBody}. GET sends the data alone, as query parameters (see {@link queryOf}).
- * Both are signed: `X-Signature` is HMAC-SHA256, 64 lowercase hex digits, over `<X-Timestamp>.<payload>`, where the
- * payload is the body of a POST and the request target (path and query, as received) of a GET. `X-Timestamp` is in Unix
- * seconds. While the key is being rotated `X-Signature` is still by the old one, and `X-Signature-Next` is the same by the
- * new one: a host takes a request when one of the two is right by a key that it trusts. A host should compute it over the raw bytes it received and refuse timestamps older than a few minutes.
+ * POST sends the body of {@link encodeBody}. GET sends only the data, as query parameters (see {@link queryOf}). Both
+ * are signed: `X-Signature` is HMAC-SHA256, 64 lowercase hex digits, over `<X-Timestamp>.<payload>`, where the
+ * payload is the body of a POST and the request target (path and query, as received) of a GET. `X-Timestamp` is in
+ * Unix seconds. While the key is being rotated, `X-Signature` still uses the old key and `X-Signature-Next` uses the
+ * new one: a host accepts a request if either is right for a key that it trusts. A host should compute the signature
+ * over the raw bytes it received and refuse timestamps older than a few minutes.
  */
 export function renderWebhook(input: RenderInput): RenderedWebhook {
   const { webhook, data } = input;
@@ -48,13 +49,13 @@ export function renderWebhook(input: RenderInput): RenderedWebhook {
   return { method: 'POST', path: `${url.pathname}${url.search}`, headers, body };
 }
 
-/** Longest `signature` that a host is sent: a passkey's or several owners' fit. */
+/** Longest `signature` that is sent to a host: enough for a passkey or several owners. */
 const maxSignatureBytes = 2048;
 
 /**
- * The body of every POST of one request, `{"data": …, "userOp": {…}}` in UTF-8, encoded once however many hosts get it. A
- * `signature` of more than 2,048 bytes is sent as `0x`: no hash of ours covers it, so its sender may replace it at will and
- * a host cannot judge by it. Everything else of the operation is signed and sent whole.
+ * The body of every POST of one request, `{"data": …, "userOp": {…}}` in UTF-8, encoded once for all hosts. A
+ * `signature` of more than 2,048 bytes is sent as `0x`: none of our hashes covers it, so its sender can replace it at
+ * will and a host cannot rely on it. Everything else of the operation is signed and sent whole.
  */
 export function encodeBody(data: unknown, userOp: Readonly<Record<string, unknown>>): Uint8Array {
   const { signature } = userOp;
@@ -83,9 +84,10 @@ function headersOf(input: RenderInput, payload: string | Uint8Array): Record<str
 }
 
 /**
- * One parameter per member of the data: text, numbers and booleans as they are, everything else (objects, lists, null)
- * as JSON text. Data that is no object becomes one parameter `data` of JSON text. Parameters that the policy's URL has
- * already are kept and not repeated: the data comes from whoever sends the operation, the URL from the policy's owner.
+ * One parameter per member of the data: text, numbers and booleans as they are, everything else (objects, lists,
+ * null) as JSON text. Data that is not an object becomes a single parameter `data` with JSON text. If the policy's
+ * URL already has a parameter, it stays and is not repeated: the data comes from the sender of the operation, the URL
+ * from the policy's owner.
  */
 function queryOf(url: URL, data: unknown): string {
   const owned = new Set(url.searchParams.keys());

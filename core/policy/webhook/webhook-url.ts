@@ -3,8 +3,8 @@ import { parseIp } from './ip-address.js';
 import { createAddressGuard } from './public-address.js';
 
 /**
- * A host inside the platform's own network that webhooks may name, by exactly this scheme, name and port. Every address that
- * the name resolves to must be in `networks`, at each connection.
+ * A host inside the platform's own network that webhooks may use, with exactly this scheme, name and port. At each
+ * connection every address to which the name resolves must be in `networks`.
  */
 export type PrivateHost = {
   /** As `URL.origin` writes it, e.g. `http://hooks.shop.svc.cluster.local:8080`. */
@@ -13,20 +13,20 @@ export type PrivateHost = {
   readonly networks: readonly string[];
 };
 
-/** What the platform permits beyond public https hosts; everything is off by default. */
+/** What the platform permits besides public https hosts; everything is off by default. */
 export type WebhookUrlRules = {
-  /** Plain http too. For a development machine or a trusted network. */
+  /** Permits plain http too. For a development machine or a trusted network. */
   readonly allowHttp?: boolean;
   /** `localhost`, 127.0.0.0/8 and ::1, on any port. */
   readonly allowLoopback?: boolean;
-  /** Hosts of the platform's own network. */
+  /** Permits these hosts of the platform's own network. */
   readonly privateHosts?: readonly PrivateHost[];
-  /** Ports that may be called. Default 443 and 8443, with http also 80 and 8080. */
+  /** Ports that webhooks may use. Default 443 and 8443, with http also 80 and 8080. */
   readonly ports?: readonly number[];
 };
 
 /**
- * Judges a webhook URL by its text, when it is stored; its addresses are judged again at each connection. Undefined
+ * Judges the text of a webhook URL when it is stored; its addresses are judged again at each connection. Undefined
  * means acceptable. `field` is the name to report, default `url`.
  */
 export function judgeWebhookUrl(
@@ -39,7 +39,8 @@ export function judgeWebhookUrl(
 }
 
 const maxUrlLength = 2048;
-// The URL parser drops tabs and line breaks and reads a backslash as a slash: what people see would not be what is called.
+// The URL parser drops tabs and line breaks and reads a backslash as a slash, so the URL that is called would differ
+// from the one that people see.
 const misleadingCharacters = /[^\u0021-\u005b\u005d-\u007e\u0080-\u{10ffff}]/u;
 const userInfo = /^[^/?#]*:\/\/[^/?#]*@/;
 const internalSuffixes = [
@@ -103,7 +104,7 @@ function isLoopbackHost(hostname: string): boolean {
   return isLoopbackName(hostname) || /^127\.\d+\.\d+\.\d+$/.test(hostname) || hostname === '[::1]';
 }
 
-/** The URL as far as it may be shown: query and user information can carry a customer's secrets. */
+/** The part of the URL that may be shown: query and user information can contain a customer's secrets. */
 function quoteWithoutSecrets(text: string): string {
   return quote(text.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//…@'));
 }

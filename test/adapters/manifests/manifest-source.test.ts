@@ -278,7 +278,7 @@ describe('a directory of manifests', () => {
       expect((await get('shop'))?.spec.suspended).toBe(true);
     });
 
-    test('an outage of the store is reported, and mended without another edit', async () => {
+    test('an outage of the store is reported, and recovered from without another edit', async () => {
       let isDown = true;
       const flaky: ManifestSourceResources = {
         ...store,

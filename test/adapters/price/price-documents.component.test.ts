@@ -10,7 +10,7 @@ import {
 import { startJsonHost, type JsonHost } from './support/json-host.js';
 import { inverse, scaled, sourceOpener } from './support/open-sources.js';
 
-// Real hosts on loopback: each fault is what the host is made to answer.
+// Real hosts on loopback: the host's answer produces each fault.
 
 priceSourceConformance<PriceSourceSubject & { readonly open: (spec: PriceSpec) => PriceSource }>(
   'static',
@@ -37,7 +37,7 @@ priceSourceConformance<PriceSourceSubject & { readonly open: (spec: PriceSpec) =
       arrange: async ({ open }) => open({ static: { rate: `1${'0'.repeat(37)}` } }),
     },
     {
-      name: 'a text that is no number',
+      name: 'a text that is not a number',
       reason: 'MALFORMED',
       says: /^static has no decimal rate$/,
       arrange: async ({ open }) => open({ static: { rate: 'cheap' } }),

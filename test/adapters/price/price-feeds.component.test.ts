@@ -9,7 +9,7 @@ import {
 import { startFeedChain, type FeedChain, type FeedContract } from './support/feed-chain.js';
 import { inverse, scaled, sourceOpener } from './support/open-sources.js';
 
-// Real feed contracts on a real node: each fault is what the contract is made to answer.
+// Real feed contracts on a real node: the contract's answer produces each fault.
 
 type FeedSubject = PriceSourceSubject & {
   readonly chain: FeedChain;
@@ -33,7 +33,7 @@ async function startFeeds(): Promise<Omit<FeedSubject, 'quote'>> {
   };
 }
 
-/** Heals the feed, and lets it answer now. */
+/** Repairs the feed, and updates its answer to now. */
 async function heal(feed: FeedContract, answer: bigint, decimals: number): Promise<void> {
   await feed.call('setPaused', [false]);
   await feed.call('setDecimals', [decimals]);
@@ -118,7 +118,7 @@ const feedFaults: readonly SourceFault<FeedSubject>[] = [
     },
   },
   {
-    name: 'the address is no feed',
+    name: 'the address is not a feed',
     reason: 'MALFORMED',
     says: /does not answer as a price feed/,
     arrange: async ({ open }) =>

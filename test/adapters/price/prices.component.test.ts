@@ -12,7 +12,7 @@ import { startFeedChain, type FeedChain } from './support/feed-chain.js';
 import { startJsonHost, type JsonHost } from './support/json-host.js';
 import { startServing, type Serving } from './support/serving.js';
 
-// Hosts and tokens are real, time is not: it moves when a test says so.
+// Hosts and tokens are real, but the tests move the time.
 
 let chain: FeedChain;
 let usdc: Address;
@@ -167,7 +167,7 @@ describe('a price', () => {
     expect(reason(await prices.get(aServedToken({ address: usdc, price: {} })))).toBe('MALFORMED');
   });
 
-  test('is refused after the stop, which waits for reads under way', async () => {
+  test('is refused after the stop, which waits for pending reads', async () => {
     const { prices } = serving();
     const token = aHttpToken();
     const asked = prices.get(token);
@@ -202,7 +202,7 @@ describe('prices of served tokens', () => {
       for (const token of tokens) expect(rate(prices.peek(token))).toBe(3_000_000_000n);
       expect([chain.calls(), host.received.length]).toEqual([calls, requests]);
       advance(5_000);
-      // The next reads are only under way.
+      // The next reads have not finished.
       for (const token of tokens) expect(rate(prices.peek(token))).toBe(3_000_000_000n);
     }
   });
@@ -269,13 +269,13 @@ describe('prices of served tokens', () => {
     expect(await body()).toMatch(
       /paymaster_price_reads_total\{source="http",outcome="(stale|out_of_range)"\} 1/,
     );
-    // The last price stays in sight, and its age goes on.
+    // The last price stays visible, and its age grows.
     expect(await body()).toContain(`paymaster_fee_token_rate_base_units{${labels}} 3000000000`);
     expect(await body()).toMatch(/paymaster_fee_token_price_age_seconds\{.*\} 7\d(\.|\n)/);
     expect(await body()).not.toMatch(new RegExp(usdc, 'i'));
   });
 
-  test('tell of changes once, and not of every new rate', async () => {
+  test('report changes once, and not every new rate', async () => {
     const { prices, changes, serve, advance } = serving();
     const token = aHttpToken();
     serve(token);
@@ -305,7 +305,7 @@ describe('a fee token', () => {
     expect(rate(answer)).toBe(`token ${usdc}: the token calls itself "USDC", its FeeToken says "USDT"`);
   });
 
-  test('that is no contract is refused', async () => {
+  test('that is not a contract is refused', async () => {
     const { prices } = serving();
     const address = '0x00000000000000000000000000000000000000Ee';
     expect(reason(await prices.get(aServedToken({ address, price: fixed })))).toBe('MALFORMED');

@@ -12,7 +12,7 @@ import { repositoryRoot } from '../../support/repository-root.js';
 import { startServing, type Serving } from './support/serving.js';
 
 // The token of examples/quickstart on the chain that `make run` starts: it must quote on the first day and on every later
-// one, whoever plays with its feeds.
+// one, even if somebody changes its feeds.
 
 const day = 86_400_000;
 let devChain: DevChain;

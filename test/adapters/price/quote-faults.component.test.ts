@@ -8,8 +8,8 @@ import { startFeedChain, type FeedChain, type FeedContract } from './support/fee
 import { startJsonHost, type JsonHost } from './support/json-host.js';
 import { startServing, type Serving } from './support/serving.js';
 
-// The server with real price sources: a feed, a host and both compared. Whatever goes wrong with a source, a token is
-// quoted at the right price or not at all, and the answer says why; the other tokens stay.
+// The server with real price sources: a feed, a host and both compared. With any fault of a source, a token is
+// quoted at the right price or not at all, and the answer gives the reason; other tokens are not affected.
 
 let chain: FeedChain;
 let feed: FeedContract;

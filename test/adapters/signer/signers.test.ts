@@ -63,7 +63,7 @@ describe('the library that signs', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('is wasm where there is none, and the log says so', async () => {
+  test('is wasm where there is no native one, and the log says so', async () => {
     const { warnings, log } = listening();
     expect((await loadCurve('auto', log, noBinary)).name).toBe('wasm');
     expect(warnings).toHaveLength(1);
@@ -114,7 +114,7 @@ describe('loading keys', () => {
     { mode: 0o644, text: '644' },
     { mode: 0o666, text: '666' },
     { mode: 0o620, text: '620' },
-  ])('a file of mode $text is refused with the command that mends it', async ({ mode }) => {
+  ])('a file of mode $text is refused with the command that fixes it', async ({ mode }) => {
     await put('dev', key, mode);
     const message = await failure(load());
     expect(message).toContain(`chmod 600 ${join(directory, 'dev')}`);

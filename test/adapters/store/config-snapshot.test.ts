@@ -208,7 +208,7 @@ describe('a snapshot on disk', () => {
   });
 });
 
-/** What somebody who got these events has now. */
+/** The state of a watcher that got these events. */
 function servedBy(events: readonly ConfigEvent[]): readonly string[] {
   const served = new Set<string>();
   for (const event of events)

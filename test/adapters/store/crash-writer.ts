@@ -4,7 +4,7 @@ import { createSqliteResourceStore } from '../../../adapters/resources/sqlite/re
 import { systemClock as clock } from '../../../core/units/time.js';
 import { aPaymasterConfig } from '../../build/configs.js';
 
-/** Process of sqlite-crash.component.test.ts: writes without end and says on stdout what it was told is written. */
+/** Process of sqlite-crash.component.test.ts: writes without end, and prints each acknowledged write on stdout. */
 const db = openDatabase(process.argv[2] ?? '', { durability: 'process', exclusive: true });
 const resources = createSqliteResourceStore({ db, clock });
 const configs = createSqliteConfigStore({ db, clock });
@@ -26,6 +26,6 @@ for (let n = Number(process.argv[3]); ; n++) {
     generation: put.configGeneration,
   };
   process.stdout.write(`${JSON.stringify(line)}\n`);
-  // A pipe that is full is waited for, so that what was said is never ahead of what was heard by much.
+  // Waits while the pipe is full, so that the writer is never far ahead of the reader.
   if (n % 10 === 0) await new Promise((resolve) => setImmediate(resolve));
 }

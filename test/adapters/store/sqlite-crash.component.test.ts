@@ -14,7 +14,7 @@ type Acknowledged = { name: string; version: string; round: number; generation: 
 const database = aDatabase();
 afterEach(() => database.stop());
 
-/** Starts the writer with round `first`, kills it after so many acknowledged rounds, and answers the last one of each object. */
+/** Starts the writer with round `first`, kills it after this many acknowledged rounds, and answers the last one of each object. */
 async function writeUntilKilled(first: number, rounds: number): Promise<Map<string, Acknowledged>> {
   const script = fileURLToPath(new URL('./crash-writer.js', import.meta.url));
   const child = spawn(process.execPath, ['--no-warnings', script, database.path, String(first)], {

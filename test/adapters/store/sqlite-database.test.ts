@@ -43,7 +43,7 @@ describe('the embedded database', () => {
     db.close();
   });
 
-  test('says so when the file is no database, and leaves it alone', () => {
+  test('reports a file that is not a database, and leaves it alone', () => {
     const file = join(directory, 'notes.db');
     const text = 'These are notes of a person, not a database. '.repeat(20);
     writeFileSync(file, text);

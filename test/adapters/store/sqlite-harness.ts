@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../../adapters/sqlite/database.js';
 
-/** A database in a directory of its own that can be closed and opened again, and is gone after `stop`. */
+/** A database in a new directory. It can be closed and opened again, and `stop` deletes it. */
 export function aDatabase(): { open(): Database; reopen(): Database; stop(): Promise<void>; path: string } {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-store-'));
   const path = join(directory, 'state.db');

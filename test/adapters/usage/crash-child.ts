@@ -11,7 +11,7 @@ import { actualCost, crashRequest, keyOfNumber, turnSize } from './crash-request
  * Reserves as fast as it can until it is killed; every turn names paymasters, addresses and windows that nobody has named
  * before. It waits for a line `PATH DURABILITY NUMBER` first, so that a process can be started ahead of its time. Its log:
  * `?a b` before it asks for the numbers from a up to b, `+n` after each answer, `!block n …` before a step that settles
- * these, `=block` after its answer. Standard output is a file: what is written is there, also if the process is killed right then.
+ * these, `=block` after its answer. Standard output is a file: written lines are there even if the process is killed right then.
  */
 const [path = '', durability = '', first = ''] = readLine().split(' ');
 const store = createSqliteUsageStore({

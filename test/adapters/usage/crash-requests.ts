@@ -4,7 +4,7 @@ import { plusSeconds, systemClock, toSeconds, type EpochMs } from '../../../core
 import { always } from '../../../core/usage/window.js';
 import { aDigest, aHold, aKey, aLimit, anAddress, aNeed } from '../../conformance/usage-requests.js';
 
-/** What the process that is killed asks for, and what its judge looks for: everything follows from a number. */
+/** Requests of the process that is killed, and the checks of the test after it: a number determines everything. */
 export const turnSize = 8;
 export const actualCost = 1;
 
@@ -18,7 +18,7 @@ export function keyOfNumber(n: number): ReservationKey {
   return aKey({ paymasterId: `pm-${n}`, sender: anAddress(2 ** 40 + n), nonce: BigInt(n) });
 }
 
-/** One operation of a paymaster, sender, contract and window of its own; only the counter `spend` is shared. */
+/** One operation with its own paymaster, sender, contract and window; only the counter `spend` is shared. */
 export function crashRequest(n: number) {
   const cost = costOf(n);
   const contract = anAddress(2 ** 41 + n);

@@ -6,7 +6,7 @@ import { gwei } from '../../../core/units/wei.js';
 import { aRequest, chainId } from '../../conformance/usage-requests.js';
 import { crashRequest } from './crash-requests.js';
 
-/** Reserves what it is told to. Its parent bounds how large its files may grow: what the system refuses is a full disk to SQLite. */
+/** Reserves on command. Its parent bounds the size of its files: SQLite sees the refused write as a full disk. */
 export type Told = { readonly numbers: readonly number[] };
 /** Of each number `reserved`, or the code and reason of the error. */
 export type Said = { readonly answers: readonly string[]; readonly live: number | undefined };

@@ -34,7 +34,7 @@ test('while the disk is full nothing is signed and nothing is lost; once there i
   };
   try {
     let refusedTurns = 0;
-    // A checkpoint may make room for some turns more.
+    // A checkpoint may make room for some further turns.
     await until('the disk is full for good', async () => {
       const { answers } = await askMore();
       for (const one of answers) expect(['reserved', down]).toContain(one);
@@ -61,7 +61,7 @@ test('while the disk is full nothing is signed and nothing is lost; once there i
 
 const down = 'UNAVAILABLE USAGE_STORE_DOWN';
 
-/** Node ignores the signal that goes with such a refusal, so a write fails with EFBIG. */
+/** Node ignores the signal that comes with such a refusal, so a write fails with EFBIG. */
 async function startBounded(path: string): Promise<ChildProcess> {
   const started = fork(child, [path], {
     execPath: 'prlimit',

@@ -24,7 +24,7 @@ const deadline = realNow() + race.milliseconds;
 let next = Number(number);
 let pause = Promise.resolve();
 
-/** Standard output is a file: what is written is there when this returns. */
+/** Standard output is a file: the line is there when this returns. */
 function say(line: string): void {
   writeSync(1, `${line}\n`);
 }

@@ -75,7 +75,7 @@ async function serve(settings: readonly string[]): Promise<RedisServer> {
   return started;
 }
 
-/** A logger that keeps everything it is told, as text. */
+/** A logger that keeps all its lines as text. */
 function aLog(): { readonly log: Logger; readonly text: () => string } {
   const lines: string[] = [];
   const add = (message: string, fields?: LogFields): void => {
@@ -137,7 +137,7 @@ test('a server that hangs is answered for within the time limit, and nothing is 
     server.signal('SIGCONT');
   }
   await until('the store answers again', answers);
-  // What was asked for meanwhile may stand or not, but never more than the threshold.
+  // Requests made meanwhile may be counted or not, but never more than the threshold.
   await until('the counter is that of what stands', async () => {
     const { limits } = await patient.peek(one(9n));
     expect(limits[0]?.reserved).toBeLessThanOrEqual(3);
@@ -274,7 +274,7 @@ test('for a trial a server that forgets at a crash is taken when that is asked f
   expect(await store.reserve(ever(1n))).toEqual(reserved);
 });
 
-test('a user with no more rights than it needs is enough, and its password is read from a file and shown nowhere', async () => {
+test('a user with only the needed rights is enough, and its password is read from a file and shown nowhere', async () => {
   const secure = await serve([]);
   const passwordFile = join(secure.directory, 'password');
   const usernameFile = join(secure.directory, 'username');
@@ -289,7 +289,7 @@ test('a user with no more rights than it needs is enough, and its password is re
   stores.push(store);
   await until('the wrong password is refused', () => text().includes('WRONGPASS'));
   await expect(store.reserve(one(1n))).rejects.toMatchObject(down);
-  // The Secret is mounted anew; the next connection finds it.
+  // The Secret is mounted again; the next connection reads it.
   writeFileSync(passwordFile, 'right-secret');
   await store.opened();
 
@@ -383,7 +383,7 @@ test('a replica promoted without the last write of a process is noticed, also af
     expect(await store.reserve(one(3n))).toEqual(reserved);
     await data.flushall();
     await putBack(data, before);
-    // The other process has not seen the write that is gone.
+    // The other process has not seen the lost write.
     expect(await other.reserve(one(4n))).toEqual(reserved);
     await expect(store.reserve(one(5n))).rejects.toMatchObject(lost);
     // From then on nobody signs.
@@ -484,7 +484,7 @@ test.each([
   expect(create).not.toThrow(/u:p@/);
 });
 
-/** What MONITOR shows of clients, without what scripts do. */
+/** Commands of clients that MONITOR shows, without those of scripts. */
 async function watchCommands(port: number): Promise<{ commands(): readonly string[]; stop(): void }> {
   const socket = connect(port, '127.0.0.1');
   let text = '';

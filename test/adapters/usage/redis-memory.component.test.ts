@@ -94,7 +94,7 @@ test('a Redis that is full refuses to reserve, shows what it has, settles, suspe
   expect(error).toMatchObject(full);
   expect(String(error)).toContain('has reached maxmemory');
   expect(passed).toBeGreaterThan(1000);
-  // What clients use for a moment counts as well, so the bound itself is where one more may still pass.
+  // Short-lived memory of clients counts too, so one more request may still pass at the bound itself.
   await server.command(['CONFIG', 'SET', 'maxmemory', '6mb']);
   const next = request(1_000_000);
   await expect(store.reserve(next)).rejects.toMatchObject(full);
@@ -169,7 +169,7 @@ test('a disk that is full refuses to reserve; with room again Redis has all that
     }
     acknowledged.push(n);
   }
-  // With appendfsync always Redis ends rather than promise what is not on disk; it is started again, as by Kubernetes.
+  // With appendfsync always Redis ends instead of acknowledging a write that is not on disk; the test restarts it, as Kubernetes does.
   await server.kill();
   rmSync(ballast);
   await server.start();
@@ -179,7 +179,7 @@ test('a disk that is full refuses to reserve; with room again Redis has all that
   expect(await store.reserve(request(1_000_000))).toEqual({ outcome: 'reserved' });
 }, 300_000);
 
-/** A directory with room for 6 MiB, or why there is none. */
+/** A directory with room for 6 MiB, or the reason why there is not one. */
 function aSmallDisk(): string {
   const directory = mkdtempSync(join(tmpdir(), 'redis-disk-'));
   try {

@@ -117,7 +117,7 @@ async function openPresent(identity = 'present'): Promise<RedisUsageStore> {
 
 const inSeconds = (after: number) => toSeconds(clock.now()) + after;
 
-/** What the former release reserves for an operation: one of a count, and one of an account's. */
+/** The former release's reservation for an operation: one in a count, and one of an account. */
 function formerRequest(n: number, change: object = {}) {
   const share = { startMs: begin, durationMs: hourMs, cost: 1, unit: 'COUNT', policyId: 'policy-1' };
   return {
@@ -173,7 +173,7 @@ const cursorAt = (blockNumber: number) => ({
 });
 const balances = () => [{ contract, balance: gwei(1e9), readAt: clock.now() }];
 
-/** Asks with numbers from `first` on, eight at a time, until it is stopped; answers what was acknowledged. */
+/** Sends requests numbered from `first` on, eight at a time, until it is stopped. Answers the acknowledged numbers. */
 function load(ask: (n: number) => Promise<unknown>, first: number) {
   const acknowledged: number[] = [];
   const errors: unknown[] = [];
@@ -381,7 +381,7 @@ withHistory(
     expect(await former.call('recover', chainId)).toBe('recovered');
     expect(await former.call('reserve', formerRequest(0))).toMatchObject({ outcome: 'usage-lost' });
 
-    // Its follower reads what this release has left, and ends it.
+    // Its follower reads the reservations that this release left, and ends them.
     const query = { operations: [], expiredBefore: inSeconds(0), limit: 10_000 };
     const expired = (await former.call('reservations', chainId, query)) as {
       key: object;
@@ -402,7 +402,7 @@ withHistory(
     let passed = 0;
     while ((await again.reserve(presentRequest(20_000 + passed, from))).outcome === 'reserved') passed += 1;
     expect(passed).toBe(threshold / 2);
-    // One of the first release's data was left; what had ended holds nothing.
+    // One reservation of the first release was left; ended ones hold nothing.
     expect(await again.liveCount(chainId)).toBe(threshold + 1);
     expect(await again.counters(chainId, presentRequest(0).holds)).toEqual([
       { used: 0, reserved: threshold + 1 },

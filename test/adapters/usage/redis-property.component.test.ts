@@ -24,7 +24,7 @@ test('on Redis, too, every answer is the model’s in any interleaving of calls,
   );
 }, 900_000);
 
-/** `restart` replaces the replica, `crash` kills redis-server with -9 besides. */
+/** `restart` replaces the replica; `crash` also kills redis-server with -9. */
 async function aSubject(): Promise<Subject> {
   const clock = aClock();
   const options = { keyPrefix: `run-${(subjects += 1)}:`, clock, epochMirror: createMemoryEpochMirror() };

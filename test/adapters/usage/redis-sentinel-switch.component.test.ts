@@ -17,7 +17,7 @@ type ScriptedSentinel = {
   isHolding: boolean;
   /** Questions for the master that wait for an answer. */
   waiting(): number;
-  /** Tells everybody who listens of a failover, then answers what waits. */
+  /** Announces a failover to all subscribers, then answers the waiting requests. */
   switchMaster(): void;
 };
 

@@ -135,7 +135,7 @@ test('a long step that is broken off is carried on by whichever process comes ne
       { ...loss, amount: -2 },
     ],
   });
-  // The last operation cannot be read, so the step fails after a part of it stands.
+  // The last operation cannot be read, so the step fails after a part of it was written.
   const broken = `${chainKeys(keyPrefix, chainId, '').prefix}o:${operationName(keys.at(-1)!)}`;
   await server.command(['RENAME', broken, 'kept']);
   await server.command(['SET', broken, 'broken']);

@@ -15,7 +15,7 @@ import { createRedisHarness, openStore, storeOptions } from './redis-usage.js';
 import { aClock } from './clock.js';
 
 const reserved = { outcome: 'reserved' };
-/** Long for a busy machine; half of it is waited for each write that nobody confirms. */
+/** Long, for a busy machine; each write that no replica confirms waits for half of it. */
 const patientMs = 6_000;
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -37,7 +37,7 @@ async function open(url: string, change: Partial<RedisUsageOptions> = {}): Promi
 const one = (nonce: bigint) => aRequest({ key: { nonce }, limits: [aLimit({ threshold: 5 })] });
 
 describe('with replicas', () => {
-  /** A master and a replica that follows it and says so: `online` alone is said before the replica has answered once. */
+  /** A master, and a replica that follows and confirms: the master shows `online` before the replica has answered once. */
   async function aPair(): Promise<{ readonly master: RedisServer; readonly replica: RedisServer }> {
     const master = await serve(['--repl-diskless-sync-delay', '0']);
     const replica = await serve([
@@ -83,7 +83,7 @@ describe('with replicas', () => {
     } finally {
       replica.signal('SIGCONT');
     }
-    // It was written all the same: the operation keeps its place, and asking again counts it once.
+    // The write happened nevertheless: the operation keeps its place, and a repeated request counts it once.
     await until('the replica confirms again', () => succeeds(store.reserve(one(3n))));
     expect((await store.peek(one(9n))).limits).toEqual([{ used: 0, reserved: 3 }]);
   });
@@ -100,7 +100,7 @@ describe('with replicas', () => {
     );
   });
 
-  test('Sentinel names the new master after a failover to a replica that was stopped: what was confirmed is there, and no limit is exceeded', async () => {
+  test('Sentinel names the new master after a failover to a replica that was stopped: confirmed writes are there, and no limit is exceeded', async () => {
     const { master, replica } = await aPair();
     const directory = mkdtempSync(join(tmpdir(), 'sentinel-'));
     cleanUps.push(() => rmSync(directory, { recursive: true, force: true }));
@@ -109,7 +109,7 @@ describe('with replicas', () => {
       sentinelConfig,
       [
         `sentinel monitor usage 127.0.0.1 ${master.port} 1`,
-        // A master that is merely slow must not be taken for dead before the test kills it.
+        // A slow master must not be taken for dead before the test kills it.
         'sentinel down-after-milliseconds usage 4000',
         'sentinel failover-timeout usage 5000',
         '',
@@ -131,7 +131,7 @@ describe('with replicas', () => {
     await master.kill();
     replica.signal('SIGCONT');
     await expect(store.reserve(one(4n))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    // The promoted replica has none itself: it answers, and does not confirm.
+    // The promoted replica has no replica itself: it answers, and does not confirm.
     await until(
       'the new master answers',
       async () =>

@@ -23,7 +23,7 @@ export async function openStore(url: string, change: Partial<RedisUsageOptions> 
 }
 
 /**
- * An empty store of its own on a server that all tests share, by its key prefix. Its clock is moved by hand; reopening it is
+ * An empty store on a server that all tests share, separated by its key prefix. Its clock is moved by hand; reopening it is
  * a replica that is replaced. `nodes`: all that have data, of a Cluster.
  */
 export async function createRedisHarness(

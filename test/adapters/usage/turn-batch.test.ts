@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { TurnBatch } from '../../../adapters/usage/redis/turn-batch.js';
 
-/** Answers `a` with `A`, and remembers what came together. */
+/** Answers `a` with `A`, and records which requests came together. */
 function shouting() {
   const calls: (readonly string[])[] = [];
   const batch = new TurnBatch(async (requests: readonly string[]) => {

@@ -25,7 +25,7 @@ import { aDirectory } from './sqlite-usage.js';
 const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
 const killsEach = 52;
 
-/** What the processes wrote down, and what of it must be true after a kill. */
+/** The log of the processes, and the parts of it that must be true after a kill. */
 class Log {
   readonly acknowledged = new Set<number>();
   readonly asked = new Set<number>();
@@ -131,7 +131,7 @@ function startChild(directory: string, number: number): Child {
   return { process: started, output, outputPath };
 }
 
-/** Lets the child run until it has written so much, kills it in the midst, and gives the whole lines it wrote. */
+/** Lets the child run until it has written this much, kills it, and answers the complete lines that it wrote. */
 async function runAndKill(running: Child, order: string, bytes: number): Promise<readonly string[]> {
   const ended = once(running.process, 'exit');
   running.process.stdin?.write(`${order}\n`);

@@ -31,7 +31,7 @@ import type { aClock } from './clock.js';
 import { UsageModel } from './usage-model.js';
 import type { Ask, End, Step } from './usage-steps.js';
 
-/** A store that can be restarted, and whose process (or server) can be killed; both give what is there afterwards. */
+/** A store that can be restarted, and whose process (or server) can be killed; both answer the store afterwards. */
 export type Subject = {
   readonly store: UsageStore;
   readonly clock: ReturnType<typeof aClock>;
@@ -147,7 +147,7 @@ class Difference {
     }
   }
 
-  /** Everything that can be read of both. Windows that have ended count for nothing and need not be kept. */
+  /** Compares everything that can be read from both. Windows that have ended do not count and need not be kept. */
   async compare(): Promise<void> {
     const counters = [0, 1].flatMap((pm) =>
       [0, 1, 2].flatMap((sender) => this.#limits({ ...anAsk, pm, sender }, this.#subject.clock.now())),
@@ -170,7 +170,7 @@ class Difference {
   }
 
   async #ask(requests: readonly ReserveRequest[]): Promise<void> {
-    // Without waiting in between: most share a turn of the event loop, and so a commit.
+    // Without waiting in between, so that most share a turn of the event loop and a commit.
     const [real, model] = await this.#each((store) =>
       Promise.all(requests.map((request) => answered(store.reserve(request)))),
     );
@@ -230,7 +230,7 @@ class Difference {
     this.#ended = [...live.filter((one) => !stillLive.has(operationOf(one))), ...ended].slice(0, 10);
   }
 
-  /** A reservation as the follower brings it back: limits whose windows have ended are nobody's concern any longer. */
+  /** A reservation as the follower restores it: limits whose windows have ended no longer matter. */
   #asWas({ key, promises, folded, validUntil, limits, holds, accounts: needs }: Reservation): Reservation {
     const current = limits.filter(({ until }) => until > this.#newest);
     return { key, promises, folded, validUntil, limits: current, holds, accounts: needs };

@@ -113,7 +113,7 @@ describe('the sequence', () => {
     first.seen(chainId, store.write());
     store.putBack(backup);
     await expect(first.behind(chainId, epoch)).rejects.toMatchObject(lost);
-    // The other one has seen less, but the epoch that it carries is no longer that of the store.
+    // The other one has seen less, but its epoch is not the store's epoch any longer.
     await expect(second.mismatch(chainId, behind)).rejects.toMatchObject(lost);
     await expect(aProcess().of(chainId)).rejects.toMatchObject(lost);
     // Writes of a process that has not noticed do not make up for it.

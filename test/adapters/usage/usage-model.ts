@@ -39,8 +39,8 @@ type ChainState = {
 };
 
 /**
- * What a usage store must do, as simply as it can be said: lists of promises and of settled amounts, and every sum is
- * taken anew from them. It knows no indexes, no windows but those of requests, and loses nothing. Shares no code with
+ * The simplest model of a usage store: lists of promises and of settled amounts, and every sum is
+ * computed from them each time. It has no indexes, no windows but those of requests, and loses nothing. Shares no code with
  * the ledger of `core/usage`.
  */
 export class UsageModel implements UsageStore {
@@ -301,7 +301,7 @@ function most(
   return shareOf(balance, threshold.percent);
 }
 
-/** What a peek shows, also where something else refuses before: of a balance that nobody has read, nothing. */
+/** The answer of a peek, also if something else refuses earlier; nothing for a balance that was never read. */
 function shownMost(chain: ChainState, { threshold }: HoldShare, { accounts }: ReserveRequest): number {
   if (typeof threshold === 'number') return threshold;
   return shareOf(balanceOf(chain, accounts[threshold.account]!).balance ?? 0, threshold.percent);

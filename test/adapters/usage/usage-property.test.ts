@@ -23,7 +23,7 @@ async function aSubject(): Promise<Subject> {
   const directories = [aDirectory()];
   const open = () => createFaultyStore(join(directories.at(-1)!.path, 'usage.db'), clock);
   let faulty = open();
-  // A promise for longer than any before waits until that is noted, so that others may overtake it. Noted once, none does.
+  // A promise that is longer than any before waits until its length is noted, so others may overtake it. After that none does.
   const validUntil = plusSeconds(toSeconds(clock.now()), 86_400);
   const full = aLimit({ threshold: 0 });
   await faulty.store.reserve(aRequest({ fences: [], limits: [full], promise: { validUntil } }));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** One operation that is asked for. `late`: planned in the window before the present one. */
+/** One requested operation. `late`: planned in the window before the current one. */
 export type Ask = {
   readonly pm: number;
   readonly sender: number;
@@ -12,7 +12,7 @@ export type Ask = {
   readonly isLate: boolean;
 };
 
-/** What may be called on a usage store. `pick` chooses among what there is at that moment. */
+/** The calls on a usage store. `pick` chooses among what exists at that moment. */
 export type Step =
   | { readonly do: 'ask'; readonly asks: readonly Ask[]; readonly generation: number }
   | { readonly do: 'peek'; readonly ask: Ask }

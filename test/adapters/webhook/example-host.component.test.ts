@@ -111,7 +111,7 @@ describe('the verifier', () => {
     },
     { name: 'no headers', headers: {}, payload: '{}', passes: false },
     {
-      name: 'a signature that is no hex',
+      name: 'a signature that is not hex',
       headers: { ...signed('{}'), 'x-signature': signature },
       payload: '{}',
       passes: false,

@@ -145,7 +145,7 @@ export const hostileByAddress: readonly { readonly host: string; readonly addres
   { host: 'nonsense.example.com', addresses: ['not an address'] },
 ];
 
-/** A host of its own cluster, as the platform lists it. */
+/** A host of the same cluster, as the platform lists it. */
 export const listedHost = {
   origin: 'http://hooks.shop.svc.cluster.local:8080',
   networks: ['10.96.0.0/12', 'fd10::/16'],

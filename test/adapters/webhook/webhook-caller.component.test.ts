@@ -207,7 +207,7 @@ describe('a webhook is called', () => {
   });
 
   test('together with all others of the request, each outcome in its place', async () => {
-    // Each host answers only when the other one has been asked too: in turn, neither ever would.
+    // Each host answers only after the other one was asked too: one after the other, neither would ever answer.
     let release = () => {};
     const bothAsked = new Promise<void>((resolve) => (release = resolve));
     let asked = 0;
@@ -319,7 +319,7 @@ describe('a failure is reported with host and cause', () => {
   });
 
   test('when a retry would end after the budget of all webhooks', async () => {
-    // Each is inside the budget, both together are not: with a budget of its own the retry would be a "yes".
+    // Each is within the budget, both together are not: with a separate budget the retry would be a "yes".
     const slow =
       (answer: Answer): Answer =>
       (request, response) => {
@@ -529,7 +529,7 @@ describe('no URL leads to an inner address', () => {
     const bytes: Buffer[] = [];
     const canary = await aRawHost((socket) => socket.on('data', (chunk) => bytes.push(chunk)));
     let judged = 0;
-    // Allowed when resolved, not allowed when the connected socket is judged.
+    // Allowed when the name is resolved, not allowed when the connected socket is checked.
     const guard = { isAllowed: () => (judged += 1) === 1 };
     const connect = createGuardedConnector({
       guard,
@@ -550,7 +550,7 @@ describe('a private host that the platform lists', () => {
   const strict = { allowHttp: false, allowLoopback: false };
   const name = 'hooks.shop.svc.cluster.local';
   const resolve = () => Promise.resolve(['127.0.0.1']);
-  // The tests' own machine stands for the inner network.
+  // The test machine plays the role of the inner network.
   const listed = (port: number) => [{ origin: `http://${name}:${port}`, networks: ['127.0.0.1/32'] }];
 
   test('is called, and no other name of the same address', async () => {
@@ -657,8 +657,8 @@ describe('a host that does not answer', () => {
   });
 });
 
-describe('what callers cause is no failure of the host', () => {
-  /** Answers nobody until it is released, and counts the calls that it has at once. */
+describe('errors that callers cause are not failures of the host', () => {
+  /** Answers nobody until it is released, and counts concurrent calls. */
   async function aSlowHost() {
     const open = { now: 0, most: 0 };
     let release = () => {};
@@ -685,7 +685,7 @@ describe('what callers cause is no failure of the host', () => {
     expect(open.most).toBe(2);
   });
 
-  test('one paymaster holds no more than its share of a host, another is served meanwhile', async () => {
+  test('one paymaster holds at most its share of a host, another is served meanwhile', async () => {
     const { host, open, release } = await aSlowHost();
     const caller = aCaller({ limits: { connections: 5, perPaymaster: 1 } });
     const greedy = Array.from({ length: 20 }, () => askOne(caller, localUrl(host)));
@@ -697,7 +697,7 @@ describe('what callers cause is no failure of the host', () => {
     expect(await Promise.all(greedy)).toEqual(Array(20).fill({ verdict: 'refused' }));
   });
 
-  test('one organisation holds no more than its share of all calls, however many paymasters it has', async () => {
+  test('one organisation holds at most its share of all calls, however many paymasters it has', async () => {
     const { host, open, release } = await aSlowHost();
     const caller = aCaller({ limits: { sockets: 5, perOrganisation: 1 } });
     const ask = (paymasterId: string, organisation: string) =>
@@ -735,7 +735,7 @@ describe('what callers cause is no failure of the host', () => {
 });
 
 describe('the life of a caller', () => {
-  test('stopping waits for calls under way, refuses later ones, and may be repeated', async () => {
+  test('stopping waits for pending calls, refuses later ones, and may be repeated', async () => {
     let answer = () => {};
     const host = await aHost((request, response) => {
       answer = () => yes(request, response);

@@ -15,7 +15,7 @@ export type ReceivedRequest = {
   readonly body: string;
 };
 
-/** A webhook host on loopback that notes what reaches it. */
+/** A webhook host on loopback that records its requests. */
 export type WebhookHost = {
   readonly port: number;
   readonly received: readonly ReceivedRequest[];
@@ -54,7 +54,7 @@ export function startHost(
   return listen(server, received, options.address);
 }
 
-/** A host below HTTP: `onSocket` does what it likes with each connection. */
+/** A host below HTTP: `onSocket` handles each raw connection. */
 export function startRawHost(onSocket: (socket: Socket) => void): Promise<WebhookHost> {
   return listen(createRawServer(onSocket), [], undefined);
 }

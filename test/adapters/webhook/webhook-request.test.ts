@@ -90,7 +90,7 @@ describe('the request to a webhook host', () => {
     },
     { name: 'nothing for empty data', data: {}, query: '?tenant=7' },
     {
-      name: 'one JSON parameter for data that is no object',
+      name: 'one JSON parameter for data that is not an object',
       data: ['a', 2],
       query: '?tenant=7&data=%5B%22a%22%2C2%5D',
     },

@@ -62,7 +62,7 @@ describe('what the platform permits', () => {
   });
 
   const listed = { privateHosts: [listedHost] };
-  test.each(listedUrls)('a host of its own cluster that it lists: %s', (url) => {
+  test.each(listedUrls)('a host of the same cluster that the platform lists: %s', (url) => {
     expect(judgeWebhookUrl(url, listed)).toBeUndefined();
     expect(judgeWebhookUrl(url)).toBeDefined();
   });

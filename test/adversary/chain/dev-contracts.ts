@@ -7,7 +7,7 @@ import { PairedChain } from './paired-chain.js';
 import { RealChain } from './real-chain.js';
 import type { AddressKey } from '../../../core/units/address.js';
 
-/** What the model has to know of a dev chain's contracts: one for each layout. */
+/** The facts about a dev chain's contracts that the model needs: one contract for each layout. */
 export function contractsOf({
   deployments,
 }: DevChain): readonly (ContractSpec & { readonly profile: DevProfile })[] {
@@ -23,7 +23,7 @@ export function contractsOf({
     }));
 }
 
-/** A dev chain and a model that begins with the same balances. */
+/** A dev chain, and a model that starts with the same balances. */
 export async function pairedChain(
   dev: DevChain,
   senders: readonly AddressKey[],

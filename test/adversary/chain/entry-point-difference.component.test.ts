@@ -31,7 +31,7 @@ type Draft = {
   readonly feeGwei: number;
   readonly tipGwei: number;
   readonly markup: number;
-  /** Of a singleton: tokens are taken in validation. */
+  /** A singleton whose profile takes tokens in validation. */
   readonly isPreFunded: boolean;
 };
 type Step =
@@ -65,7 +65,7 @@ const draft: fc.Arbitrary<Draft> = fc.record({
   call: fc.constantFrom('nothing', 'fail', 'approve', 'revoke', 'send'),
   size: often<Draft['size']>('usual', fc.constantFrom('deposit', 'above-deposit'), 12),
   feeGwei: fc.integer({ min: 3, max: 90 }),
-  // Not 0: at a price of a few wei contracts round the tokens due down to none.
+  // Not 0: at a price of a few wei contracts round the tokens due down to 0.
   tipGwei: fc.integer({ min: 1, max: 90 }),
   markup: fc.constantFrom(1_000_000, 1_200_000, 2_000_000),
   isPreFunded: fc.boolean(),
@@ -122,7 +122,7 @@ beforeAll(async () => {
 });
 afterAll(() => dev.stop());
 
-test('whatever is bundled, paid, allowed, moved away or taken back: the model says what the three EntryPoints do', async () => {
+test('the model predicts the three EntryPoints for bundles, payments, allowances, transfers and reorganisations', async () => {
   const outcomes = new Map<string, number>();
   const steps = fc.array(step, { minLength: 20, maxLength: 60, size: 'max' });
   await fc.assert(
@@ -134,7 +134,7 @@ test('whatever is bundled, paid, allowed, moved away or taken back: the model sa
     { ...runs(isSoak ? 350 : 65), endOnFailure: true },
   );
   expect(chain.steps).toBeGreaterThan(isSoak ? 9_000 : 2_000);
-  // The series has what it is for.
+  // The series contains every case that it is meant to test.
   const names = [
     'AA25',
     'AA31',
@@ -179,7 +179,7 @@ function actionOf(one: Exclude<Step, { do: 'pass' | 'reorganise' }>, time: numbe
   const contracts = contractsOf(dev);
   if (one.do === 'bundle') {
     const { entryPoint } = contracts[one.drafts[0]!.contract]!;
-    // One EntryPoint a bundle; each operation the next of its nonce.
+    // One EntryPoint per bundle; each operation has the next sequence of its nonce key.
     const used = new Map<string, bigint>();
     const operations = one.drafts
       .filter((each) => contracts[each.contract]!.entryPoint === entryPoint)
@@ -251,7 +251,7 @@ function operationOf(one: Draft, time: number, used: Map<string, bigint>): Bundl
   const isToken = one.isToken && profile.token !== undefined;
   const signed = signedBy(one, op, isToken, time);
   if (one.size === 'usual') return { ...signed, contract, call };
-  // The prefund is as near to the deposit as the fee allows, on either side of it.
+  // The prefund is as close to the deposit as the fee allows, on either side of it.
   const deposit = chain.model.state().deposits.get(contract) ?? 0n;
   const rest = deposit - prefundOf({ ...signed, contract, call }, version);
   const more = rest / op.maxFeePerGas + (one.size === 'above-deposit' ? 1n : 0n);

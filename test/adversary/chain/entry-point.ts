@@ -34,13 +34,13 @@ export const emptyState: ChainState = {
   allowances: new Map(),
 };
 
-/** What the model does not work out: how much gas an execution takes. Each is bounded by what the model knows. */
+/** Values that the model does not compute: how much gas an execution takes. The model gives the upper bound of each. */
 export type Nature = {
   /** Gas used by an operation of at most `limit`. */
   readonly gasUsed: (operation: BundledOperation, limit: bigint) => bigint;
-  /** Charge of a balance inside a hybrid contract, of at most `taken`, for a cost. */
+  /** Charge to a balance inside a hybrid contract for a cost, at most `taken`. */
   readonly charge: (operation: BundledOperation, taken: bigint, cost: bigint) => bigint;
-  /** What of a charge is a premium. */
+  /** The part of a charge that is a premium. */
   readonly premium: (operation: BundledOperation, charge: bigint) => bigint;
   /** Tokens due for an operation that can pay at most `most`. */
   readonly tokensDue: (operation: BundledOperation, most: bigint) => bigint;
@@ -68,7 +68,7 @@ export function isNextNonce(
   return (state.nonces.get(nonceName(entryPoint, sender, nonce)) ?? 0n) === (nonce & 0xffff_ffff_ffff_ffffn);
 }
 
-/** The state after an action, and what came of it. A bundle that fails leaves everything as it was. */
+/** The state after an action, and the action's result. A bundle that fails leaves the state unchanged. */
 export function carryOut(
   state: ChainState,
   action: ChainAction,
@@ -134,7 +134,7 @@ type Validated = {
   readonly operation: BundledOperation;
   readonly spec: ContractSpec;
   readonly prefund: bigint;
-  /** Balance inside the contract that is charged, and what of it was taken in advance. */
+  /** Balance inside the contract that is charged, and the part of it that was taken in advance. */
   readonly payer: { readonly name: string; readonly taken: bigint } | undefined;
   /** Tokens taken in validation. */
   readonly tokensTaken: bigint;
@@ -185,7 +185,7 @@ function execute(
   }: { readonly block: Block; readonly nature: Nature; readonly hash: (operation: BundledOperation) => Hex },
 ): OperationResult | string {
   const { op, contract, terms } = operation;
-  // What a hybrid contract takes in validation is a choice that a second postOp no longer knows of.
+  // A hybrid contract chooses in validation what it takes; a second postOp no longer knows that choice.
   const takenAnyway = terms.preFund ?? 0n;
   const price = gasPriceOf(op, block.baseFee);
   const gasUsed = nature.gasUsed(operation, prefund / op.maxFeePerGas);
@@ -198,13 +198,13 @@ function execute(
   if (terms.mode === 'ERC20') {
     tokens = payTokens(draft, operation, tokensTaken, nature);
     if (tokens === 0n) {
-      // The EntryPoint undoes the call when postOp fails; 0.6 then asks the paymaster once more. A hybrid contract lets a call
-      // that has failed by itself stand.
+      // The EntryPoint undoes the call when postOp fails; 0.6 then calls postOp once more. A hybrid contract does not undo a call
+      // that has already failed by itself.
       isUndone = spec.kind === 'plain' || success || spec.version === '0.6';
       draft.restoreTokens(before);
       success = false;
       if (spec.version === '0.6') tokens = payTokens(draft, operation, takenAnyway, nature);
-      // A second failure of postOp fails the bundle; a hybrid contract prefers to pay alone.
+      // A second failure of postOp fails the bundle; a hybrid contract then bears the cost itself.
       if (tokens === 0n && spec.version === '0.6' && spec.kind === 'plain') return 'AA50';
     }
   }
@@ -233,7 +233,7 @@ function execute(
   };
 }
 
-/** Tokens that arrive at the paymaster after the call; 0 when it cannot have them. */
+/** Tokens that arrive at the paymaster after the call; 0 when it cannot collect them. */
 function payTokens(draft: Draft, operation: BundledOperation, taken: bigint, nature: Nature): bigint {
   const { op, contract, terms } = operation;
   if (taken > 0n && terms.preFund === undefined) {
@@ -247,7 +247,7 @@ function payTokens(draft: Draft, operation: BundledOperation, taken: bigint, nat
   const allowed = draft.get('allowances', `${op.sender}/${contract}`);
   const most = held < allowed ? held : allowed;
   if (taken > 0n) {
-    // The treasury gives back what is too much: it allows the contract to.
+    // The treasury refunds the excess: it has allowed the contract to take it.
     const due = nature.tokensDue(operation, taken + most);
     if (due > taken) return takeTokens(draft, op.sender, contract, due - taken) ? due : 0n;
     draft.add('tokens', op.sender, taken - due);
@@ -258,7 +258,7 @@ function payTokens(draft: Draft, operation: BundledOperation, taken: bigint, nat
   return due <= most && takeTokens(draft, op.sender, contract, due) ? due : 0n;
 }
 
-/** The balance inside the contract that is charged, and what of it validation takes; undefined where it keeps none. */
+/** The balance inside the contract that is charged, and the part that validation takes; undefined where the contract keeps none. */
 export function payerOf(operation: BundledOperation, spec: ContractSpec, prefund: bigint) {
   if (spec.kind === 'plain') return undefined;
   const { contract, op, terms, paymasterAndData } = operation;
@@ -273,14 +273,14 @@ export function payerOf(operation: BundledOperation, spec: ContractSpec, prefund
   return { name, taken: ((prefund + overhead) * markup) / 1_000_000n + fine };
 }
 
-/** What a hybrid contract wants to see in tokens before it lets an operation through. */
+/** Tokens that a hybrid contract demands before it lets an operation through. */
 function mostTokens({ op, terms }: BundledOperation, spec: ContractSpec, taken: bigint): bigint {
   const gas = op.callGasLimit + op.verificationGasLimit + op.preVerificationGas + 60_000n;
   const cost = spec.version === '0.6' ? gas * op.maxFeePerGas : taken;
   return (cost * terms.rate * terms.markup + 10n ** 24n - 1n) / 10n ** 24n;
 }
 
-/** False where the account has not so many, or has not allowed them. An unlimited allowance stays. */
+/** False where the account does not have that many, or has not allowed them. An unlimited allowance does not shrink. */
 function takeTokens(draft: Draft, sender: AddressKey, contract: AddressKey, amount: bigint): boolean {
   const allowance = `${sender}/${contract}`;
   const allowed = draft.get('allowances', allowance);

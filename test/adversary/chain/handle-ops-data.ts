@@ -9,7 +9,7 @@ const selectors: Readonly<Record<EntryPointVersion, string>> = {
   '0.8': '0x765e827f',
 };
 
-/** Call data of `handleOps`, as ABI encoders write them; by hand, because a model chain makes thousands a second. */
+/** Call data of `handleOps`, as ABI encoders write them; written by hand, because a model chain encodes thousands a second. */
 export function handleOpsData(
   version: EntryPointVersion,
   operations: readonly BundledOperation[],

@@ -3,7 +3,7 @@ import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { ContractSpec, OperationResult } from './operations.js';
 
-/** Topics and data of a log, before it has a place. */
+/** Topics and data of a log, before it has a block and an index. */
 export type BareLog = { readonly address: AddressKey; readonly topics: readonly Hex[]; readonly data: Hex };
 
 const paidInTokensTopic = '0x9b02391759649674b016374b782fbd862605050c75d26c3e4c0b385e75bc1c48';

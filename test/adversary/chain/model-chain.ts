@@ -27,13 +27,13 @@ type Mined = {
   readonly transaction: Transaction | undefined;
 };
 
-/** Who gets the gas: of no interest. */
+/** Beneficiary of the gas; it does not matter here. */
 const beneficiary = '0x000000000000000000000000000000000000beef' as AddressKey;
 
-/** How a node misbehaves. Nothing of it changes the chain itself. */
+/** How a node misbehaves. The chain itself does not change. */
 export type NodeFaults = {
   isDown: boolean;
-  /** Blocks by which the head is older than it is. */
+  /** Number of blocks by which the node's head is behind the chain's. */
   lag: number;
   /** How many of the next log queries are answered with nothing. */
   emptyLogs: number;
@@ -50,8 +50,8 @@ export type ModelChainOptions = {
 };
 
 /**
- * A chain in memory whose EntryPoints are a model: one action a block, blocks may be taken back, every read is of the
- * block that it names. Implements the port, so that what reads chains runs on it unchanged.
+ * A chain in memory whose EntryPoints are a model: one action per block, blocks may be removed, every read is of the
+ * block that it names. Implements the port, so that code that reads chains runs on it unchanged.
  */
 export class ModelChain implements Chain {
   readonly faults: NodeFaults = { isDown: false, lag: 0, emptyLogs: 0, hasNoTransactions: false };
@@ -89,19 +89,19 @@ export class ModelChain implements Chain {
     return this.#mined[height]!.block.timestamp;
   }
 
-  /** Every operation that is mined on the present branch, after a height. */
+  /** Every operation that is mined on the current branch above a height. */
   operationsAfter(height: number): readonly { readonly height: number; readonly result: OperationResult }[] {
     return this.#mined
       .slice(height + 1)
       .flatMap(({ block, results }) => results.map((result) => ({ height: block.number, result })));
   }
 
-  /** A block with nothing in it. */
+  /** Mines an empty block. */
   mineEmpty(time: number): void {
     this.#append(time, { state: this.state(), logs: [], results: [], transaction: undefined });
   }
 
-  /** A block with one action. An action that fails is not mined: bundlers drop what would revert. */
+  /** Mines a block with one action. An action that fails is not mined: bundlers drop operations that would revert. */
   mine(action: ChainAction, time: number, nature: Nature, baseFee = 0n): ActionResult {
     const { state, result } = carryOut(this.state(), action, {
       contracts: this.contracts,
@@ -126,7 +126,7 @@ export class ModelChain implements Chain {
     return result;
   }
 
-  /** Takes back every block above `height`; what is mined next has other hashes. */
+  /** Removes every block above `height`; the blocks that are mined next have other hashes. */
   reorganise(height: number): void {
     this.#mined = this.#mined.slice(0, height + 1);
     this.#branch += 1n;
@@ -254,7 +254,7 @@ export class ModelChain implements Chain {
     return {
       hash: this.#nextHash(),
       to: action.entryPoint,
-      // Encoded when it is asked for: that takes longer than everything else.
+      // Encoded only on request, since that takes longer than everything else.
       input: () => (input ??= handleOpsData(version, action.operations, beneficiary)),
     };
   }

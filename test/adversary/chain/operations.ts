@@ -3,7 +3,7 @@ import type { Hex } from '../../../core/units/hex.js';
 import type { EntryPointVersion } from '../../../core/entry-point/version.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 
-/** What is known of a paymaster contract: everything that the model of the EntryPoint needs. */
+/** A paymaster contract: everything that the model of the EntryPoint needs to know about it. */
 export type ContractSpec = {
   readonly address: AddressKey;
   readonly entryPoint: AddressKey;
@@ -20,15 +20,15 @@ export type AccountCall =
   | { readonly kind: 'fail' }
   /** Sets the allowance of the paymaster contract. */
   | { readonly kind: 'approve'; readonly contract: AddressKey; readonly amount: bigint }
-  /** Moves tokens to where nobody gets them back from. */
+  /** Moves tokens to an address from which nobody can recover them. */
   | { readonly kind: 'send'; readonly amount: bigint };
 
-/** What the paymaster signed besides the operation, as the contract reads it. */
+/** The terms that the paymaster signed with the operation, as the contract reads them. */
 export type OperationTerms = {
   readonly mode: 'SPONSORED' | 'ERC20';
   readonly fundingAddress?: AddressKey;
   readonly validUntil: number;
-  /** Factor of a million, of hybrid contracts on 0.7. */
+  /** Parts per million; only hybrid contracts on 0.7. */
   readonly markup: bigint;
   /** Mode ERC20: the contract refuses an operation that does not let it take the tokens in validation. */
   readonly inAdvance?: true;
@@ -44,12 +44,12 @@ export type BundledOperation = {
   readonly op: FinalUserOperation;
   readonly paymasterAndData: Hex;
   readonly terms: OperationTerms;
-  /** Whether the signature in the data is the contract's signer's, of these very bytes. */
+  /** Whether the signature in the data is by the contract's signer and covers exactly these bytes. */
   readonly isSigned: boolean;
   readonly call: AccountCall;
 };
 
-/** What happens on chain besides empty blocks, each in a block of its own. */
+/** Everything that happens on chain besides empty blocks, each in a separate block. */
 export type ChainAction =
   | {
       readonly do: 'bundle';
@@ -77,11 +77,11 @@ export type ChainAction =
       readonly sender: AddressKey;
       readonly key: bigint;
     }
-  /** Somebody gives tokens to an account, or it moves or allows its own in an ordinary transaction. */
+  /** Somebody gives tokens to an account, or the account moves or allows its tokens in an ordinary transaction. */
   | { readonly do: 'mint'; readonly sender: AddressKey; readonly amount: bigint }
   | { readonly do: 'tokens'; readonly sender: AddressKey; readonly call: AccountCall };
 
-/** How one operation went. */
+/** The outcome of one operation. */
 export type OperationResult = {
   readonly operation: BundledOperation;
   readonly userOpHash: Hex;
@@ -93,11 +93,11 @@ export type OperationResult = {
   readonly charge: bigint | undefined;
   /** Wei of the charge that a hybrid contract credits to its token account. */
   readonly premium: bigint;
-  /** Whether the contract itself said what it charged: a postOp that reverted on 0.7 says nothing. */
+  /** Whether the contract itself reported its charge: a postOp that reverted on 0.7 reports nothing. */
   readonly isChargeReported: boolean;
-  /** Mode ERC20: whether the contract says that tokens arrived, and how many. */
+  /** Mode ERC20: whether the contract reports that tokens arrived, and how many. */
   readonly tokens: bigint | undefined;
-  /** Tokens that validation took and that stay taken although the contract says nothing: its postOp failed. */
+  /** Tokens that validation took and the contract keeps, although it reports nothing because its postOp failed. */
   readonly kept: bigint;
 };
 

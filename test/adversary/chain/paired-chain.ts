@@ -6,8 +6,8 @@ import type { ActionResult, ChainAction } from './operations.js';
 import type { RealChain } from './real-chain.js';
 
 /**
- * The real chain and the model, action by action. The model is told how much gas an execution took and nothing else; what came
- * of the action, and every balance that it touched, must be equal.
+ * The real chain and the model, action by action. The model is told how much gas an execution took and nothing else. The result
+ * of the action, and every balance that it touched, must be equal on both.
  */
 export class PairedChain {
   readonly real: RealChain;
@@ -33,7 +33,7 @@ export class PairedChain {
         premium: (operation) => of(operation)?.premium ?? 0n,
         tokensDue: (operation, most) => {
           const tokens = of(operation)?.tokens ?? 0n;
-          // Also an account that has some tokens may have too few.
+          // An account that has some tokens may still have too few.
           return tokens === 0n ? most + 1n : tokens;
         },
       },
@@ -57,7 +57,7 @@ export class PairedChain {
     this.steps += 1;
   }
 
-  /** Base fee of the block that was mined last: operations pay at most it and their tip. */
+  /** Base fee of the block that was mined last: operations pay at most this fee plus their tip. */
   async baseFee(): Promise<bigint> {
     return this.real.baseFee();
   }
@@ -95,7 +95,7 @@ function touched(action: ChainAction): readonly Place[] {
   }));
 }
 
-/** What is compared of a result: everything but the operation itself. */
+/** The compared part of a result: everything but the operation itself. */
 function summary(result: ActionResult): unknown {
   if (result.outcome === 'failed') return result;
   return result.operations.map(({ operation: _operation, charge, isChargeReported, ...rest }) => ({

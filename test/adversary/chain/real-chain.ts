@@ -25,13 +25,13 @@ const failures = new Interface([
   'error FailedOp(uint256 opIndex, string reason)',
   'error FailedOpWithRevert(uint256 opIndex, string reason, bytes inner)',
 ]);
-/** Where tokens go that an account moves away. */
+/** Receiver of the tokens that an account moves away. */
 const sink = '0x000000000000000000000000000000000000dead' as AddressKey;
 const bundleGas = 12_000_000;
 
 /**
- * An account that accepts every operation: `validateUserOp` answers 0 (0x3a871cdd on 0.6, 0x19822f7c later); anything else of
- * more than 20 bytes is a call of the first 20 with the rest, which reverts when that does.
+ * An account that accepts every operation: `validateUserOp` answers 0 (0x3a871cdd on 0.6, 0x19822f7c later). Any other call data of
+ * more than 20 bytes calls the address in the first 20 with the rest, and reverts when that call does.
  */
 export const openAccountCode: Hex = `0x${[
   '60003560e01c', // selector
@@ -47,7 +47,7 @@ export const openAccountCode: Hex = `0x${[
   '5b00',
 ].join('')}`;
 
-/** Drives the EntryPoints and paymasters of a dev chain, one action a block. */
+/** Drives the EntryPoints and paymasters of a dev chain, one action per block. */
 export class RealChain {
   readonly #dev: DevChain;
   readonly #contracts: ReadonlyMap<AddressKey, ContractSpec>;
@@ -84,7 +84,7 @@ export class RealChain {
       await this.#dev.setBalance(address, 10n ** 25n);
       await this.#request('anvil_impersonateAccount', [address]);
     }
-    // Of what was paid in advance the treasury gives back what is too much.
+    // The treasury refunds the excess of an advance payment.
     for (const contract of this.#contracts.keys()) {
       const data = calls('0x095ea7b3', contract, 2n ** 256n - 1n);
       const from = devAccounts.treasury.address;
@@ -103,7 +103,7 @@ export class RealChain {
     await this.#mined();
   }
 
-  /** What came of the action. A bundle that would revert leaves no block, as nobody would send it. */
+  /** Carries out the action and resolves with its result. A bundle that would revert leaves no block, as nobody would send it. */
   async mine(action: ChainAction, time: number): Promise<ActionResult> {
     await this.#request('evm_setNextBlockTimestamp', [time]);
     const { from, to, data, value = 0n } = this.#transactionOf(action);
@@ -221,7 +221,7 @@ export class RealChain {
     });
     return action.operations.map((operation, i): OperationResult => {
       const { event, at } = events[i]!;
-      // The contract speaks between the event of the operation before and this one.
+      // The contract's events lie between the event of the previous operation and this one.
       const own = logs
         .slice(i === 0 ? 0 : events[i - 1]!.at + 1, at)
         .filter(({ address }) => toAddressKey(address) === operation.contract);
@@ -261,7 +261,7 @@ export class RealChain {
     this.#snapshots.set(this.#height, String(await this.#request('evm_snapshot', [])));
   }
 
-  /** Takes back a block that only holds a reverted bundle. */
+  /** Removes a block that only holds a reverted bundle. */
   async #undo(): Promise<void> {
     await this.reorganise(this.#height);
   }
@@ -274,14 +274,14 @@ export class RealChain {
 /** Contracts that an open account calls. */
 export type CallTargets = { readonly feeToken: string; readonly counter: string };
 
-/** Call data by which an open account does something with its tokens. */
+/** Call data that make an open account do something with its tokens. */
 export function callDataOf(call: AccountCall, targets: CallTargets): Hex {
   if (call.kind === 'nothing') return '0x';
   const { to, data } = targetOf(call, targets);
   return asHex(`${to.toLowerCase()}${data.slice(2)}`);
 }
 
-/** Without ethers, which takes longer than the rest of a step. */
+/** Written without ethers, which takes longer than the rest of a step. */
 function calls(selector: Hex, address: string, amount: bigint): Hex {
   return `${selector}${address.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`;
 }

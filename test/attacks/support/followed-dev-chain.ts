@@ -29,8 +29,8 @@ export type Promised = { readonly request: ReserveRequest; readonly signed: Sign
 const month = 30 * 86_400_000;
 
 /**
- * The follower of one profile over a real chain, with one limit of each kind. Without `redis` over an embedded store of its own, else
- * three replicas reserve in turn and another than the first of them follows. Its node may be a liar: `lies` replaces what it answers.
+ * The follower of one profile over a real chain, with one limit of each kind. Without `redis` it uses a new embedded store. With
+ * it three replicas reserve in turn and the last one follows. Its node may lie: `lies` replaces its answers.
  * Other connections of the follower are honest.
  */
 export async function followDevChain(devChain: DevChain, version: string, redis?: Pick<RedisServer, 'url'>) {
@@ -47,7 +47,7 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
           keyPrefix: `${randomUUID()}:`,
         });
   const stores = opened.map(({ usage }) => usage);
-  /** Of the replica that follows. */
+  /** The usage store of the replica that follows. */
   const usage = stores.at(-1)!;
   let asks = 0;
   const reserve: UsageStore['reserve'] = (asked) => stores[(asks += 1) % stores.length]!.reserve(asked);
@@ -160,7 +160,7 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
       return { request: asked, signed: await payInTokens(devChain, profile, account, op, terms) };
     },
 
-    /** Rounds until there is nothing left to do at once; how many of each kind of thing they did. */
+    /** Runs rounds until nothing is left to do at once. Resolves with the number of things done, by kind. */
     async settle() {
       const did = { settled: 0, released: 0, forfeited: 0, unpaid: 0, unattributed: 0, restored: 0 };
       for (let isComplete = false; !isComplete;) {
@@ -171,7 +171,7 @@ export async function followDevChain(devChain: DevChain, version: string, redis?
       return did;
     },
 
-    /** Operations and gwei, settled or promised. */
+    /** Operations and gwei of the limits, settled or promised. */
     async used(): Promise<readonly number[]> {
       const counters = await usage.counters(devChain.chainId, [
         { counter: 'count', unit: 'COUNT' },

@@ -1,9 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** An address that leads elsewhere, as the name of a primary or of a service does. */
+/** An address that forwards to another one, as the DNS name of a primary or of a service does. */
 export type Forward = {
   readonly port: number;
-  /** Ends every connection; later ones lead to where `target` says then. */
+  /** Ends every connection; later ones go to the port that `target` then returns. */
   cut(): void;
   stop(): void;
 };

@@ -6,7 +6,7 @@ import { mayDemandAdvance } from '../../../operator/facts/facts.js';
 import { probeTokenPayment } from '../../../operator/facts/token-probe.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 
-/** A profile of the dev chain as the operator compiles it, with what it finds out by asking the contract. */
+/** A profile of the dev chain as the operator compiles it, with the facts that it reads from the contract. */
 export function servedProfile(
   devChain: DevChain,
   version: string,

@@ -28,16 +28,16 @@ import { openReplicas } from './stores.js';
 import type { Platform } from './world.js';
 
 export type ReplicatedPlatform = Platform & {
-  /** What the operator has compiled. */
+  /** The configs that the operator has compiled. */
   readonly configs: ConfigStore;
   readonly redisUrl: string;
-  /** Addresses of the replicas, where `secrets` name one for all. */
+  /** Addresses of the replicas; `secrets` name one address for all. */
   readonly origins: readonly string[];
 };
 
 export type ReplicatedOptions = {
   readonly clock?: Clock;
-  /** Keys as the operator has them mounted, or the replica with that index. Default: the dev chain's. */
+  /** Keys as the operator, or the replica with that index, has them mounted. Default: the dev chain's. */
   readonly signersOf?: (process: 'operator' | number) => Promise<Signers>;
 };
 

@@ -23,10 +23,10 @@ import { openEmbedded, openReplicas, type OpenedStore, type StoreKind } from './
 
 export { stores, type StoreKind } from './stores.js';
 
-/** An address of a paymaster. It is of another replica with each look. */
+/** The JSON-RPC address of a paymaster. Each read gives the address of the next replica. */
 export type Served = {
   readonly url: string;
-  /** Of the replica with that index. */
+  /** The address at the replica with that index. */
   urlAt(replica: number): string;
 };
 
@@ -36,21 +36,21 @@ export type Served = {
  */
 export type Service = {
   readonly devChain: DevChain;
-  /** What one replica knows of usage. */
+  /** The usage store as one replica sees it. */
   readonly usage: UsageStore;
-  /** A paymaster of an organisation; put again, it is changed. Its id is the organisation's name, unless it is given. */
+  /** Writes a paymaster of an organisation, or changes it. Its id is the organisation's name, unless it is given. */
   paymaster(namespace: string, overrides?: Partial<PaymasterConfig>): Promise<Served>;
   deletePaymaster(paymasterId: string): Promise<void>;
   /** Changes what the platform configures of the chain; resolves with what it was before. */
   changeChain(change: (chain: ChainConfig) => ChainConfig): Promise<ChainConfig>;
   /**
-   * Resolves when what was mined is settled: when so many promises are left that were not, default 0, of the paymasters whose id
+   * Resolves when all mined operations are settled: when this many promises are left, default 0, of the paymasters whose id
    * ends with `of`.
    */
   settled(left?: number, of?: string): Promise<void>;
   /** Time passes on the chain and on every clock, and a block is mined. */
   pass(seconds: number): Promise<void>;
-  /** From now on the replica hears nothing of configs, as one that is cut off from the API server. */
+  /** From now on the replica sees no config changes, as if it were cut off from the API server. */
   cutOff(replica: number): void;
   /** Ends every replica, and starts them again after `between`. */
   restart(between: () => void | Promise<void>): Promise<void>;
@@ -61,18 +61,18 @@ export type ServiceOptions = {
   /** Profiles that are served. */
   readonly versions: readonly string[];
   readonly profile?: (version: string) => Partial<ProfileConfig>;
-  /** One that several worlds share, one after the other; it is not stopped. Default: one of its own. */
+  /** A dev chain that several worlds share, one after the other; it is not stopped. Default: a new one. */
   readonly devChain?: DevChain;
   /** Where the service finds the node. Default: that of the dev chain. */
   readonly rpcUrl?: string;
-  /** A Redis of the test's own, which is not stopped, or another address of it. */
+  /** A Redis that the test started, or another address of it; it is not stopped. */
   readonly redis?: Pick<RedisServer, 'url'>;
   /** Directory of the embedded store's files. */
   readonly directory?: string;
 };
 
 const patienceMs = 240_000;
-/** A test waits for what the follower does many times over. */
+/** Short, because a test waits for the follower many times. */
 const pollMs = 50;
 
 export async function startService(kind: StoreKind, options: ServiceOptions): Promise<Service> {
@@ -229,7 +229,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
 
 type Gate = { readonly configs: ConfigStore; close(): void };
 
-/** A config store as one replica sees it; behind a closed gate it tells of no change, and does not answer. */
+/** A config store as one replica sees it; while the gate is closed it reports no changes and does not answer. */
 function gateTo(configs: ConfigStore): Gate {
   let isOpen = true;
   const ifOpen = <T>(read: () => Promise<T>): Promise<T> =>

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** A connection that sends what it is told to, byte by byte if need be, and notes what comes back. */
+/** A connection that sends the bytes it is given, one at a time if need be, and records the response. */
 export type RawClient = {
   readonly socket: Socket;
   /** All that was received so far. */
@@ -23,7 +23,7 @@ export function openRaw(
     socket.once('error', reject);
     socket.once('connect', () => {
       socket.off('error', reject);
-      // A server that closes in the middle of what is sent resets the connection.
+      // A server that closes before it has read everything resets the connection.
       socket.on('error', () => {});
       socket.write(text, encoding, () =>
         resolve({ socket, received: () => received, isClosed: () => closed }),

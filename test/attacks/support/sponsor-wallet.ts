@@ -7,10 +7,10 @@ import { encodeWith } from '../../chain/support/account.js';
 import type { DevChain } from '../../chain/support/dev-chain.js';
 import { hybridAbi } from '../../chain/support/hybrid.js';
 
-/** A wallet whose owner sponsors from a balance of his own inside the contract. */
+/** A wallet whose owner sponsors from the wallet's balance inside the contract. */
 export const sponsor = new Wallet(`0x${'11'.repeat(32)}`);
 
-/** 100 coins for the sponsor inside the contract of a version. */
+/** Deposits 100 coins for the sponsor inside the contract of a version. */
 export async function fundSponsor(devChain: DevChain, version: string): Promise<void> {
   await devChain.transactor.send('deposit of the sponsor', {
     to: devChain.profile(version).sponsorship,
@@ -19,7 +19,7 @@ export async function fundSponsor(devChain: DevChain, version: string): Promise<
   });
 }
 
-/** What the sponsor has signed for a Paymaster of a tenant, as it stands publicly in its spec. */
+/** The proof that the sponsor has signed for a Paymaster of a tenant; it is public in the Paymaster's spec. */
 export function proofOfSponsor(
   devChain: DevChain,
   version: string,

@@ -12,7 +12,7 @@ import { openStore } from '../../adapters/usage/redis-usage.js';
 export const stores = ['the embedded store', 'three replicas on Redis'] as const;
 export type StoreKind = (typeof stores)[number];
 
-/** What one process has of the usage store. */
+/** The usage store as one process opens it. */
 export type OpenedStore = {
   readonly usage: UsageStore;
   readonly lease?: FollowerLease;
@@ -20,7 +20,7 @@ export type OpenedStore = {
   stop(): Promise<void>;
 };
 
-/** The embedded store in a directory, with the copy of its epochs in another file, as standalone has it. */
+/** The embedded store in a directory, with the copy of its epochs in another file, as in standalone. */
 export function openEmbedded(
   directory: string,
   { db, clock }: { readonly db: Database; readonly clock: Clock },

@@ -14,18 +14,18 @@ import { expectServed } from './wallet.js';
 /** Where objects of tenants are: manifests of `make run`; or a real API server, with the operators and three replicas on Redis. */
 export const planes = ['standalone', 'a Kubernetes API server'] as const;
 
-/** The version of the profile that everything here uses: its contract has a balance for each sponsor. */
+/** The profile version that all these tests use: its contract keeps a balance for each sponsor. */
 export const version = '1.1.0';
 /** The tenants' namespace; their Organisation has the same name. */
 export const namespace = 'quickstart';
 
-/** What tenants write, and what wallets get of it, over the service in processes of its own. */
+/** Writes objects as tenants do and asks as wallets do; the service runs in separate processes. */
 export type TenantWorld = {
   readonly devChain: DevChain;
   /** Writes objects of the tenants' namespace, or their Organisation. */
   apply(...objects: readonly Manifest[]): Promise<void>;
   remove(kind: string, name: string): Promise<void>;
-  /** What the operator says to the tenant about an object. */
+  /** The condition message that the operator gives the tenant for an object. */
   says(kind: string, name: string): string;
   /** JSON-RPC addresses of a Paymaster by its connection Secret, one of each replica; none while there is no Secret. */
   urls(paymaster: string): readonly string[];
@@ -88,7 +88,7 @@ export function theOrganisation(spec: object): Manifest {
   };
 }
 
-/** The control: each replica serves an honest account, once it knows the paymaster, and the operations are mined. */
+/** The control: once it knows the paymaster, each replica serves an honest account, and the operations are mined. */
 export async function servesEverywhere(world: TenantWorld, paymaster: string): Promise<void> {
   await until(`${paymaster} has its key`, () => world.urls(paymaster).length > 0);
   for (const [replica] of world.urls(paymaster).entries()) await serves(world, paymaster, replica);
@@ -159,7 +159,7 @@ async function startOnKubernetes(): Promise<TenantWorld> {
   return {
     devChain,
     apply: async (...objects) => {
-      // On the server: what `kubectl` remembers of an object in an annotation may be no larger than 256 KiB.
+      // Server-side apply: the annotation in which client-side `kubectl apply` keeps an object is limited to 256 KiB.
       const args = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
       kubectl(args, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
     },

@@ -26,7 +26,7 @@ export async function aDeployedAccount(devChain: DevChain, version: string): Pro
   const { entryPoint, entryPointVersion } = devChain.profile(version);
   const account = await buildAccount(devChain, entryPointVersion);
   const initCode = await account.initCode();
-  // From 0.8 on the factory obeys the EntryPoint's helper only.
+  // From 0.8 on the factory accepts calls only from the EntryPoint's helper.
   const from: Hex =
     entryPointVersion === '0.8'
       ? `0x${(await devChain.chain.call({ to: entryPoint, data: senderCreatorCall })).slice(26)}`
@@ -38,7 +38,7 @@ export async function aDeployedAccount(devChain: DevChain, version: string): Pro
   return account;
 }
 
-/** A plain transaction of any address, as an attacker sends it from his accounts by bundles of his own. */
+/** A plain transaction of any address, as an attacker sends it from his accounts in his own bundles. */
 export async function sendAs(devChain: DevChain, from: Hex, { to, data }: Call): Promise<void> {
   const { chain } = devChain;
   await devChain.setBalance(from, 10n ** 18n);
@@ -56,7 +56,7 @@ export type Asked = {
   readonly signed: SignedUserOp | undefined;
 };
 
-/** Asks for data for an operation; signed by its account where it is given. */
+/** Requests paymaster data for an operation; `account` signs the operation where it is given. */
 export async function ask(
   url: string,
   op: FinalUserOperation,
@@ -83,7 +83,7 @@ export async function expectServed(devChain: DevChain, version: string, url: str
   expect(events).toMatchObject([{ success: true }]);
 }
 
-/** Asks for the same operation of so many senders that never act, many at once; the reasons of the answers, undefined where signed. */
+/** Requests one operation for many senders that never send it, in parallel. Resolves with the reasons; undefined where signed. */
 export async function askForNobody(
   url: () => string,
   template: FinalUserOperation,
@@ -100,7 +100,7 @@ export async function askForNobody(
   return reasons;
 }
 
-/** What explain shows of a paymaster, as its owner sees it. */
+/** The explanation of a paymaster, as its owner sees it. */
 export async function explain(
   url: string,
   op: FinalUserOperation,

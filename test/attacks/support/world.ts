@@ -15,10 +15,10 @@ import type { StoreKind } from './stores.js';
 /** The service with its dev chain, a platform that configures the Chain, and tenants who write YAML in their namespace. */
 export type World = {
   readonly devChain: DevChain;
-  /** Of the tenants' Organisation. */
+  /** authToken of the tenants' Organisation. */
   readonly authToken: string;
   /**
-   * Writes a Paymaster, with the counter and its methods as what is sponsored, and `more` manifests of it by its name; resolves
+   * Writes a Paymaster that sponsors the counter's methods, and `more` manifests for its name. Resolves
    * with its JSON-RPC address, which leads to another replica with each connection.
    */
   paymaster(
@@ -29,7 +29,7 @@ export type World = {
   stop(): Promise<void>;
 };
 
-/** What runs a folder of manifests. */
+/** A running service over a folder of manifests. */
 export type Platform = Pick<World, 'devChain' | 'authToken' | 'stop'> & {
   /** Folder of connection secrets. */
   readonly secrets: string;
@@ -92,7 +92,7 @@ export async function startWorld(
   };
 }
 
-/** The real command in a process of its own. */
+/** The real command in a separate process. */
 async function startStandalonePlatform(manifests: string, rpcUrl?: string): Promise<Platform> {
   const environment = {
     PAYMASTER_MANIFESTS: manifests,

@@ -4,17 +4,17 @@ import { servedAt } from './replica-client.js';
 
 /** Milliseconds until an answer of every replica followed a change. */
 export type Propagation = {
-  /** Since the API server answered. */
+  /** Milliseconds since the API server answered. */
   readonly sinceAnswer: readonly number[];
-  /** Since the change was sent. */
+  /** Milliseconds since the change was sent. */
   readonly sinceSending: readonly number[];
   /** The part of the latter until the compiled object has been written and reached a watcher. */
   readonly untilCompiled: readonly number[];
 };
 
 /**
- * Changes one paymaster after the other, each drawn at random, and polls all replicas until each answers by the change:
- * a whitelist is emptied of the method that is called, or a limit set to zero; then it is taken back.
+ * Changes one paymaster after the other, each drawn at random, and polls all replicas until each answer reflects the change:
+ * the called method is removed from a whitelist, or a limit is set to zero; then the change is reverted.
  */
 export async function measureChanges(
   { fleet, replicas, compiled }: BenchInstallation,
@@ -47,7 +47,7 @@ export async function measureChanges(
   return { sinceAnswer, sinceSending, untilCompiled };
 }
 
-/** The same sequence in every run (a linear congruential generator), so that runs differ by what is measured alone. */
+/** The same sequence in every run (a linear congruential generator), so that runs differ only in the measured values. */
 function randomIndexes(below: number): () => number {
   let state = 1;
   return () => {

@@ -25,7 +25,7 @@ export async function measureColdStart(
   const readyMs = performance.now() - startedAt;
   const served = await readMetric(replica, 'paymaster_configs{kind="paymaster"}');
   if (served < size) throw new Error(`a replica is ready with ${served} of ${size} paymasters`);
-  // What it has listed is held until it is on disk.
+  // It holds the listed objects in memory until they are on disk.
   const snapshot = join(dirname(replica.logFile), 'var/lib/paymaster/configs.snapshot');
   await until('the snapshot is written', () => existsSync(snapshot));
   const heap = await usedHeap(replica);

@@ -1,7 +1,7 @@
 import type { ConfigStore } from '../../../core/config/config-store.js';
 import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 
-/** Follows the compiled objects as a replica does, to know when all of them say what was applied. */
+/** Follows the compiled objects as a replica does, to know when all of them reflect the applied resources. */
 export type CompiledWatch = {
   /** Paymasters whose compiled form has their contract and both limits. */
   count(): number;

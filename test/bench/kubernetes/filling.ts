@@ -30,7 +30,7 @@ export async function fill(bench: BenchInstallation, from: number, size: number)
     await fleet.create(from, size);
     const appliedSeconds = seconds();
     await untilCompiled(compiled, size);
-    // A watch delivers in order: a replica that serves what was compiled last serves what was compiled before.
+    // A watch delivers in order: a replica that serves the config compiled last serves all earlier ones.
     for (const name of compiled.newest(10))
       await Promise.all(
         replicas.map((replica) => servedAt(replica, fleet, { index: fleet.indexOf(name), isOpen: true })),
@@ -53,7 +53,7 @@ export async function fill(bench: BenchInstallation, from: number, size: number)
   }
 }
 
-/** However long it takes on this machine, as long as it goes on. */
+/** Waits however long it takes on this machine, as long as there is progress. */
 async function untilCompiled(compiled: CompiledWatch, size: number): Promise<void> {
   let seen = { count: compiled.count(), at: performance.now() };
   while (seen.count < size) {

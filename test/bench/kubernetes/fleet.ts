@@ -17,7 +17,7 @@ export type Fleet = {
   change(index: number, change: Change): Promise<void>;
   apiKey(index: number): string;
   nameOf(index: number): string;
-  /** Of the paymaster with this object name. */
+  /** For the paymaster with this object name. */
   indexOf(name: string): number;
   readonly chainId: number;
   readonly sponsoredContract: { readonly address: string };

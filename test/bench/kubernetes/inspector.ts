@@ -22,7 +22,7 @@ export async function usedHeap(component: Component): Promise<number> {
   }
 }
 
-/** An inspector that is open stays so, and says no second time where. */
+/** An open inspector stays open, and does not print its address a second time. */
 async function openInspector(component: Component): Promise<string> {
   const addresses = () =>
     [...readFileSync(component.logFile, 'utf8').matchAll(/^Debugger listening on (ws:\S+)$/gm)].map(

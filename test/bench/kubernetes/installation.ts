@@ -7,7 +7,7 @@ import { watchCompiled, type CompiledWatch } from './compiled.js';
 import { createFleet, type Fleet } from './fleet.js';
 import { inspectable } from './inspector.js';
 
-/** What is measured: one operator and three RPC replicas on a real API server, and the paymasters that they serve. */
+/** The measured installation: one operator and three RPC replicas on a real API server, and the paymasters that they serve. */
 export type BenchInstallation = {
   readonly cluster: Cluster;
   readonly operator: Component;

@@ -6,7 +6,7 @@ import { createInstruments } from '../../../server/ops/instruments.js';
 import { createConfigView } from '../../../server/view/config-view.js';
 import { benchChainConfig, benchPaymasterConfig } from '../configs.js';
 
-/** Fills the view that requests are served from with 100,000 paymasters and tells what each of them took. */
+/** Fills the view that serves requests with 100,000 paymasters and reports the heap that each of them took. */
 const count = 100_000;
 const clock = systemClock;
 const instruments = createInstruments(createMetrics({ process: false }));
@@ -33,7 +33,7 @@ process.on('disconnect', () => {
 
 function put(index: number): void {
   const config = benchPaymasterConfig(index, { limits: 2, wallets: 'own' }, clock.now());
-  // As it comes from a store: parsed from text, so that nothing of it is shared by accident.
+  // As a store delivers it: parsed from text, so that no parts are shared by accident.
   const parsed = JSON.parse(JSON.stringify(config)) as typeof config;
   feed.handler({ type: 'put-paymaster', config: parsed });
 }

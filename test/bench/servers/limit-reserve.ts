@@ -21,10 +21,10 @@ import { fillBalances, openRedisUsage, type BenchRedis } from './usage.js';
 
 type WireOperation = Readonly<Record<string, string>>;
 
-/** Stand where the sender's and the nonce's digits go, and nowhere else. */
+/** Marks for the digits of the sender and the nonce; they occur nowhere else. */
 const marks = { sender: 'bbbbbbbbbbb2', nonce: 'ccccccccccc3' } as const;
 
-/** An argument that is sent as it is, or one that marks are filled in. */
+/** An argument that is sent unchanged, or one whose marks are replaced. */
 type Part = string | { readonly pieces: readonly string[]; readonly fills: readonly (keyof typeof marks)[] };
 
 type CallParts = {
@@ -40,7 +40,7 @@ type Asked = { readonly parts: CallParts; readonly digits: Readonly<Record<keyof
 
 /**
  * The reserve script as our store calls it, over one connection of the same client, sent together with the others of the turn,
- * with all that can be known beforehand put together beforehand: per request only the digits of sender and nonce are filled
+ * with everything precomputed that can be known beforehand: per request only the digits of sender and nonce are filled
  * in. No deadline, no check of the server, no epoch, no windows that turn. Rejects unless it reserves.
  */
 export async function openLimitReserve(
@@ -57,7 +57,7 @@ export async function openLimitReserve(
 
   const chain = chainKeys(redis.keyPrefix, chainId, 'limit');
   const batch = new TurnBatch(async (asked: readonly Asked[]) => {
-    // It has seen nothing, so no data are too old for it; no usage is lost.
+    // It has seen no epoch, so no data are too old for it and no usage counts as lost.
     const { keys, args } = reserveCall(
       asked.map(({ parts, digits }) => ({
         operation: fill(parts.operation, digits),
@@ -102,7 +102,7 @@ function partsOf(keyPrefix: string, index: number, limits: number): CallParts {
   return { operation: partOf(operation), keys: keys.map(partOf), terms, record: partOf(record) };
 }
 
-/** What our server reserves for a request of the bench, of a sender and a nonce that are marks. */
+/** The reservation of our server for a request of the bench, with marks as sender and nonce. */
 function requestOf(index: number, limits: number, now: EpochMs): ReserveRequest {
   const raw = createRequestBuilder({ calls: 1, paymasters: 1 })(1).toString('latin1');
   const { params } = JSON.parse(raw.slice(raw.indexOf('\r\n\r\n'))) as { params: [WireOperation] };

@@ -9,7 +9,7 @@ import { serveSubject } from './subject.js';
 /**
  * (a) The limit: what no real service can beat on these parts. Bare node:http, JSON.parse, the vendor 1.1.0 hash written
  * straight from the request's hex, the native library, one micro-batch per turn of the event loop, an answer of the same
- * size. No authentication, validation, policy, counter or metric. With `--redis` it besides runs the reserve script once
+ * size. No authentication, validation, policy, counter or metric. With `--redis` it also runs the reserve script once
  * per request, with arguments made beforehand, and signs when that has answered.
  */
 const { values } = parseArgs({
@@ -74,7 +74,7 @@ function accept(path: string, op: WireOperation, response: ServerResponse): void
       validity,
     'hex',
   );
-  // Hashed before the next one is begun: the engine is one and the same.
+  // Hashed before the next one begins, because there is only one hash engine.
   const structHash = hash(struct);
   const digest = keccak.init().update(personalPrefix).update(structHash).digest('binary');
   const waiting = { digest, op, validity, response };

@@ -78,7 +78,7 @@ const server = createServer({
   chains: countingChains(chain),
   signers: await loadSigners({ environment: { PAYMASTER_SIGNER_KEY_BENCH: signerKey }, log }),
   webhooks,
-  // The node's part of a simulation is not ours to measure; signing its trial is.
+  // The bench does not measure the node's part of a simulation, only the signing of its trial.
   payments: {
     async check({ codec, op, terms, sign }) {
       const trial = trialOf(op, terms);
@@ -112,7 +112,7 @@ reportSubject(port, {
   },
 });
 
-/** The same metrics; counts besides how often the usage store has committed. */
+/** The same metrics, plus the number of commits of the usage store. */
 function countingCommits(metrics: Metrics, count: { commits: number }): Metrics {
   return {
     ...metrics,
@@ -134,8 +134,8 @@ function countingCommits(metrics: Metrics, count: { commits: number }): Metrics 
 }
 
 /**
- * A chain that cannot be reached and counts who tries. It only answers what is asked once and not per request: what a token
- * calls itself, and that the contract keeps no balances for token mode.
+ * A chain that cannot be reached and counts the attempts. It only answers questions that are asked once and not per request: a
+ * token's symbol, and that the contract keeps no balances for token mode.
  */
 function countingChains(count: { calls: number }): Chains {
   const refuse = () => {

@@ -1,18 +1,18 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a measured server tells about itself, over IPC, whenever it is asked. */
+/** The figures that a measured server reports over IPC on request. */
 export type SubjectReport = {
   /** User and system time of the process so far, in µs. */
   readonly cpuMicros: number;
   readonly heapBytes: number;
-  /** Whatever else the server counts: calls to the chain, store commits. */
+  /** Other counts of the server: calls to the chain, store commits. */
   readonly counts: Readonly<Record<string, number>>;
 };
 
 type Counts = Readonly<Record<string, number>>;
 
-/** Serves on a free port until the parent goes. */
+/** Serves on a free port until the parent process ends. */
 export async function serveSubject(listener: RequestListener): Promise<void> {
   const server = createServer(listener);
   const port = await listen(server);

@@ -10,7 +10,7 @@ import type { Gwei } from '../../../core/units/wei.js';
 import type { PaymasterShape } from '../configs.js';
 import { chainId, paymaster, walletOf } from '../fixture.js';
 
-/** A Redis, and what the keys of this server start with: servers with one prefix are replicas of one service. */
+/** A Redis, and the key prefix of this server: servers with the same prefix are replicas of one service. */
 export type BenchRedis = { readonly url: string; readonly keyPrefix: string };
 
 /** The usage store of the Redis role, connected, with the settings that are required in production. */
@@ -53,7 +53,7 @@ function addBalance(usage: UsageStore, account: { readonly fundingAddress?: Addr
     ...account,
     balance: 9_000_000_000_000_000 as Gwei,
     reserved: 0 as Gwei,
-    // Nobody reads it again here, and a balance that is a quarter of an hour old is not relied on: long runs would end in errors.
+    // The bench never reads it again, and the service does not use a balance that is 15 minutes old: long runs would fail.
     readAt: plusMs(systemClock.now(), 86_400_000),
   });
 }

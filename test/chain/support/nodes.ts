@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 
-/** What a node does with a call: passes it on, also with other parameters, or answers by itself. */
+/** A node's handling of a call: it forwards the call, also with other parameters, or answers itself. */
 export type Reply =
   | 'pass'
   | { readonly params: readonly unknown[] }
@@ -11,7 +11,7 @@ export const tooManyArguments = { error: { code: -32602, message: 'too many argu
 
 type Decide = (method: string, params: readonly unknown[]) => Reply | Promise<Reply>;
 
-/** Nodes in front of the dev chain, each with limits or faults of its own. */
+/** Nodes in front of the dev chain, each with its own limits or faults. */
 export type Nodes = {
   /** Its URL. */
   proxy(reply: Decide): Promise<string>;

@@ -49,7 +49,7 @@ export async function mint(
   await transactor.send('mint', { to: token, data: encodeWith(abi, 'mint', [account, amount]) });
 }
 
-/** The account allows the profile's token paymaster so many tokens. */
+/** The account allows the profile's token paymaster to take this many tokens. */
 export function approval(token: Address, profile: DevProfile, amount: bigint): Call {
   return { to: token, data: encodeWith(abi, 'approve', [tokenContract(profile), amount]) };
 }
@@ -89,7 +89,7 @@ export async function tokenTerms(
   };
 }
 
-/** Our codec's data, signed (EIP-191) with ethers by `signer`: what the service would answer. */
+/** Our codec's data, signed (EIP-191) with ethers by `signer`, as the service would answer them. */
 export function signPayment(
   devChain: DevChain,
   profile: DevProfile,

@@ -59,7 +59,7 @@ export async function buildTerms(
   };
 }
 
-/** Our codec's data, signed (EIP-191) with ethers by `signer`: what the service would answer. */
+/** Our codec's data, signed (EIP-191) with ethers by `signer`, as the service would answer them. */
 export function signSponsorship(
   devChain: DevChain,
   profile: DevProfile,

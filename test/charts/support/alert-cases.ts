@@ -1,7 +1,7 @@
 /** Series in promtool's notation, e.g. `0+1x30`: 30 steps of a minute that rise by one. */
 type Series = Readonly<Record<string, string>>;
 
-/** What makes an alert fire at the minute `at` (default 20), and what is near to it and does not. */
+/** Series that make an alert fire at minute `at` (default 20), and similar ones that do not. */
 export type AlertCase = {
   readonly alert: string;
   readonly at?: number;
@@ -30,7 +30,7 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: 'PaymasterRpcErrors',
     fires: { [calls('sponsored')]: '0+98x30', [calls('UNAVAILABLE')]: '0+2x30' },
-    // What callers cause is not an error of ours.
+    // Errors that callers cause are not errors of the service.
     quiet: {
       [calls('sponsored')]: '0+98x30',
       [calls('UNAVAILABLE')]: '0+0.9x30',
@@ -114,7 +114,7 @@ export const alertCases: readonly AlertCase[] = [
       [used('COUNT', '0.95')]: '0+9x30',
       'paymaster_refusals_total{reason="LIMIT_REACHED"}': '0+1x30',
     },
-    // Accounts that have used up what each of them may have are daily business.
+    // Accounts that have used up their limit are normal.
     quiet: {
       [used('COUNT')]: '0+10x30',
       [used('COUNT', '0.95')]: '0+10x30',
@@ -165,7 +165,7 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: 'PaymasterFollowerBehind',
     fires: { 'paymaster_follower_lag_seconds{chain="1"}': '301x30' },
-    // A chain that makes no blocks while nobody uses it: they get old, and nothing waits for them.
+    // A chain that makes no blocks while nobody uses it: its head gets old, and nothing waits for a block.
     quiet: {
       'paymaster_follower_lag_seconds{chain="1"}': '300x30',
       'paymaster_chain_head_age_seconds{chain="1"}': '0+60x30',

@@ -14,7 +14,7 @@ export function kubectl(cluster: ControlPlane, args: readonly string[], input = 
   return { ok: run.status === 0, stdout: run.stdout, stderr: run.stderr };
 }
 
-/** The same, and what it says when it fails is the error. */
+/** The same, but a failing command throws its output as the error. */
 export function mustKubectl(cluster: ControlPlane, args: readonly string[], input = ''): string {
   const run = kubectl(cluster, args, input);
   if (!run.ok) throw new Error(`kubectl ${args.join(' ')}: ${run.stderr}`);

@@ -38,7 +38,7 @@ export type RenderOptions = {
   readonly flags?: readonly string[];
 };
 
-/** Text of the rendered operator chart; throws what helm says. */
+/** Text of the rendered operator chart; throws helm's error message. */
 export function renderText(options: RenderOptions = {}): string {
   const run = helm([
     'template',

@@ -14,7 +14,7 @@ import {
 } from '../usage-requests.js';
 import { depositUnknown, reserved, type Suite } from './suite.js';
 
-/** Balances, and what is promised from them. */
+/** Balances, and the promises on them. */
 export function accountsConformance(it: Suite): void {
   describe('accounts', () => {
     const need = (nonce: bigint, amount: number) => aRequest({ key: { nonce }, accounts: [aNeed(amount)] });
@@ -71,7 +71,7 @@ export function accountsConformance(it: Suite): void {
       expect(await it.store.accounts(chainId + 1)).toEqual([]);
     });
 
-    test('a balance that falls below what is promised refuses until promises end', async () => {
+    test('a balance that falls below the promised sum refuses until promises end', async () => {
       await it.deposit(100);
       expect(await it.store.reserve(need(1n, 60))).toEqual(reserved);
       await it.deposit(50);
@@ -84,7 +84,7 @@ export function accountsConformance(it: Suite): void {
       expect(await it.store.reserve(need(2n, 50))).toEqual(reserved);
     });
 
-    test('settlement and the balance that it left are one step', async () => {
+    test('settlement and the resulting balance are one step', async () => {
       await it.deposit(100);
       await it.store.reserve(need(1n, 100));
       await it.advance({

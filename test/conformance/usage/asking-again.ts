@@ -18,7 +18,7 @@ import {
 } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';
 
-/** One reservation per (paymasterId, entryPoint, sender, nonce), whatever is asked for it again. */
+/** There is one reservation per (paymasterId, entryPoint, sender, nonce), whatever is requested for it again. */
 export function askingAgainConformance(it: Suite): void {
   describe('asking again for the same operation', () => {
     test('counts once, at the larger amount, whatever the order of costs', async () => {
@@ -74,7 +74,7 @@ export function askingAgainConformance(it: Suite): void {
       },
     );
 
-    test('is judged at the larger amount, also when the smaller one would fit', async () => {
+    test('is decided at the larger amount, also when the smaller one would fit', async () => {
       await it.store.reserve(aRequest({ limits: [aSpend(80)] }));
       const lowered = aRequest({ limits: [aSpend(10, { threshold: 50 })] });
       expect(await it.store.reserve(lowered)).toMatchObject({ outcome: 'limit', used: 0 });

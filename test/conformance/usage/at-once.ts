@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { anHour, aHold, aLimit, anAddress, aNeed, aRequest, aSpend } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';
 
-/** Requests that come together: stores may decide them in one step, and each must get what is its own. */
+/** Requests that come together: stores may decide them in one step, and each must get its own answer. */
 export function atOnceConformance(it: Suite): void {
   describe('requests that come at once', () => {
-    test('each is decided by itself, whatever the others are and come to', async () => {
+    test('each is decided by itself, independent of the others and their results', async () => {
       await it.deposit(100);
       const last = aLimit({ counter: 'last', threshold: 1 });
       const results = await Promise.allSettled(

@@ -5,7 +5,7 @@ import { chainFence } from '../../../core/usage/usage-store.js';
 import { aKey, aLimit, aRequest, chainId, contract } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';
 
-/** Generations and suspensions: what stops signing whatever a replica still believes. */
+/** Generations and suspensions: they stop signing even if a replica has an outdated config. */
 export function fencesConformance(it: Suite): void {
   describe('fences', () => {
     const at = (generation: number, nonce: bigint, paymasterId = 'pm-1') =>
@@ -98,7 +98,7 @@ export function fencesConformance(it: Suite): void {
       expect((await it.store.suspended(chainId)).toSorted()).toEqual([chainFence, fence]);
     });
 
-    test('what is suspended settles all the same', async () => {
+    test('a suspended id is still settled', async () => {
       await it.store.reserve(at(1, 1n));
       await it.store.setSuspended(chainId, 'pm-1', true);
       await it.advance({ settled: [{ key: aKey({ nonce: 1n }), actualCost: gwei(1) }] });

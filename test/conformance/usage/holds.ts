@@ -4,13 +4,13 @@ import { always } from '../../../core/usage/window.js';
 import { aHold, aKey, aNeed, aRequest, aSpend, chainId, funding, seconds } from '../usage-requests.js';
 import { depositUnknown, reserved, type Suite } from './suite.js';
 
-/** Bounds of what is promised at once. */
+/** Bounds of the amounts that are promised at the same time. */
 export function holdsConformance(it: Suite): void {
   describe('holds', () => {
     const hold = (nonce: bigint, cost: number, change: Parameters<typeof aHold>[1] = {}) =>
       aRequest({ key: { nonce }, holds: [aHold(cost, change)] });
 
-    test('what all hold together may reach the threshold and not exceed it', async () => {
+    test('all holds together may reach the threshold and not exceed it', async () => {
       expect(await it.store.reserve(hold(1n, 60))).toEqual(reserved);
       expect(await it.store.reserve(hold(2n, 41))).toEqual({
         outcome: 'held',
@@ -43,7 +43,7 @@ export function holdsConformance(it: Suite): void {
         it.advance({ charges: [{ counter, unit: 'NATIVE_ASSET', until: always.until, amount }] });
       await charge('losses', 30);
       await charge('more', 5);
-      // What is reserved of those counters does not count.
+      // Reserved amounts of those counters do not count.
       await it.store.reserve(aRequest({ key: { nonce: 9n }, limits: [aSpend(50, { counter: 'losses' })] }));
       expect(await it.store.reserve(hold(1n, 66, { plusUsed }))).toEqual({
         outcome: 'held',

@@ -20,7 +20,7 @@ import {
 } from '../usage-requests.js';
 import { reserved, unavailable, type Suite } from './suite.js';
 
-/** What can be read of a store, what a restart leaves, and how it ends. */
+/** Reads of a store, its data after a restart, and its stop. */
 export function lifetimeConformance(it: Suite): void {
   describe('live reservations', () => {
     test('are shown with everything that they hold', async () => {
@@ -67,7 +67,7 @@ export function lifetimeConformance(it: Suite): void {
       expect(await find({ operations: [aKey({ entryPoint: anAddress(0xe1) })] })).toEqual([]);
       expect(await find({ expiredBefore: seconds(200) })).toEqual(['pm-1/1']);
       expect(await find({ expiredBefore: seconds(201) })).toEqual(['pm-1/1', 'pm-1/2']);
-      // Each once, however often it is named.
+      // Each appears once, however often it is named.
       const operation = { entryPoint, sender: aKey().sender, nonce: 1n };
       expect(await find({ expiredBefore: seconds(200), operations: [operation, operation] })).toEqual([
         'pm-1/1',

@@ -8,7 +8,7 @@ import { lost, reserved, type Suite } from './suite.js';
 /** By how much the clocks of store and chain may differ. */
 const skewMs = 120_000;
 
-/** Old data are lost data: what is missing, or older than what was seen, is never taken for what it says. */
+/** Old data are lost data: the store never trusts data that are missing, or older than data that it has seen. */
 export function lossConformance(it: Suite): void {
   describe('loss of data', () => {
     const week = { from: startMs, until: (startMs + 168 * hourMs) as EpochMs };
@@ -25,7 +25,7 @@ export function lossConformance(it: Suite): void {
         () => it.store.accounts(chainId),
       ])
         await expect(call()).rejects.toMatchObject(lost);
-      // The server answers; only its data cannot be relied on.
+      // The server answers, but its data cannot be trusted.
       await it.store.ping();
     };
     /** Recovers once every earlier promise has expired. */

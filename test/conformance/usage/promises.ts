@@ -15,7 +15,7 @@ import {
 } from '../usage-requests.js';
 import { reserved, type Suite } from './suite.js';
 
-/** What a reservation remembers of the signatures that were given for it. */
+/** The record of a reservation about the signatures that were given for it. */
 export function promisesConformance(it: Suite): void {
   const ask = async (promise: Partial<SignedPromise>) => {
     expect(await it.store.reserve(aRequest({ promise }))).toEqual(reserved);
@@ -69,7 +69,7 @@ export function promisesConformance(it: Suite): void {
           digest: aDigest(i + 1),
           mode: i % 2 === 0 ? 'SPONSORED' : 'ERC20',
           contract: i === 4 ? other : contract,
-          // Neither the highest prefund nor the latest time is that of the last one that is folded.
+          // Neither the highest prefund nor the latest time belongs to the promise that is folded last.
           prefundWei: [5n, 60n, 70n, 20n, 9n][i] ?? 1n,
           validUntil: seconds([400, 200, 100, 250, 500][i] ?? 300),
         }),

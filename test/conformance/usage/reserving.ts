@@ -141,7 +141,7 @@ export function reservingConformance(it: Suite): void {
       expect(await it.store.reserve(shadow(1n, 100))).toEqual(reserved);
       expect(await it.store.reserve(shadow(2n, 1))).toEqual({ ...reserved, over: [1] });
       expect(await it.stands(aSpend(0))).toEqual([[0, 101]]);
-      // Asked again it is judged as the reservation stands then.
+      // A repeated request is decided by the current state of the reservation.
       expect(await it.store.reserve(shadow(2n, 1))).toEqual({ ...reserved, over: [1] });
     });
   });
@@ -258,7 +258,7 @@ export function reservingConformance(it: Suite): void {
       accounts: [{ contract: aNeed(1).contract, balance: 100, reserved: 60, readAt: it.clock.now() }],
     });
     expect((await it.store.peek(request(2n, 41))).result).toMatchObject({ outcome: 'limit', used: 60 });
-    // Of its own operation a request sees only what others take.
+    // A request does not see the amounts of its own operation, only those of others.
     expect(await it.store.peek(request(1n, 100))).toMatchObject({
       result: reserved,
       limits: [{ used: 0, reserved: 0 }],

@@ -251,7 +251,7 @@ export function settlingConformance(it: Suite): void {
         again.push(...press());
         await Promise.all(again);
       }
-      // Asked again after its end, an operation is a new reservation.
+      // An operation that is requested again after its end is a new reservation.
       const live = await it.store.reservations(chainId);
       expect(new Set(live.map(({ key }) => key.nonce)).size).toBe(live.length);
       const [[used, held] = [0, 0]] = await it.stands(aSpend(0));

@@ -12,30 +12,30 @@ import type { EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import { aHash, chainId, contract, seconds } from '../usage-requests.js';
 
-/** What the suite is run on: the port, funding messages, and what the follower does about lost data. */
+/** The store under test: the port, funding messages, and the follower's recovery of lost data. */
 export type TestedStore = UsageStore &
   FundingMessages & {
     readonly recovery: { recover(chainId: number): Promise<'intact' | 'waiting' | 'recovered'> };
   };
 
 /**
- * Driver of an implementation: one store over data of its own, its clock at `startMs` of usage-requests.ts and moved by
+ * Driver of an implementation: one store over separate data, its clock at `startMs` of usage-requests.ts and moved by
  * hand. `reopen`, `wipe` and `putCopyBack` replace the process (the copy of the epoch stays where it is) and answer the new store.
  */
 export type UsageHarness = {
   readonly store: TestedStore;
   readonly clock: { now(): EpochMs; advance(ms: number): void };
-  /** After an orderly stop, over the same data. */
+  /** Opens the same data again after an orderly stop. */
   reopen(): Promise<TestedStore>;
-  /** Over a place where there are no data. */
+  /** Opens a store over an empty place. */
   wipe(): Promise<TestedStore>;
   /** Resolves when the epoch's copy knows everything that the store has acknowledged. */
   mirrored(): Promise<void>;
   /** Takes a backup of the data; not of the epoch's copy. */
   takeCopy(): Promise<void>;
-  /** Over the data as they were at `takeCopy`. */
+  /** Opens the data as they were at `takeCopy`. */
   putCopyBack(): Promise<TestedStore>;
-  /** The same under the feet of the running store, where that is possible. */
+  /** The same while the store is running, where that is possible. */
   readonly putCopyBackUnderneath?: () => Promise<void>;
   stop(): Promise<void>;
 };
@@ -47,7 +47,7 @@ export const unavailable = { code: 'UNAVAILABLE' };
 export const depositUnknown = { code: 'UNAVAILABLE', details: { reason: 'DEPOSIT_UNKNOWN' } };
 export const lost = { code: 'UNAVAILABLE', details: { reason: 'USAGE_STORE_LOST' } };
 
-/** A new store for each test of the present `describe`, and what most tests do to it. */
+/** A new store for each test of the current `describe`, and the actions that most tests use. */
 export function aSuite(create: () => Promise<UsageHarness>) {
   let harness: UsageHarness;
   let store: TestedStore;
@@ -70,7 +70,7 @@ export function aSuite(create: () => Promise<UsageHarness>) {
     get harness(): UsageHarness {
       return harness;
     },
-    /** The next store of the driver is the one that the test goes on with. */
+    /** The test goes on with the next store of the driver. */
     async replaced(by: 'reopen' | 'wipe' | 'putCopyBack'): Promise<void> {
       store = await harness[by]();
     },

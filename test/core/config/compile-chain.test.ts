@@ -57,7 +57,7 @@ describe('a wrong EIP-55 checksum', () => {
     expect(config.feeTokens).toEqual([]);
   });
 
-  test('of what is served already is a warning', () => {
+  test('in a served config is a warning', () => {
     const before = compile(
       aChain({ profiles: [{ ...profile, addresses: { sponsorship: rightly(mistyped) } }] }),
       [aFeeToken({ address: rightly(mistyped) })],
@@ -178,7 +178,7 @@ describe('a profile is left out, and the others served,', () => {
       message: 'EntryPoint of version 0.7, but layout vendor-1.1.0 speaks to 0.6',
     },
     {
-      name: 'when its contract is no address',
+      name: 'when its contract is not an address',
       profile: { addresses: { sponsorship: '0x1' } },
       message: 'addresses.sponsorship must be',
     },
@@ -223,7 +223,7 @@ describe('a profile is left out, and the others served,', () => {
   });
 });
 
-test('an EntryPoint of its own address is accepted for any layout', () => {
+test('an EntryPoint at a non-standard address is accepted for any layout', () => {
   const compiled = compile(aChain({ profiles: [{ ...aProfile, entryPoint: `0x${'5'.repeat(40)}` }] }));
   expect(compiled.accepted.status).toBe('True');
 });

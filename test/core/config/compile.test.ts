@@ -235,7 +235,7 @@ describe('a paymaster may not be served', () => {
       message: 'the message is not a funding message of this service',
     },
     {
-      name: 'with a previousKeyUntil that is no time',
+      name: 'with a previousKeyUntil that is not a time',
       sources: { paymaster: aPaymaster({ previousKeyUntil: 'soon' }) },
       reason: 'Invalid',
       message: 'spec.previousKeyUntil',
@@ -515,8 +515,8 @@ describe('policies', () => {
       name: 'an amount finer than wei',
       change: { thresholdType: 'NATIVE_ASSET', threshold: `0.${'1'.repeat(19)}` },
     },
-    { name: 'a start that is no time', change: { startTime: 'noon' } },
-  ])('with $name refuse every request until they are mended', ({ change }) => {
+    { name: 'a start that is not a time', change: { startTime: 'noon' } },
+  ])('with $name refuse every request until they are corrected', ({ change }) => {
     const broken = aPolicy();
     const policy = {
       ...broken,
@@ -787,7 +787,7 @@ describe('what happens without contracts is decided by', () => {
   });
 });
 
-test('a quota of the platform counts where the Organisation has none of its own', () => {
+test('a quota of the platform applies where the Organisation sets none', () => {
   const platform = { quotas: { contractsPerPaymaster: 1 }, defaultContractAction: 'Allow' as const };
   const contracts = [
     aSmartContract(),

@@ -51,7 +51,7 @@ describe('the cycle of a limit', () => {
     expect(again).toBe(restarted);
   });
 
-  test('goes on when startTime is taken out, which is no restart', () => {
+  test('goes on when startTime is removed, which is not a restart', () => {
     const started = decideCycle({ ...aLimit, startTime: at(t1) }, first, undefined, t1);
     const { specStartTime: _, ...rest } = started;
     expect(decideCycle(aLimit, started, undefined, (t1 + 1) as EpochMs)).toEqual(rest);

@@ -36,7 +36,7 @@ describe('a funding message', () => {
     },
     { name: 'a time that does not exist', text: message.replace('2023-11-14', '2023-13-44') },
     { name: 'nothing', text: '' },
-  ])('$name is none', ({ text }) => {
+  ])('$name is not a funding message', ({ text }) => {
     expect(parseFundingMessage(text)).toBeUndefined();
   });
 });
@@ -70,9 +70,9 @@ describe('a funding wallet', () => {
       change: { address: stranger.address },
       problem: /is not one of/,
     },
-    { name: 'when the signature is no signature', change: { signature: '0x1234' }, problem: /is not one of/ },
+    { name: 'when the signature is malformed', change: { signature: '0x1234' }, problem: /is not one of/ },
     { name: 'when the signature is empty', change: { signature: '' }, problem: /is not one of/ },
-    { name: 'when the address is no address', change: { address: '0x1' }, problem: /40 hex digits/ },
+    { name: 'when the address is not an address', change: { address: '0x1' }, problem: /40 hex digits/ },
     {
       name: 'when the message is another one',
       change: { message: 'Hello' },

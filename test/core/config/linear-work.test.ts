@@ -30,7 +30,7 @@ const examples: { readonly [K in Kind]: Resources[K] } = {
   PaymasterPolicy: aPolicy(),
 };
 
-/** Everything that happens to an object on its way to what is served. */
+/** Every step from an object to the served config. */
 function judge(object: AnyResource): void {
   validateResource(object.kind, object);
   switch (object.kind) {

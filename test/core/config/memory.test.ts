@@ -9,7 +9,7 @@ import { plusMs } from '../../../core/units/time.js';
 import { aLimit, aPaymaster, aPolicy } from '../../build/resources.js';
 import { someNow, someSources } from '../../build/sources.js';
 
-/** Within one tenant a name is an identity: what is deleted and made again goes on where it stopped. */
+/** Within one tenant a name is an identity: a deleted and recreated object goes on where it stopped. */
 
 const hour = 3_600_000;
 const at = (hours: number) => plusMs(someNow, hours * hour);
@@ -30,7 +30,7 @@ describe('a limit of a day that is deleted and made again', () => {
     expect(startOf(compile(7, { policies: [aPolicy()], previous: gone(5) }))).toBe(at(0));
   });
 
-  test('also when it is made again before anybody saw it go, and with a start of its own', () => {
+  test('also when it is recreated before anybody saw the deletion, and with a new start', () => {
     const again = aPolicy({ spendingLimit: { ...aLimit, startTime: '2026-02-01T07:00:00.000Z' } });
     for (const previous of [served, gone(5)])
       expect(startOf(compile(7, { policies: [again], previous }))).toBe(at(0));
@@ -71,7 +71,7 @@ describe('a limit of a day that is deleted and made again', () => {
     expect(startOf(compile(7, { policies: [aPolicy()], previous }))).toBe(at(0));
   });
 
-  test('changes nothing of what is served while time passes', () => {
+  test('does not change the served config while time passes', () => {
     const previous = gone(5);
     expect(compile(30, { previous }).config).toEqual(previous);
   });

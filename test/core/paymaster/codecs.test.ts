@@ -230,7 +230,7 @@ describe.each(layoutIds)('%s', (id) => {
       { preVerificationGas: 56_790n },
       { maxFeePerGas: 3_000_000_008n },
       { maxPriorityFeePerGas: 1_000_000_004n },
-      // Neighbouring values changed places: the order counts.
+      // Swapped neighbouring values, since the order matters.
       { callGasLimit: 234_567n, verificationGasLimit: 123_457n },
       { maxFeePerGas: 1_000_000_003n, maxPriorityFeePerGas: 3_000_000_007n },
       { callData: anExampleOperation.initCode, initCode: anExampleOperation.callData },

@@ -123,7 +123,7 @@ describe('EntryPoints', () => {
     expect(entryPointVersion(entryPoints[version].toLowerCase())).toBe(version);
   });
 
-  test('another address is none', () => {
+  test('another address is not an EntryPoint', () => {
     expect(entryPointVersion('0x0000000000000000000000000000000000000001')).toBeUndefined();
   });
 });

@@ -23,7 +23,7 @@ describe.each(layoutIds)('sponsorship of %s', (id) => {
   const { sponsorship } = layouts[id];
   const modes = [{ sponsorship }];
 
-  test('is recognised by what was signed, whatever operation and terms', () => {
+  test('is recognised by the signed data, for any operation and terms', () => {
     fc.assert(
       fc.property(anyOperation, anyTerms, anySignature, (op, terms, signed) => {
         const paymasterAndData = sponsorship.encode(op, terms, signed);
@@ -75,7 +75,7 @@ describe.each(tokenLayoutIds)('token payment of %s', (id) => {
   const token = layouts[id].token!;
   const modes = [{ token }];
 
-  test('is recognised by what was signed, whatever operation and terms', () => {
+  test('is recognised by the signed data, for any operation and terms', () => {
     fc.assert(
       fc.property(anyOperation, anyTokenTerms, anySignature, (op, terms, signed) => {
         const paymasterAndData = token.encode(op, terms, signed);

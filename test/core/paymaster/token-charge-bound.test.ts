@@ -118,7 +118,7 @@ const anyPrices = fc
     priceMarkup,
     options: { ...exampleTokenTerms.options, ...(fee === undefined ? {} : { constantFee: fee }) },
   }));
-/** Shares of what was allowed, in parts per million; the ends are the interesting ones. */
+/** Shares of the allowance, in parts per million; the ends are the interesting ones. */
 const share = fc.oneof(fc.constantFrom(0n, 1_000_000n), fc.bigInt({ min: 0n, max: 1_000_000n }));
 
 describe.each(contracts)('$name', ({ layout, charge }) => {

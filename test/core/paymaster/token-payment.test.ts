@@ -94,7 +94,7 @@ describe('deciding on a simulated payment', () => {
       unpricedGas: 5n,
     },
     {
-      name: 'and no more than that',
+      name: 'no more than that overhead may be missing',
       observed: { payment: { outcome: 'executed', received: 548n, costWei: 600n } },
       unpricedGas: 5n,
       reason: 'TOKEN_PAYMENT_FAILS',

@@ -12,7 +12,7 @@ servingReportsConformance('memory', async (clock) => {
   return { reports, reopen: () => reports };
 });
 
-test('a report survives as text, and other text is none', () => {
+test('a report survives as text, and other text is not a report', () => {
   const report = { trouble: 'WebhookFailing', until: 1_760_000_000_000 as EpochMs } as const;
   expect(parseServingReport(formatServingReport(report))).toEqual(report);
   for (const text of ['', 'LimitFull', 'LimitFull x', 'Other 1', '{"trouble":"LimitFull"}', 'LimitFull 1e99'])

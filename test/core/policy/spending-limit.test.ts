@@ -62,7 +62,7 @@ describe('the share of an operation', () => {
     expect(counters.map((counter) => counter.split('/')[0])).toEqual(['a', 'b', 'c']);
   });
 
-  test('of a threshold that is no plain decimal text cannot be computed', () => {
+  test('of a threshold that is not a plain decimal text cannot be computed', () => {
     expect(() => compileLimits([aLimitConfig({ threshold: '1e3' })])).toThrow(RangeError);
   });
 });

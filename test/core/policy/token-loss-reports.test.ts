@@ -36,7 +36,7 @@ describe('the text of a report', () => {
     '{"stopped":[{"version":1,"until":1}]}',
     '{"stopped":[{"version":"a","until":"soon"}]}',
     '{"stopped":[{"version":"a","until":0.5}]}',
-  ])('that is no report is not taken for one: %s', (text) => {
+  ])('that is not a report is not taken for one: %s', (text) => {
     expect(parseTokenLossReport(text)).toBeUndefined();
   });
 });

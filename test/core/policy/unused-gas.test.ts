@@ -25,7 +25,7 @@ describe('the fine that could be paid for unused gas', () => {
     { version: '0.7', call: 0n, postOp: 50_000n, gas: 5_000n, why: 'also without a call' },
     { version: '0.8', call: 1_000_000n, postOp: 50_000n, gas: 105_000n, why: 'a tenth of each' },
     { version: '0.8', call: 40_000n, postOp: 40_000n, gas: 0n, why: '40,000 of each are free' },
-    { version: '0.8', call: 40_010n, postOp: 40_000n, gas: 4_001n, why: 'what is above is fined whole' },
+    { version: '0.8', call: 40_010n, postOp: 40_000n, gas: 4_001n, why: 'the gas above it is fined in full' },
   ])('on $version of $call + $postOp: $gas ($why)', ({ version, call, postOp, gas }) => {
     expect(unusedGasFee(question(version, call, postOp))).toBe(gas * gwei);
   });

@@ -167,7 +167,7 @@ describe('a refused price', () => {
     );
   });
 
-  test('is an unsupported fee token to who needs it', () => {
+  test('is an unsupported fee token for a caller that needs it', () => {
     expect(() => requirePrice(aServedToken({}), stale)).toThrow(
       expect.objectContaining({
         code: 'FEE_TOKEN_UNSUPPORTED',

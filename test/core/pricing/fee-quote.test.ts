@@ -118,7 +118,7 @@ describe('a fee quote', () => {
           usdPerNative,
           validUntil,
         });
-        // Compared as texts of exact decimals, so that the check has no rounding of its own.
+        // Compared as texts of exact decimals, so that the check itself does not round.
         const shown = parseUnits(
           maxGasFeeUSD.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 20 }),
           18,
@@ -155,7 +155,7 @@ describe('a premium', () => {
     expect(markupOf(text)).toBe(markup);
   });
 
-  test.each(['-1', '1e2', '13%', '', '0.00001'])('%j is no premium', (text) => {
+  test.each(['-1', '1e2', '13%', '', '0.00001'])('%j is not a premium', (text) => {
     expect(() => markupOf(text)).toThrow(RangeError);
   });
 

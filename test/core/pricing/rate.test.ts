@@ -152,7 +152,7 @@ describe('the text of a number', () => {
     '1e999',
     `1${'0'.repeat(80)}`,
     '1'.repeat(100_000),
-  ])('%p is none', (text) => {
+  ])('%p is not a rate', (text) => {
     expect(parseNumberText(text)).toBeUndefined();
   });
 

@@ -29,7 +29,7 @@ describe('the tokens of a quote request', () => {
     },
     { name: 'the preferred one and then all', choice: { preferredToken: weth }, tokens: [weth, usdc, dai] },
     {
-      name: 'an empty preferred token is none',
+      name: 'an empty preferred token counts as absent',
       choice: { preferredToken: '', tokenList: [dai] },
       tokens: [dai],
     },

@@ -41,7 +41,7 @@ describe('methods of a contract', () => {
     expect(methodsOf(abi)).toEqual(['set', 'run']);
   });
 
-  test('of an empty ABI are none', () => {
+  test('of an empty ABI are an empty list', () => {
     expect(methodsOf(parseAbi('[]'))).toEqual([]);
   });
 });
@@ -126,11 +126,11 @@ describe('a wrong ABI', () => {
     { name: 'text that is no JSON', text: 'pragma solidity', fields: ['abi'] },
     { name: 'an object instead of an array', text: '{"abi":[]}', fields: ['abi'] },
     {
-      name: 'entries that are no objects',
+      name: 'entries that are not objects',
       text: '["function x()", 1, null]',
       fields: ['abi[0]', 'abi[1]', 'abi[2]'],
     },
-    { name: 'a type that is no text', text: '[{"type":1}]', fields: ['abi[0].type'] },
+    { name: 'a type that is not a text', text: '[{"type":1}]', fields: ['abi[0].type'] },
     { name: 'a function without a name', text: '[{"type":"function","inputs":[]}]', fields: ['abi[0]'] },
     {
       name: 'an input of an unknown type',
@@ -148,7 +148,7 @@ describe('a wrong ABI', () => {
       fields: ['abi'],
     },
     {
-      name: 'inputs that are no list',
+      name: 'inputs that are not a list',
       text: '[{"type":"function","name":"f","inputs":3}]',
       fields: ['abi[0]'],
     },

@@ -17,7 +17,7 @@ export type Write = {
   readonly [K in Kind]: { readonly now: Resources[K]; readonly old?: Resources[K] };
 }[Kind];
 
-/** One rule in both directions: what it lets through and what it stops, and where and how it says so. */
+/** One rule in both directions: an object that passes and one that fails, with the field and message of the failure. */
 export type RuleCase = {
   readonly field: string;
   readonly message: string;

@@ -68,7 +68,7 @@ describe('every schema', () => {
     ).toEqual([]);
   });
 
-  test('says of every list how it is merged, and types every object', () => {
+  test('states for every list how it is merged, and types every object', () => {
     expect(namesOf((schema) => schema.type === 'array' && !schema['x-kubernetes-list-type'])).toEqual([]);
     expect(
       namesOf(
@@ -258,7 +258,7 @@ describe('decimal thresholds', () => {
     '1,5',
     '0.0000000000000000001',
     '1000000000000000',
-  ])('"%s" is none', (text) => {
+  ])('"%s" is not valid', (text) => {
     expect(accepted(text, 'NATIVE_ASSET')).toBe(false);
   });
   test('a count has no decimals, not even zeros', () => {

@@ -52,7 +52,7 @@ const tupleType = 'tuple(address,uint256,bytes)[]';
 const mode = (text: string) => `0x${text.padEnd(64, '0')}`;
 const packed7579 = ({ target, value, data }: PlainCall) => concat([target, toBeHex(value, 32), data]);
 
-/** Every form in which an account may be told its calls, written by ethers. */
+/** Every form of call data in which an account gets its calls, encoded by ethers. */
 const singleForms: readonly { readonly name: string; readonly encode: (call: PlainCall) => Hex }[] = [
   ...['execute', 'execute_ncC', 'executeCall'].map((name) => ({
     name,
@@ -155,11 +155,11 @@ describe('what ethers encodes is read back', () => {
     );
   });
 
-  test('empty callData is no call', () => {
+  test('empty callData contains no call', () => {
     expect(decodeCalls('0x')).toMatchObject({ outcome: 'calls', calls: [] });
   });
 
-  test('bytes that are at hand count only where they are of this callData', () => {
+  test('bytes that were passed along count only if they belong to this callData', () => {
     const [callData, other] = [targets[0], targets[1]].map((target) =>
       encode('execute(address,uint256,bytes)', [target, 1n, '0x01']),
     ) as [Hex, Hex];

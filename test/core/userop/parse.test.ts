@@ -319,7 +319,7 @@ describe('what cannot be an operation is refused by name', () => {
     expect(problemsOf(anOperation(over), version)).toEqual(want.map((problem) => `params[0].${problem}`));
   });
 
-  test.each([undefined, null, 5, 'text', [], true])('%j is no operation', (input) => {
+  test.each([undefined, null, 5, 'text', [], true])('%j is not an operation', (input) => {
     expect(problemsOf(input)).toEqual(['params[0] must be a user operation object']);
   });
 

@@ -8,7 +8,7 @@ import { buildUserOp, signByAccount, type SignedUserOp } from '../../chain/suppo
 import { toWire } from '../../system/support/client.js';
 import type { Caller } from '../wallet-pod.js';
 
-/** What became of one operation that a customer asked for. Times are of `performance.now()`. */
+/** The outcome of one operation that a customer requested. Times are of `performance.now()`. */
 export type Asked = {
   readonly askedAt: number;
   readonly answeredAt: number;
@@ -21,7 +21,7 @@ export type Asked = {
 /** People with a deployed account: they ask, sign, and have their operations mined some seconds later, as bundlers do. */
 export type Customers = {
   readonly asked: readonly Asked[];
-  /** Asks for nothing more, and waits until what was signed is mined. */
+  /** Sends no further requests, and waits until all signed operations are mined. */
   stop(): Promise<void>;
 };
 
@@ -44,7 +44,7 @@ export async function startCustomers(options: CustomersOptions): Promise<Custome
   const account = await buildAccount(devChain, version);
   const asked: Asked[] = [];
   const mining: Promise<void>[] = [];
-  // Creates the account, so that every later operation stands by itself.
+  // Creates the account, so that later operations do not depend on each other.
   const [first, record] = await ask();
   if (first === undefined || record === undefined)
     throw new Error(`customers of ${options.version} are not sponsored: ${asked[0]?.answer}`);
@@ -63,7 +63,7 @@ export async function startCustomers(options: CustomersOptions): Promise<Custome
       await sleep(Math.max(0, everyMs - (performance.now() - startedAt)));
     }
   })();
-  // A step that fails ends the chain under them; what they meet then is not the reason.
+  // A failing step ends the chain that the customers use; their later errors are not the cause.
   running.catch(() => {});
   return {
     asked,
@@ -79,7 +79,7 @@ export async function startCustomers(options: CustomersOptions): Promise<Custome
       to: devChain.deployments.sponsoredContract.address,
       data: encodeWith(counter, 'increment', []),
     };
-    // A nonce key of its own, so that operations are mined in any order.
+    // A separate nonce key, so that operations are mined in any order.
     const nonce = BigInt(`0x${randomBytes(8).toString('hex')}`) << 64n;
     const op = await buildUserOp(account, [call], { nonce });
     const askedAt = performance.now();

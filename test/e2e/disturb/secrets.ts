@@ -34,7 +34,7 @@ export async function deleteConnectionSecret(world: World, scene: Scene): Promis
     });
 }
 
-/** The operator looks at each Secret that it wrote every five to ten minutes, because nothing tells it of their end. */
+/** The operator looks at each Secret that it wrote every five to ten minutes, because it gets no event when one is deleted. */
 const restoredMs = 11 * 60_000;
 
 /** The signing keys are gone for a while: an answer, not an outage of the Service. */

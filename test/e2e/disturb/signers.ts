@@ -123,7 +123,7 @@ export async function rotateSigner(world: World, scene: Scene, url: string): Pro
   });
 }
 
-/** `maxExpirySeconds` of the Chain in this run, so that what the old key signed need not be waited for ten minutes. */
+/** `maxExpirySeconds` of the Chain in this run, so that the run need not wait ten minutes for signatures of the old key. */
 export const expirySeconds = 60;
 
 export function voidCount(asked: readonly Asked[]): number {
@@ -141,7 +141,7 @@ async function send(
   await devChain.transactor.send(method, { to, data: encodeWith(contract, method, [signer]) });
 }
 
-/** Replaces what a profile of the Chain says of its keys. */
+/** Replaces the keys of a profile of the Chain. */
 async function patchProfile(
   tools: Tools,
   version: string,

@@ -6,7 +6,7 @@ export type KubeConnection = { readonly plane: PlaneAddress; readonly redisUrl: 
 
 const variable = 'PAYMASTER_TEST_KUBERNETES';
 
-/** Tells the test files, which run in realms of their own. */
+/** Passes the connection to the test files, which run in separate realms. */
 export function publishConnection(file: string, connection: KubeConnection): void {
   writeFileSync(file, JSON.stringify(connection), { mode: 0o600 });
   process.env[variable] = file;

@@ -48,7 +48,7 @@ export async function openKubeDashboardWorld(
     };
   }
 
-  /** An organisation is of use when the dashboard has its access, which takes the operator a moment. */
+  /** Waits until the dashboard has access to the organisation's namespace, which the operator grants after a moment. */
   async function applyAndWait<K extends Kind>(request: ApplyRequest<K>): Promise<Resources[K]> {
     const applied = await resources.apply(request);
     if (applied.kind !== 'Organisation') return applied;
@@ -63,7 +63,7 @@ export async function openKubeDashboardWorld(
   }
 }
 
-/** The operator under its role; one of several that follow each other, since none is elected. */
+/** The operator under its role. Several may run one after the other, since there is no leader election. */
 export async function startKubeOperator(
   parts: KubeParts,
   clock: DashboardWorldOptions['clock'],
@@ -86,7 +86,7 @@ export async function startKubeOperator(
   return operator;
 }
 
-/** As the caller whose transport it is. */
+/** Calls as the identity of this transport. */
 export function openResources(parts: KubeParts, transport: KubeTransport): ResourceStore {
   const store = createKubeResourceStore({
     transport,

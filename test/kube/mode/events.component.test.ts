@@ -12,8 +12,8 @@ import { openResources, startKubeOperator } from './dashboard-world.js';
 import { openUserParts } from './kube-worlds.js';
 import { ensureNamespace } from './system-namespace.js';
 
-// What `kubectl events` shows on a real API server of a folder that is applied in the wrong order. The grace is let go
-// by the test, so that nothing depends on how fast this machine is.
+// What `kubectl events` shows on a real API server when a folder is applied in the wrong order. The test itself ends the
+// grace period, so that nothing depends on the speed of the machine.
 
 const namespace = 'acme';
 let stop: () => Promise<void>;
@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => stop?.(), 60_000);
 
-test('nobody is warned of a parent that arrives after its child', async () => {
+test('there is no warning for a parent that arrives after its child', async () => {
   const child = 'early-contract';
   await applyContract(child, 'late-shop');
   await untilReason(child, 'ResolvedRefs', 'PaymasterNotFound');
@@ -89,7 +89,7 @@ async function eventsOf(name: string): Promise<readonly string[]> {
     .toSorted();
 }
 
-/** Timers as they are, but that the grace of an event lasts until it is let go. */
+/** Real timers, except that the grace period of an event lasts until the test ends it. */
 function holdGrace(): { readonly timers: Timers; letGo(): void } {
   const held = new Set<() => void>();
   return {

@@ -6,11 +6,11 @@ import { publishConnection } from './connection.js';
 import { startInstalledPlane } from './installed-plane.js';
 
 declare global {
-  // Jest's own way to hand something from its setup to its teardown.
+  // Jest's way to pass a value from its setup to its teardown.
   var stopKubernetesMode: (() => Promise<void>) | undefined;
 }
 
-/** Starts what all test files of a run share: an API server in which the chart is installed, and Redis. */
+/** Starts the servers that all test files of a run share: an API server in which the chart is installed, and Redis. */
 export default async function startKubernetesMode(): Promise<void> {
   const redis = await startRedis();
   const plane = await startInstalledPlane().catch(async (error: unknown) => {

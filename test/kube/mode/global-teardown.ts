@@ -1,4 +1,4 @@
-/** Ends what the setup has started. */
+/** Stops the servers that the setup started. */
 export default async function stopKubernetesMode(): Promise<void> {
   await globalThis.stopKubernetesMode?.();
 }

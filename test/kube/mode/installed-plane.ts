@@ -17,7 +17,7 @@ export type PlaneAddress = {
   readonly tokens: Readonly<Record<Caller, string>>;
 };
 
-/** A kube-apiserver and an etcd of their own, with the definitions, roles and policies that the chart renders. */
+/** Starts a kube-apiserver and an etcd, with the definitions, roles and policies that the chart renders. */
 export async function startInstalledPlane(): Promise<{
   readonly address: PlaneAddress;
   stop(): Promise<void>;

@@ -18,7 +18,7 @@ import { tellWhenServed } from './told-configs.js';
 export type KubeParts = {
   /** Where this world's compiled objects are. */
   readonly namespace: string;
-  /** A pool of connections of its own at each call, as a process has. */
+  /** A new pool of connections at each call, as each process has one. */
   transport(caller: Caller): KubeTransport;
   configs(transport: KubeTransport, clock: Clock): ReturnType<typeof createKubeConfigStore>;
   /** A client of this world's part of Redis. */
@@ -50,7 +50,7 @@ export function kubeWorlds(connection: KubeConnection): Worlds {
   };
 }
 
-/** A system namespace, and an API server on which nobody else has resources until the stop. */
+/** A system namespace, and an API server on which no other test has resources until the stop. */
 export async function openUserParts(
   connection: KubeConnection,
 ): Promise<{ readonly parts: KubeParts; stop(): Promise<void> }> {
@@ -109,7 +109,7 @@ async function openParts(
     },
     async usage(clock) {
       const identity = randomBytes(4).toString('hex');
-      // A busy machine is not what these tests are about: the default deadline of a second is for a Redis that hangs.
+      // These tests must pass on a busy machine: the default deadline of a second is meant for a Redis that hangs.
       const options = { keyPrefix: `${namespace}:`, clock, identity, timeoutMs: 30_000 };
       const store = await openStore(redisUrl, options);
       onStop(() => store.stop());
@@ -122,7 +122,7 @@ async function openParts(
 const claimPath = '/api/v1/namespaces/default/configmaps';
 const claimName = 'dashboard-world';
 
-/** Takes the shared API server, until the stop; undefined while another world of the same test file has it. */
+/** Reserves the shared API server until the stop; undefined while another world of the same test file has it. */
 async function claim(
   plane: PlaneAddress,
   onStop: (stop: () => Promise<void>) => void,

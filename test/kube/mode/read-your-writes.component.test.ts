@@ -13,8 +13,8 @@ import {
 import type { Answer, DashboardHost } from '../../build/dashboard.js';
 import { addressOf } from '../../build/configs.js';
 
-// Three replicas of the dashboard on one API server: what one has answered as done, each other one shows at once. They
-// keep nothing, and each has connections of its own; an operator that has fallen behind makes no difference.
+// Three replicas of the dashboard on one API server: once one replica has answered a write, the others show it at once. They
+// keep no state, and each has its own connections; an operator that has fallen behind makes no difference.
 
 type Credentials = { readonly token: string; readonly key: string };
 
@@ -52,7 +52,7 @@ describe.each([
     expect(seen.flat()).toHaveLength(120);
   }, 300_000);
 
-  /** One entry per write: what another replica did not show, or undefined. */
+  /** One entry per write: what another replica failed to show, or undefined. */
   async function runSequence(seed: number, writes: number): Promise<readonly (string | undefined)[]> {
     const random = sequenceOf(seed);
     const credentials = await createPaymaster(replica(seed), { name: `Sequence ${seed}` });
@@ -67,7 +67,7 @@ describe.each([
     return problems;
   }
 
-  test('of a duplicate sent to all replicas at once exactly one wins, and each replica shows it at once', async () => {
+  test('when all replicas get a duplicate at once exactly one request wins, and each replica shows it at once', async () => {
     for (let round = 0; round < 15; round += 1) {
       const name = `Twin ${round}`;
       const body = { name, type: 'HYBRID', chainId, version: '1.1.0' };
@@ -168,7 +168,7 @@ async function writeSomething(
   return `creating limit ${name}`;
 }
 
-/** What one of the replicas does not show as it is now; undefined when all do. */
+/** What one of the replicas shows wrongly; undefined when all replicas are up to date. */
 async function differenceAt(client: Client, readers: readonly DashboardHost[]): Promise<string | undefined> {
   const want = stateOf(
     [...client.policies].map(([name, { active, threshold }]) => `${name} ${active} ${threshold}`),
@@ -196,7 +196,7 @@ async function differenceAt(client: Client, readers: readonly DashboardHost[]): 
   return wrong && `want ${want}, got ${wrong}`;
 }
 
-/** The list of policies ends with one record for each contract, which `/smart-contract` tells too. */
+/** The list of policies ends with one record for each contract, which `/smart-contract` lists too. */
 function isRule(record: Readonly<Record<string, unknown>>): boolean {
   return String(record['name']).startsWith('Rule ');
 }

@@ -17,8 +17,8 @@ export async function ensureNamespace(admin: KubeTransport, name: string): Promi
 }
 
 /**
- * A namespace in which the components have the rights that the chart gives them in theirs, and no others: what one test
- * file compiles is not seen by the next.
+ * A namespace in which the components have exactly the rights that the chart gives them: objects that one test
+ * file compiles are not visible to the next.
  */
 export async function createSystemNamespace(admin: KubeTransport, name: string): Promise<void> {
   await ensureNamespace(admin, name);

@@ -10,8 +10,8 @@ import { openResources, startKubeOperator } from './dashboard-world.js';
 import { openUserParts, type KubeParts } from './kube-worlds.js';
 import { ensureNamespace } from './system-namespace.js';
 
-// The operator under its rendered role on a real API server: what it has granted ends with the Organisation, also when
-// that was deleted while no operator ran.
+// The operator under its rendered role on a real API server: its grants end with the Organisation, also when
+// the Organisation was deleted while no operator ran.
 
 const namespaces = ['stays', 'goes', 'moves', 'theirs', 'elsewhere'];
 const tenantRole = `${systemNamespace}-paymaster-tenant`;
@@ -39,7 +39,7 @@ async function declare(name: string, namespace = name): Promise<void> {
   await resources.apply({ manager: 'platform', kind: 'Organisation', key: { name }, spec: { namespace } });
 }
 
-/** The roles that the binding `paymaster-dashboard` of each namespace gives; without those that have none. */
+/** The roles that the binding `paymaster-dashboard` gives in each namespace; namespaces without the binding are left out. */
 async function bindings(): Promise<Readonly<Record<string, string>>> {
   const found: Record<string, string> = {};
   for (const namespace of namespaces)
@@ -67,7 +67,7 @@ async function bind(namespace: string, role: string, labels: Record<string, stri
   });
 }
 
-test('a grant whose Organisation went while no operator ran is taken back, and nothing of anybody else', async () => {
+test("a grant whose Organisation was deleted while no operator ran is revoked, and nobody else's", async () => {
   const first = await startKubeOperator(parts, systemClock);
   await declare('stays');
   await declare('goes');
@@ -102,7 +102,7 @@ test('a grant of another installation, which gives another role, stays', async (
   });
   await bind('moves', tenantRole, { 'app.kubernetes.io/managed-by': 'paymaster-operator' });
   const operator = await startKubeOperator(parts, systemClock);
-  // One that is ours, made before the start, shows that the sweep has been.
+  // A stale grant of ours, made before the start, shows that the sweep has run.
   await until('the sweep has been', async () => (await bindings())['moves'] === undefined);
   expect((await bindings())['goes']).toBe('another-release-paymaster-tenant');
   await operator.stop();

@@ -4,13 +4,13 @@ import { until } from '../../support/until.js';
 
 /**
  * Two views of one config store: a write of the first returns when the watch of the second, if it runs, has handed that
- * write over. Tests of what is served then need not wait for the watch themselves.
+ * write over. Tests of served configs then need not wait for the watch themselves.
  */
 export function tellWhenServed(stores: {
   readonly written: ConfigStore;
-  /** By the time of this machine. */
+  /** Uses the machine's clock. */
   readonly served: ConfigStore;
-  /** Of the test, moved by hand. */
+  /** The test's clock, moved by hand. */
   readonly clock: Clock;
 }): {
   readonly configs: ConfigStore;
@@ -74,7 +74,7 @@ export function tellWhenServed(stores: {
         watches += 1;
         return {
           ...watch,
-          // A test that moves its clock by a day does not mean that the API server was silent for a day.
+          // When a test moves its clock by a day, the API server has not been silent for a day.
           confirmedAt: () => (clock.now() - (systemClock.now() - watch.confirmedAt())) as EpochMs,
           stop() {
             watches = 0;

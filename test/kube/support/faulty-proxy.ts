@@ -5,15 +5,15 @@ import type { ControlPlane } from '../../../standalone/cluster/control-plane.js'
 export const faults = ['reset', 'truncated', 'half-open', 'expired', 'gone', 'busy', 'failing'] as const;
 export type Fault = (typeof faults)[number];
 
-/** What lies between a client and a real API server, and breaks when it is told to. Clients speak plain HTTP to it. */
+/** A proxy between a client and a real API server that fails on command. Clients connect to it with plain HTTP. */
 export type FaultyProxy = {
   readonly url: string;
   /**
-   * To open watches: `reset` breaks the connection, `truncated` ends it inside a frame, `half-open` says nothing more,
-   * `expired` says that the version is gone. To the next request: `gone` is 410, `busy` 429, `failing` 500.
+   * For open watches: `reset` breaks the connection, `truncated` ends it inside a frame, `half-open` sends nothing further,
+   * `expired` reports that the version is gone. For the next request: `gone` is 410, `busy` 429, `failing` 500.
    */
   inject(fault: Fault): void;
-  /** Nothing passes, and what is open is broken, until `restore`. */
+  /** Breaks open connections and lets nothing pass until `restore`. */
   interrupt(): void;
   restore(): void;
   stop(): Promise<void>;
@@ -84,7 +84,7 @@ export async function startFaultyProxy(plane: ControlPlane): Promise<FaultyProxy
     inject(fault) {
       if (fault === 'gone' || fault === 'busy' || fault === 'failing') {
         due.push(fault);
-        // So that there is a next request.
+        // Makes the client send a next request.
         fault = 'reset';
       }
       for (const [response, watch] of watches) breakWatch(fault, response, watch);

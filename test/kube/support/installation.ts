@@ -4,7 +4,7 @@ import type { Component } from '../../../standalone/cluster/component.js';
 import { applyQuickstart, describeQuickstart } from '../../../standalone/cluster/quickstart.js';
 import type { ResourceState } from '../../../standalone/resource-state.js';
 
-/** What `make run-kube` starts, with two operators: the first leads. */
+/** The installation that `make run-kube` starts, with two operators: the first leads. */
 export type Installation = {
   readonly cluster: Cluster;
   readonly operators: readonly [Component, Component];

@@ -1,9 +1,9 @@
 import type { Installation } from './installation.js';
 import { freshUserOp, rpc } from '../../system/support/client.js';
 
-/** Requests to all replicas in turn, without a pause between them, until it is stopped. */
+/** Sends requests to all replicas in turn, without pauses, until it is stopped. */
 export type Load = {
-  /** How many have been sent so far. */
+  /** Number of requests sent so far. */
   sent(): number;
   stop(): Promise<{ readonly failures: readonly string[] }>;
 };

@@ -6,9 +6,9 @@ export type Right = {
   readonly verb: string;
   /** `group/resource` or `group/resource/subresource`; the core group is empty. */
   readonly resource: string;
-  /** The object; as a grant, empty for objects of every name. */
+  /** Name of the object; in a grant, empty for every name. */
   readonly name: string;
-  /** As a grant, empty for all of the cluster. */
+  /** Namespace; in a grant, empty for the whole cluster. */
   readonly namespace: string;
 };
 
@@ -71,7 +71,7 @@ function rightsIn({ rules = [] }: Role, namespace: string): readonly Right[] {
   );
 }
 
-/** What one ServiceAccount has asked of the API server since it was started. */
+/** Requests of one ServiceAccount to the API server since the server was started. */
 export function requestsOf(
   plane: ControlPlane,
   namespace: string,
@@ -98,8 +98,8 @@ export function requestsOf(
 const roleBindings = 'rbac.authorization.k8s.io/rolebindings';
 
 /**
- * The rights that a request has needed. Two are checked without a request of their own: an apply that has made its object
- * needs `create` besides, and making a RoleBinding needs `bind` on the role, here one of `boundRoles`, of somebody who does not
+ * The rights that a request needed. Two rights are checked without a separate request: an apply that creates its object also
+ * needs `create`, and creating a RoleBinding needs `bind` on the role, here one of `boundRoles`, of a caller that does not
  * have that role's rights.
  */
 export function rightsNeeded(
@@ -122,7 +122,7 @@ export function rightsNeeded(
   ];
 }
 
-/** Whether a grant is what permits a right; of a collection, only if it was asked for as widely as it is granted. */
+/** Whether a grant permits a right; for a collection, only if the request was as wide as the grant. */
 export function permits(grant: Right, used: Right): boolean {
   const isCollection = used.verb === 'list' || used.verb === 'watch';
   return (

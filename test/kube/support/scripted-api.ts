@@ -21,15 +21,15 @@ export type Call = {
   readonly kind: 'list' | 'probe' | 'watch-list' | 'watch';
   readonly query: URLSearchParams;
 };
-/** Answers one request instead of the server's usual way. */
+/** Answers one request in place of the server. */
 export type Fault = (response: ServerResponse, call: Call) => void;
 
-/** A small API server over HTTP that answers one collection truly, unless a fault is due. */
+/** A small API server over HTTP that serves one collection correctly, unless a fault is due. */
 export type ScriptedApi = {
   readonly transport: KubeTransport;
   readonly calls: readonly Call[];
   readonly things: Map<string, Thing>;
-  /** The next requests of this kind are answered by these, in order. */
+  /** Lets these faults answer the next requests of this kind, in order. */
   fail(kind: Call['kind'], ...faults: readonly Fault[]): void;
   put(name: string, options?: { readonly uid?: string }): Thing;
   remove(name: string): void;
@@ -48,7 +48,7 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
   const calls: Call[] = [];
   const faults = new Map<Call['kind'], Fault[]>();
   const watches = new Set<ServerResponse>();
-  /** What watches are told, by version: whoever resumes is told what came after its version. */
+  /** Events of watches, by version: a client that resumes gets the events after its version. */
   const history = new Map<number, string>();
   let version = 10;
 
@@ -129,7 +129,7 @@ export async function startScriptedApi(metrics: Metrics = noMetrics): Promise<Sc
     },
     setVersion(next) {
       version = next;
-      // A server that was set back knows nothing of what is then its future.
+      // A server that was reset to an older state does not have the events after that state.
       for (const at of history.keys()) if (at > next) history.delete(at);
     },
     version: () => version,
@@ -166,7 +166,7 @@ export const refusal =
     response.end(JSON.stringify(status(code, reason, extra.cause)));
   };
 
-/** A watch that opens and then says that the version is gone. */
+/** A watch that opens and then reports that the version is gone. */
 export const errorEvent =
   (code: number, reason: string): Fault =>
   (response) => {
@@ -174,7 +174,7 @@ export const errorEvent =
     response.end(`${JSON.stringify({ type: 'ERROR', object: status(code, reason) })}\n`);
   };
 
-/** A connection on which nothing ever comes, as after a cable was pulled. */
+/** A connection on which nothing ever arrives, as after a cable was pulled. */
 export const silence: Fault = (response) => {
   response.writeHead(200);
   response.flushHeaders();

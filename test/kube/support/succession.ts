@@ -1,25 +1,25 @@
 import type { ControlPlane } from '../../../standalone/cluster/control-plane.js';
 import { auditEvents, type AuditEvent } from './audit.js';
 
-/** How a lease went from one pod to another, as the API server saw it. */
+/** How a lease passed from one pod to another, as the API server saw it. */
 export type Succession = {
-  /** From the last renewal of the old leader to the first of the new one. */
+  /** Time from the last renewal of the old leader to the first renewal of the new one. */
   readonly seconds: number;
-  /** Of these, what the new leader asked later than it does on a machine that is not busy. */
+  /** The part of that time by which the new leader polled later than on a machine that is not busy. */
   readonly lateSeconds: number;
-  /** How often it looked at the lease after `leaseSeconds` from when it first saw that last renewal. */
+  /** Number of times it read the lease later than `leaseSeconds` after it first saw that last renewal. */
   readonly looksAfterExpiry: number;
-  /** How often it looked at the lease after that last renewal. */
+  /** Number of times it read the lease after that last renewal. */
   readonly looks: number;
 };
 
-/** A standby looks every 2 s, and up to a fifth later. */
+/** A standby reads the lease every 2 s, and up to a fifth later. */
 const longestPauseMs = 2_400;
 
 /**
  * Reads from the audit log how `successor` took the lease over from `predecessor` after `since`, when it did not hold it;
- * undefined while the log does not say so yet. Calls are put in order by when they were asked: on a busy machine one that
- * has seen a change may be answered before the change itself is.
+ * undefined while the log does not show it yet. Calls are ordered by the time of the request: on a busy machine a call that
+ * has seen a change may be answered before the change itself.
  */
 export function readSuccession(
   plane: ControlPlane,

@@ -86,12 +86,12 @@ async function operatorMessages(): Promise<readonly string[]> {
   }
 }
 
-/** Duplicates are told with the other file, which is given by name here and by path there. */
+/** A duplicate's message names the other file: by name in one case and by path in the other. */
 function withoutPlaces(message: string): string {
   return message.replaceAll(`${directory}/`, '');
 }
 
-test('what is there already keeps its name, and is not judged for it', async () => {
+test('existing objects keep their names, and are not validated', async () => {
   const there = mkdtempSync(join(tmpdir(), 'there-'));
   try {
     write(rightFolder, there);
@@ -143,7 +143,7 @@ test('for people there is one line per finding and a summary', async () => {
   );
 });
 
-test('a command that cannot be carried out says what is wrong with it', async () => {
+test('a command that cannot run reports what is wrong with it', async () => {
   await expect(validate([], {})).rejects.toThrow(UsageError);
   await expect(validate(['--jsn', directory], {})).rejects.toThrow(UsageError);
   await expect(validate([directory], {})).rejects.toThrow(`no manifest of ours in ${directory}`);

@@ -17,7 +17,7 @@ export type WrongFolder = {
   readonly message: string;
 };
 
-/** Everything of a folder without a mistake; an object of `changed` replaces the one of its kind and name. */
+/** All objects of a folder without a mistake; an object in `changed` replaces the one with its kind and name. */
 function folder(...changed: readonly AnyResource[]): readonly AnyResource[] {
   const right: readonly AnyResource[] = [
     anOrganisation(),
@@ -45,7 +45,7 @@ function wrong(name: string, message: string, ...changed: readonly AnyResource[]
   return { name, message, files: folder(...changed).map((object) => manifest(object)) };
 }
 
-/** A document that the builders would not let anyone write; it comes on top of a right folder. */
+/** A document that the builders cannot express; it is added to a correct folder. */
 function raw(name: string, message: string, document: string): WrongFolder {
   return { name, message, files: [...rightFolder, document] };
 }
@@ -66,7 +66,7 @@ const contract = (name: string, spec: Parameters<typeof aSmartContract>[0] = {})
   aSmartContract({ meta: { name }, name, address: `0x${'00'.repeat(19)}e1`, ...spec });
 
 export const wrongFolders: readonly WrongFolder[] = [
-  // What a store refuses.
+  // Mistakes that a store refuses.
   raw('YAML that does not parse', 'document must be valid YAML', 'kind: Paymaster\n  spec: {'),
   raw(
     'an apiVersion that is not known',
@@ -84,7 +84,7 @@ export const wrongFolders: readonly WrongFolder[] = [
     paymasterWith({}, { namespace: undefined }),
   ),
   raw(
-    'a namespace where there is none',
+    'a namespace on a cluster-scoped kind',
     'metadata.namespace must be left out: Chain belongs to no namespace',
     manifest(aChain(), { metadata: { name: 'two', namespace: 'acme' } }),
   ),
@@ -95,7 +95,7 @@ export const wrongFolders: readonly WrongFolder[] = [
     paymasterWith({}, { labels: { team: 'x'.repeat(64) } }),
   ),
   raw(
-    'an object that stands twice',
+    'an object that is defined twice',
     'metadata.name must be defined once: Paymaster acme/shop stands in',
     manifest(aPaymaster()),
   ),
@@ -153,7 +153,7 @@ export const wrongFolders: readonly WrongFolder[] = [
     }),
   ),
 
-  // What the operator writes into a condition of one object.
+  // Mistakes that the operator reports in a condition of one object.
   wrong(
     'a method that the ABI lacks',
     'spec.whitelistedMethods[0] must be a method of the ABI',
@@ -208,7 +208,7 @@ export const wrongFolders: readonly WrongFolder[] = [
     aSmartContract({ address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD' }),
   ),
 
-  // What is wrong only beside another object.
+  // Mistakes that exist only together with another object.
   wrong(
     'a namespace without an Organisation',
     'No Organisation has spec.namespace "acme"',
@@ -296,12 +296,12 @@ export const wrongFolders: readonly WrongFolder[] = [
     ...Array.from({ length: 20 }, (_, n) => aPolicy({ meta: { name: `z-${n}` }, name: `Limit ${n}` })),
   ),
   wrong(
-    'a funding wallet that did not agree',
+    'a funding wallet without a proof',
     'give message and signature in spec.funding',
     aPaymaster({ funding: { address: '0x00000000000000000000000000000000000000f9' } }),
   ),
   wrong(
-    'nobody who pays',
+    'no funding wallet at all',
     'Give spec.funding, or ask the platform for a default funding wallet',
     aChain({
       profiles: [

@@ -33,9 +33,9 @@ import { aPrice, aTokenProfile, someTokenAccount, usdx } from '../../build/fee-t
 import { anOperation, anOperationWithoutLimits, execute } from '../../build/operations.js';
 import { runs } from '../../support/property.js';
 
-// The three ways to run the steps of a mode agree, whatever stands in the way of an operation.
+// The three ways to run the steps of a mode agree, for every obstacle.
 
-/** Mostly what passes, so that most decisions come to their later steps. */
+/** Mostly values that pass, so that most decisions reach their later steps. */
 function mostly<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof(
     { arbitrary: fc.constant(usual), weight: 25 },
@@ -224,7 +224,7 @@ function decisionOf(at: Situation) {
   return { deps, paymaster, request };
 }
 
-/** A store that has so much left of everything, in gwei. */
+/** A store in which this much is left of everything, in gwei. */
 function judge(at: Situation, { limits, accounts, bars, holds }: ReserveRequest): ReserveResult {
   if (at.isStoreDown) throw unavailable('USAGE_STORE_DOWN');
   if (at.isStale) return { outcome: 'stale', id: 'the paymaster' };
@@ -313,7 +313,7 @@ const reasons: Readonly<Record<keyof typeof ways, readonly string[]>> = {
 };
 
 test.each(['SPONSORED', 'ERC20'] as const)(
-  'mode %s: what explain answers is what a request is answered, for the same first reason',
+  'mode %s: explain and the request give the same answer, for the same first reason',
   async (mode) => {
     const seen = new Set<string>();
     await fc.assert(
@@ -338,7 +338,7 @@ test.each(['SPONSORED', 'ERC20'] as const)(
   },
 );
 
-test('webhooks that are not asked: explain says no only for what a request is refused for, and yes never', async () => {
+test('webhooks that are not asked: explain never says yes, and says no only where a request is refused', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(situations, async (at) => {
@@ -346,7 +346,7 @@ test('webhooks that are not asked: explain says no only for what a request is re
       const { undecided, ...explanation } = await ways.SPONSORED.explain(at, { webhooks: 'not now' });
       if (undecided) expect(explanation.sponsored).not.toBe(true);
       else expect(explanation).toEqual(answer);
-      // Whatever webhooks say, this is in the way.
+      // This is an obstacle whatever webhooks answer.
       if (explanation.sponsored === false) expect(answer.sponsored).toBe(false);
       seen.add(String(explanation.sponsored));
     }),
@@ -356,7 +356,7 @@ test('webhooks that are not asked: explain says no only for what a request is re
 });
 
 test.each(['SPONSORED', 'ERC20'] as const)(
-  'mode %s: what a stub is refused for, the request is refused for',
+  'mode %s: a request is refused for every reason for which a stub is refused',
   async (mode) => {
     const seen = new Set<string>();
     await fc.assert(

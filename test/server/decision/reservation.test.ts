@@ -227,11 +227,11 @@ describe('unsecured token payments', () => {
         admitsOneAlone: true,
       }),
     ]);
-    // All of them together are never let through alone: the budget is the platform's last word.
+    // The budget has no exception for a single payment: it is the platform's final bound.
     expect(holdOf(request, 'contract')).not.toHaveProperty('admitsOneAlone');
   });
 
-  test('that are secured draw on none of it', () => {
+  test('that are secured draw nothing from the budget', () => {
     const request = plan({ mode: 'ERC20', unsecured: 0n });
     expect(request.holds.map(({ bounds }) => bounds)).toEqual(['live', 'share']);
   });
@@ -276,7 +276,7 @@ describe('a refusal says', () => {
     describeRefusal(promisedIn({}).paymaster, of, refusal);
   const indexOf = (bounds: string): number => request.holds.findIndex((hold) => hold.bounds === bounds);
 
-  test('which organisation holds how much of whose deposit', () => {
+  test('which organisation holds how much of which deposit', () => {
     expect(
       say({ outcome: 'held', index: indexOf('share'), taken: 3 * gweiPerCoin, most: 4 * gweiPerCoin }),
     ).toEqual({
@@ -286,7 +286,7 @@ describe('a refusal says', () => {
     });
   });
 
-  test('how many operations are under way', () => {
+  test('how many operations are pending', () => {
     expect(say({ outcome: 'held', index: indexOf('live'), taken: 10, most: 10 })).toMatchObject({
       reason: 'TOO_MANY_PROMISES',
       detail: '10 operations are not mined yet, at most 10 may be',
@@ -294,7 +294,7 @@ describe('a refusal says', () => {
   });
 
   test.each(['contract', 'organisation', 'paymaster', 'account'])(
-    'that the part of the budget of the %s is taken, and the answer is RATE_LIMITED: it may be tried again',
+    'that the part of the budget of the %s is taken, and the answer is RATE_LIMITED: the caller may retry',
     (bounds) => {
       const refusal = { outcome: 'held', index: indexOf(bounds), taken: 1, most: 2 } as const;
       expect(refusedError(say(refusal), { isPayer: true })).toMatchObject({

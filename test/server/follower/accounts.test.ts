@@ -37,7 +37,7 @@ test('deposits of contracts and wallets of the platform are followed always', ()
   expect(select(stale, followedForMs)).toEqual({ followed: always, forgotten: [] });
 });
 
-test('a wallet is followed from when it is first seen, then forgotten, and followed anew when it is asked for again', () => {
+test('a wallet is followed once it is first seen, then forgotten, and followed again at the next request', () => {
   expect(select([known(0)], 0).followed).toEqual([...always, used]);
   expect(select([known(0)], followedForMs - 1).followed).toEqual([...always, used]);
   expect(select([known(0)], followedForMs)).toEqual({ followed: always, forgotten: [used] });
@@ -45,7 +45,7 @@ test('a wallet is followed from when it is first seen, then forgotten, and follo
   expect(select([known(0)], followedForMs + 2).followed).toEqual([...always, used]);
 });
 
-test('a wallet that something is promised from is followed, and a while longer', () => {
+test('a wallet is followed while something is promised from it, and a while longer', () => {
   select([known(5)], 0);
   expect(select([known(5)], 5 * followedForMs).followed).toEqual([...always, used]);
   expect(select([known(0)], 6 * followedForMs - 1).followed).toEqual([...always, used]);

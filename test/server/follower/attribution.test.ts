@@ -13,7 +13,7 @@ type Case = {
   readonly reservations: readonly Reservation[];
   readonly evidence?: Partial<Evidence>;
   readonly cost?: bigint;
-  /** `paymaster/mode` of each. */
+  /** `paymaster/mode` of each reservation. */
   readonly want: readonly string[];
 };
 
@@ -187,7 +187,7 @@ test.each<Case>([
 });
 
 describe('old data', () => {
-  test('a reservation without a single promise is known by what is folded of it', () => {
+  test('a reservation without a single promise is recognised by its folded promises', () => {
     const old = aReservation('a', { promises: [], folded: [older('SPONSORED')] });
     expect(candidatesOf(aMined(), [old])).toMatchObject([{ mode: 'SPONSORED', prefundWei: 10n * gwei }]);
   });

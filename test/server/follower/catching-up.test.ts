@@ -2,14 +2,14 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { anAddress, chainId } from '../../conformance/usage-requests.js';
 import { aFollowed, anOperation, aPromise, usedOf, type Followed } from './followed.js';
 
-// What happened while nobody followed is settled in steps of a bounded size.
+// Everything that happened while no follower ran is settled in steps of a bounded size.
 
 let it: Followed;
 beforeEach(async () => {
   it = await aFollowed();
 });
 
-/** So many operations that nobody here has promised, so many in each block. */
+/** Mines this many operations that nobody here has promised, so many in each block. */
 function mineStrange(count: number, perBlock: number): void {
   for (let n = 0; n < count; n += perBlock)
     it.chain.mine({
@@ -44,7 +44,7 @@ test('operations are settled 2,000 at a time, and whole blocks', async () => {
     isComplete = round.isComplete;
     blocks.push(round.unattributed);
   }
-  // A block more would be above the bound; the last step holds the operation and what follows it.
+  // One more block would exceed the bound; the last step holds the operation and the blocks after it.
   expect(blocks).toEqual([1_500, 1_500, 1_500]);
   expect(await usedOf(it)).toEqual([1, 40]);
 });

@@ -26,7 +26,7 @@ describe('the head', () => {
     });
   });
 
-  test('of a node that suggests no tip has none', async () => {
+  test('has no tip when the node suggests none', async () => {
     it.chain.hasPriorityFee = false;
     const follower = it.create();
     await follower.round();
@@ -46,7 +46,7 @@ test('a round on a chain that does not answer changes nothing, and the next one 
   expect(await it.follower.round()).toMatchObject({ settled: 1 });
 });
 
-test('a profile of a layout that this build does not know holds up no other', async () => {
+test('a profile of a layout that this build does not know does not delay the others', async () => {
   const [known] = aChainConfig().profiles;
   const newer = { ...known!, version: '9.0.0', layout: 'newer' as 'vendor-2.x', sponsorship: newerContract };
   it.reconfigure(aChainConfig({ profiles: [newer, known!] }));
@@ -77,7 +77,7 @@ test('a node of another chain is not followed', async () => {
   expect(await it.usage.cursor(chainId)).toEqual(before);
 });
 
-test('nothing may be promised before the first step: it begins at the head and would not see what was mined', async () => {
+test('nothing may be promised before the first step, which begins at the head and would miss mined operations', async () => {
   const chain = new FakeChain({ chainId: 7, time: seconds(0) });
   chain.mine({ transfers: [[walletOf(contract, funding), 1000n]] });
   const follower = new ChainFollower({

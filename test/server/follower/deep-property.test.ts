@@ -6,7 +6,7 @@ import type { Hex } from '../../../core/units/hex.js';
 import { chainId, seconds } from '../../conformance/usage-requests.js';
 import { aChainConfig, aFollowed, anOperation, aPromise, lossesOf, signedBytes, usedOf } from './followed.js';
 
-// Promises of both modes for few nonces, mined in any order, paid or not, taken back to any depth, and behind a node that hides logs.
+// Promises of both modes for few nonces, mined in any order, paid or not, reorganised to any depth, behind a node that hides logs.
 
 type Step =
   | { readonly do: 'promise'; readonly mode: Mode; readonly nonce: number; readonly cost: number }
@@ -52,7 +52,7 @@ type Promised = {
 };
 type Mined = { readonly block: number; readonly cost: number; readonly mode: Mode; readonly isPaid: boolean };
 
-test('counters show in the end what the chain shows, of every operation that no node hid for good', async () => {
+test('counters finally match the chain for every operation that no node hid for good', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 50 }), fc.nat(2), run), {
     numRuns: 150,
   });

@@ -25,7 +25,7 @@ afterEach(async () => {
   await it.stop();
 });
 
-/** A lease that never ends by itself. */
+/** A lease that never expires by itself. */
 function leaseOf(name: string): FollowerLease {
   return {
     hold: async () => {
@@ -55,7 +55,7 @@ function aFollower(name: string, change: Partial<FollowerDeps> = {}): Follower {
   return follower;
 }
 
-/** Sponsors an operation of this nonce and mines it deep enough to be settled. */
+/** Sponsors an operation with this nonce and mines it deep enough to be settled. */
 async function sponsorAndMine(nonce: bigint): Promise<void> {
   const promise = aPromise(20, { key: { nonce }, promise: { validUntil: seconds(1_000_000) } });
   expect(await it.usage.reserve(promise)).toEqual({ outcome: 'reserved' });
@@ -63,7 +63,7 @@ async function sponsorAndMine(nonce: bigint): Promise<void> {
   it.chain.mineEmpty(2);
 }
 
-test('of two replicas one settles, both show the head, and the other takes over when that one stops', async () => {
+test('of two replicas one settles, both show the head, and the other takes over when the first stops', async () => {
   const first = aFollower('first');
   const second = aFollower('second');
   first.start();
@@ -81,7 +81,7 @@ test('of two replicas one settles, both show the head, and the other takes over 
   expect(holder).toBe('second');
 });
 
-test('two replicas that both believe to lead settle everything once', async () => {
+test('two replicas that both believe that they lead settle everything once', async () => {
   const lease: FollowerLease = { hold: async () => true, release: async () => {} };
   for (const name of ['first', 'second', 'third']) aFollower(name, { lease }).start();
   for (let nonce = 1n; nonce <= 20n; nonce++) await sponsorAndMine(nonce);
@@ -89,7 +89,7 @@ test('two replicas that both believe to lead settle everything once', async () =
   expect(await usedOf(it)).toEqual([20, 100]);
 });
 
-test('a leader that cannot read the chain makes room for a replica that can', async () => {
+test('a leader that cannot read the chain gives up the lease to a replica that can', async () => {
   const blind = aFollower('blind', {
     chains: {
       get: () => {
@@ -105,7 +105,7 @@ test('a leader that cannot read the chain makes room for a replica that can', as
   await until('it is settled', async () => (await usedOf(it))[1] === 5);
 });
 
-test('the head is read also while the lease cannot be asked for', async () => {
+test('the head is read also while the lease cannot be requested', async () => {
   isLeaseDown = true;
   const follower = aFollower('first');
   follower.start();
@@ -115,9 +115,9 @@ test('the head is read also while the lease cannot be asked for', async () => {
   await until('it is settled', async () => (await usedOf(it))[1] === 5);
 });
 
-test('a leader that finds the usage data lost sees to their recovery, and then follows again', async () => {
+test('a leader that finds the usage data lost recovers them, and then follows again', async () => {
   let isLost = true;
-  // Only the loss that the config of the chain accepts ends at once.
+  // Only a loss that the chain's config accepts ends at once.
   const recovery: UsageRecovery = {
     recover: async (_, acceptedLoss) => {
       if (acceptedLoss !== 'first.1') return 'waiting';

@@ -70,7 +70,10 @@ export function aChainConfig(
   };
 }
 
-/** A follower of a fake chain over a real store, by default the embedded one: one paymaster contract, one funding wallet, both with 1000 gwei. */
+/**
+ * A follower of a fake chain over a real store, by default the embedded one. There are one paymaster contract and one funding
+ * wallet, both with 1000 gwei.
+ */
 export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage = openSqlite) {
   const directory = aDirectory();
   const clock = aClock();
@@ -118,7 +121,7 @@ export async function aFollowed(config: ChainConfig = aChainConfig(), openUsage 
     reconfigure: (changed: ChainConfig) => {
       current = changed;
     },
-    /** Empty blocks, and the time that they take on the chain and on the clock. */
+    /** Mines empty blocks, and advances the chain's time and the clock. */
     pass: (blocks: number) => {
       chain.mineEmpty(blocks);
       clock.advance(blocks * 12_000);
@@ -154,7 +157,7 @@ function recordingLogger(lines: LogLine[]): Logger {
 
 export type Followed = Awaited<ReturnType<typeof aFollowed>>;
 
-/** A month from the clocks' start. */
+/** A month after the clocks' start. */
 const month = { from: startMs, until: (startMs + 30 * 86_400_000) as EpochMs };
 const countLimit = aLimit({ counter: 'count', threshold: 1000, window: month });
 const spendLimit = aSpend(0, { counter: 'spend', threshold: 100_000, window: month });
@@ -181,7 +184,7 @@ export function aPromise(cost: number, { promise, ...change }: PromiseChange = {
   });
 }
 
-/** The operation of {@link aPromise} as it is mined, at a cost in gwei. */
+/** The operation of {@link aPromise} as mined, at a cost in gwei. */
 export function anOperation(cost: number, change: Partial<FakeOperation> = {}): FakeOperation {
   return {
     entryPoint,
@@ -194,7 +197,7 @@ export function anOperation(cost: number, change: Partial<FakeOperation> = {}): 
   };
 }
 
-/** Operations and gwei that are used or promised by now. */
+/** Operations and gwei that are used or promised. */
 export async function usedOf({ usage }: Pick<Followed, 'usage'>): Promise<readonly number[]> {
   const counters = await usage.counters(chainId, [countLimit, spendLimit]);
   return counters.map(({ used, reserved }) => used + reserved);

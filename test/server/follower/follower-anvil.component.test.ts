@@ -112,7 +112,7 @@ async function aReservation(
 }
 
 describe.each(versions)('profile %s', (version) => {
-  test('an operation that the EntryPoint mined settles to what it cost, and balances are those of the chain', async () => {
+  test('an operation that the EntryPoint mined settles at its cost, and balances match the chain', async () => {
     const { profile, contract, wallet } = profileOf(version);
     const follower = followerOf(version);
     await follower.round();

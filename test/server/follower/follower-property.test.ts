@@ -60,7 +60,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const accounts = [depositOf(entryPoint, contract), walletOf(contract, funding)];
 
-/** One signature that was given: the operation may cost that much, until then. */
+/** One signature that was given: the operation may cost this much until it expires. */
 type Promised = {
   readonly sender: number;
   readonly nonce: number;
@@ -69,7 +69,7 @@ type Promised = {
   readonly input: Hex;
 };
 
-test('whatever is mined, taken back or left to expire, every live promise can be paid and every mined cost counts once', async () => {
+test('under all mining, reorganisations and expiries, every live promise can be paid and every mined cost counts once', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 50 }), fc.constantFrom(0, 1, 2, 3), run),
     {
@@ -81,15 +81,15 @@ test('whatever is mined, taken back or left to expire, every live promise can be
 async function run(steps: readonly Step[], confirmations: number): Promise<void> {
   const it = await aFollowed(aChainConfig({ confirmations }));
   let follower = it.follower;
-  /** Everything that a signature was given for, and which may be mined until it expires or its nonce is used. */
+  /** All operations with a signature; each may be mined until it expires or its nonce is used. */
   const promises: Promised[] = [];
-  /** By operation: block in which it is mined on the present branch, and its cost in gwei. */
+  /** By operation: the block in which it is mined on the current branch, and its cost in gwei. */
   const mined = new Map<string, { readonly block: number; readonly cost: number }>();
-  /** Block and wei of each deposit on the present branch. */
+  /** Block and wei of each deposit on the current branch. */
   const deposits: (readonly [number, bigint])[] = [];
   let seenHeight = it.chain.height;
 
-  /** The dearest signature of each operation that is neither mined nor expired on the present branch. */
+  /** The most expensive signature of each operation that is neither mined nor expired on the current branch. */
   const mayBeMined = (): readonly Promised[] => {
     const live = promises.filter((one) => !mined.has(operationOf(one)) && one.validUntil > it.chain.time);
     const dearest = new Map<string, Promised>();
@@ -98,7 +98,7 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
     return [...dearest.values()];
   };
 
-  /** Gwei that whatever may still be mined leaves of an account at the head. */
+  /** Gwei that remain in an account at the head if everything that may still be mined is mined. */
   function free(account: string): number {
     const needs = mayBeMined().reduce((sum, { cost }) => sum + cost, 0);
     return Number((it.chain.stateAt().get(account) ?? 0n) / gweiInWei) - needs;
@@ -144,10 +144,10 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
           for (let i = 0; i < now.blocks; i++) it.chain.mine({ time: it.chain.time + 1 + now.seconds });
           break;
         case 'reorganise': {
-          // At most as deep as the confirmations promise, of what a follower has seen.
+          // At most as deep as the confirmations allow, counted from the highest block that a follower has seen.
           const to = Math.max(seenHeight - confirmations, it.chain.height - now.depth);
           if (to >= it.chain.height) break;
-          // Deposits that were taken back would be a loss that no bookkeeping can prevent.
+          // Removing deposits would cause a loss that no bookkeeping can prevent.
           const lost = accounts.map(
             (account) => [account, deposits.reduce((sum, [b, a]) => (b > to ? sum + a : sum), 0n)] as const,
           );
@@ -169,7 +169,7 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
           break;
         }
         case 'withdraw': {
-          // Its owner takes out what nobody was promised; the store learns of it before it promises more.
+          // The owner withdraws the unpromised part; the store learns this before it promises more.
           const amount = Math.min(now.amount, ...accounts.map(free));
           if (amount < 1) break;
           const transfers = accounts.map((account) => [account, -BigInt(amount) * gweiInWei] as const);
@@ -186,7 +186,7 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
       }
       for (const account of accounts) expect(free(account)).toBeGreaterThanOrEqual(0);
     }
-    // Let everything be confirmed and expire: then each counter holds what was mined, and nothing is promised.
+    // Lets everything be confirmed and expire: then each counter holds the mined costs, and nothing is promised.
     const last = Math.max(it.chain.time, ...promises.map(({ validUntil }) => validUntil));
     it.chain.mine({ time: last + 1 });
     for (let i = 0; i < confirmations; i++) it.chain.mine({ time: it.chain.time + 1 });
@@ -200,7 +200,7 @@ async function run(steps: readonly Step[], confirmations: number): Promise<void>
   }
 }
 
-/** Each with a key of its own: accounts may use them in any order. */
+/** Each operation has its own nonce key: accounts may use them in any order. */
 function nonceOf({ nonce }: Pick<Promised, 'nonce'>): bigint {
   return BigInt(nonce) << 64n;
 }

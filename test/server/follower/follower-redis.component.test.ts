@@ -18,7 +18,7 @@ import {
   type Followed,
 } from './followed.js';
 
-// Three replicas share one Redis: one follows the chain, the others promise, and any of them goes on where it has stopped.
+// Three replicas share one Redis: one follows the chain, the others promise, and any of them continues where the follower stopped.
 
 let server: RedisServer;
 let it: Followed;
@@ -59,7 +59,7 @@ test('a follower that was stopped past validUntil while operations were mined: n
   expect(await third.reserve(two(1n, 1_000))).toEqual(reserved);
   it.chain.mine({ operations: [anOperation(40)] });
   it.pass(120);
-  // Both have expired and one was mined, and nobody has looked: what was promised still counts.
+  // Both have expired and one was mined, and no follower has seen that: both promises still count.
   for (const store of [it.usage, ...others])
     expect(await store.reserve(two(2n))).toMatchObject({ outcome: 'limit', used: 2 });
 
@@ -73,7 +73,7 @@ test('a follower that was stopped past validUntil while operations were mined: n
   expect(await third.reserve(two(3n))).toMatchObject({ outcome: 'limit', index: 0, used: 2 });
 });
 
-test('a reorganisation that another replica finds: what was counted stays, and an operation that is mined again counts once', async () => {
+test('a reorganisation that another replica finds: counted amounts stay, and an operation that is mined again counts once', async () => {
   const [second, third] = others;
   await second.reserve(two(0n));
   const before = it.chain.height;
@@ -94,7 +94,7 @@ test('a reorganisation that another replica finds: what was counted stays, and a
   expect(await second.reserve(two(2n))).toMatchObject({ outcome: 'limit', index: 0, used: 2 });
 });
 
-test('a nonce that two paymasters of one contract have promised: both needs are kept off the deposit, the one that paid is counted, the other is given back', async () => {
+test('a nonce that two paymasters of one contract have promised: both needs are reserved of the deposit, the one that paid is counted, the other is released', async () => {
   const [second, third] = others;
   it.watch([
     { contract, fundingAddress: funding },

@@ -42,7 +42,7 @@ afterEach(async () => {
   await it.stop();
 });
 
-/** Lets the loops run until the condition holds; the test's own time limit ends a wait that is in vain. */
+/** Lets the loops run until the condition holds; the test's time limit ends a wait that never succeeds. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise(setImmediate);
 }
@@ -59,14 +59,14 @@ test('a started follower settles what is mined and shows the head', async () => 
   expect(follower.heads.get(chainId)?.number).toBe(it.chain.height);
 });
 
-test('a chain that is served later is followed then, one that is no more is left', async () => {
+test('a chain that is added is followed, and one that is no longer served is not', async () => {
   follower.start();
   await until(() => follower.heads.get(chainId) !== undefined);
   configs = [aChainConfig({ chainId: 5 })];
   await until(() => follower.heads.get(5) !== undefined && follower.heads.get(chainId) === undefined);
 });
 
-test('a dead chain holds up neither the others nor readiness for ever', async () => {
+test('a dead chain does not delay the others, nor readiness for ever', async () => {
   otherChain.isDown = true;
   configs = [aChainConfig({ chainId: 5 }), aChainConfig()];
   follower.start();
@@ -77,7 +77,7 @@ test('a dead chain holds up neither the others nor readiness for ever', async ()
   await until(() => follower.heads.get(5) !== undefined);
 });
 
-test('a stopped follower does nothing more', async () => {
+test('a stopped follower does nothing', async () => {
   follower.start();
   await until(() => follower.ready());
   await follower.stop();
@@ -87,7 +87,7 @@ test('a stopped follower does nothing more', async () => {
   expect(await it.usage.cursor(chainId)).toEqual(cursor);
 });
 
-test('what one URL of a chain hides another one shows', async () => {
+test('logs that one URL of a chain hides are read from another one', async () => {
   const honest = it.chain.twin();
   const urls = ['http://first', 'http://second'];
   const bytes = signedBytes('SPONSORED', 1);

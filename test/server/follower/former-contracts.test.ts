@@ -22,7 +22,7 @@ import {
   type SignedBytes,
 } from './followed.js';
 
-// No profile names the contract any longer, so nobody says which layout it has.
+// No profile names the contract any longer, so its layout is not configured.
 
 type Case = { readonly layout: LayoutId; readonly mode: Mode };
 
@@ -32,7 +32,7 @@ const cases = layoutIds.flatMap((layout): Case[] => [
 ]);
 
 test.each(cases)(
-  'of two promises for one operation in mode $mode of $layout the bytes tell which was mined',
+  'of two promises for one operation in mode $mode of $layout the bytes show which was mined',
   async ({ layout, mode }) => {
     const it = await aFollowed();
     const { entryPointVersion } = layouts[layout];
@@ -84,7 +84,7 @@ test.each(['first', 'second'])(
 const older = keptPromises + 3;
 
 describe('older promises of both modes, of which only mode and contract are kept', () => {
-  /** Anybody asks often enough for both modes that both of these are folded. */
+  /** Somebody requests both modes so often that both promises are folded. */
   async function aFoldedNonce(it: Followed): Promise<void> {
     for (const [mode, cost] of [
       ['SPONSORED', 100],
@@ -131,7 +131,7 @@ describe('older promises of both modes, of which only mode and contract are kept
   );
 });
 
-/** Each variant is another operation of the nonce. Whoever has bundled it has put bytes behind the data. */
+/** Each variant is another operation of the nonce. Its bundler has appended bytes to the data. */
 function mined(layout: LayoutId, mode: Mode, variant: number): SignedBytes {
   const { sponsorship, token, entryPointVersion } = layouts[layout];
   const op: FinalUserOperation = {

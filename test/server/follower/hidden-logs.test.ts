@@ -11,7 +11,7 @@ import {
   type Followed,
 } from './followed.js';
 
-// A node, or one of several behind a URL, that shows no logs and calls that no error.
+// A node, or one of several behind a URL, answers no logs and reports no error.
 
 let it: Followed;
 const bytes = signedBytes('SPONSORED', 1);
@@ -50,7 +50,7 @@ describe('an operation that was mined while the node hid it', () => {
     expect(await usedOf(it)).toEqual([1, 40]);
   });
 
-  test('settles by what another connection shows', async () => {
+  test('settles from the logs of another connection', async () => {
     const honest = it.chain.twin();
     it.elsewhere.push(honest);
     expire();
@@ -61,7 +61,7 @@ describe('an operation that was mined while the node hid it', () => {
     expect(await usedOf(it)).toEqual([1, 40]);
   });
 
-  test('keeps the maximum in the end, and frees the deposit', async () => {
+  test('finally keeps the maximum, and frees the deposit', async () => {
     expire();
     for (let block = 0; block < 64; block++) {
       expect(await it.follower.round()).toMatchObject({ released: 0, forfeited: 0 });
@@ -101,14 +101,14 @@ test('a reservation that waits for later blocks costs no request while no block 
 test.each([
   { name: 'another paymaster', contract: anAddress(0xc1) },
   { name: 'nobody', contract: anAddress(0) },
-])('an operation of the nonce that $name paid for releases what was promised', async ({ contract }) => {
+])('an operation of the nonce that $name paid for releases the promise', async ({ contract }) => {
   it.chain.mine({ operations: [anOperation(40, { contract })] });
   expire();
   expect(await it.follower.round()).toMatchObject({ released: 1, unattributed: 0 });
   expect(await usedOf(it)).toEqual([0, 0]);
 });
 
-test('nonces of all that have expired are read by one call', async () => {
+test('one call reads the nonces of all expired promises', async () => {
   for (let n = 1; n < 100; n++)
     await it.usage.reserve(
       aPromise(1, { key: { nonce: BigInt(n) << 64n }, promise: { validUntil: seconds(500) } }),
@@ -127,7 +127,7 @@ describe('a nonce that is promised once more after its operation was settled', (
     return it.usage.reserve(aPromise(100, { promise }));
   };
 
-  test('counts once: what expires is released, also after a restart', async () => {
+  test('counts once: the promise is released when it expires, also after a restart', async () => {
     it.chain.mine({ operations: [anOperation(40, { input: bytes.input })] });
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ settled: 1 });

@@ -31,7 +31,7 @@ beforeEach(() => {
 const add = (from: Cursor | undefined, cursor: Cursor, ended = released) =>
   history.add(from, { cursor, ended, undo: [] });
 
-describe('what undoes the end of a reservation', () => {
+describe('undoing the end of a reservation', () => {
   test.each([
     {
       name: 'settled below its maximum',
@@ -54,7 +54,7 @@ describe('what undoes the end of a reservation', () => {
     expect(settledAt(cost).map(({ how, undo }) => [how, amounts(undo)])).toEqual([['settled', want]]);
   });
 
-  test('forfeited: what it keeps', () => {
+  test('forfeited: the kept amounts', () => {
     const [forfeited] = endedInStep([reservation], { settled: [], released: [] });
     expect(forfeited?.how).toBe('forfeited');
     expect(amounts(forfeited?.undo ?? [])).toEqual([
@@ -63,7 +63,7 @@ describe('what undoes the end of a reservation', () => {
     ]);
   });
 
-  test('decided twice: what was said first', () => {
+  test('decided twice: the first decision', () => {
     const settled = [
       { reservation, actualCost: gwei(40) },
       { reservation, actualCost: gwei(50) },
@@ -77,7 +77,7 @@ describe('what undoes the end of a reservation', () => {
     ]);
   });
 
-  test('a loss: the same, the other way round', () => {
+  test('a loss: the same, reversed', () => {
     const charge = { counter: 'loss', unit: 'NATIVE_ASSET', until: never, amount: 7 } as const;
     expect(amounts(negated([charge]))).toEqual([['loss', -7]]);
   });
@@ -112,7 +112,7 @@ describe('steps after a common block', () => {
     expect(history.after(at(1)).restored).toHaveLength(2);
   });
 
-  test('are forgotten when another follower was at work in between', () => {
+  test('are forgotten when another follower has taken steps in between', () => {
     add(at(1), at(2));
     add(at(3), at(4));
     expect(history.points()).toEqual([at(4), at(3)]);
@@ -120,7 +120,7 @@ describe('steps after a common block', () => {
     expect(history.points()).toEqual([at(5), at(4, 1)]);
   });
 
-  test('are forgotten, the oldest first, where memory would grow', () => {
+  test('are forgotten, the oldest first, when memory would grow', () => {
     for (let n = 1; n <= 300; n++) add(at(n), at(n + 1));
     expect(history.points()).toHaveLength(256);
     const many = Array.from({ length: 15_000 }, () => released[0]!);

@@ -58,7 +58,7 @@ describe.each([
   });
 });
 
-test('the lag is the time since settlement had caught up, whatever the age of the blocks', async () => {
+test('the lag is the time since settlement last caught up, whatever the age of the blocks', async () => {
   const metrics = createMetrics({ process: false });
   const meter = createFollowerMeter(createInstruments(metrics), it.usage, it.clock);
   const shown = async (name: string) =>
@@ -93,14 +93,14 @@ test('the lag is the time since settlement had caught up, whatever the age of th
   it.chain.missing.clear();
   await round();
   expect(await lag()).toBe(0);
-  // Another replica follows the chain from here on.
+  // From here on another replica follows the chain.
   it.clock.advance(100_000);
   meter.observed(chainId, it.follower.head);
   expect(await lag()).toBe(0);
 });
 
-describe('a chain that is shorter than what was settled', () => {
-  test('is another one where it shows another block at a height that is remembered', async () => {
+describe('a chain that is shorter than the settled height', () => {
+  test('is another chain if it has a different block at a remembered height', async () => {
     await settledOne();
     it.pass(8);
     await it.follower.round();
@@ -111,7 +111,7 @@ describe('a chain that is shorter than what was settled', () => {
     expect(await it.follower.round()).toMatchObject({ cursor: { blockNumber: 2 }, restored: 1 });
   });
 
-  test('is another one where its time is later, also for who remembers nothing', async () => {
+  test('is another chain if its time is later, also for a follower that remembers nothing', async () => {
     it.pass(20);
     await it.follower.round();
     it.chain.reorganise(6);
@@ -121,7 +121,7 @@ describe('a chain that is shorter than what was settled', () => {
     expect((await cursor())?.blockNumber).toBe(it.chain.height - 2);
   });
 
-  test('is waited for while nothing proves anything, and then followed', async () => {
+  test('is waited for without a proof either way, and then followed', async () => {
     it.pass(20);
     await it.follower.round();
     const before = await cursor();
@@ -152,7 +152,7 @@ test('a step back needs every block that is compared: a node that lacks one is a
   expect(await it.follower.round()).toMatchObject({ restored: 1, cursor: { blockNumber: before + 1 } });
 });
 
-test('an operation that a rescan shows once more is not charged to what was promised since for its nonce', async () => {
+test('an operation that a rescan shows once more is not charged to a later promise for its nonce', async () => {
   const [first, second] = [signedBytes('SPONSORED', 1), signedBytes('SPONSORED', 2)];
   await it.usage.reserve(aPromise(100, { promise: { digest: first.digest } }));
   it.chain.mine({ operations: [anOperation(40, { input: first.input })] });

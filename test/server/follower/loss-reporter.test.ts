@@ -78,7 +78,7 @@ function open(place: TokenLossReports = reports): LossReporter {
   return opened;
 }
 
-/** A token payment was mined, and has cost so much without paying. */
+/** Mines a token payment that costs this much and pays nothing. */
 async function lose(amount: number): Promise<void> {
   const of = { chainId, contract: toAddressKey(contract) };
   const expected = await usage.cursor(chainId);
@@ -103,8 +103,8 @@ async function says(want: TokenLossReport): Promise<void> {
   );
 }
 
-describe('what a follower reports of token payments', () => {
-  test('is nothing while losses are within half of the budget, and the contract above it until the day ends', async () => {
+describe('the report of a follower on token payments', () => {
+  test('is empty while losses are within half of the budget, and names the contract above it until the day ends', async () => {
     reporter.followed(chainId, quiet);
     await says({ stopped: [] });
     await lose(tenthOfACoin / 2);
@@ -121,7 +121,7 @@ describe('what a follower reports of token payments', () => {
     await says({ stopped: [] });
   });
 
-  test('is of each chain alone: contracts have the same address on many', async () => {
+  test('covers each chain separately: contracts have the same address on many', async () => {
     await lose(tenthOfACoin + 1);
     reporter.followed(otherChainId, { unpaid: 1 });
     reporter.followed(chainId, { unpaid: 1 });
@@ -130,7 +130,7 @@ describe('what a follower reports of token payments', () => {
     expect((await reports.all()).get(otherChainId)).toEqual({ stopped: [] });
   });
 
-  test('counts what versions of one contract lose together, each against its own budget', async () => {
+  test('adds up the losses of all versions of one contract, and compares them with the budget of each', async () => {
     profiles = [inTokens('1.1.0'), inTokens('singleton-0.6', '0'), inTokens('singleton-0.7', '5')];
     await lose(tenthOfACoin / 2);
     reporter.followed(chainId, { unpaid: 1 });
@@ -140,7 +140,7 @@ describe('what a follower reports of token payments', () => {
     await says(stopped('1.1.0', 'singleton-0.6'));
   });
 
-  test('follows a budget that is raised', async () => {
+  test('follows a raised budget', async () => {
     await lose(tenthOfACoin + 1);
     reporter.followed(chainId, { unpaid: 1 });
     await says(stopped('1.1.0'));
@@ -150,7 +150,7 @@ describe('what a follower reports of token payments', () => {
     await says({ stopped: [] });
   });
 
-  test('is tried again after the reports could not be written', async () => {
+  test('is written again after a write failed', async () => {
     let isAway = true;
     const flaky: TokenLossReports = {
       all: () => reports.all(),
@@ -173,7 +173,7 @@ describe('what a follower reports of token payments', () => {
     expect(await report()).toEqual(stopped('1.1.0'));
   });
 
-  test('is nothing at all for a chain without token mode', async () => {
+  test('does not exist for a chain without token mode', async () => {
     const { token: _token, ...sponsorOnly } = inTokens('1.1.0');
     profiles = [sponsorOnly];
     reporter.followed(chainId, { unpaid: 1 });

@@ -8,7 +8,7 @@ import { anExampleOperation, exampleTokenTerms } from '../../core/paymaster/oper
 import { handleOpsInput } from '../../core/userop/bundles.js';
 import { aChainConfig, aFollowed, anOperation, aPromise, lossesOf, type SignedBytes } from './followed.js';
 
-// A contract that takes tokens in validation, and whose postOp then failed: it emits no event of its own.
+// A contract that takes tokens in validation, and whose postOp then failed: it emits no event.
 
 const { options } = exampleTokenTerms;
 const terms: TokenTerms = {
@@ -18,7 +18,7 @@ const terms: TokenTerms = {
   exchangeRate: 10n ** 18n,
   priceMarkup: 1_000_000,
 };
-/** Wei that the operation costs; with this rate as many base units. */
+/** Cost of the operation in wei; at this rate the same number of base units. */
 const cost = 40_000_000_000n;
 
 type Case = {

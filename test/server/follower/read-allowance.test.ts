@@ -3,7 +3,7 @@ import { plusMs } from '../../../core/units/time.js';
 import { ReadAllowance, readsPerSecond } from '../../../server/follower/read-allowance.js';
 import { startMs } from '../../conformance/usage-requests.js';
 
-test('an organisation has so many new balances read in a second, each organisation its own', () => {
+test('each organisation may cause a limited number of reads of new balances per second', () => {
   const reads = new ReadAllowance();
   const take = (organisation: string, afterMs: number) => reads.take(organisation, plusMs(startMs, afterMs));
   for (let n = 0; n < readsPerSecond; n++) take('acme', n);

@@ -31,7 +31,7 @@ describe('a nonce', () => {
 describe('a reservation with a used nonce and no event', () => {
   const one = aReservation('a');
 
-  /** Judges it at each block, and says at which it was looked for, and at which it was forfeited. */
+  /** Decides at each block. Answers the blocks at which it was looked for, and the one at which it was forfeited. */
   function follow(blocks: readonly number[]) {
     let suspects = nobody;
     const looked: number[] = [];

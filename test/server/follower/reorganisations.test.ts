@@ -41,7 +41,7 @@ describe('reorganisations', () => {
     expect(await usedOf(it)).toEqual([1, 40]);
   });
 
-  test('one below the settled block takes back what was counted, and a dearer operation counts in full', async () => {
+  test('one below the settled block undoes the counted amounts, and a more expensive operation counts in full', async () => {
     await it.usage.reserve(aPromise(100));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });
@@ -62,7 +62,7 @@ describe('reorganisations', () => {
     });
   });
 
-  test('what was settled in removed blocks is promised again until it is mined again or expired', async () => {
+  test('operations settled in removed blocks are promised again until they are mined again or expired', async () => {
     await it.usage.reserve(aPromise(100));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });
@@ -82,7 +82,7 @@ describe('reorganisations', () => {
     expect(await usedOf(it)).toEqual([0, 0]);
   });
 
-  test('what was released in removed blocks is promised again, whatever others were promised since', async () => {
+  test('promises released in removed blocks are promised again, whatever was promised to others since', async () => {
     const [count, spend] = aPromise(100).limits;
     const limits = [{ ...count!, threshold: 1 }, spend!];
     await it.usage.reserve(aPromise(100, { limits, promise: { validUntil: seconds(300) } }));
@@ -96,7 +96,7 @@ describe('reorganisations', () => {
     it.pass(3);
     expect(await it.follower.round()).toMatchObject({ restored: 1 });
     expect(await it.follower.round()).toMatchObject({ settled: 1, unattributed: 0 });
-    // Above the threshold, as the chain is; and it refuses.
+    // The counter exceeds the threshold, as the chain's costs do, and the limit refuses.
     expect(await usedOf(it)).toEqual([2, 160]);
     expect(await it.usage.reserve(aPromise(1, { key: { nonce: 2n }, limits }))).toMatchObject({
       outcome: 'limit',
@@ -104,10 +104,10 @@ describe('reorganisations', () => {
     });
   });
 
-  test('what was promised again while a step was under way lives again with what it was raised to', async () => {
+  test('a promise that was raised during a step is restored at the raised amount', async () => {
     const again = { digest: aDigest(2), prefundWei: 250n * gweiInWei };
     await it.usage.reserve(aPromise(100));
-    // Between the follower's read and its step another, dearer operation of the nonce is promised.
+    // Between the follower's read and its step a more expensive operation of the nonce is promised.
     const { advance } = it.usage;
     const follower = it.create({
       ...it.usage,
@@ -132,7 +132,7 @@ describe('reorganisations', () => {
     expect((await usedOf(it))[1]).toBeGreaterThanOrEqual(240);
   });
 
-  test('a step at the same block whose outcome is not known is not taken back by halves', async () => {
+  test('a step at the same block whose outcome is not known is not undone in part', async () => {
     it = await aFollowed(aChainConfig({ confirmations: 0 }));
     await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(300) } }));
     let isAnswerLost = false;
@@ -159,7 +159,7 @@ describe('reorganisations', () => {
     it.pass(1);
     await follower.round();
     await follower.round();
-    // Nobody knows any longer that it was promised, which is no reason to think that the key has leaked.
+    // The data no longer contain the promise. That is not a reason to assume that the key has leaked.
     expect(await it.usage.suspended(chainId)).toEqual([]);
   });
 
@@ -180,7 +180,7 @@ describe('reorganisations', () => {
     expect(await lossesOf(it)).toEqual([70, 70]);
   });
 
-  test('after a restart nothing is known of removed blocks: what was counted stays, and nothing is strange', async () => {
+  test('after a restart removed blocks are unknown: counted amounts stay, and no operation is strange', async () => {
     await it.usage.reserve(aPromise(100));
     const before = it.chain.height;
     it.chain.mine({ operations: [anOperation(40)] });
@@ -195,7 +195,7 @@ describe('reorganisations', () => {
     expect(await it.usage.suspended(chainId)).toEqual([]);
   });
 
-  test('what another follower has settled meanwhile is not strange when it is seen again', async () => {
+  test('an operation that another follower has settled meanwhile is not strange when it is seen again', async () => {
     await it.usage.reserve(aPromise(100));
     await it.usage.reserve(aPromise(100, { key: { nonce: 1n } }));
     const before = it.chain.height;
@@ -232,7 +232,7 @@ describe('reorganisations', () => {
     expect((await it.usage.cursor(chainId))?.blockNumber).toBe(it.chain.height - 2);
   });
 
-  test('another chain in its place is followed from there, and what was promised stays promised', async () => {
+  test('another chain in its place is followed from there, and promises stay', async () => {
     await it.usage.reserve(aPromise(100, { promise: { validUntil: seconds(5000) } }));
     it.pass(100);
     await it.follower.round();

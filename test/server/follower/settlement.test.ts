@@ -13,7 +13,7 @@ const names = (reservations: readonly { readonly key: { readonly paymasterId: st
   reservations.map(({ key }) => key.paymasterId);
 
 describe('a mined operation', () => {
-  test('settles its reservation at what it cost, rounded up, and releases the others of its nonce', () => {
+  test('settles its reservation at its cost, rounded up, and releases the others of its nonce', () => {
     const elsewhere = aReservation('b', { promises: [{ contract: anAddress(0xc1) }] });
     const other = aReservation('c', { nonce: 1n });
     const result = settle([aMined()], [aReservation('a'), elsewhere, other], says({}), ours);
@@ -66,7 +66,7 @@ describe('a mined operation', () => {
     expect(settle([aMined()], [], says({}), () => false).unattributed).toEqual([]);
   });
 
-  test('that another paymaster or nobody paid for releases what was promised for its nonce', () => {
+  test('that another paymaster or nobody paid for releases the promises for its nonce', () => {
     const strange = aMined({ paymaster: anAddress(0) });
     const result = settle([strange], [aReservation('a')], says({}), ours);
     expect(names(result.released)).toEqual(['a']);
@@ -80,7 +80,7 @@ describe('a mined operation', () => {
   });
 });
 
-describe('what may be promised of a balance', () => {
+describe('the part of a balance that may be promised', () => {
   const wei = (amount: number) => BigInt(amount) * 1_000_000_000n;
   test.each([
     { name: 'is what is settled', settled: 10, head: 10, since: 0, want: 10 },

@@ -41,7 +41,7 @@ beforeEach(async () => {
 const reserved = { outcome: 'reserved' };
 
 describe('settling', () => {
-  test('a mined operation settles to what it cost, when it has enough confirmations and not before', async () => {
+  test('a mined operation settles at its cost, when it has enough confirmations and not before', async () => {
     expect(await it.usage.reserve(aPromise(100))).toEqual(reserved);
     it.chain.mine({ operations: [anOperation(40)] });
     await it.follower.round();
@@ -94,7 +94,7 @@ describe('settling', () => {
     expect(it.chain.requests.has('eth_getTransactionByHash')).toBe(false);
   });
 
-  test('what happened while no follower ran is settled by the next one', async () => {
+  test('the next follower settles everything that happened while none ran', async () => {
     await it.usage.reserve(aPromise(100));
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(20);
@@ -186,14 +186,14 @@ describe('several paymasters that promised one operation', () => {
     ]);
   });
 
-  test('one that promised less than the operation cost is never charged', async () => {
+  test('a paymaster that promised less than the operation cost is never charged', async () => {
     it.chain.mine({ operations: [anOperation(90)] });
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ settled: 1, released: 1 });
     expect(await usedOf(it)).toEqual([1, 90]);
   });
 
-  test('when nothing tells who paid, all are settled', async () => {
+  test('when nothing shows who paid, all are settled', async () => {
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ settled: 2, released: 0 });
@@ -204,7 +204,7 @@ describe('several paymasters that promised one operation', () => {
     });
   });
 
-  test('an operation of a promise that nobody here has made stops the contract, and both are given back', async () => {
+  test('an operation whose promise nobody here has made stops the contract, and both are released', async () => {
     it.chain.mine({ operations: [anOperation(40, { input: sponsored(3).input })] });
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ settled: 0, released: 2, unattributed: 1 });
@@ -217,7 +217,7 @@ describe('token payments', () => {
   const inTokens = { mode: 'ERC20', digest: paid.digest } as const;
   const charge = { topic0: paidGasInTokens.topic0 };
 
-  test('one that paid nothing is a loss of its account and of the contract, and frees its deposit', async () => {
+  test('a payment of nothing is a loss of its account and of the contract, and frees the deposit', async () => {
     await it.usage.reserve(aPromise(100, { promise: inTokens }));
     it.chain.mine({ operations: [anOperation(40)] });
     it.pass(2);
@@ -284,7 +284,7 @@ describe('token payments', () => {
     expect(await lossesOf(it)).toEqual([lost, lost]);
   });
 
-  test('a thousand asks of a stranger for the nonce spoil nothing: mode and wallet of the bytes tell', async () => {
+  test('a thousand requests of a stranger for the nonce change nothing: the bytes show mode and wallet', async () => {
     const asked = { mode: 'SPONSORED', digest: free.digest } as const;
     await it.usage.reserve(aPromise(100, { promise: asked }));
     for (let n = 0; n < 40; n++)
@@ -320,12 +320,12 @@ describe('operations of our contracts that nobody here has promised', () => {
     const input = handleOpsInput('0.7', op, unsigned);
     it.chain.mine({ operations: [anOperation(40, { input }), anOperation(40, { nonce: 1n })] });
     it.pass(2);
-    // The second one cannot be read: it may be of that kind as well, so it is counted and stops nothing.
+    // The second operation cannot be read: it may be such an operation too, so it is counted and stops nothing.
     expect(await it.follower.round()).toMatchObject({ unattributed: 1 });
     expect(await it.usage.suspended(chainId)).toEqual([]);
   });
 
-  test('of a stranger mean nothing', async () => {
+  test('of a stranger are ignored', async () => {
     it.chain.mine({ operations: [anOperation(40, { contract: anAddress(0xc1) })] });
     it.pass(2);
     expect(await it.follower.round()).toMatchObject({ unattributed: 0 });
@@ -383,7 +383,7 @@ describe('releasing', () => {
     expect(await usedOf(it)).toEqual([1, 100]);
   });
 
-  test('more than one step can release are released by the steps that follow at once', async () => {
+  test('promises beyond the bound of one step are released by further steps at once', async () => {
     const many = Array.from({ length: 1_001 }, (_, i) =>
       it.usage.reserve(
         aPromise(0, {

@@ -3,7 +3,7 @@ import { mostLookedFor } from '../../../server/follower/spent-elsewhere.js';
 import { anAddress, chainId, seconds } from '../../conformance/usage-requests.js';
 import { accountsOf, aFollowed, anOperation, aPromise, usedOf, type Followed } from './followed.js';
 
-// The nonce of a promise is used up by an operation that somebody else paid for, long before the promise expires.
+// Long before a promise expires, an operation that somebody else paid for uses its nonce.
 
 const stranger = anAddress(0xc1);
 const nobody = anAddress(0);

@@ -90,7 +90,7 @@ describe('balances', () => {
     });
   });
 
-  test('a contract that cannot be read any more makes its balances unknown and no others', async () => {
+  test('a contract that can no longer be read makes only its own balances unknown', async () => {
     it.chain.broken.add(funding);
     it.pass(1);
     await it.follower.round();
@@ -167,7 +167,7 @@ describe('a node that lags behind a withdrawal that was read', () => {
     expect((await it.usage.accounts(chainId)).length).toBe(3);
   });
 
-  test('gives none of a wallet that could not be read for a while', async () => {
+  test('gives no balance of a wallet that could not be read for a while', async () => {
     it.chain.shown = undefined;
     it.chain.broken.add(funding);
     it.pass(1);
@@ -196,12 +196,12 @@ test('a shorter chain that replaced the old one counts as soon as it is as long'
   expect(await walletBalance()).toBe(1000);
 });
 
-describe('the balance of a contract whose profile was taken away', () => {
+describe('the balance of a contract whose profile was removed', () => {
   const offered = aChainConfig();
   const asked = { depositMaxAgeMs: 900_000, key: { nonce: 1n } };
   const taken = [walletOf(contract, funding), -950n * gweiInWei] as const;
 
-  test('is forgotten at once, and read by the first ask when it is offered again', async () => {
+  test('is forgotten at once, and read at the first request when the profile is offered again', async () => {
     it.reconfigure(aChainConfig({ profiles: [] }));
     await it.follower.round();
     expect(await it.usage.accounts(chainId)).toEqual([]);
@@ -217,7 +217,7 @@ describe('the balance of a contract whose profile was taken away', () => {
     expect(await it.usage.reserve(aPromise(100, asked))).toMatchObject({ outcome: 'deposit', balance: 50 });
   });
 
-  test('is read on while something is promised from it', async () => {
+  test('is still read while something is promised from it', async () => {
     await it.usage.reserve(aPromise(40));
     it.reconfigure(aChainConfig({ profiles: [] }));
     await it.follower.round();
@@ -227,7 +227,7 @@ describe('the balance of a contract whose profile was taken away', () => {
     expect(await it.usage.reserve(aPromise(100, asked))).toMatchObject({ outcome: 'deposit', balance: 50 });
   });
 
-  test('is not believed where a new process does not know how to read it', async () => {
+  test('is not trusted in a new process that does not know how to read it', async () => {
     await it.usage.reserve(aPromise(40));
     it.reconfigure(aChainConfig({ profiles: [] }));
     const restarted = it.create();
@@ -243,7 +243,7 @@ describe('the balance of a contract whose profile was taken away', () => {
 
 describe('wallets of paymasters', () => {
   const wallets = Array.from({ length: 100 }, (_, n) => anAddress(0x5000 + n));
-  /** What a node would bill: head, tip, settled block and proof of it, events of both kinds of blocks, balances of both. */
+  /** Calls that a node would bill: head, tip, settled block and its proof, and events and balances of both kinds of blocks. */
   const mostPerBlock = 9;
   const calls = () => [...it.chain.requests.values()].reduce((sum, count) => sum + count, 0);
 
@@ -257,7 +257,7 @@ describe('wallets of paymasters', () => {
     return (calls() - before) / blocks;
   }
 
-  test('a hundred that were asked for once cost no further call per block, and are forgotten', async () => {
+  test('a hundred that were requested once add no calls per block, and are forgotten', async () => {
     expect(await callsPerBlock(5)).toBe(mostPerBlock);
     for (const wallet of wallets) await it.follower.ensureAccount({ contract, fundingAddress: wallet });
     expect((await it.usage.accounts(chainId)).length).toBe(102);
@@ -267,7 +267,7 @@ describe('wallets of paymasters', () => {
     expect((await it.usage.accounts(chainId)).length).toBe(2);
   });
 
-  test('one is followed while something is promised from it, and read again by the first ask after a pause', async () => {
+  test('one is followed while something is promised from it, and read again at the first request after a pause', async () => {
     const wallet = wallets[0]!;
     const request = (nonce: bigint) => aPromise(10, { key: { nonce }, promise: { fundingAddress: wallet } });
     it.chain.mine({ transfers: [[walletOf(contract, wallet), 50n * gweiInWei]] });

@@ -22,7 +22,7 @@ function anOps(change: Partial<OpsDeps> = {}) {
   return ops;
 }
 
-/** The answer without a socket: the response object itself keeps what was written. */
+/** A response without a socket: the response object itself keeps the written data. */
 function ask(ops: Ops, url: string, method = 'GET') {
   const request = new IncomingMessage(new Socket());
   Object.assign(request, { url, method });
@@ -94,7 +94,7 @@ describe('/readyz', () => {
     });
   });
 
-  test('tells nothing about the cause of a failure to whoever asks', async () => {
+  test('does not reveal the cause of a failure to a caller', async () => {
     const check = { ...failing, isReady: () => Promise.reject(new Error('redis://user:word@inner:6379')) };
     const { status, body } = await ask(anOps({ checks: [check] }), '/readyz').ended;
     expect(status).toBe(503);
@@ -136,7 +136,7 @@ describe('a dependency that all replicas share', () => {
     expect(await statusOf(ops)).toBe(200);
   });
 
-  test('is logged when it fails and when it passes again, however often it is looked at', async () => {
+  test('is logged when it fails and when it passes again, however often it is checked', async () => {
     const lines: string[] = [];
     const note = (message: string) => void lines.push(message);
     let isUp = false;

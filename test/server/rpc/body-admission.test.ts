@@ -18,7 +18,7 @@ test('one client has at most a tenth, whatever its keys', () => {
   expect(admit('b', 'x').take(1)).toBe(false);
 });
 
-test('all together have no more than the whole', () => {
+test('all together have at most the whole', () => {
   const bodies = createBodyAdmission(limits);
   const admitted = Array.from({ length: 20 }, (_, n) =>
     bodies.admit(`k${n}`, `c${n}`).take(share - overhead),
@@ -27,13 +27,13 @@ test('all together have no more than the whole', () => {
   expect(bodies.heldBytes).toBe(limits.totalBytes);
 });
 
-test('chunks of one byte count for what they cost', () => {
+test('chunks of one byte count with their real memory cost', () => {
   const body = createBodyAdmission(limits).admit('a', 'x');
   const taken = Array.from({ length: 100 }, () => body.take(1));
   expect(taken.filter(Boolean)).toHaveLength(Math.floor(share / (1 + overhead)));
 });
 
-test('what was released may be taken again, once, and a released body takes nothing', () => {
+test('released memory may be taken again, once, and a released body takes nothing', () => {
   const bodies = createBodyAdmission(limits);
   const body = bodies.admit('a', 'x');
   body.take(5_000);

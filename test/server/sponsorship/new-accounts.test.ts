@@ -8,7 +8,7 @@ const unknownDeposit = new DomainError('UNAVAILABLE', 'never read', { reason: 'D
 
 const someRequest = aRequest({ accounts: [aNeed(5)] });
 
-/** A store that knows accounts once they were read from a chain that knows those given. */
+/** A store that knows accounts once they were read from a chain that has the given ones. */
 function aStore(onChain: (account: AccountId) => boolean, failure: DomainError = unknownDeposit) {
   const known = new Set<string>();
   const nameOf = ({ contract, fundingAddress }: AccountId): string => `${contract} ${fundingAddress ?? ''}`;

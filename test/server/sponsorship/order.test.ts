@@ -26,7 +26,7 @@ import {
 } from '../../build/configs.js';
 import { anOperation, execute, type WireOperation } from '../../build/operations.js';
 
-/** Everything that a decision depends on. What an obstacle does not change lets the operation pass. */
+/** Everything that a decision depends on. The values that an obstacle does not change let the operation pass. */
 type Scenario = {
   paymaster: PaymasterConfig;
   chain: Partial<ChainConfig>;
@@ -43,13 +43,13 @@ type Obstacle = {
   /** The refusal's reason, or the error's. */
   readonly reason: string;
   readonly put: (scenario: Scenario) => void;
-  /** Obstacles of which an operation can have only one. */
+  /** Obstacles that exclude each other. */
   readonly kind?: 'callData';
 };
 
 const full: ReserveResult = { outcome: 'limit', index: 0, used: 1000 };
 
-/** In the order in which they are met. */
+/** In the order in which a decision meets them. */
 const obstacles: readonly Obstacle[] = [
   {
     name: 'configs that are out of date',
@@ -159,7 +159,7 @@ test.each(obstacles)('$name alone decides: $reason', async (obstacle) => {
 });
 
 test.each(pairs)('$earlier comes before $later: $reason', async ({ first, second, reason }) => {
-  // Whichever is put first: what counts is the order of the decision.
+  // Applied in either order, since only the order of the decision counts.
   expect(await decide([second, first])).toBe(reason);
 });
 
@@ -214,13 +214,13 @@ test('a config that is older than the newest seen is read again once, and then u
   expect(await sponsorAs(older, newer)).toBe('sponsored');
 });
 
-test('a config that stays older is UNAVAILABLE, to be tried again', async () => {
+test('a config that stays older is UNAVAILABLE, and the caller may retry', async () => {
   const older = servePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
   expect(await sponsorAs(older, older)).toBe('CONFIG_BEHIND');
   expect(await sponsorAs(older, undefined)).toBe('CONFIG_BEHIND');
 });
 
-test('data is valid no longer than the config in force allows, whatever an older one let pass', async () => {
+test('data is valid at most as long as the config in force allows, whatever an older one allowed', async () => {
   const older = servePaymaster(aPaymasterConfig({ configGeneration: 1 }), createSharing());
   const tightened = aPaymasterConfig({ configGeneration: 2, maxExpirySeconds: 100 });
   const newer = servePaymaster(tightened, createSharing());
@@ -271,7 +271,7 @@ async function answerAs(
   return sponsor(paymaster, request);
 }
 
-/** A sponsor on one chain. Nobody else is asked but whom a test names. */
+/** A sponsor on one chain. It asks only the parties that a test names. */
 function aSponsor(
   config: ChainConfig,
   {

@@ -7,7 +7,7 @@ import { addressOf } from '../../build/configs.js';
 
 const instruments = createInstruments(noMetrics);
 
-/** Signs by repeating the first byte of the digest, and remembers what it was given together. */
+/** Signs by repeating the first byte of the digest, and records each batch. */
 function aSigner(): Signer & { readonly batches: number[][] } {
   const batches: number[][] = [];
   return {
@@ -32,7 +32,7 @@ describe('A signing batch', () => {
     expect(signer.batches).toEqual([[1, 2, 3]]);
   });
 
-  test('signs at most so many per turn, and the rest in the next, in order', async () => {
+  test('signs at most a bounded number per turn, and the rest in the next, in order', async () => {
     const signer = aSigner();
     const batch = createSigningBatch({ instruments, maxPerTurn: 2 });
     await Promise.all([1, 2, 3, 4, 5].map((n) => batch.sign(signer, digest(n))));
@@ -74,7 +74,7 @@ describe('A signing batch', () => {
     ]);
     expect(failed.status).toBe('rejected');
     expect(signed.status).toBe('fulfilled');
-    // And the next turn is as good as new.
+    // The next turn is not affected.
     expect((await batch.sign(signer, digest(4)))[0]).toBe(4);
   });
 });

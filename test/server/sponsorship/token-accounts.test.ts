@@ -46,21 +46,21 @@ describe('the account that pays in token mode', () => {
     });
   });
 
-  test('is none where the contract has no such view, once and for all', async () => {
+  test('is absent where the contract has no such view, and the contract is not asked again', async () => {
     const accounts = answering(new CallReverted('0x', 'no such view'), named);
     expect(await accounts.payer(chain, mode())).toBeUndefined();
     expect(await accounts.payer(chain, mode())).toBeUndefined();
     expect(accounts.known(chain)).toEqual([]);
   });
 
-  test('is asked for again where no contract is deployed yet, or the node does not answer', async () => {
+  test('is requested again where no contract is deployed yet, or the node does not answer', async () => {
     const accounts = answering('0x', new Error('down'), named);
     expect(await accounts.payer(chain, mode())).toBeUndefined();
     await expect(accounts.payer(chain, mode())).rejects.toThrow('down');
     expect(await accounts.payer(chain, mode())).toBe(account);
   });
 
-  test('is none in layouts whose contracts keep no balances; nothing is asked', async () => {
+  test('is absent in layouts whose contracts keep no balances, without a request', async () => {
     const accounts = answering(new Error('must not be asked'));
     expect(await accounts.payer(chain, mode('singleton-0.7'))).toBeUndefined();
   });

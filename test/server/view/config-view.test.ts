@@ -12,7 +12,7 @@ import { chainFence } from '../../../core/usage/usage-store.js';
 import type { SeenConfig } from '../../../server/view/config-view.js';
 import { aChainConfig, aPaymasterConfig, sha256, someNow } from '../../build/configs.js';
 
-/** A view over a store that says what the test says. */
+/** A view over a store whose answers the test sets. */
 async function aView() {
   let now: number = someNow;
   let confirmedAt: number = someNow;
@@ -75,7 +75,7 @@ describe('The generation of every config that this replica sees', () => {
   const id = aPaymasterConfig().paymasterId;
   const chainId = 31337;
 
-  test('is told, whether it serves, suspends or deletes', async () => {
+  test('is reported, whether the config serves, suspends or deletes', async () => {
     const { seen, put, deliver } = await aView();
     put({ configGeneration: 1 });
     put({ configGeneration: 2, suspended: true });
@@ -91,14 +91,14 @@ describe('The generation of every config that this replica sees', () => {
     ]);
   });
 
-  test('is told of what a look-up brings in before the watch', async () => {
+  test('is reported for a config that a look-up reads before the watch', async () => {
     const { view, seen, stored } = await aView();
     stored.set(id, aPaymasterConfig({ keys: [{ sha256: key }], configGeneration: 7 }));
     await view.load(key, 'client');
     expect(seen).toEqual([{ chainId, id, generation: 7, state: 'active' }]);
   });
 
-  test('is not told when it is more than a minute ahead of the clock; the config is served all the same', async () => {
+  test('is not reported when it is more than a minute ahead of the clock; the config is still served', async () => {
     const { view, seen, put, deliver } = await aView();
     put({ keys: [{ sha256: key }], configGeneration: someNow + 60_001 });
     deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: someNow + 60_001 }) });
@@ -110,15 +110,15 @@ describe('The generation of every config that this replica sees', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('is not told of a config that cannot be served: the last good one must go on', async () => {
+  test('is not reported for a config that cannot be served: the last good one must stay in force', async () => {
     const { seen, put } = await aView();
     put({ configGeneration: 2, gas: { maxFeePerGas: 'cheap' } });
     expect(seen).toEqual([]);
   });
 });
 
-describe('What the watch delivers', () => {
-  test('is found by each of its keys until it changes or goes', async () => {
+describe('A config that the watch delivers', () => {
+  test('is found by each of its keys until it changes or is deleted', async () => {
     const { view, put, deliver } = await aView();
     const [a, b] = [sha256('a'), sha256('b')];
     put({ keys: [{ sha256: a }, { sha256: b }] });
@@ -131,7 +131,7 @@ describe('What the watch delivers', () => {
     expect(view.find(b)).toBeUndefined();
   });
 
-  test('is current until it changes or goes, or its chain does', async () => {
+  test('is current until it or its chain changes or is deleted', async () => {
     const { view, put, deliver } = await aView();
     deliver({ type: 'put-chain', config: aChainConfig() });
     put({ keys: [{ sha256: key }], configGeneration: 1 });
@@ -147,7 +147,7 @@ describe('What the watch delivers', () => {
     expect(view.isCurrent(second, view.chain(31337)!)).toBe(false);
   });
 
-  test('a key that moved to another paymaster stays with it when the first one goes', async () => {
+  test('a key that moved to another paymaster stays with it when the first one is deleted', async () => {
     const { view, put, deliver } = await aView();
     put({ paymasterId: 'first', keys: [{ sha256: key }] });
     put({ paymasterId: 'second', keys: [{ sha256: key }] });
@@ -215,7 +215,7 @@ function outcomeOf(lookup: Promise<unknown>): Promise<string> {
 }
 
 describe('A key that the watch has not delivered', () => {
-  test('is asked for once, whoever asks, and remembered until the watch speaks about its paymaster', async () => {
+  test('is looked up once for all callers, and remembered until the watch delivers its paymaster', async () => {
     const { view, stored, asked, deliver } = await aView();
     stored.set('new', aPaymasterConfig({ paymasterId: 'new', keys: [{ sha256: key }] }));
     const found = await Promise.all([view.load(key, client), view.load(key, client), view.load(key, client)]);
@@ -226,7 +226,7 @@ describe('A key that the watch has not delivered', () => {
     expect(await view.load(key, client)).toBeUndefined();
   });
 
-  test('is not asked for again for ten seconds when it is unknown', async () => {
+  test('is not looked up again for ten seconds when it is unknown', async () => {
     const { view, asked, advance } = await aView();
     expect(await view.load(key, client)).toBeUndefined();
     advance(9_999);
@@ -250,7 +250,7 @@ describe('A key that the watch has not delivered', () => {
   test.each([
     { name: 'with the store', isStored: true },
     { name: 'before the store', isStored: false },
-  ])('a paymaster that the watch tells of while it is looked up is found, $name', async ({ isStored }) => {
+  ])('a paymaster that the watch delivers during its look-up is found, $name', async ({ isStored }) => {
     const { view, stored, put, hold } = await aView();
     const config = aPaymasterConfig({ paymasterId: 'new', keys: [{ sha256: key }] });
     if (isStored) stored.set('new', config);
@@ -275,7 +275,7 @@ describe('A key that the watch has not delivered', () => {
     await expect(view.load(sha256('and another'), client)).rejects.toBeInstanceOf(DomainError);
   });
 
-  test('one client has at most four of them, so that another one finds his new paymaster', async () => {
+  test('one client has at most four of them, so that another client finds its new paymaster', async () => {
     const { view, stored } = await aView();
     stored.set('new', aPaymasterConfig({ paymasterId: 'new', keys: [{ sha256: key }] }));
     const outcomes = await Promise.all(
@@ -286,7 +286,7 @@ describe('A key that the watch has not delivered', () => {
     expect((await view.load(key, client))?.paymasterId).toBe('new');
   });
 
-  test('no more than ten requests of a client wait for a look-up, also for the same key', async () => {
+  test('at most ten requests of a client wait for a look-up, also for the same key', async () => {
     const { view, hold } = await aView();
     const release = hold();
     const waiting = Array.from({ length: 15 }, () => outcomeOf(view.load(key, 'a stranger')));
@@ -301,7 +301,7 @@ describe('Generations', () => {
   const ofPaymaster = { chainId: 31337, id: aPaymasterConfig().paymasterId };
   const ofChain = { chainId: 31337, id: chainFence };
 
-  test('are reported as the watch delivers them: of paymasters and of chains, and the next one of what is deleted', async () => {
+  test('are reported as the watch delivers them: of paymasters and chains, and the next one for a deleted config', async () => {
     const { put, deliver, seen } = await aView();
     put({ configGeneration: 7, suspended: true });
     deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: 9 }) });
@@ -315,7 +315,7 @@ describe('Generations', () => {
     ]);
   });
 
-  test('of a paymaster that moved are reported on the chain that it left, too', async () => {
+  test('of a paymaster that moved are also reported on the chain that it left', async () => {
     const { put, seen } = await aView();
     put({ configGeneration: 1 });
     put({ configGeneration: 2, chainId: 5 });
@@ -323,7 +323,7 @@ describe('Generations', () => {
     expect(seen).toContainEqual({ ...ofPaymaster, chainId: 5, generation: 2, state: 'active' });
   });
 
-  test('of a chain that is older than the stored one are read again with the paymaster', async () => {
+  test('of a chain config that is older than the stored one are read again with the paymaster', async () => {
     const { view, put, deliver, stored, storedChains } = await aView();
     deliver({ type: 'put-chain', config: aChainConfig({ configGeneration: 1 }) });
     put({ configGeneration: 1 });

@@ -6,7 +6,7 @@ import { createSeenGenerations } from '../../../server/view/seen-generations.js'
 
 const chainId = 31337;
 
-/** A store that remembers what it was told, and one failure at a time. */
+/** A store that records the generations it is given, and fails once on request. */
 function aStore() {
   const noted = new Map<string, number>();
   let isDown = false;
@@ -40,7 +40,7 @@ test('the newest generation of each id is written', async () => {
   );
 });
 
-test('what a store that is down was told is told again', async () => {
+test('generations that a failed store was given are written again', async () => {
   const { seen, noted, fail } = aStore();
   fail(true);
   seen.note({ chainId, id: 'a', generation: 1 });

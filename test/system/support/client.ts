@@ -4,7 +4,7 @@ import type { Connection } from '../../../standalone/connection.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 
-/** Answer of one JSON-RPC call, with what HTTP said besides. */
+/** Answer of one JSON-RPC call, with its HTTP status. */
 export type RpcAnswer = {
   readonly status: number;
   readonly reason: string | undefined;
@@ -16,7 +16,7 @@ export type RpcAnswer = {
   };
 };
 
-/** A test that blocks its process for a while does not hear that an idle connection was closed, and would use it again. */
+/** A test that blocks its process for a while does not notice that an idle connection was closed, and would reuse it. */
 const oneConnectionEach = { connection: 'close' };
 
 export async function rpc(url: string, method: string, params: readonly unknown[]): Promise<RpcAnswer> {

@@ -11,7 +11,7 @@ import { buildUserOp, signByAccount, type SignedUserOp } from '../../chain/suppo
 import { rpc, toWire } from './client.js';
 import type { Rotation } from './rotation.js';
 
-/** What became of signed data: `void` = the contract does not accept the key, `held` = nobody has tried to mine it yet. */
+/** The fate of signed data: `void` = the contract does not accept the key, `held` = nobody has tried to mine it yet. */
 export type Outcome = 'mined' | 'void' | 'expired' | 'held';
 
 /** Data that a replica has signed. */
@@ -33,15 +33,15 @@ export type Traffic = {
   /** In the order of the answers. */
   readonly signed: readonly Signed[];
   readonly refused: readonly Refused[];
-  /** Resolves when every wallet has had so many further turns. */
+  /** Resolves when every wallet has had this many further turns. */
   rounds(count: number): Promise<void>;
   /** While `act` runs no wallet does anything. */
   between<T>(act: () => Promise<T>): Promise<T>;
   /** Data for an operation of a wallet that waits with it; the wallet is new. Throws when nothing is signed. */
   hold(version: string, replica?: number): Promise<Signed>;
-  /** Mines what was held. */
+  /** Mines the held operations. */
   mine(held: Signed): Promise<Outcome>;
-  /** Resolves when the turns that are under way have ended; throws what a wallet has thrown. */
+  /** Resolves when the running turns have ended; throws the error of a wallet. */
   stop(): Promise<void>;
 };
 
@@ -60,7 +60,7 @@ export async function startTraffic(rotation: Rotation, versions: readonly string
   let rounds = 0;
   let isStopped = false;
   const running = run();
-  // Whoever waits for a round hears of it; nobody may be waiting yet.
+  // Notifies everyone that waits for a round; there may be nobody yet.
   running.catch(() => {});
 
   async function run(): Promise<void> {

@@ -28,7 +28,7 @@ export const firstKeyFile = 'dev';
 
 /**
  * A platform on a real chain whose signing keys are rotated as docs/key-rotation.md says: the manifest of its Chain is edited, and every
- * process has key files of its own, since a changed Secret comes to each at another time.
+ * process has its own key files, since a changed Secret reaches each at a different time.
  */
 export type Rotation = Pick<ReplicatedPlatform, 'devChain' | 'configs' | 'redisUrl' | 'stop'> & {
   readonly clock: ChainClock;
@@ -38,7 +38,7 @@ export type Rotation = Pick<ReplicatedPlatform, 'devChain' | 'configs' | 'redisU
   editProfiles(versions: readonly string[], edit: (profile: ProfileSpec) => ProfileSpec): void;
   mount(file: string, privateKey: string, processes: readonly Mounting[]): Promise<void>;
   unmount(file: string): Promise<void>;
-  /** Resolves when what the operator serves of a version is as wanted. */
+  /** Resolves when the served profile of a version is as expected. */
   serves(version: string, what: string, isAsWanted: (profile: ProfileConfig) => boolean): Promise<void>;
 };
 

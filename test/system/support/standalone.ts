@@ -7,7 +7,7 @@ import { freePort } from '../../../standalone/cluster/free-port.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 import { until } from '../../support/until.js';
 
-/** The real command in a process of its own, as `make run` starts it. */
+/** The real command in a separate process, as `make run` starts it. */
 export type RunningStandalone = {
   readonly port: number;
   readonly dataDirectory: string;
@@ -54,7 +54,7 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
     child.once('exit', (code, signal) => {
       process.off('exit', killWithParent);
-      // What it started may outlive it for a moment and hold the pipes: read what is there and let go of them.
+      // Its child processes may outlive it for a moment and hold the pipes: read the pending output and close them.
       setImmediate(() => {
         child.stdout?.destroy();
         child.stderr?.destroy();

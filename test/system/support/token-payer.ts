@@ -18,13 +18,13 @@ const plenty = 10n ** 10n;
 export type TokenPayers = {
   /** A new account with plenty of tokens. */
   newAccount(): Promise<TestAccount>;
-  /** Asks for data for the account's next operation, an `approve` in it; what was mined of it before may not be settled yet. */
+  /** Requests data for the account's next operation, which has an `approve`; earlier ones may be mined and not settled yet. */
   ask(account: TestAccount, url?: string): Promise<RpcAnswer>;
   /** Has an operation signed and mined, which pays. */
   pay(account: TestAccount): Promise<UserOperationEvent>;
   /**
    * The same, but the tokens are moved away in between: the operation is mined and pays nothing. Only for an account that has
-   * paid before: one that does not exist yet cannot be created any more after a transaction of its own.
+   * paid before: an account that does not exist yet can no longer be created after its own transaction.
    */
   cheat(account: TestAccount): Promise<UserOperationEvent>;
 };
@@ -44,7 +44,7 @@ export function tokenPayers(devChain: DevChain, version: string, rpcUrl: string)
   async function pay(account: TestAccount, meanwhile: () => Promise<void>): Promise<UserOperationEvent> {
     const draft = await draftOf(account);
     let answer = await ask(draft);
-    // Operations that were mined before count as under way until the follower has settled them.
+    // Operations that were mined before count as pending until the follower has settled them.
     await until(
       'former operations are settled',
       async () => {

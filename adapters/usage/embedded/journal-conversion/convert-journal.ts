@@ -11,10 +11,10 @@ import { FormerUsage, type FormerReservation, type FormerWindow } from './former
 import { dropJournal, isJournal, readJournal } from './journal.js';
 
 /**
- * Brings a file of the releases before the usage tables (a journal and images of it) into the tables, once and in one
- * transaction. Throws UNAVAILABLE with what to do where the file is damaged.
+ * Converts a file from before the usage tables (a journal and images of it) to the tables, once and in one transaction.
+ * Throws UNAVAILABLE with what to do when the file is damaged.
  *
- * This folder goes with the first release that need not read such files any longer: one minor release after the
+ * This folder is deleted with the first release that no longer has to read such files: one minor release after the
  * tables were introduced, as CHANGELOG.md promises.
  */
 export function convertJournal(db: Database): void {
@@ -48,7 +48,9 @@ function converted(db: Database): Usage {
   }
 }
 
-/** Counters of the former token mode that promises no longer use: exposure is bounded by holds now, losses are charges. */
+/**
+ * Counters of the former token mode that promises no longer use: holds now bound the exposure, and losses are charges.
+ */
 const isTokenCounter = ({ policyId }: FormerWindow) => policyId.startsWith('token-');
 const tokenSuffix = '+ERC20';
 
@@ -68,7 +70,7 @@ function usageOf(former: FormerUsage): Usage {
         blockHash: cursor.blockHash as Hex,
         timestamp: cursor.timestamp as EpochSeconds,
       };
-    // The former format does not say of which chain a paymaster is. Its id is unique, so the others never ask for it.
+    // The former format does not name the chain of a paymaster. Its id is unique, so the other chains never ask for it.
     const now = Math.max(0, ...[...balances.values()].map(({ readAt }) => readAt)) as EpochMs;
     const fences = Array.from(former.generations, ([id, generation]) => ({
       id: withoutSuffix(id),
@@ -91,7 +93,7 @@ function usageOf(former: FormerUsage): Usage {
   return usage;
 }
 
-/** What was promised is not known one by one: only the amount that the contract's own account was to pay. */
+/** The promises are not known one by one: only the amount that the contract's own account was to pay. */
 function reservationOf(former: FormerReservation): Reservation {
   const { chainId, paymasterId, entryPoint, sender, nonce, contract, isToken } = former;
   const validUntil = former.validUntil as EpochSeconds;

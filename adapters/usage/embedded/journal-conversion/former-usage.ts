@@ -40,7 +40,7 @@ export type FormerBalance = {
   readonly readAt: number;
 };
 
-/** What a journal says. Throws RangeError where it names what it never defined. */
+/** The usage that a journal describes. Throws RangeError when the journal uses a number that it never defined. */
 export class FormerUsage {
   readonly windows = new Map<number, FormerWindow>();
   readonly generations = new Map<string, number>();

@@ -2,7 +2,7 @@ import type { Database } from '../../../sqlite/database.js';
 import { integerOf, textOf } from '../../../sqlite/row.js';
 
 /**
- * One row of the former format is a JSON list of operations, each of which states what is true afterwards. Texts that
+ * One row of the former format is a JSON list of operations, each of which states the values after it. Texts that
  * repeat were named once and written as their number, 0 for none:
  *
  *     n number, paymaster id · a number, address · w number, policy, cycle start, duration, index, unit (0 COUNT)
@@ -19,7 +19,7 @@ export function isJournal({ sql }: Database): boolean {
   return sql.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'journal'`).get() !== undefined;
 }
 
-/** The image in force, and what was written since. Throws SyntaxError or RangeError for rows of any other kind. */
+/** The image in force and the rows written since. Throws SyntaxError or RangeError for any other row. */
 export function* readJournal({ sql }: Database): IterableIterator<JournalOp> {
   const meta = new Map(
     sql

@@ -1,17 +1,17 @@
 import { toAddressKey } from '../../../units/address.js';
 import type { Address, AddressKey } from '../../../units/address.js';
 
-/** What may be called, compiled once per config so that a request is Map look-ups. */
+/** What may be called. Compiled once per config, so that a request needs only Map look-ups. */
 export type AllowList =
   /** No contract is registered: `defaultContractAction` decides. */
   | { readonly kind: 'open' }
   | { readonly kind: 'closed' }
-  /** Every call must hit a method of an entry; there may be none, when all contracts are paused or invalid. */
+  /** Every call must match a method of an entry. There may be no entry, when all contracts are paused or invalid. */
   | { readonly kind: 'registered'; readonly contracts: AllowedContracts };
 
 /**
- * Nearly all paymasters have a single contract or a few, and there are a hundred thousand of them: a Map takes 200 bytes
- * more, and five looks at memory instead of one or two.
+ * Nearly all paymasters have one contract or a few, and there are a hundred thousand paymasters: a Map needs 200
+ * bytes more, and five memory accesses instead of one or two.
  */
 export type AllowedContracts =
   AllowedContract | readonly AllowedContract[] | Map<AddressKey, AllowedContract>;
@@ -19,17 +19,17 @@ export type AllowedContracts =
 export type AllowedContract = {
   readonly name: string;
   readonly address: AddressKey;
-  /** 4 bytes each, lowercase hex with 0x: one after the other where they are few. */
+  /** 4 bytes each, lowercase hex with 0x; concatenated into one text if there are only a few. */
   readonly selectors: string | Set<string>;
 };
 
 const few = 8;
 const selectorLength = '0x00000000'.length;
 
-/** Whether the method is whitelisted; the whole selector counts, never a part of one. */
+/** Whether the method is whitelisted. Only a whole selector counts, never a part of one. */
 export function hasSelector({ selectors }: AllowedContract, selector: string): boolean {
   if (typeof selectors !== 'string') return selectors.has(selector);
-  // Only where one begins: what lies across two of them is none.
+  // A match must begin where a selector begins: one that straddles two selectors does not count.
   return selector.length === selectorLength && selectors.indexOf(selector) % selectorLength === 0;
 }
 
@@ -39,11 +39,11 @@ export function findContract(contracts: AllowedContracts, target: AddressKey): A
   return contracts.find(({ address }) => address === target);
 }
 
-/** The contracts of a paymaster, as it is served. */
+/** The contracts of a paymaster in the form in which it is served. */
 export type RegisteredContracts = {
   /** What happens while no contract is registered. */
   readonly defaultContractAction: 'Allow' | 'Deny';
-  /** True when any is registered that is active, accepted or not: then every call must match. */
+  /** True when any active contract is registered, accepted or not: then every call must match. */
   readonly contractsRegistered: boolean;
   readonly contracts: readonly {
     readonly name: string;
@@ -52,7 +52,7 @@ export type RegisteredContracts = {
   }[];
 };
 
-/** `share` lends one text to all that are equal: many paymasters register the same token or method. */
+/** `share` answers the same text object for equal texts, because many paymasters register the same token or method. */
 export function compileAllowList(
   config: RegisteredContracts,
   share: <T extends string>(text: T) => T = (text) => text,

@@ -11,8 +11,9 @@ import { findContract, hasSelector, type AllowList, type AllowedContracts } from
 export type AllowListOperation = { readonly initCode: Hex };
 
 /**
- * Whether every call hits a registered contract and a whitelisted method. The first call that does not is named. A
- * deploy-only operation calls nothing and passes here: the wallet deployment rule decides it.
+ * Whether every call matches a registered contract and a whitelisted method. The refusal names the first call that
+ * does not. An operation that only deploys its account calls nothing and passes here: the wallet deployment rule
+ * decides it.
  */
 export function decideCalls(allowList: AllowList, decoded: DecodedCalls, op: AllowListOperation): Verdict {
   if (allowList.kind === 'open') return pass;
@@ -24,7 +25,7 @@ export function decideCalls(allowList: AllowList, decoded: DecodedCalls, op: All
     return refuse('CONTRACT_NOT_REGISTERED', 'the operation makes no call and deploys no account', 'NO_CALL');
   let passed: Call | undefined;
   for (const [index, call] of decoded.calls.entries()) {
-    // Most batches repeat one method; comparing is cheaper than looking up again.
+    // Most batches repeat one method; comparing is cheaper than another look-up.
     if (call.target === passed?.target && call.selector === passed.selector) continue;
     const verdict = judgeCall(allowList.contracts, call, index);
     if (!verdict.pass) return verdict;
@@ -44,12 +45,12 @@ export type CallTrace = {
   /** Wei, decimal text. */
   readonly value: string;
   readonly selector: Hex;
-  /** Name of the registered contract, where the target is one. */
+  /** Name of the registered contract, if the target is one. */
   readonly contract?: string;
   readonly verdict: Verdict;
 };
 
-/** The verdict on each call by itself; empty where callData does not decode. */
+/** The verdict on each call separately; empty when callData does not decode. */
 export function traceCalls(allowList: AllowList, decoded: DecodedCalls): readonly CallTrace[] {
   if (decoded.outcome === 'refused') return [];
   return decoded.calls.map((call, index) => {

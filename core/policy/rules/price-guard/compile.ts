@@ -1,8 +1,8 @@
 import type { GasCaps } from './gas-caps.js';
 
 /**
- * A cap whose default follows the network or the operation: `platform` is the Chain's figure, undefined where the default
- * counts; `own` is the Paymaster's, which can only tighten it.
+ * A cap whose default follows the network or the operation. `platform` is the Chain's figure; undefined when the
+ * default counts. `own` is the Paymaster's, which can only tighten it.
  */
 export type FloatingCap = { readonly platform: bigint | undefined; readonly own: bigint | undefined };
 
@@ -22,7 +22,7 @@ export type PriceGuard = {
   readonly maxUnusedGasFee: FloatingCap;
 };
 
-/** What the platform allows where the Chain says nothing; of those that float, the least. */
+/** What the platform allows if the Chain does not say; for floating caps, the minimum. */
 export const platformCaps = {
   maxFeePerGas: 50_000_000_000n,
   maxPriorityFeePerGas: 3_000_000_000n,
@@ -33,7 +33,9 @@ export const platformCaps = {
   maxUnusedGasFee: 1_000_000_000_000_000n,
 } as const satisfies Readonly<Record<keyof GasCaps, bigint>>;
 
-/** Each cap is the chain's, else the default; the paymaster's where that is lower. Only the chain can raise a default. */
+/**
+ * Each cap is the chain's, else the default; or the paymaster's if that is lower. Only the chain can raise a default.
+ */
 export function compilePriceGuard(paymaster: GasCaps, chain: GasCaps): PriceGuard {
   const floating = (name: keyof GasCaps): FloatingCap => ({
     platform: integer(chain[name]),
@@ -51,7 +53,7 @@ export function compilePriceGuard(paymaster: GasCaps, chain: GasCaps): PriceGuar
   };
 }
 
-/** The figure in force; `floating` is what the default comes to now. */
+/** The cap in force; `floating` is the current value of the default. */
 export function capOf({ platform, own }: FloatingCap, floating: bigint): bigint {
   const highest = platform ?? floating;
   return own !== undefined && own < highest ? own : highest;

@@ -8,8 +8,8 @@ import type { PriceGuard } from './compile.js';
 export type NetworkFees = Pick<Head, 'baseFeePerGas' | 'priorityFeePerGas'>;
 
 /**
- * Whether the operation's fees are within their caps. A caller who chose them freely could burn a deposit with one
- * operation. Without a head only the fixed floors are left, which is the strictest reading.
+ * Whether the operation's fees are within their caps. A caller who could choose them freely could empty a deposit
+ * with one operation. Without a head only the fixed minimums count, which is the strictest choice.
  */
 export function decideFees(
   guard: PriceGuard,
@@ -34,7 +34,10 @@ export function decideFees(
 export type GasLimitBounds = {
   /** The layout's `minVerificationGasLimit`. */
   readonly minVerificationGasLimit: bigint;
-  /** Our own figure of preVerificationGas for this operation, of signed fields; asked only above the fixed cap. */
+  /**
+   * Our own figure for the preVerificationGas of this operation, from signed fields only; computed only above the
+   * fixed cap.
+   */
   readonly ownPreVerificationGas: () => bigint;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Caps against callers who choose gas fields to drain the deposit. A Chain's replace the defaults; a Paymaster's can only
- * tighten what the Chain, or the default, allows.
+ * Caps against callers who choose gas fields to drain the deposit. The Chain's caps replace the defaults; the
+ * Paymaster's can only tighten what the Chain, or the default, allows.
  */
 export type GasCaps = {
   /** Highest maxFeePerGas in wei, decimal text. */
@@ -12,6 +12,8 @@ export type GasCaps = {
   /** Highest verificationGasLimit of an operation with initCode. */
   readonly maxDeploymentGas?: number;
   readonly maxPreVerificationGas?: number;
-  /** Highest fine for unused gas, in wei, decimal text, with limits that were not simulated. EntryPoint 0.7 and later. */
+  /**
+   * Highest fine for unused gas, in wei, decimal text, for limits that were not simulated. EntryPoint 0.7 and later.
+   */
   readonly maxUnusedGasFee?: string;
 };

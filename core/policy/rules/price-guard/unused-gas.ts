@@ -7,19 +7,22 @@ import { pass, refuse, type Verdict } from '../../../refusal.js';
 import { capOf, platformCaps, type PriceGuard } from './compile.js';
 import type { NetworkFees } from './decide.js';
 
-/** An operation with limits by its caller, who may be the bundler that a fine for unused gas is paid to. */
+/** An operation with limits that the caller chose. The caller may be the bundler that gets the fine for unused gas. */
 export type UnusedGasQuestion = {
   readonly op: Pick<GasLimits, 'callGasLimit'> & Pick<UserOperation, 'maxFeePerGas'>;
   readonly version: EntryPointVersion;
   readonly paymasterGas: PaymasterGas;
 };
 
-/** The fine in wei that could be paid if neither call nor postOp used anything. */
+/** The fine in wei if neither call nor postOp used any gas. */
 export function unusedGasFee({ op, version, paymasterGas }: UnusedGasQuestion): bigint {
   return unusedGasFine(op.callGasLimit, paymasterGas.paymasterPostOpGasLimit, version) * op.maxFeePerGas;
 }
 
-/** The highest fine in wei that is risked. The default follows the base fee, as the price of an honest margin does. */
+/**
+ * The highest fine in wei that we risk. The default follows the base fee, because the price of an honest margin does
+ * so too.
+ */
 export function unusedGasFeeCap(
   { maxUnusedGasFee }: Pick<PriceGuard, 'maxUnusedGasFee'>,
   network: NetworkFees | undefined,
@@ -29,12 +32,14 @@ export function unusedGasFeeCap(
   return capOf(maxUnusedGasFee, floating > least ? floating : least);
 }
 
-/** A tenth of 500,000 gas at three times the base fee: ordinary operations with the margins of their clients stay below. */
+/**
+ * A tenth of 500,000 gas at three times the base fee: ordinary operations with their clients' margins stay below it.
+ */
 const defaultUnusedGas = 150_000n;
 
 /**
- * Whether a callGasLimit is close enough to what a simulation found the call to need. The paymaster's own limits are left
- * out: they are ours, and no limit that the caller could give would make less of them.
+ * Whether a callGasLimit is close enough to the gas that the call needed in a simulation. The paymaster's own limits
+ * do not count: we set them, and no limit that the caller gives could make them smaller.
  */
 export function decideUnusedGas(
   { op, version }: Pick<UnusedGasQuestion, 'op' | 'version'>,

@@ -17,7 +17,7 @@ export type FeedChain = {
   readonly url: string;
   readonly chainId: number;
   readonly chains: Chains;
-  /** How many calls of contracts `chains` were asked for so far. */
+  /** Number of contract calls that `chains` got so far. */
   calls(): number;
   readonly chain: Chain;
   /** A new feed; `answer` in its decimals. */

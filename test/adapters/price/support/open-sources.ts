@@ -26,12 +26,12 @@ export function sourceOpener({
   return { documents, open: (spec) => openSource(spec, { clock, feeds, documents }) };
 }
 
-/** A decimal text as an integer of so many decimals. */
+/** A decimal text as an integer with this many decimals. */
 export function scaled(text: string, decimals: number): bigint {
   return ratioUp(decimal(text), one, decimals);
 }
 
-/** The inverse of a decimal text as an integer of so many decimals, which must be enough for it. */
+/** The inverse of a decimal text as an integer with this many decimals, which must represent it exactly. */
 export function inverse(text: string, decimals: number): bigint {
   return ratioUp(one, decimal(text), decimals);
 }

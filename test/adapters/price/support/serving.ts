@@ -11,7 +11,7 @@ export type Serving = {
   readonly changes: FeeTokenSpec[];
   /** What is served from now on. */
   serve(...tokens: readonly FeeTokenSpec[]): void;
-  /** Moves the clock, and runs what became due. */
+  /** Moves the clock, and runs the work that became due. */
   advance(ms: number): void;
 };
 
