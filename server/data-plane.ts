@@ -194,6 +194,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
           action: 'Check that the usage store answers; without it nothing is signed.',
           isReady: async () => {
             await deps.usage.ping();
+            // Before the configs are known there is no chain that could be missing, and the check would pass for good.
+            if (!view.synced) return false;
             // A store looks things up at the first use of a chain. Do it now: when the control plane goes away, a replica
             // without requests so far must serve as well as the others.
             await openChains(deps.usage, view);
@@ -220,7 +222,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
         {
           name: 'chains-followed',
           action: 'Check that the chains answer; the log names those that do not.',
-          isReady: () => follower?.ready() ?? true,
+          isReady: () => view.synced && (follower?.ready() ?? true),
         },
         clock,
       ),
