@@ -18,7 +18,7 @@ export type ChainConfig = {
   readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number };
   readonly confirmations: number;
   readonly delegates: readonly Address[];
-  /** Absent: any factory. */
+  /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;
   /** Absent: `defaultMaxExpirySeconds`. */

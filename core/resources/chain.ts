@@ -60,7 +60,7 @@ export type ChainSpec = {
   readonly confirmations?: number;
   /** Delegates that EIP-7702 operations may name (EntryPoint 0.8). */
   readonly delegates?: readonly string[];
-  /** Factories that an initCode may name. Absent: any. */
+  /** Factories that an initCode may name; where it is absent, every factory. */
   readonly accountFactories?: readonly string[];
   readonly gas?: GasCaps;
   /** Longest window of signed data in seconds. Default 600. */

@@ -41,7 +41,7 @@ test('it shows resources, limits with their use, deposits, and the last refusals
   expect(text).toMatch(/quickstart\/shop {2}gas per user and day +1\.0 ether per user/);
   expect(text).toMatch(/chain 31337 +0x[0-9a-f]{40} in 0x[0-9a-f]{40} +\d+ ETH +promised 0\.\d+ ETH/);
   expect(text).toMatch(
-    /quickstart\/shop {2}METHOD_NOT_WHITELISTED {2}call 0 to 0x\S+ \(counter\) with selector 0xffffffff/,
+    /quickstart\/shop {2}METHOD_NOT_WHITELISTED {2}call 0 to 0x\S+ with selector 0xffffffff/,
   );
   expect(text).not.toContain(connection.apiKey);
 });
