@@ -66,8 +66,14 @@ describe.each(settings)('$name', ({ start }) => {
       return answers.every(({ reason }) => reason === 'USAGE_STORE_LOST');
     });
 
+    // The wait counts from the moment at which the loss was noted, so no time may pass before it.
+    const { chainId } = service.devChain;
+    await until('the loss is noted', async () => (await service.recovery.recover(chainId)) === 'waiting');
     await service.pass(3_600);
-    await until('it signs again', async () => (await asked(neighbour)).signed !== undefined);
+    await until('every replica signs again', async () => {
+      const answers = [await asked(neighbour), await asked(neighbour), await asked(neighbour)];
+      return answers.every(({ signed }) => signed !== undefined);
+    });
     await serves(neighbour);
     // The usage of its window is no longer known, and unknown is not zero.
     expect((await asked(shop)).signed).toBeUndefined();

@@ -8,12 +8,13 @@ export function succeeds(attempt: Promise<unknown>): Promise<boolean> {
 
 /**
  * Polls until `check` holds. The failure names the awaited state, and may show the actual one. For effects that arrive by
- * themselves; never use it as a pause.
+ * themselves; never use it as a pause. Shorter than the time limits of tests, so that the failure of a test names what it waited
+ * for.
  */
 export async function until(
   what: string | (() => string),
   check: () => boolean | Promise<boolean>,
-  timeoutMs = 240_000,
+  timeoutMs = 200_000,
   pauseMs = 5,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;

@@ -9,7 +9,7 @@ import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { DomainError } from '../../../core/errors.js';
 import { silentLogger } from '../../../core/log.js';
 import type { FeeTokenSpec } from '../../../core/pricing/fee-token-spec.js';
-import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
+import { createMemoryEpochMirror, type UsageRecovery } from '../../../core/usage/epoch.js';
 import type { UsageStore } from '../../../core/usage/usage-store.js';
 import { createServer } from '../../../server/server.js';
 import { aChainConfig, aPaymasterConfig, sha256 } from '../../build/configs.js';
@@ -38,6 +38,8 @@ export type Service = {
   readonly devChain: DevChain;
   /** The usage store as one replica sees it. */
   readonly usage: UsageStore;
+  /** What that replica does when data are lost. */
+  readonly recovery: UsageRecovery;
   /** Writes a paymaster of an organisation, or changes it. Its id is the organisation's name, unless it is given. */
   paymaster(namespace: string, overrides?: Partial<PaymasterConfig>): Promise<Served>;
   deletePaymaster(paymasterId: string): Promise<void>;
@@ -123,6 +125,9 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
       devChain,
       get usage() {
         return usage();
+      },
+      get recovery() {
+        return replicas.recovery;
       },
       async paymaster(namespace, more = {}) {
         await keepUp();
@@ -216,6 +221,7 @@ export async function startService(kind: StoreKind, options: ServiceOptions): Pr
       if (first === undefined) throw new Error('there is no replica');
       return {
         usage: first.usage,
+        recovery: first.recovery,
         origins,
         cutOff: (replica: number) => gates[replica]?.close(),
         stop: () => own.run(),
