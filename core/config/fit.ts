@@ -9,22 +9,33 @@ type Contracts = PaymasterConfig['contracts'];
  * Keeps what is served within the size bound of the stores. Only contracts and their methods can become too many.
  * Over the bound, only those contracts and methods stay that were served before and are still wanted; everything else
  * takes effect immediately. So nothing stays in force that the owner or the platform has withdrawn: funding, tokens,
- * quotas, caps, policies, a contract or a method.
+ * quotas, caps, policies, a contract or a method. A contract for which no room is left is dropped alone.
  */
 export function fit(
   config: PaymasterConfig,
   previous: PaymasterConfig | undefined,
 ): { readonly config: PaymasterConfig; readonly tooLarge?: Finding } {
-  if (isWithinBound(config)) return { config };
+  if (sizeOf(config) <= maxConfigBytes) return { config };
   const message = `The compiled form is over ${maxConfigBytes / 1024} KiB: whitelist fewer methods, or delete contracts.`;
   const tooLarge = finding('Programmed', 'TooLarge', message);
-  const last = { ...config, contracts: stillWanted(previous?.contracts ?? [], config.contracts) };
-  // Without contracts the config always fits. It still says that contracts are registered, so nothing is sponsored.
-  const kept = isWithinBound(last) ? last : { ...config, contracts: [] };
   const wasClosed =
     previous?.notReady?.reason === 'TooLarge' || previous === undefined || previous.deletedAt !== undefined;
   const notReady = config.notReady ?? (wasClosed ? { reason: 'TooLarge', message } : undefined);
-  return { config: notReady === undefined ? kept : { ...kept, notReady }, tooLarge };
+  // Without contracts the config always fits. It still says that contracts are registered, so nothing else is sponsored.
+  const bare = { ...config, contracts: [], ...(notReady === undefined ? {} : { notReady }) };
+  const wanted = stillWanted(previous?.contracts ?? [], config.contracts);
+  return { config: { ...bare, contracts: asManyAsFit(wanted, maxConfigBytes - sizeOf(bare)) }, tooLarge };
+}
+
+/** The contracts in their order, without those that are too large for what the ones before them leave of the room. */
+function asManyAsFit(contracts: Contracts, roomBytes: number): Contracts {
+  let leftBytes = roomBytes;
+  return contracts.filter((contract) => {
+    const bytes = Buffer.byteLength(JSON.stringify(contract)) + ','.length;
+    if (bytes > leftBytes) return false;
+    leftBytes -= bytes;
+    return true;
+  });
 }
 
 /** What was served before and is still wanted: never more than either of the two. */
@@ -34,13 +45,11 @@ function stillWanted(served: Contracts, wanted: Contracts): Contracts {
     const now = wantedAt.get(contract.address);
     if (now === undefined) return [];
     const selectors = new Set(now.selectors);
-    // Keeps the earlier name: its length is part of the size that was known to fit.
-    return [{ ...contract, selectors: contract.selectors.filter((selector) => selectors.has(selector)) }];
+    return [{ ...now, selectors: contract.selectors.filter((selector) => selectors.has(selector)) }];
   });
 }
 
-/** Checks the size with the longest possible generation, because the store writes a new one into the config. */
-function isWithinBound(config: PaymasterConfig): boolean {
-  const text = JSON.stringify({ ...config, configGeneration: Number.MAX_SAFE_INTEGER });
-  return Buffer.byteLength(text) <= maxConfigBytes;
+/** Bytes with the longest possible generation, because the store writes a new one into the config. */
+function sizeOf(config: PaymasterConfig): number {
+  return Buffer.byteLength(JSON.stringify({ ...config, configGeneration: Number.MAX_SAFE_INTEGER }));
 }
