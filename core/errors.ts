@@ -45,6 +45,15 @@ export type ErrorCode = (typeof errorCodes)[number];
 /** One wrong field of an input. `value` is the quoted input for people: shortened, and never a secret. */
 export type Problem = { readonly field: string; readonly expected: string; readonly value?: string };
 
+/** A call that the account would make, as refusals name it. */
+export type RefusedCall = {
+  /** Its place in the batch, from 0; absent when the batch was not decoded so far. */
+  readonly index?: number;
+  readonly target: string;
+  /** First four bytes of its data, which name the method; `0x` without data. */
+  readonly selector: string;
+};
+
 export type ErrorDetails = {
   readonly problems?: readonly Problem[];
   /** Machine-readable reason, published with the code: `data.reason` of JSON-RPC errors. */
@@ -53,6 +62,8 @@ export type ErrorDetails = {
   readonly detail?: string;
   /** The reason that a webhook host gave for its refusal; published with the code. */
   readonly webhookReason?: string;
+  /** The call that was refused; published with the code. */
+  readonly call?: RefusedCall;
   /** What the caller can do about it, shown by `pm_explainSponsorship`. */
   readonly remedy?: string;
   /** Seconds after which the same request may succeed; absent when a retry is pointless. */

@@ -1,4 +1,4 @@
-import { DomainError, type ErrorCode } from './errors.js';
+import { DomainError, type ErrorCode, type RefusedCall } from './errors.js';
 
 /** The result of a decision. There is no other form of "no". */
 export type Verdict = { readonly pass: true } | Refusal;
@@ -13,6 +13,8 @@ export type Refusal = {
   readonly remedy?: string;
   /** The text that a webhook host wants the caller to see: bounded, one line. */
   readonly hostReason?: string;
+  /** The call that was refused, if a single one was. */
+  readonly call?: RefusedCall;
 };
 
 export const pass: Verdict = { pass: true };
@@ -257,13 +259,14 @@ export function isRefusalReason(text: string): text is RefusalReason {
  * figures, because it can act on them.
  */
 export function refusedError(refusal: Refusal, { isPayer }: { readonly isPayer: boolean }): DomainError {
-  const { reason, detail, hostReason } = refusal;
+  const { reason, detail, hostReason, call } = refusal;
   const { text, details, error }: Row = refusals[reason];
   const message = isPayer || details === 'caller' ? `${text} (${detail})` : text;
   return new DomainError(error?.code ?? 'SPONSORSHIP_REFUSED', message, {
     reason,
     detail,
     ...(hostReason === undefined ? {} : { webhookReason: hostReason }),
+    ...(call === undefined ? {} : { call }),
     ...(error?.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
   });
 }

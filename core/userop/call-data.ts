@@ -1,3 +1,4 @@
+import type { RefusedCall } from '../errors.js';
 import { decodedHex } from '../units/hex.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
 import { accountFunctions } from './account-functions.js';
@@ -13,7 +14,12 @@ export type DecodedCalls =
       /** The account's function, e.g. `execute(address,uint256,bytes)`; '' for empty callData. */
       readonly signature: string;
     }
-  | { readonly outcome: 'refused'; readonly reason: CallRefusal; readonly detail: string };
+  | {
+      readonly outcome: 'refused';
+      readonly reason: CallRefusal;
+      readonly detail: string;
+      readonly call?: RefusedCall;
+    };
 
 /**
  * Decodes callData (lowercase) by the table of account functions. Everything that is accepted means the same calls to
@@ -32,7 +38,9 @@ export function decodeCalls(callData: Hex, known?: DecodedHex): DecodedCalls {
     return { outcome: 'calls', calls, signature };
   } catch (error) {
     if (!(error instanceof Undecodable)) throw error;
-    return { outcome: 'refused', reason: error.reason, detail: `${signature}: ${error.message}` };
+    const { reason, message, call } = error;
+    const refused = { outcome: 'refused', reason, detail: `${signature}: ${message}` } as const;
+    return call === undefined ? refused : { ...refused, call };
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RefusedCall } from '../errors.js';
 import type { RefusalReason } from '../refusal.js';
 import type { AddressKey } from '../units/address.js';
 import type { DecodedHex, Hex } from '../units/hex.js';
@@ -27,11 +28,14 @@ export type CallRefusal = Extract<
 /** Why callData is refused; thrown by readers and caught only by `decodeCalls`. */
 export class Undecodable extends Error {
   readonly reason: CallRefusal;
+  /** The call that is refused, if a single one is. */
+  readonly call: RefusedCall | undefined;
 
-  constructor(detail: string, reason: CallRefusal = 'CALLDATA_UNDECODABLE') {
+  constructor(detail: string, reason: CallRefusal = 'CALLDATA_UNDECODABLE', call?: RefusedCall) {
     super(detail);
     this.name = 'Undecodable';
     this.reason = reason;
+    this.call = call;
   }
 }
 

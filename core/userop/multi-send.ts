@@ -15,7 +15,10 @@ const headerSize = 1 + 20 + 32 + 32;
  */
 export function readMultiSend(callData: DecodedHex, outer: Call): readonly Call[] {
   if (!multiSendContracts.has(outer.target) || outer.selector !== multiSendSelector)
-    throw new Undecodable(`delegate call to ${outer.target}, ${outer.selector}`, 'DELEGATE_CALL');
+    throw new Undecodable(`delegate call to ${outer.target}, ${outer.selector}`, 'DELEGATE_CALL', {
+      target: outer.target,
+      selector: outer.selector,
+    });
   const args = { start: outer.data.start + 4, end: outer.data.end };
   const packed = new AbiReader(callData, args, 1).bytes(args.start);
   const calls: Call[] = [];

@@ -5,6 +5,7 @@ import { eip7702Factory, is7702InitCode } from '../entry-point/eip-7702.js';
 import { entryPointRules } from '../entry-point/table.js';
 import { isObject } from '../schema/json-value.js';
 import { Fields, uint } from './fields.js';
+import { isAuthorizationTuple } from './misplaced-authorization.js';
 import type { Eip7702Auth, UserOperation } from '../entry-point/user-operation.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 
@@ -76,7 +77,9 @@ function readPacked(fields: Fields, name: string, high: string, low: string): re
 /** `initCode` itself, or `factory ++ factoryData`. */
 function readInitCode(fields: Fields, version: EntryPointVersion): Hex {
   const initCode = fields.bytes('initCode');
-  const factoryData = fields.bytes('factoryData');
+  const isMisplaced = isAuthorizationTuple(fields.raw('factoryData'));
+  if (isMisplaced) fields.problem('factoryData', authorizationElsewhere);
+  const factoryData = isMisplaced ? '0x' : fields.bytes('factoryData');
   const factory = fields.isGiven('factory') ? readFactory(fields, version) : undefined;
   if (factory !== undefined) {
     if (initCode !== '0x') fields.problem('initCode', 'left out when factory is given');
@@ -84,10 +87,18 @@ function readInitCode(fields: Fields, version: EntryPointVersion): Hex {
   }
   if (factoryData !== '0x') fields.problem('factory', 'given when factoryData is');
   const isMarker = entryPointRules[version].readsEip7702Marker && is7702InitCode(initCode);
+  if (initCode !== '0x' && isAuthorizationTuple(`0x${initCode.slice(factoryLength)}`))
+    fields.problem('initCode', authorizationElsewhere);
   if (initCode !== '0x' && hexSize(initCode) < 20 && !isMarker)
     fields.problem('initCode', '0x, or a factory address of 20 bytes and its call data', initCode);
   return initCode;
 }
+
+/** An authorization holds a signature, so the message does not quote the value. */
+const authorizationElsewhere =
+  'call data: an EIP-7702 authorization belongs in eip7702Auth, as {chainId, address, nonce, yParity, r, s}';
+/** 0x and the address. */
+const factoryLength = 42;
 
 function readFactory(fields: Fields, version: EntryPointVersion): Hex {
   const factory = fields.raw('factory');

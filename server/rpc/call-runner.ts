@@ -6,7 +6,7 @@ import type { Clock } from '../../core/units/time.js';
 import type { Instruments, RpcOutcome } from '../ops/instruments.js';
 import type { RecentRefusals } from '../ops/recent-refusals.js';
 import { renderFailure, renderResult, type BadCall, type RpcCall } from './envelope.js';
-import { renderError } from './errors.js';
+import { renderError, renderRefusal } from './errors.js';
 import type { RpcContext, RpcMethod } from './method.js';
 import type { RpcMethods } from './methods.js';
 import { createRequestLog } from './request-log.js';
@@ -137,7 +137,8 @@ export function createCallRunner({
         if (refusal === undefined)
           return answerError(call.id, error, { requestId, meter, method: call.method, withOk });
         noteRefusal(refusal.reason, refusal.detail, { method: call.method, meter, context });
-        const { body, status, retryAfterSeconds } = renderError(error, requestId);
+        const render = withOk ? renderRefusal : renderError;
+        const { body, status, retryAfterSeconds } = render(refusal.error, requestId);
         return {
           body: renderFailure(call.id, body),
           status: withOk ? 200 : status,
@@ -189,8 +190,10 @@ function bindRefusals({ refusals: counter }: CallRunnerDeps['instruments']) {
 }
 
 /** The refusal in an error: mode ERC20 and the forms that name an EntryPoint answer a refusal as an error. */
-function refusalOf(error: unknown): { reason: RefusalReason; detail: string | undefined } | undefined {
+function refusalOf(
+  error: unknown,
+): { reason: RefusalReason; detail: string | undefined; error: DomainError } | undefined {
   if (!isDomainError(error)) return undefined;
   const { reason = '', detail } = error.details;
-  return isRefusalReason(reason) ? { reason, detail } : undefined;
+  return isRefusalReason(reason) ? { reason, detail, error } : undefined;
 }

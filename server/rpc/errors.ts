@@ -1,4 +1,4 @@
-import { isDomainError, type DomainError, type ErrorCode } from '../../core/errors.js';
+import { DomainError, isDomainError, type ErrorCode } from '../../core/errors.js';
 
 /** How an error looks outside: JSON-RPC code, HTTP status of a single call, and whether the same request may succeed later. */
 export type RpcErrorRow = { readonly code: number; readonly status: number; readonly retryable: boolean };
@@ -73,6 +73,17 @@ export function renderError(error: unknown, requestId: string): RenderedError {
   };
 }
 
+/**
+ * A refusal for wallets' libraries, which show their users the message and nothing else of an error: so the message
+ * also names the request, by which people on call find its log line.
+ */
+export function renderRefusal(error: DomainError, requestId: string): RenderedError {
+  return renderError(
+    new DomainError(error.code, `${error.message} Request ${requestId}.`, error.details),
+    requestId,
+  );
+}
+
 function renderFault(requestId: string): RenderedError {
   const data = { reason: 'INTERNAL', requestId, retryable: internal.retryable };
   const message = 'Internal error. Quote the requestId to the operator of this service.';
@@ -88,6 +99,7 @@ function extras({ details }: DomainError): object {
   return {
     ...(details.problems === undefined ? {} : { problems: details.problems }),
     ...(details.webhookReason === undefined ? {} : { webhookReason: details.webhookReason }),
+    ...(details.call === undefined ? {} : { call: details.call }),
     ...(details.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: details.retryAfterSeconds }),
   };
 }

@@ -307,6 +307,17 @@ export const openRpcSchemas = {
       retryAfterSeconds: { type: 'number' },
       problems: { type: 'array', items: { type: 'object' } },
       webhookReason: hostReason,
+      call: {
+        type: 'object',
+        description: 'The call that was refused, where a single one was.',
+        additionalProperties: false,
+        required: ['target', 'selector'],
+        properties: {
+          index: { type: 'integer', minimum: 0, description: 'Its place in the batch, from 0.' },
+          target: ref('Address'),
+          selector: ref('Bytes'),
+        },
+      },
     },
   },
 } as const;

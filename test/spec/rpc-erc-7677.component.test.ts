@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { encodeRlp } from 'ethers';
 import { entryPoints } from '../../core/entry-point/address.js';
-import { addressOf, aLimitConfig, aProfileConfig, someNow, someVersions } from '../build/configs.js';
+import {
+  addressOf,
+  aLimitConfig,
+  aProfileConfig,
+  mintSelector,
+  someNow,
+  someVersions,
+} from '../build/configs.js';
 import { anOperation, execute, type WireOperation } from '../build/operations.js';
 import { rpcPath, signerAddress, startRpc, verifySponsorship, type RpcHost } from '../build/rpc.js';
 
@@ -125,4 +133,58 @@ describe('pm_sponsorUserOperation in the form [userOp, entryPoint, context]', ()
     expect(status).toBe(200);
     expect(body.error).toMatchObject({ code: -32501, data: { reason: 'SUSPENDED' } });
   });
+});
+
+describe('a refusal names the call and the request', () => {
+  const target = addressOf(0xdead);
+  const refused = anOperation({ callData: execute(target) });
+  const forms = [
+    { name: 'pm_getPaymasterStubData', method: 'pm_getPaymasterStubData', rest: ['0x7a69', null] },
+    { name: 'pm_getPaymasterData', method: 'pm_getPaymasterData', rest: ['0x7a69', null] },
+    { name: 'permissionless', method: 'pm_sponsorUserOperation', rest: [] },
+  ];
+
+  test.each(forms)('$name: a contract that is not registered', async ({ method, rest }) => {
+    const headers = { 'x-request-id': 'wallet-17' };
+    const { body } = await host.call(method, [refused, entryPoints['0.6'], ...rest], { headers });
+    expect(body.error?.data).toMatchObject({
+      reason: 'CONTRACT_NOT_REGISTERED',
+      requestId: 'wallet-17',
+      call: { index: 0, target: target.toLowerCase(), selector: mintSelector },
+    });
+    expect(body.error?.message).toBe(
+      `Smart contract data not found: a called address is not registered. (call 0 to ${target.toLowerCase()} with selector ${mintSelector}) Request wallet-17.`,
+    );
+  });
+
+  test.each(forms)(
+    '$name: a refusal that is about no call names the request alone',
+    async ({ method, rest }) => {
+      await host.put({ suspended: true });
+      const headers = { 'x-request-id': 'wallet-18' };
+      const { body } = await host.call(method, [anOperation(), entryPoints['0.6'], ...rest], { headers });
+      expect(body.error?.message).toBe('The paymaster or its chain is suspended. Request wallet-18.');
+      expect(body.error?.data).not.toHaveProperty('call');
+    },
+  );
+
+  test.each(forms)(
+    '$name: an authorization in factoryData is told where it belongs',
+    async ({ method, rest }) => {
+      const authorization = encodeRlp([
+        '0x7a69',
+        target,
+        '0x',
+        '0x01',
+        `0x${'c1'.repeat(32)}`,
+        `0x${'5d'.repeat(32)}`,
+      ]);
+      const operation = anOperation({ initCode: undefined, factory: target, factoryData: authorization });
+      const { body } = await host.call(method, [operation, entryPoints['0.6'], ...rest]);
+      expect(body.error?.code).toBe(-32602);
+      expect(body.error?.message).toContain(
+        'params[0].factoryData must be call data: an EIP-7702 authorization belongs in eip7702Auth',
+      );
+    },
+  );
 });

@@ -20,7 +20,7 @@ export function decideCalls(allowList: AllowList, decoded: DecodedCalls, op: All
   if (isDeployOnly(decoded, op)) return pass;
   if (allowList.kind === 'closed')
     return refuse('OPEN_SPONSORSHIP_DENIED', 'no contract is registered for this paymaster');
-  if (decoded.outcome === 'refused') return refuse(decoded.reason, decoded.detail);
+  if (decoded.outcome === 'refused') return refuseDecoded(decoded);
   if (decoded.calls.length === 0)
     return refuse('CONTRACT_NOT_REGISTERED', 'the operation makes no call and deploys no account', 'NO_CALL');
   let passed: Call | undefined;
@@ -32,6 +32,10 @@ export function decideCalls(allowList: AllowList, decoded: DecodedCalls, op: All
     passed = call;
   }
   return pass;
+}
+
+function refuseDecoded({ reason, detail, call }: Extract<DecodedCalls, { outcome: 'refused' }>): Verdict {
+  return call === undefined ? refuse(reason, detail) : { ...refuse(reason, detail), call };
 }
 
 /** An operation that deploys its account and calls nothing. */
@@ -82,9 +86,10 @@ function judgeAlone(allowList: AllowList, call: Call, index: number): Verdict {
 function judgeCall(contracts: AllowedContracts, call: Call, index: number): Verdict {
   const contract = findContract(contracts, call.target);
   if (contract !== undefined && hasSelector(contract, call.selector)) return pass;
-  const what = `call ${index} to ${call.target}`;
-  if (call.selector === '0x') return refuse('VALUE_TRANSFER', `${what} carries no data`);
-  if (contract === undefined)
-    return refuse('CONTRACT_NOT_REGISTERED', `${what} with selector ${call.selector}`);
-  return refuse('METHOD_NOT_WHITELISTED', `${what} with selector ${call.selector}`);
+  const { target, selector } = call;
+  const named = { index, target, selector };
+  const what = `call ${index} to ${target}`;
+  if (selector === '0x') return { ...refuse('VALUE_TRANSFER', `${what} carries no data`), call: named };
+  const reason = contract === undefined ? 'CONTRACT_NOT_REGISTERED' : 'METHOD_NOT_WHITELISTED';
+  return { ...refuse(reason, `${what} with selector ${selector}`), call: named };
 }
