@@ -139,7 +139,8 @@ async function paymentTo(
 /** The paymaster's data for the trial: valid except for its time window. */
 async function trialData({ codec, op, terms, sign }: TokenPaymentRequest): Promise<Hex> {
   const trial = trialOf(op, terms);
-  return codec.encode(trial.op, trial.terms, await sign(codec.hash(trial.op, trial.terms)));
+  const digest = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
+  return codec.encode(trial.op, trial.terms, await sign(digest));
 }
 
 /**

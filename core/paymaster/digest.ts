@@ -5,7 +5,7 @@ const digestSize = 16;
 
 /**
  * Identifies a promise, both when it is recorded and when the mined operation is recognised: the first 16 bytes of
- * what the paymaster signs, which is the `hash` of a layout's codec (before the EIP-191 prefix).
+ * the `hash` of a layout's codec.
  */
 export function digestOf(hash: Uint8Array): Hex {
   return bytesToHex(hash.subarray(0, digestSize));

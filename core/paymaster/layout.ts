@@ -42,8 +42,13 @@ export type SponsorshipCodec = {
   /** Least verificationGasLimit (0.6) that the contract accepts; 0 when it accepts any. */
   readonly minVerificationGasLimit: bigint;
   readonly need: (op: FinalUserOperation, options: SponsorshipTerms['options']) => DepositNeed;
-  /** The contract's `getHash` of the operation and terms: 32 bytes, before the EIP-191 prefix. */
+  /**
+   * Identifies the operation with these terms: 32 bytes, the contract's `getHash` where it has one. It covers
+   * everything that is signed, and `recognise` computes it again from the mined bytes.
+   */
   readonly hash: (op: FinalUserOperation, terms: SponsorshipTerms) => Uint8Array;
+  /** The 32 bytes that the key signs, prefix or domain included; `hash` is that of the same operation and terms. */
+  readonly toSign: (hash: Uint8Array, op: FinalUserOperation, terms: SponsorshipTerms) => Uint8Array;
   /** The whole `paymasterAndData` with a 65-byte r‖s‖v signature (v 27 or 28). */
   readonly encode: (op: FinalUserOperation, terms: SponsorshipTerms, signature: Uint8Array) => Hex;
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
@@ -61,7 +66,7 @@ export type SponsorshipCodec = {
 
 /** What the bytes of a mined operation show about the promise in it. */
 export type MinedPromise = {
-  /** The hash that the contract checked the signature against: `hash` of the codec, when the promise was made. */
+  /** `hash` of the codec, as it was when the promise was made. */
   readonly hash: Uint8Array;
   /** Funding wallet in the data, in layouts that have one. */
   readonly fundingAddress?: AddressKey;
@@ -144,6 +149,8 @@ export type TokenCodec = {
   /** True when the data says who receives the tokens: `options.treasury` is then required. */
   readonly namesTreasury: boolean;
   readonly hash: (op: FinalUserOperation, terms: TokenTerms) => Uint8Array;
+  /** See {@link SponsorshipCodec.toSign}. */
+  readonly toSign: (hash: Uint8Array, op: FinalUserOperation, terms: TokenTerms) => Uint8Array;
   /** The whole `paymasterAndData` with a 65-byte r‖s‖v signature (v 27 or 28). */
   readonly encode: (op: FinalUserOperation, terms: TokenTerms, signature: Uint8Array) => Hex;
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */

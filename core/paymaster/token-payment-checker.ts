@@ -43,9 +43,8 @@ export type TokenPaymentRequest = {
   readonly op: FinalUserOperation;
   readonly terms: TokenTerms;
   /**
-   * Signs the codec's 32-byte hash as the real data will be signed (EIP-191 prefix included), because a contract
-   * takes no payment for data signed by another key. The data signed here has a validity window that is over, and
-   * stays in the process.
+   * Signs 32 bytes with the key that will sign the real data, because a contract takes no payment for data signed by
+   * another key. The data signed here has a validity window that is over, and stays in the process.
    */
-  readonly sign: (hash: Uint8Array) => Promise<Uint8Array>;
+  readonly sign: (digest: Uint8Array) => Promise<Uint8Array>;
 };

@@ -1,6 +1,5 @@
 import { CallReverted, type Chain } from '../../core/chain/chain.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
-import { personalDigest } from '../../core/crypto/keccak.js';
 import { isDomainError } from '../../core/errors.js';
 import { encodeCall } from '../../core/paymaster/abi.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
@@ -88,7 +87,7 @@ async function validationOf(
 ): Promise<((token: Hex) => Promise<boolean>) | undefined> {
   const codec = layout.token;
   if (codec === undefined) throw new RangeError(`layout ${layout.id} has no token mode`);
-  const [signature] = await signer.sign([personalDigest(codec.hash(op, terms))]);
+  const [signature] = await signer.sign([codec.toSign(codec.hash(op, terms), op, terms)]);
   if (signature === undefined) return undefined;
   const data = codec.encode(op, terms, signature);
   const { abiType, abiValues } = entryPointRules[layout.entryPointVersion].form;

@@ -15,7 +15,7 @@ import { noLimits, withLimits } from './gas-limits.js';
 import { promiseOf, type Stake } from './promise.js';
 import type { ExplainedPayment, SponsorRequest } from './request.js';
 import { rulesOfAnyMode } from './rules.js';
-import { signHash } from './sign.js';
+import { signDigest } from './sign.js';
 import type { SigningBatch } from './signing-batch.js';
 import { step, type Case, type Draft, type Mode, type Outcome } from './step.js';
 import type { TokenAccounts } from './token-accounts.js';
@@ -120,7 +120,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     const { paymasterId, chainId } = on.paymaster;
     const { entryPoint, entryPointVersion } = on.profile;
     const target = { paymasterId, chainId, entryPoint, entryPointVersion, codec: on.mode.codec };
-    return payments.check({ ...target, op, terms, sign: (hash) => signHash(signing, on.signer, hash) });
+    return payments.check({ ...target, op, terms, sign: (digest) => signDigest(signing, on.signer, digest) });
   }
 
   const lacksPrice = ({ price }: TokenCase) =>
@@ -187,8 +187,13 @@ export function draftPayment(
   terms: TokenTerms,
   now: EpochMs,
 ): Draft<TokenTerms> {
-  const hash = on.mode.codec.hash(op, terms);
-  return { promised: promiseOf(on, op, stakeOf(on, op, terms), now, digestOf(hash)), terms, hash };
+  const { codec } = on.mode;
+  const hash = codec.hash(op, terms);
+  return {
+    promised: promiseOf(on, op, stakeOf(on, op, terms), now, digestOf(hash)),
+    terms,
+    toSign: codec.toSign(hash, op, terms),
+  };
 }
 
 function stakeOf(

@@ -1,4 +1,3 @@
-import { personalDigest } from '../../core/crypto/keccak.js';
 import { DomainError } from '../../core/errors.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import type { Refusal } from '../../core/refusal.js';
@@ -58,11 +57,11 @@ async function attempt<C extends Case, Terms extends Window>(
   if (op === undefined) throw new Error('every step has passed, and the gas limits are not known');
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
-  const { promised, terms, hash } = mode.draft(on, op, clock.now());
+  const { promised, terms, toSign } = mode.draft(on, op, clock.now());
   const reserved = outcomeOf(paymaster, await reserve(usage, planReservation(promised, usage.capacity())));
   if (reserved === 'stale') return 'stale';
   if (!reserved.pass) return refused(on, reserved);
-  const signature = await signHash(signing, signer, hash);
+  const signature = await signDigest(signing, signer, toSign);
   return {
     outcome: 'sponsored',
     profile,
@@ -81,10 +80,14 @@ function refused({ profile, request, estimating, op }: Case, refusal: Refusal): 
   return { outcome: 'refused', profile, refusal, limits: op ?? limitsOfRefusal(request.op, estimating) };
 }
 
-/** Signs a contract's 32-byte hash as contracts check it, with the EIP-191 prefix. Throws UNAVAILABLE. */
-export async function signHash(signing: SigningBatch, signer: Signer, hash: Uint8Array): Promise<Uint8Array> {
+/** Signs 32 bytes as they are: see `toSign` of a codec. Throws UNAVAILABLE. */
+export async function signDigest(
+  signing: SigningBatch,
+  signer: Signer,
+  digest: Uint8Array,
+): Promise<Uint8Array> {
   try {
-    return await signing.sign(signer, personalDigest(hash));
+    return await signing.sign(signer, digest);
   } catch (cause) {
     throw new DomainError('UNAVAILABLE', 'The signer did not answer: try again.', {
       reason: 'SIGNER_UNAVAILABLE',

@@ -168,6 +168,11 @@ export function draftSponsorship(
 ): Draft<SponsorshipTerms> {
   if (on.funding === undefined) throw new Error('terms are asked for an operation that nobody pays for');
   const terms = termsOf(on, on.funding, toSeconds(now));
-  const hash = on.profile.layout.sponsorship.hash(op, terms);
-  return { promised: promiseOf(on, op, stakeOf(on, op), now, digestOf(hash)), terms, hash };
+  const codec = on.profile.layout.sponsorship;
+  const hash = codec.hash(op, terms);
+  return {
+    promised: promiseOf(on, op, stakeOf(on, op), now, digestOf(hash)),
+    terms,
+    toSign: codec.toSign(hash, op, terms),
+  };
 }

@@ -61,7 +61,12 @@ export function step<C>(
 export type Window = { readonly validUntil: number; readonly validAfter: number };
 
 /** The data to sign once the reservation is made, and the contract's hash of them. */
-export type Draft<Terms> = { readonly promised: Promised; readonly terms: Terms; readonly hash: Uint8Array };
+export type Draft<Terms> = {
+  readonly promised: Promised;
+  readonly terms: Terms;
+  /** The 32 bytes that the key signs. */
+  readonly toSign: Uint8Array;
+};
 
 /** One way to pay for an operation. */
 export type Mode<Request, C extends Case, Terms extends Window = Window> = {

@@ -12,7 +12,7 @@ export function realGround(dev: DevChain, paired: PairedChain): Ground {
   return {
     model,
     port: faulty(dev.chain, model.faults),
-    sign: (hash) => getBytes(dev.sponsorSigner.signMessageSync(hash)),
+    sign: (digest) => getBytes(dev.sponsorSigner.signingKey.sign(digest).serialized),
     hasFickleAccounts: false,
     hasCheapBlocks: false,
     mine: (action, time) => paired.mine(action, time),

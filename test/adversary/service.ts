@@ -37,8 +37,8 @@ export type Answer = {
 };
 
 export const rate = 3_000_000_000n;
-/** Signs a contract's hash. */
-export type Sign = (hash: Uint8Array) => Uint8Array;
+/** Signs 32 bytes as they are. */
+export type Sign = (digest: Uint8Array) => Uint8Array;
 /** The model does not check the signature: the test tells the contract whether it is valid. */
 export const signNothing: Sign = () => stubSignature();
 
@@ -47,7 +47,7 @@ const current: Behind = { generations: 0, isChain: false };
 /** A case as far as it was decided: the promise, and the data once they are signed. */
 type Drafted = {
   readonly promised: Promised;
-  readonly hash: Uint8Array;
+  readonly toSign: Uint8Array;
   readonly terms: SponsorshipTerms | TokenTerms;
   readonly dataWith: (signature: Uint8Array) => Hex;
 };
@@ -71,7 +71,7 @@ export async function ask(
   const { result } = await reserve(usage, planReservation(drafted.promised, usage.capacity()));
   return {
     result,
-    paymasterAndData: drafted.dataWith(sign(drafted.hash)),
+    paymasterAndData: drafted.dataWith(sign(drafted.toSign)),
     validUntil: drafted.terms.validUntil,
   };
 }
@@ -85,7 +85,7 @@ export function forge(
   const drafted = draft(configs, asked, { chainTime, now, behind: current });
   if (drafted === undefined) return undefined;
   return {
-    paymasterAndData: drafted.dataWith(sign(drafted.hash)),
+    paymasterAndData: drafted.dataWith(sign(drafted.toSign)),
     validUntil: drafted.terms.validUntil,
   };
 }
@@ -114,13 +114,13 @@ function draft(
     const funding = profile.keepsBalances
       ? (paymaster.fundingAddress ?? defaultOf(profile, paymaster.namespace))
       : defaultOf(profile, paymaster.namespace);
-    const { promised, terms, hash } = draftSponsorship(
+    const { promised, terms, toSign } = draftSponsorship(
       { ...facts, funding } as unknown as SponsorCase,
       asked.op,
       now,
     );
     const dataWith = (signature: Uint8Array) => profile.layout.sponsorship.encode(asked.op, terms, signature);
-    return { promised, terms, hash, dataWith };
+    return { promised, terms, toSign, dataWith };
   }
   const mode = profile.token!;
   const payer: AddressKey | undefined = profile.keepsBalances ? treasury : undefined;
@@ -136,9 +136,9 @@ function draft(
     options: mode.options,
     ...(asked.inAdvance ? { inAdvance: true as const } : {}),
   };
-  const { promised, hash } = draftPayment(tokenFacts, asked.op, terms, now);
+  const { promised, toSign } = draftPayment(tokenFacts, asked.op, terms, now);
   const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
-  return { promised, terms, hash, dataWith };
+  return { promised, terms, toSign, dataWith };
 }
 
 function defaultOf(profile: ServedProfile, namespace: string): AddressKey | undefined {

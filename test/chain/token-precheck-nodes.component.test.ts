@@ -109,6 +109,6 @@ async function checkOver(url: string, version: string, manners: Manners = 'plain
     codec: tokenCodecOf(profile),
     op: await buildUserOp(account, [approval(token, profile, plenty)]),
     terms: await tokenTerms(devChain, profile, { token: toAddressKey(token) }),
-    sign: async (hash) => getBytes(await devChain.sponsorSigner.signMessage(hash)),
+    sign: async (digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
   });
 }

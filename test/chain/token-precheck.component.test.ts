@@ -188,20 +188,20 @@ describe.each(tokenProfiles)('profile %s', (version) => {
 
   test('what was signed for the simulation is worthless on chain', async () => {
     const { profile, account, op, terms } = await prepared(version, cases[0]);
-    const signatures: { readonly hash: Uint8Array; readonly signature: string }[] = [];
+    const signatures: string[] = [];
     const codec = tokenCodecOf(profile);
     await checker.check({
       ...target(profile),
       op,
       terms,
-      sign: async (hash) => {
-        const signature = await devChain.sponsorSigner.signMessage(hash);
-        signatures.push({ hash, signature });
+      sign: async (digest) => {
+        const signature = devChain.sponsorSigner.signingKey.sign(digest).serialized;
+        signatures.push(signature);
         return getBytes(signature);
       },
     });
     expect(signatures).toHaveLength(1);
-    for (const { signature } of signatures) {
+    for (const signature of signatures) {
       const trialOp = { ...op, maxPriorityFeePerGas: op.maxFeePerGas };
       const trial = codec.encode(trialOp, { ...terms, validUntil: 1 }, getBytes(signature));
       expect(
@@ -236,7 +236,7 @@ function check(profile: DevProfile, op: FinalUserOperation, terms: TokenTerms) {
     ...target(profile),
     op,
     terms,
-    sign: async (hash) => getBytes(await devChain.sponsorSigner.signMessage(hash)),
+    sign: async (digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
   });
 }
 

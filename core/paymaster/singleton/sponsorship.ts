@@ -1,3 +1,4 @@
+import { personalDigest } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import type { EntryPointVersion } from '../../entry-point/version.js';
@@ -36,6 +37,7 @@ export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas):
     minVerificationGasLimit: 0n,
     need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
     hash: (op, terms) => hashOf(format, op, unsigned(format, terms, gas), terms.chainId),
+    toSign: personalDigest,
     encode: (_op, terms, signature) => {
       assertSignature(signature);
       return bytesToHex(Buffer.concat([unsigned(format, terms, gas), signature]));

@@ -1,3 +1,4 @@
+import { personalDigest } from '../../crypto/keccak.js';
 import { toAddressKey } from '../../units/address.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex } from '../../units/hex.js';
@@ -69,6 +70,7 @@ export function tokenCodec(version: EntryPointVersion, figures: TokenFigures): T
     validationGas: (options) => figuresOf(options).validationGas,
     namesTreasury: true,
     hash: (op, terms) => hashOf(format, op, unsignedOf(op, terms), terms.chainId),
+    toSign: personalDigest,
     encode: (op, terms, signature) => {
       assertSignature(signature);
       return bytesToHex(Buffer.concat([unsignedOf(op, terms), signature]));

@@ -1,5 +1,5 @@
 import { entryPoint06 } from '../../entry-point/v06.js';
-import { keccak256 } from '../../crypto/keccak.js';
+import { keccak256, personalDigest } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../entry-point/user-operation.js';
@@ -49,6 +49,7 @@ export const sponsorship: SponsorshipCodec = {
     return { entryPoint: prefund, funding: prefund };
   },
   hash,
+  toSign: personalDigest,
   encode,
   decode,
   recognise,

@@ -1,5 +1,5 @@
 import { entryPoint06 } from '../../entry-point/v06.js';
-import { keccak256 } from '../../crypto/keccak.js';
+import { keccak256, personalDigest } from '../../crypto/keccak.js';
 import { toAddressKey, zeroAddress } from '../../units/address.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
@@ -52,6 +52,7 @@ export function tokenCodec(oracleAggregator: Hex): TokenCodec {
     validationGas: () => 100_000n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, oracleAggregator),
+    toSign: personalDigest,
     encode: (_op, terms, signature) => encode(terms, oracleAggregator, signature),
     decode: (paymasterAndData) => decode(paymasterAndData, oracleAggregator),
     recognise,

@@ -1,5 +1,5 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
-import { keccak256 } from '../../crypto/keccak.js';
+import { keccak256, personalDigest } from '../../crypto/keccak.js';
 import { toAddressKey } from '../../units/address.js';
 import { divideUp } from '../../units/divide.js';
 import { bytesToHex } from '../../units/hex.js';
@@ -46,6 +46,7 @@ export function tokenCodec(gas: PaymasterGas): TokenCodec {
     validationGas: () => 0n,
     namesTreasury: false,
     hash: (op, terms) => hash(op, terms, gas),
+    toSign: personalDigest,
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,
     recognise,

@@ -1,5 +1,5 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
-import { keccak256 } from '../../crypto/keccak.js';
+import { keccak256, personalDigest } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
 import type { FinalUserOperation } from '../../entry-point/user-operation.js';
@@ -42,6 +42,7 @@ export function sponsorshipCodec(gas: PaymasterGas): SponsorshipCodec {
     minVerificationGasLimit: 0n,
     need: (op) => ({ entryPoint: maxCost(op, entryPoint07.version, gas), funding: undefined }),
     hash: (op, terms) => hash(op, terms, gas),
+    toSign: personalDigest,
     encode: (_op, terms, signature) => encode(terms, gas, signature),
     decode,
     recognise,

@@ -82,7 +82,8 @@ const server = createServer({
   payments: {
     async check({ codec, op, terms, sign }) {
       const trial = trialOf(op, terms);
-      codec.encode(trial.op, trial.terms, await sign(codec.hash(trial.op, trial.terms)));
+      const digest = codec.toSign(codec.hash(trial.op, trial.terms), trial.op, trial.terms);
+      codec.encode(trial.op, trial.terms, await sign(digest));
       codec.maxTokenCharge(op, terms);
       return pass;
     },
