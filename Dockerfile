@@ -7,7 +7,7 @@ ARG BASE=docker.io/library/node:24-bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /src
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json .npmrc ./
 # Not `npm ci`, for which the lock file lacks binaries of other platforms; versions are those of the lock file all the same.
 RUN npm install --no-save --no-audit --no-fund
 COPY . .
@@ -15,7 +15,7 @@ RUN node_modules/.bin/tsc -b
 
 FROM ${BASE} AS dependencies
 WORKDIR /src
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json .npmrc ./
 # Native libsecp256k1 comes prebuilt inside its package; without it signing falls back to WebAssembly and says so.
 RUN npm install --no-save --omit=dev --omit=optional --no-audit --no-fund
 

@@ -21,11 +21,18 @@ export function plainHasher(wordsOf: OperationWords): (place: HashPlace) => User
     };
 }
 
+/** The bytes of `paymasterAndData` that are hashed; undefined if the EntryPoint reverts instead of hashing them. */
+type HashedBytes = (paymasterAndData: Hex) => Hex | undefined;
+
 /**
  * EIP-712: keccak(0x1901 ++ domain separator ++ keccak(type hash ++ the eight packed words)). If initCode is the
  * EIP-7702 marker, the hash contains the delegate instead of the marker.
  */
-export function typedDataHasher({ entryPoint, chainId }: HashPlace): UserOpHasher {
+export function typedDataHasher(hashedBytes: HashedBytes): (place: HashPlace) => UserOpHasher {
+  return (place) => hasherAt(place, hashedBytes);
+}
+
+function hasherAt({ entryPoint, chainId }: HashPlace, hashedBytes: HashedBytes): UserOpHasher {
   const separator = domainSeparator(entryPoint, chainId);
   const operationType = keccakOfText(
     'PackedUserOperation(address sender,uint256 nonce,bytes initCode,bytes callData,bytes32 accountGasLimits,uint256 preVerificationGas,bytes32 gasFees,bytes paymasterAndData)',
@@ -33,9 +40,11 @@ export function typedDataHasher({ entryPoint, chainId }: HashPlace): UserOpHashe
   return (op, paymasterAndData) => {
     const marked = is7702InitCode(op.initCode);
     if (marked && op.eip7702Auth === undefined) return undefined;
+    const hashed = hashedBytes(paymasterAndData);
+    if (hashed === undefined) return undefined;
     const words = zeroed(9 * 32);
     words.set(operationType, 0);
-    writePacked(words, op, paymasterAndData, 32);
+    writePacked(words, op, hashed, 32);
     if (marked && op.eip7702Auth !== undefined)
       words.set(keccakOfHex(`0x${op.eip7702Auth.address.slice(2)}${op.initCode.slice(42)}`), 96);
     const outer = zeroed(66);

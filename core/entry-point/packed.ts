@@ -71,6 +71,17 @@ export function requiredGasPacked(op: FinalUserOperation, paymasterGas: Paymaste
   );
 }
 
+const unfinedGas = 40_000n;
+
+/** A tenth of each, and nothing for an amount of up to 40,000: the fine of EntryPoint 0.8 and 0.9. */
+export function fineAboveThreshold(unusedCall: bigint, unusedPostOp: bigint): bigint {
+  return fineOf(unusedCall) + fineOf(unusedPostOp);
+}
+
+function fineOf(unused: bigint): bigint {
+  return unused <= unfinedGas ? 0n : unused / 10n;
+}
+
 /** The eight hashed words: identity, accountGasLimits, preVerificationGas, gasFees, keccak(paymasterAndData). */
 export function operationWordsPacked(op: FinalUserOperation, paymasterAndData: Hex): Buffer {
   const words = zeroed(8 * 32);

@@ -50,8 +50,8 @@ export type RenderedFields = Readonly<Record<string, unknown>>;
 export type HashPlace = { readonly entryPoint: Address; readonly chainId: number };
 
 /**
- * `getUserOpHash`. Undefined when only the chain knows it: an EIP-7702 account whose delegate the operation does not
- * show.
+ * `getUserOpHash`. Undefined when only the chain knows it (an EIP-7702 account whose delegate the operation does not
+ * show), and when the EntryPoint reverts (a paymaster signature that is longer than its data).
  */
 export type UserOpHasher = (op: FinalUserOperation, paymasterAndData: Hex) => Hex | undefined;
 

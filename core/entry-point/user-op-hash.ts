@@ -7,9 +7,8 @@ import type { EntryPointVersion } from './version.js';
 export type HashTarget = HashPlace & { readonly version: EntryPointVersion };
 
 /**
- * The EntryPoint's `getUserOpHash` with this `paymasterAndData`. Undefined when only the chain knows it: an operation
- * of an EIP-7702 account whose delegate is not in `eip7702Auth`. Use {@link userOpHasher} for many operations with
- * one target.
+ * The EntryPoint's `getUserOpHash` with this `paymasterAndData`; undefined where {@link UserOpHasher} says so. Use
+ * {@link userOpHasher} for many operations with one target.
  */
 export function userOpHash(
   op: FinalUserOperation,

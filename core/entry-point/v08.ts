@@ -1,18 +1,17 @@
 import { parseAddress } from '../units/address.js';
 import { failedOpErrors } from './errors.js';
 import { typedDataHasher } from './hashers.js';
-import { packed, requiredGasPacked, simulateHandleOpPacked } from './packed.js';
+import { fineAboveThreshold, packed, requiredGasPacked, simulateHandleOpPacked } from './packed.js';
 import type { EntryPointRules } from './rules.js';
 
 export const entryPoint08 = {
   version: '0.8',
   address: parseAddress('0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'),
   form: packed,
-  hasher: typedDataHasher,
+  hasher: typedDataHasher((paymasterAndData) => paymasterAndData),
   readsEip7702Marker: true,
   requiredGas: requiredGasPacked,
-  // A tenth of each, and nothing for an amount of up to 40,000.
-  unusedGasFine: (unusedCall, unusedPostOp) => fineOf(unusedCall) + fineOf(unusedPostOp),
+  unusedGasFine: fineAboveThreshold,
   passesWholeOperation: true,
   simulation: {
     codeArtifact: 'aa08/artifacts/EntryPointSimulations.json',
@@ -21,9 +20,3 @@ export const entryPoint08 = {
   },
   errors: failedOpErrors,
 } as const satisfies EntryPointRules;
-
-const unfinedGas = 40_000n;
-
-function fineOf(unused: bigint): bigint {
-  return unused <= unfinedGas ? 0n : unused / 10n;
-}

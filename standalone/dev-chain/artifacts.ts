@@ -3,17 +3,28 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Interface, isHexString } from 'ethers';
 import { DomainError } from '../../core/errors.js';
-import { isHexBytes, type Hex } from '../../core/units/hex.js';
+import type { Address } from '../../core/units/address.js';
+import { bytesToHex, isHexBytes, type Hex } from '../../core/units/hex.js';
 
 export type Artifact = { readonly abi: Interface; readonly bytecode: Hex; readonly deployedBytecode: Hex };
 
 const require = createRequire(import.meta.url);
 
 /** Artifact of an npm package with a hardhat-style `artifacts` folder, e.g. ('aa07', 'EntryPoint'). */
-export function readNpmArtifact(name: 'aa06' | 'aa07' | 'aa08', contract: string): Artifact {
+export function readNpmArtifact(name: 'aa06' | 'aa07' | 'aa08' | 'aa09', contract: string): Artifact {
   const path = `${name}/artifacts/${contract}.json`;
   try {
     return parseArtifact(readFileSync(require.resolve(path), 'utf8'), path);
+  } catch (cause) {
+    throw missing(path, cause);
+  }
+}
+
+/** Runtime code of a canonical contract, which hardhat-predeploy has as raw bytes. */
+export function readRuntimeCode(address: Address): Hex {
+  const path = `hardhat-predeploy/bin/${address}.bytecode`;
+  try {
+    return bytesToHex(readFileSync(require.resolve(path)));
   } catch (cause) {
     throw missing(path, cause);
   }

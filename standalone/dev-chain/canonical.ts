@@ -4,11 +4,13 @@ import { entryPoints } from '../../core/entry-point/address.js';
 import { entryPoint06 } from '../../core/entry-point/v06.js';
 import { entryPoint07 } from '../../core/entry-point/v07.js';
 import { entryPoint08 } from '../../core/entry-point/v08.js';
+import { entryPoint09 } from '../../core/entry-point/v09.js';
 import { entryPointVersions, type EntryPointVersion } from '../../core/entry-point/version.js';
 import { parseAddress, type Address } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { DomainError } from '../../core/errors.js';
 import { readNpmArtifact } from './artifacts.js';
+import { runtimeContracts, setCodeOnce } from './runtime-code.js';
 import {
   create2Address,
   deployOnce,
@@ -17,15 +19,18 @@ import {
   type Transactor,
 } from './transactor.js';
 
-/** SimpleAccount factories, as viem and permissionless know them. */
+/** SimpleAccount factories, up to 0.8 as viem and permissionless know them. */
 export const accountFactories: Readonly<Record<EntryPointVersion, Address>> = {
   [entryPoint06.version]: parseAddress('0x9406Cc6185a346906296840746125a0E44976454'),
   [entryPoint07.version]: parseAddress('0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985'),
   [entryPoint08.version]: parseAddress('0x13E9ed32155810FDbd067D4522C492D6f68E5944'),
+  [entryPoint09.version]: parseAddress('0xEDd9667C46f5FC5115EC33940df899ad4EAE5949'),
 };
 
 /** Delegate for EIP-7702 accounts on EntryPoint 0.8. */
 export const simple7702Account = parseAddress('0xe6Cae83BdE06E4c305530e199D7217f42808555B');
+/** Delegate for EIP-7702 accounts on EntryPoint 0.9. */
+export const simple7702Account09 = parseAddress('0x09870c7c1F3F14094D9F33A83A45B22CFBb519b0');
 
 type CanonicalContract = {
   readonly name: string;
@@ -38,16 +43,20 @@ const packages = {
   [entryPoint06.version]: 'aa06',
   [entryPoint07.version]: 'aa07',
   [entryPoint08.version]: 'aa08',
+  [entryPoint09.version]: 'aa09',
 } as const satisfies Record<EntryPointVersion, string>;
-const entryPointSalts: Readonly<Record<EntryPointVersion, Hex>> = {
+/** Undefined for an EntryPoint of which only the runtime code is published. */
+const entryPointSalts: Readonly<Record<EntryPointVersion, Hex | undefined>> = {
   [entryPoint06.version]: zeroSalt,
   [entryPoint07.version]: '0x90d8084deab30c2a37c45e8d47f49f2f7965183cb6990a98943ef94940681de3',
   [entryPoint08.version]: '0x0a59dbff790c23c976a548690c27297883cc66b4c67024f9117b0238995e35e9',
+  [entryPoint09.version]: undefined,
 };
 
 /**
- * Deploys the EntryPoints, the SimpleAccount factories and the 7702 account if they are missing, from the same init code
- * and salts as on public chains, so that clients find them at the usual addresses.
+ * Deploys the EntryPoints, the SimpleAccount factories and the 7702 accounts if they are missing, from the same init code
+ * and salts as on public chains, so that clients find them at the usual addresses. EntryPoint 0.9 gets its runtime code
+ * from the node.
  */
 export async function deployCanonical(
   chain: Chain,
@@ -59,6 +68,8 @@ export async function deployCanonical(
       'UNAVAILABLE',
       `the chain has no deterministic deployer at ${deterministicDeployer}; use anvil, or deploy it first`,
     );
+  for (const contract of runtimeContracts())
+    if (await setCodeOnce(chain, contract)) progress(`${contract.name} at ${contract.address}`);
   for (const contract of canonicalContracts()) {
     const computed = create2Address(contract.initCode, contract.salt);
     if (computed !== contract.address)
@@ -69,12 +80,12 @@ export async function deployCanonical(
 
 function canonicalContracts(): readonly CanonicalContract[] {
   return [
-    ...entryPointVersions.map((version) => ({
-      name: `EntryPoint ${version}`,
-      address: entryPoints[version],
-      salt: entryPointSalts[version],
-      initCode: readNpmArtifact(packages[version], 'EntryPoint').bytecode,
-    })),
+    ...entryPointVersions.flatMap((version) => {
+      const salt = entryPointSalts[version];
+      if (salt === undefined) return [];
+      const { bytecode: initCode } = readNpmArtifact(packages[version], 'EntryPoint');
+      return [{ name: `EntryPoint ${version}`, address: entryPoints[version], salt, initCode }];
+    }),
     ...entryPointVersions.map((version) => ({
       name: `SimpleAccountFactory ${version}`,
       address: accountFactories[version],
@@ -90,6 +101,16 @@ function canonicalContracts(): readonly CanonicalContract[] {
       address: simple7702Account,
       salt: zeroSalt,
       initCode: readNpmArtifact('aa08', 'Simple7702Account').bytecode,
+    },
+    {
+      name: 'Simple7702Account 0.9',
+      address: simple7702Account09,
+      salt: zeroSalt,
+      initCode: withArguments(
+        readNpmArtifact('aa09', 'Simple7702Account').bytecode,
+        ['address'],
+        [entryPoint09.address],
+      ),
     },
   ];
 }

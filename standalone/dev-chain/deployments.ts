@@ -9,7 +9,7 @@ import { hexQuantity, type Hex } from '../../core/units/hex.js';
 import { systemClock } from '../../core/units/time.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { readOwnArtifact } from './artifacts.js';
-import { accountFactories, deployCanonical, simple7702Account } from './canonical.js';
+import { accountFactories, deployCanonical, simple7702Account, simple7702Account09 } from './canonical.js';
 import { devAccounts } from './dev-accounts.js';
 import { fundPaymaster } from './funding.js';
 import { devFeeds } from './price-feeds.js';
@@ -22,7 +22,7 @@ export type DevDeployments = {
   readonly entryPoints: Readonly<Record<EntryPointVersion, Address>>;
   /** SimpleAccount factories by EntryPoint version. */
   readonly factories: Readonly<Record<EntryPointVersion, Address>>;
-  /** EIP-7702 delegates that operations on EntryPoint 0.8 may name. */
+  /** EIP-7702 delegates that operations may name, one for EntryPoint 0.8 and one for 0.9. */
   readonly delegates: readonly Address[];
   readonly sponsoredContract: { readonly address: Address; readonly method: string; readonly abi: string };
   readonly feeToken: { readonly address: Address; readonly symbol: string; readonly decimals: number };
@@ -113,7 +113,7 @@ export function describeDevChain(chainId: number, signer: Address, owner: Addres
     profiles: first === undefined ? [] : [...profiles, { ...first, version: '1.0.0' }],
     entryPoints,
     factories: accountFactories,
-    delegates: [simple7702Account],
+    delegates: [simple7702Account, simple7702Account09],
     sponsoredContract: {
       address: simpleContract('Counter').address,
       method: 'increment()',

@@ -63,7 +63,8 @@ describe('a package is used only in its place', () => {
     },
     {
       name: 'development-only packages',
-      packages: /^(viem|permissionless|ox|aa06|@foundry-rs\/|@pimlico\/|solc|fast-check|jest|@jest\/)/,
+      packages:
+        /^(viem|permissionless|ox|aa06|hardhat-predeploy|@foundry-rs\/|@pimlico\/|solc|fast-check|jest|@jest\/)/,
       allowed: /^standalone\/dev-chain\//,
       why: 'the production image does not have them',
     },

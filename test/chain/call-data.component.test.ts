@@ -17,36 +17,39 @@ afterAll(() => devChain.stop());
 
 type MadeCall = { readonly target: string; readonly value: bigint; readonly data: string };
 
-describe.each(['0.6', '0.7', '0.8'] as const)('SimpleAccount %s, callData changed at random', (version) => {
-  test('makes the very calls that were read, or none', async () => {
-    const account = await deployedAccount(version);
-    const seen = { refused: 0, executed: 0 };
-    await fc.assert(
-      fc.asyncProperty(anyCalls, anyChanges, async (calls, changes) => {
-        const callData = changed(encodeCalls(version, calls), changes);
-        const decoded = decodeCalls(callData);
-        if (decoded.outcome === 'refused') {
-          seen.refused += 1;
-          return;
-        }
-        const made = await callsMade(version, account, callData);
-        if (made === 'reverted') return;
-        seen.executed += 1;
-        expect(
-          decoded.calls.map(({ target, value, data }) => ({
-            target,
-            value,
-            data: `0x${callData.slice(2 + 2 * data.start, 2 + 2 * data.end)}`,
-          })),
-        ).toEqual(made);
-      }),
-      { numRuns: 300 },
-    );
-    // Neither side of the property is empty.
-    expect(seen.executed).toBeGreaterThan(20);
-    expect(seen.refused).toBeGreaterThan(20);
-  });
-});
+describe.each(['0.6', '0.7', '0.8', '0.9'] as const)(
+  'SimpleAccount %s, callData changed at random',
+  (version) => {
+    test('makes the very calls that were read, or none', async () => {
+      const account = await deployedAccount(version);
+      const seen = { refused: 0, executed: 0 };
+      await fc.assert(
+        fc.asyncProperty(anyCalls, anyChanges, async (calls, changes) => {
+          const callData = changed(encodeCalls(version, calls), changes);
+          const decoded = decodeCalls(callData);
+          if (decoded.outcome === 'refused') {
+            seen.refused += 1;
+            return;
+          }
+          const made = await callsMade(version, account, callData);
+          if (made === 'reverted') return;
+          seen.executed += 1;
+          expect(
+            decoded.calls.map(({ target, value, data }) => ({
+              target,
+              value,
+              data: `0x${callData.slice(2 + 2 * data.start, 2 + 2 * data.end)}`,
+            })),
+          ).toEqual(made);
+        }),
+        { numRuns: 300 },
+      );
+      // Neither side of the property is empty.
+      expect(seen.executed).toBeGreaterThan(20);
+      expect(seen.refused).toBeGreaterThan(20);
+    });
+  },
+);
 
 const anyBytes = (minLength: number, maxLength: number) =>
   fc.uint8Array({ minLength, maxLength }).map((bytes) => asHex(`0x${Buffer.from(bytes).toString('hex')}`));

@@ -37,7 +37,7 @@ describe('a node without state overrides', () => {
     expect(limits.callGasLimit).toBeGreaterThan(40_000n);
   });
 
-  test.each(['0.7', '0.8'] as const)('on %s the bundler is asked instead', async (version) => {
+  test.each(['0.7', '0.8', '0.9'] as const)('on %s the bundler is asked instead', async (version) => {
     const asked: unknown[] = [];
     const bundler = await proxy((method, params) => {
       asked.push([method, params[1]]);
@@ -97,7 +97,7 @@ test('a node without block overrides simulates at its own time', async () => {
   expect((await estimate(estimatorOver(node))).reverted).toBeUndefined();
 });
 
-test.each(['0.6', '0.7', '0.8'] as const)(
+test.each(['0.6', '0.7', '0.8', '0.9'] as const)(
   'on an idle chain contracts see the present, EntryPoint %s',
   async (version) => {
     const inHalfAnHour = (await devChain.time()) + 1_800;
@@ -110,7 +110,7 @@ test.each(['0.6', '0.7', '0.8'] as const)(
   },
 );
 
-test.each(['0.6', '0.7', '0.8'] as const)(
+test.each(['0.6', '0.7', '0.8', '0.9'] as const)(
   'a call that wants more gas than it uses gets it, EntryPoint %s',
   async (version) => {
     // Reverts with less than 120,000 gas left, else writes a slot.
@@ -123,7 +123,7 @@ test.each(['0.6', '0.7', '0.8'] as const)(
   },
 );
 
-test.each(['0.6', '0.7', '0.8'] as const)(
+test.each(['0.6', '0.7', '0.8', '0.9'] as const)(
   'an account whose validation wants more gas than it uses gets it, EntryPoint %s',
   async (version) => {
     const account = await buildAccount(devChain, version);

@@ -87,7 +87,7 @@ describe.each(['1.1.0', 'verifying-0.7', 'singleton-0.8'] as const)(
   },
 );
 
-describe.each(['0.6', '0.7', '0.8'] as const)('EntryPoint %s', (version) => {
+describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('EntryPoint %s', (version) => {
   test('an operation without a paymaster is estimated although the account owns nothing', async () => {
     const account = await buildAccount(devChain, version);
     const op = await buildUserOp(account, [call('increment')]);

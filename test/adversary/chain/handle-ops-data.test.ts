@@ -6,7 +6,7 @@ import { anExampleOperation } from '../../core/paymaster/operations.js';
 import { handleOpsData } from './handle-ops-data.js';
 import type { BundledOperation } from './operations.js';
 
-test.each(['0.6', '0.7', '0.8'] as const)(
+test.each(['0.6', '0.7', '0.8', '0.9'] as const)(
   'bundles of EntryPoint %s are encoded as ethers does',
   (version) => {
     const operations = ['0x', '0xabcdef', `0x${'12'.repeat(97)}`].map(

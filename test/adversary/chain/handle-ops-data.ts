@@ -7,6 +7,7 @@ const selectors: Readonly<Record<EntryPointVersion, string>> = {
   '0.6': '0x1fad948c',
   '0.7': '0x765e827f',
   '0.8': '0x765e827f',
+  '0.9': '0x765e827f',
 };
 
 /** Call data of `handleOps`, as ABI encoders write them; written by hand, because a model chain encodes thousands a second. */

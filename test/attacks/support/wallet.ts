@@ -28,7 +28,7 @@ export async function aDeployedAccount(devChain: DevChain, version: string): Pro
   const initCode = await account.initCode();
   // From 0.8 on the factory accepts calls only from the EntryPoint's helper.
   const from: Hex =
-    entryPointVersion === '0.8'
+    entryPointVersion === '0.8' || entryPointVersion === '0.9'
       ? `0x${(await devChain.chain.call({ to: entryPoint, data: senderCreatorCall })).slice(26)}`
       : devChain.deployments.treasury;
   const to = devChain.deployments.factories[entryPointVersion];

@@ -32,6 +32,7 @@ const batchAbis: Readonly<Record<EntryPointVersion, InterfaceAbi>> = {
   '0.6': ['function executeBatch(address[] to, bytes[] data)'],
   '0.7': ['function executeBatch(address[] to, uint256[] value, bytes[] data)'],
   '0.8': ['function executeBatch((address target, uint256 value, bytes data)[] calls)'],
+  '0.9': ['function executeBatch((address target, uint256 value, bytes data)[] calls)'],
 };
 const executeAbi = new Interface(['function execute(address to, uint256 value, bytes data)']);
 
@@ -67,9 +68,11 @@ export async function buildAccount(
     async sign(op, paymasterAndData) {
       const hash = userOpHash(op, paymasterAndData, { version, entryPoint, chainId });
       if (hash === undefined) throw new Error('the userOpHash is not known off chain');
-      // 0.8 accounts sign the EIP-712 hash itself, earlier ones an EIP-191 message of it.
+      // Accounts sign the EIP-712 hash itself from 0.8 on, earlier ones an EIP-191 message of it.
       return asHex(
-        version === '0.8' ? owner.signingKey.sign(hash).serialized : await owner.signMessage(getBytes(hash)),
+        version === '0.6' || version === '0.7'
+          ? await owner.signMessage(getBytes(hash))
+          : owner.signingKey.sign(hash).serialized,
       );
     },
   };
@@ -83,10 +86,12 @@ export function encodeCalls(version: EntryPointVersion, calls: readonly Call[]):
   const to = calls.map((call) => call.to);
   const values = calls.map((call) => call.value ?? 0n);
   const data = calls.map((call) => call.data);
+  const tuples = calls.map((call) => [call.to, call.value ?? 0n, call.data]);
   const batch = {
     '0.6': [to, data],
     '0.7': [to, values, data],
-    '0.8': [calls.map((call) => [call.to, call.value ?? 0n, call.data])],
+    '0.8': [tuples],
+    '0.9': [tuples],
   };
   return encodeWith(new Interface(batchAbis[version]), 'executeBatch', batch[version]);
 }

@@ -24,6 +24,7 @@ const abis: Readonly<Record<EntryPointVersion, Interface>> = {
   '0.6': new Interface([`function handleOps(${userOperation06}[] ops, address beneficiary)`]),
   '0.7': new Interface([`function handleOps(${userOperation07}[] ops, address beneficiary)`]),
   '0.8': new Interface([`function handleOps(${userOperation07}[] ops, address beneficiary)`]),
+  '0.9': new Interface([`function handleOps(${userOperation07}[] ops, address beneficiary)`]),
 };
 const failures = new Interface([
   'error FailedOp(uint256 opIndex, string reason)',

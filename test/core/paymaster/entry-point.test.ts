@@ -175,6 +175,7 @@ describe('the most that an operation costs', () => {
     { version: '0.6' as const, units: 750n },
     { version: '0.7' as const, units: 380n },
     { version: '0.8' as const, units: 380n },
+    { version: '0.9' as const, units: 380n },
   ])('on $version is $units gas at maxFeePerGas', ({ version, units }) => {
     expect(requiredGas(op, version, gas)).toBe(units);
     expect(maxCost(op, version, gas)).toBe(units * 3n);

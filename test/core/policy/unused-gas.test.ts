@@ -26,6 +26,7 @@ describe('the fine that could be paid for unused gas', () => {
     { version: '0.8', call: 1_000_000n, postOp: 50_000n, gas: 105_000n, why: 'a tenth of each' },
     { version: '0.8', call: 40_000n, postOp: 40_000n, gas: 0n, why: '40,000 of each are free' },
     { version: '0.8', call: 40_010n, postOp: 40_000n, gas: 4_001n, why: 'the gas above it is fined in full' },
+    { version: '0.9', call: 40_010n, postOp: 40_000n, gas: 4_001n, why: 'as on 0.8' },
   ])('on $version of $call + $postOp: $gas ($why)', ({ version, call, postOp, gas }) => {
     expect(unusedGasFee(question(version, call, postOp))).toBe(gas * gwei);
   });

@@ -86,10 +86,13 @@ describe('a user operation is parsed', () => {
     });
   });
 
-  test.each(['0.6', '0.7', '0.8'] as const)('factory and factoryData become initCode on %s', (version) => {
-    const input = anOperation({ initCode: undefined, factory, factoryData: '0xABcd' });
-    expect(parseUserOperation(input, version).initCode).toBe(`${factory.toLowerCase()}abcd`);
-  });
+  test.each(['0.6', '0.7', '0.8', '0.9'] as const)(
+    'factory and factoryData become initCode on %s',
+    (version) => {
+      const input = anOperation({ initCode: undefined, factory, factoryData: '0xABcd' });
+      expect(parseUserOperation(input, version).initCode).toBe(`${factory.toLowerCase()}abcd`);
+    },
+  );
 
   test.each([null, '0x', undefined, ''])('a factory that is %j is absent', (absent) => {
     const input = anOperation({ factory: absent, factoryData: absent });
@@ -359,7 +362,7 @@ describe('what cannot be an operation is refused by name', () => {
           ),
           { requiredKeys: [] },
         ),
-        fc.constantFrom<EntryPointVersion>('0.6', '0.7', '0.8'),
+        fc.constantFrom<EntryPointVersion>('0.6', '0.7', '0.8', '0.9'),
         (input, version) => {
           expect(Array.isArray(problemsOf(input, version))).toBe(true);
         },

@@ -1,0 +1,25 @@
+import { parseAddress } from '../units/address.js';
+import { failedOpErrors } from './errors.js';
+import { typedDataHasher } from './hashers.js';
+import { fineAboveThreshold, packed, requiredGasPacked, simulateHandleOpPacked } from './packed.js';
+import { hashedPaymasterAndData } from './paymaster-signature.js';
+import type { EntryPointRules } from './rules.js';
+
+export const entryPoint09 = {
+  version: '0.9',
+  address: parseAddress('0x433709009B8330FDa32311DF1C2AFA402eD8D009'),
+  form: packed,
+  hasher: typedDataHasher(hashedPaymasterAndData),
+  readsEip7702Marker: true,
+  requiredGas: requiredGasPacked,
+  unusedGasFine: fineAboveThreshold,
+  passesWholeOperation: true,
+  simulation: {
+    // Of the release candidate: no package has the simulations of the final release. Its rules are the same; only gas
+    // differs, by less than the margins of an estimate.
+    codeArtifact: 'aa09/artifacts/EntryPointSimulations.json',
+    abi: [simulateHandleOpPacked],
+    answersBy: 'return',
+  },
+  errors: failedOpErrors,
+} as const satisfies EntryPointRules;
