@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { KubeTransport } from '../../adapters/kube/transport.js';
 import { findRoot } from '../root.js';
 import { serviceAccountUser, type ControlPlane } from './control-plane.js';
-import { freePort } from './free-port.js';
+import { onFreePort } from './free-port.js';
 import { answers, startProcess, type ManagedProcess } from './managed-process.js';
 
 export const systemNamespace = 'paymaster-system';
@@ -50,7 +50,26 @@ export async function startComponent(
   const pod = join(deps.directory, name);
   const container = await readContainer(deps.transport, component);
   mountFiles(deps, component, pod);
-  const port = options.port ?? (await freePort());
+  const start = (port: number): Promise<Component> => startOn(port, { deps, name, pod, container, options });
+  return options.port === undefined ? onFreePort(start) : start(options.port);
+}
+
+async function startOn(
+  port: number,
+  {
+    deps,
+    name,
+    pod,
+    container,
+    options,
+  }: {
+    readonly deps: ComponentDeps;
+    readonly name: string;
+    readonly pod: string;
+    readonly container: Container;
+    readonly options: ComponentOptions;
+  },
+): Promise<Component> {
   const origin = `http://127.0.0.1:${port}`;
   const { hostname, port: apiPort } = new URL(deps.plane.url);
   const environment = {

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
 import { createKubeTransport, type KubeTransport } from '../../adapters/kube/transport.js';
 import { findRoot } from '../root.js';
-import { freePort } from './free-port.js';
-import { answers, startProcess, type ManagedProcess } from './managed-process.js';
+import { freePort, onFreePort } from './free-port.js';
+import { startProcess, type ManagedProcess } from './managed-process.js';
 
 /** User name of a component at the API server. */
 export const serviceAccountUser = (namespace: string, name: string): string =>
@@ -51,7 +51,6 @@ function findAssets(): string {
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const assets = findAssets();
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-envtest-'));
-  const [clientPort, peerPort, securePort] = [await freePort(), await freePort(), await freePort()];
   const users = { admin: ['system:masters'], ...options.users };
   const tokens = new Map(Object.keys(users).map((user) => [user, randomBytes(16).toString('hex')]));
   writeFileSync(
@@ -71,22 +70,11 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     'apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n',
   );
 
-  const etcd = await startProcess({
-    command: join(assets, 'etcd'),
-    args: [
-      `--data-dir=${join(directory, 'etcd')}`,
-      `--listen-client-urls=http://127.0.0.1:${clientPort}`,
-      `--advertise-client-urls=http://127.0.0.1:${clientPort}`,
-      `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
-      '--unsafe-no-fsync=true',
-      '--log-level=error',
-    ],
-    logFile: join(directory, 'etcd.log'),
-    isReady: () => answers(`http://127.0.0.1:${clientPort}/health`),
-  });
-  const url = `https://127.0.0.1:${securePort}`;
+  const etcd = await onFreePort(async (client) =>
+    startEtcd({ client, peer: await freePort() }, assets, directory),
+  );
   const ca = (): string => readFileSync(join(directory, 'certs/apiserver.crt'), 'utf8');
-  const transport = (user = 'admin'): KubeTransport =>
+  const transportTo = (url: string, user: string): KubeTransport =>
     createKubeTransport({
       credentials: {
         load: async () => ({ server: url, ca: ca(), authorization: `Bearer ${tokens.get(user)}` }),
@@ -95,9 +83,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       log: silentLogger,
       metrics: noMetrics,
     });
-  const ready = async (): Promise<boolean> => {
+  // Its own certificate and a token that only it knows: no other server on the port passes for it.
+  const isReady = async (url: string): Promise<boolean> => {
     if (!existsSync(join(directory, 'certs/apiserver.crt'))) return false;
-    const probe = transport();
+    const probe = transportTo(url, 'admin');
     try {
       await probe.stream({ method: 'GET', path: '/readyz' });
       return true;
@@ -107,28 +96,34 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       await probe.stop();
     }
   };
-  const apiServer = await startProcess({
-    command: join(assets, 'kube-apiserver'),
-    args: [
-      `--etcd-servers=http://127.0.0.1:${clientPort}`,
-      `--cert-dir=${join(directory, 'certs')}`,
-      '--bind-address=127.0.0.1',
-      `--secure-port=${securePort}`,
-      '--authorization-mode=RBAC',
-      '--service-cluster-ip-range=10.0.0.0/24',
-      '--allow-privileged=true',
-      '--disable-admission-plugins=ServiceAccount',
-      '--service-account-issuer=https://kubernetes.default.svc',
-      `--service-account-key-file=${join(directory, 'sa.pub')}`,
-      `--service-account-signing-key-file=${join(directory, 'sa.key')}`,
-      `--token-auth-file=${join(directory, 'tokens.csv')}`,
-      `--audit-policy-file=${join(directory, 'audit.yaml')}`,
-      `--audit-log-path=${join(directory, 'audit.log')}`,
-      ...(options.apiServerFlags ?? []),
-    ],
-    logFile: join(directory, 'apiserver.log'),
-    isReady: ready,
-  });
+  const startApiServer = async (securePort: number): Promise<{ url: string; apiServer: ManagedProcess }> => {
+    const url = `https://127.0.0.1:${securePort}`;
+    const apiServer = await startProcess({
+      command: join(assets, 'kube-apiserver'),
+      args: [
+        `--etcd-servers=${etcd.url}`,
+        `--cert-dir=${join(directory, 'certs')}`,
+        '--bind-address=127.0.0.1',
+        `--secure-port=${securePort}`,
+        '--authorization-mode=RBAC',
+        '--service-cluster-ip-range=10.0.0.0/24',
+        '--allow-privileged=true',
+        '--disable-admission-plugins=ServiceAccount',
+        '--service-account-issuer=https://kubernetes.default.svc',
+        `--service-account-key-file=${join(directory, 'sa.pub')}`,
+        `--service-account-signing-key-file=${join(directory, 'sa.key')}`,
+        `--token-auth-file=${join(directory, 'tokens.csv')}`,
+        `--audit-policy-file=${join(directory, 'audit.yaml')}`,
+        `--audit-log-path=${join(directory, 'audit.log')}`,
+        ...(options.apiServerFlags ?? []),
+      ],
+      logFile: join(directory, 'apiserver.log'),
+      isReady: () => isReady(url),
+    });
+    return { url, apiServer };
+  };
+  const { url, apiServer } = await onFreePort(startApiServer);
+  const transport = (user = 'admin'): KubeTransport => transportTo(url, user);
 
   const kubeconfig = (user: string): string => {
     const file = join(directory, `kubeconfig-${user}`);
@@ -150,11 +145,11 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   };
   return {
     url,
-    etcdUrl: `http://127.0.0.1:${clientPort}`,
+    etcdUrl: etcd.url,
     assets,
     directory,
     apiServer,
-    etcd,
+    etcd: etcd.process,
     ca,
     token: (user) => tokens.get(user) ?? '',
     kubeconfig,
@@ -168,7 +163,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       }),
     auditLog: () => readFileSync(join(directory, 'audit.log'), 'utf8'),
     async stop() {
-      for (const each of [apiServer, etcd]) {
+      for (const each of [apiServer, etcd.process]) {
         each.signal('SIGCONT');
         each.signal('SIGKILL');
         await each.ended();
@@ -176,4 +171,42 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** One member on two loopback ports; its name proves that it is this one that answers. */
+async function startEtcd(
+  ports: { readonly client: number; readonly peer: number },
+  assets: string,
+  directory: string,
+): Promise<{ readonly url: string; readonly process: ManagedProcess }> {
+  const url = `http://127.0.0.1:${ports.client}`;
+  const name = basename(directory);
+  const data = join(directory, 'etcd');
+  // A start that found its port taken may have left a member with other addresses.
+  rmSync(data, { recursive: true, force: true });
+  const started = await startProcess({
+    command: join(assets, 'etcd'),
+    args: [
+      `--name=${name}`,
+      `--data-dir=${data}`,
+      `--listen-client-urls=${url}`,
+      `--advertise-client-urls=${url}`,
+      `--listen-peer-urls=http://127.0.0.1:${ports.peer}`,
+      '--unsafe-no-fsync=true',
+      '--log-level=error',
+    ],
+    logFile: join(directory, 'etcd.log'),
+    isReady: () => hasMember(url, name),
+  });
+  return { url, process: started };
+}
+
+async function hasMember(url: string, name: string): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(1000);
+    const response = await fetch(`${url}/v3/cluster/member/list`, { method: 'POST', body: '{}', signal });
+    return (await response.text()).includes(`"name":"${name}"`);
+  } catch {
+    return false;
+  }
 }

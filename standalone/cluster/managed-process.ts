@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { pause } from '../../adapters/pause.js';
+import { namesUsedPort, PortInUse } from '../port-choice.js';
 
 /** A program that can be stopped, killed and run again. It ends with this process. */
 export type ManagedProcess = {
@@ -32,7 +33,10 @@ const stopGraceMs = 10_000;
 /** Only for a hang: a program that ends is noticed at once, and a program that waits for others may back off for minutes. */
 const longestStartMs = 180_000;
 
-/** Starts a program and waits until it is ready; if it ends before, throws the end of its log. */
+/**
+ * Starts a program and waits until it is ready. If it ends before, throws the end of its log: a PortInUse where the log says that
+ * another program has its port.
+ */
 export async function startProcess(program: Program): Promise<ManagedProcess> {
   let child: ChildProcess;
   let end: Promise<number | NodeJS.Signals>;
@@ -40,6 +44,7 @@ export async function startProcess(program: Program): Promise<ManagedProcess> {
 
   async function launch(): Promise<void> {
     const log = openSync(program.logFile, 'a', 0o600);
+    const { size: formerOutput } = fstatSync(log);
     child = spawn(program.command, program.args, {
       stdio: ['ignore', log, log],
       ...(program.directory === undefined ? {} : { cwd: program.directory }),
@@ -53,15 +58,19 @@ export async function startProcess(program: Program): Promise<ManagedProcess> {
     end.catch(() => {});
     const deadline = performance.now() + (program.startTimeoutMs ?? longestStartMs);
     while (!(await program.isReady())) {
-      if (hasEnded() || performance.now() > deadline) throw notReady();
+      if (hasEnded() || performance.now() > deadline) throw await notReady(formerOutput);
       await pause(50);
     }
+    // Another program on its port may have answered in its place.
+    if (hasEnded()) throw await notReady(formerOutput);
   }
 
-  function notReady(): Error {
+  async function notReady(formerOutput: number): Promise<Error> {
     child.kill('SIGKILL');
-    const tail = readFileSync(program.logFile, 'utf8').slice(-3000);
-    return new Error(`${program.command} ${program.args[0] ?? ''} did not become ready:\n${tail}`);
+    await end.catch(() => {});
+    const output = readFileSync(program.logFile).subarray(formerOutput).toString();
+    const message = `${program.command} ${program.args[0] ?? ''} did not become ready:\n${output.slice(-3000)}`;
+    return namesUsedPort(output) ? new PortInUse(message) : new Error(message);
   }
 
   const killWithParent = (): void => void child.kill('SIGKILL');

@@ -1,16 +1,21 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
+import { endWithParent } from '../end-with-parent.js';
+import { listenOn, namesUsedPort, PortInUse, type PortChoice } from '../port-choice.js';
 
 export type AnvilOptions = {
   readonly log: Logger;
   /** The chain's state is read from this file at the start and written to it at the stop; without it every start is fresh. */
   readonly stateFile?: string;
   readonly chainId?: number;
+  /** Default: any free one. */
+  readonly port?: PortChoice;
   readonly startTimeoutMs?: number;
 };
 
@@ -34,10 +39,17 @@ const platformPackages: Readonly<Record<string, string>> = {
   'win32-x64': '@foundry-rs/anvil-win32-amd64',
 };
 const stopGraceMs = 5_000;
+/**
+ * How many states of earlier blocks anvil keeps on disk for calls at a block: more than a follower goes back. A state has half a
+ * megabyte to some megabytes, and anvil's own default are 3,600 of them.
+ */
+const keptStates = 300;
+const cachePrefix = 'chain-cache-';
 
 /**
- * Starts anvil on a free loopback port; resolves when it listens. Runs the binary of the platform package directly: its
- * npm wrapper is a second process that would swallow signals. The process ends with ours, even after a kill -9.
+ * Starts anvil on a loopback port; resolves when it listens. Runs the binary of the platform package directly: its
+ * npm wrapper is a second process that would swallow signals. The process ends with ours, even after a kill -9, and so do the
+ * states that it keeps on disk. Throws PortInUse when no port of the choice is free.
  */
 export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const { stateFile, log } = options;
@@ -80,15 +92,19 @@ export function findAnvil(): string {
 
 class UnusableState extends Error {}
 
-async function launch({
-  log,
-  stateFile,
-  chainId = 31337,
-  startTimeoutMs = 60_000,
-}: AnvilOptions): Promise<Anvil> {
+function launch(options: AnvilOptions): Promise<Anvil> {
+  return listenOn(options.port ?? { kind: 'any' }, (port) => launchOn(port, options));
+}
+
+async function launchOn(
+  wantedPort: number,
+  { log, stateFile, chainId = 31337, startTimeoutMs = 60_000 }: AnvilOptions,
+): Promise<Anvil> {
   const binary = findAnvil();
+  const cache = await newCache(stateFile);
   const isFresh = stateFile === undefined || !existsSync(stateFile);
-  const args = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--balance', '1000000'];
+  const args = ['--host', '127.0.0.1', '--port', String(wantedPort), '--chain-id', String(chainId)];
+  args.push('--balance', '1000000', '--cache-path', cache, '--max-persisted-states', String(keptStates));
   if (stateFile !== undefined) args.push('--state', stateFile);
   // In a separate process group: a Ctrl-C in the terminal reaches only us, and we stop anvil after the parts that use it.
   const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
@@ -96,10 +112,9 @@ async function launch({
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
   });
-  const watchdog = guard(child);
-  const stop = stopOnce(child, watchdog, exited);
+  const stop = stopOnce(child, endWithParent(child, cache), exited, cache);
   try {
-    const port = await listeningPort(child, startTimeoutMs);
+    const port = await listeningPort(child, wantedPort, startTimeoutMs);
     const url = `http://127.0.0.1:${port}`;
     log.info('dev chain listening', { url, pid: child.pid ?? 0, stateFile: stateFile ?? 'none' });
     return { url, pid: child.pid ?? 0, isFresh, exited, stop };
@@ -110,36 +125,32 @@ async function launch({
 }
 
 /**
- * A shell that waits for the end of its standard input, a pipe from us. The system closes the pipe however we die; then the shell
- * ends anvil, which writes its state. Node has no parent-death signal. Windows has no such shell: there only `stop` ends anvil.
+ * A new folder for the states of earlier blocks: beside the state file, or else a temporary one. Removes those of former starts,
+ * which a power loss may have left there.
  */
-function guard(child: ChildProcess): ChildProcess | undefined {
-  if (child.pid === undefined || process.platform === 'win32') return undefined;
-  const script = 'cat >/dev/null; kill -TERM "$0" 2>/dev/null';
-  const watchdog = spawn('/bin/sh', ['-c', script, String(child.pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
-  watchdog.on('error', () => {});
-  watchdog.stdin?.on('error', () => {});
-  return watchdog;
+async function newCache(stateFile: string | undefined): Promise<string> {
+  if (stateFile === undefined) return mkdtemp(join(tmpdir(), 'paymaster-anvil-'));
+  const folder = dirname(stateFile);
+  const former = (await readdir(folder)).filter((name) => name.startsWith(cachePrefix));
+  for (const name of former) await rm(join(folder, name), { recursive: true, force: true });
+  return mkdtemp(join(folder, cachePrefix));
 }
 
-function stopOnce(child: ChildProcess, watchdog: ChildProcess | undefined, exited: Promise<void>) {
+function stopOnce(child: ChildProcess, unwatch: () => void, exited: Promise<void>, cache: string) {
   let stopping: Promise<void> | undefined;
   const end = async () => {
-    // Kills the watchdog first: otherwise it would signal a process id that may belong to another process by then.
-    watchdog?.kill('SIGKILL');
+    unwatch();
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
     await exited;
     clearTimeout(timer);
+    await rm(cache, { recursive: true, force: true });
   };
   return () => (stopping ??= end());
 }
 
-/** The port that anvil chose, read from its output: asking the system for a free port beforehand would be a race. */
-function listeningPort(child: ChildProcess, timeoutMs: number): Promise<number> {
+/** The port on which anvil listens, read from its output: asking the system for a free port beforehand would be a race. */
+function listeningPort(child: ChildProcess, wantedPort: number, timeoutMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
     let output = '';
     const timer = setTimeout(
@@ -163,16 +174,14 @@ function listeningPort(child: ChildProcess, timeoutMs: number): Promise<number> 
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);
     child.once('error', (cause) => settle(() => reject(failure(`anvil cannot be run: ${cause.message}`))));
-    child.once('exit', (code) =>
-      settle(() =>
-        reject(
-          output.includes("for '--state")
-            ? new UnusableState(output.trim())
-            : failure(`anvil ended with code ${code ?? 'none'}: ${output.trim().split('\n').at(-1) ?? ''}`),
-        ),
-      ),
-    );
+    child.once('close', (code) => settle(() => reject(endedEarly(output, code, wantedPort))));
   });
+}
+
+function endedEarly(output: string, code: number | null, wantedPort: number): Error {
+  if (namesUsedPort(output)) return new PortInUse(`port ${wantedPort} of 127.0.0.1 is in use`);
+  if (output.includes("for '--state")) return new UnusableState(output.trim());
+  return failure(`anvil ended with code ${code ?? 'none'}: ${output.trim().split('\n').at(-1) ?? ''}`);
 }
 
 function failure(message: string): DomainError {

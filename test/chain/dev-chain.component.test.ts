@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -147,8 +147,31 @@ describe('anvil', () => {
     parent.kill('SIGKILL');
     await until('anvil has ended', () => !isAlive(pid));
     await until('its state is written', () => succeeds(access(stateFile)));
+    await until(
+      'its states of earlier blocks are gone',
+      async () => (await cachesIn(directory)).length === 0,
+    );
+  });
+
+  test('keeps a bounded number of states of earlier blocks on disk, and none when it has stopped', async () => {
+    // A power loss leaves the folder of a former run.
+    await mkdir(join(directory, 'chain-cache-former'));
+    const anvil = await start({ stateFile: join(directory, 'state.json') });
+    await onChain(anvil, (chain) => chain.request('anvil_mine', ['0x4b0']));
+    const [cache, ...others] = await cachesIn(directory);
+    expect(others).toEqual([]);
+    const files = await readdir(join(directory, cache ?? ''), { recursive: true, withFileTypes: true });
+    const states = files.filter((entry) => entry.isFile());
+    expect(states.length).toBeGreaterThan(0);
+    expect(states.length).toBeLessThanOrEqual(300);
+    await anvil.stop();
+    expect(await readdir(directory)).toEqual(['state.json']);
   });
 });
+
+async function cachesIn(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((name) => name.startsWith('chain-cache-'));
+}
 
 async function start(options: { readonly stateFile?: string }): Promise<Anvil> {
   const anvil = await startAnvil({ log: silentLogger, ...options });
