@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Interface, hashMessage, keccak256 as ethersKeccak } from 'ethers';
 import fc from 'fast-check';
-import { getUserOperationHash } from 'viem/account-abstraction';
 import { keccak256, personalDigest } from '../../../core/crypto/keccak.js';
 import {
   decodeUserOperationEvent,
@@ -14,9 +13,9 @@ import { bytesToHex } from '../../../core/units/hex.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { eip7702Factory } from '../../../core/entry-point/eip-7702.js';
 import { maxCost, requiredGas } from '../../../core/entry-point/gas.js';
-import { packed } from '../../../core/entry-point/packed.js';
-import type { Eip7702Auth, FinalUserOperation } from '../../../core/entry-point/user-operation.js';
-import { entryPointVersions as versions, type EntryPointVersion } from '../../../core/entry-point/version.js';
+import type { Eip7702Auth } from '../../../core/entry-point/user-operation.js';
+import { entryPointVersions as versions } from '../../../core/entry-point/version.js';
+import { hashByViem } from '../entry-point/hash-by-viem.js';
 import { anExampleOperation, anyBytes, anyOperation } from './operations.js';
 
 const paymasterAndData06 = fc.oneof(fc.constant<Hex>('0x'), anyBytes(20, 300));
@@ -31,46 +30,6 @@ const paymasterAndData07 = fc.oneof(
     ),
 );
 
-/** The hash by viem, which unpacks what we keep packed. */
-function byViem(
-  op: FinalUserOperation,
-  paymasterAndData: Hex,
-  version: EntryPointVersion,
-  chainId: number,
-): Hex {
-  const common = { ...op, sender: op.sender };
-  const { initCode, ...unpacked } = common;
-  const factory = initCode === '0x' ? undefined : (initCode.slice(0, 42) as Hex);
-  const rendered = packed.renderPaymaster(version === '0.6' ? '0x' : paymasterAndData);
-  const userOperation =
-    version === '0.6'
-      ? { ...common, paymasterAndData }
-      : {
-          ...unpacked,
-          ...(factory === undefined
-            ? {}
-            : {
-                factory: factory === eip7702Factory ? '0x7702' : factory,
-                factoryData: `0x${initCode.slice(42)}`,
-              }),
-          ...(paymasterAndData === '0x'
-            ? {}
-            : {
-                paymaster: rendered['paymaster'],
-                paymasterVerificationGasLimit: BigInt(String(rendered['paymasterVerificationGasLimit'])),
-                paymasterPostOpGasLimit: BigInt(String(rendered['paymasterPostOpGasLimit'])),
-                paymasterData: rendered['paymasterData'],
-              }),
-          ...(op.eip7702Auth === undefined ? {} : { authorization: { ...op.eip7702Auth, chainId } }),
-        };
-  return getUserOperationHash({
-    chainId,
-    entryPointAddress: entryPoints[version],
-    entryPointVersion: version,
-    userOperation,
-  } as Parameters<typeof getUserOperationHash>[0]);
-}
-
 describe('userOpHash', () => {
   test.each(versions)('of EntryPoint %s is what viem computes', (version) => {
     fc.assert(
@@ -81,7 +40,7 @@ describe('userOpHash', () => {
         (op, paymasterAndData, chainId) => {
           const target = { version, entryPoint: entryPoints[version], chainId };
           expect(userOpHash(op, paymasterAndData, target)).toBe(
-            byViem(op, paymasterAndData, version, chainId),
+            hashByViem(op, paymasterAndData, version, chainId),
           );
         },
       ),
@@ -103,7 +62,7 @@ describe('userOpHash', () => {
     { name: 'with factory data', initCode: `${eip7702Factory}c0ffee` },
   ])('of 0.8 puts the delegate in the place of the EIP-7702 marker, $name', ({ initCode }) => {
     const op = { ...anExampleOperation, initCode, eip7702Auth };
-    expect(userOpHash(op, '0x', target)).toBe(byViem(op, '0x', '0.8', 31337));
+    expect(userOpHash(op, '0x', target)).toBe(hashByViem(op, '0x', '0.8', 31337));
   });
 
   test('of 0.8 does not depend on how the marker is padded, as in the EntryPoint', () => {
