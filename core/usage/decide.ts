@@ -41,15 +41,16 @@ export type LedgerState = {
 
 /**
  * The verdict about a request, from the ledger of its chain. Changes nothing. `former` is the reservation that the
- * operation already has. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) when a balance is unknown or too old.
+ * operation already has; `found` is filled as far as the verdict has looked. Throws UNAVAILABLE (DEPOSIT_UNKNOWN) when a balance
+ * is unknown or too old.
  */
 export function decide(
   chain: LedgerState,
   request: ReserveRequest,
   former: Entry | undefined,
   now: EpochMs,
+  found: Found,
 ): ReserveResult {
-  const found: Found = { limits: [], holds: [], accounts: [] };
   return decideFences(chain, request, now) ?? decideShares(chain, request, former, now, found);
 }
 
@@ -82,20 +83,21 @@ export function decideShares(
   );
 }
 
-/** Counters behind the verdict, without what the reservation itself holds. */
+/** Counters behind the verdict, without what the reservation itself holds. `found`: what the verdict has looked up. */
 export function explained(
   chain: LedgerState,
   request: ReserveRequest,
   former: Entry | undefined,
+  found: Found,
 ): Omit<PeekResult, 'result'> {
   return {
-    limits: request.limits.map((limit) => {
-      const counter = chain.counters.find(limit);
+    limits: request.limits.map((limit, index) => {
+      const counter = index < found.limits.length ? found.limits[index] : chain.counters.find(limit);
       const held = heldOf(former?.limits, counter)?.amount ?? 0;
       return { used: counter?.used ?? 0, reserved: (counter?.reserved ?? 0) - held };
     }),
-    holds: request.holds.map((hold) => {
-      const counter = chain.counters.find(hold);
+    holds: request.holds.map((hold, index) => {
+      const counter = index < found.holds.length ? found.holds[index] : chain.counters.find(hold);
       const others = (counter?.reserved ?? 0) - (heldOf(former?.holds, counter)?.amount ?? 0);
       return { taken: others + plusUsed(chain, hold), most: mostOf(chain, request, hold) };
     }),

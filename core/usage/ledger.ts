@@ -85,8 +85,9 @@ export class ChainLedger {
 
   peek(request: ReserveRequest, now: EpochMs): PeekResult {
     const former = this.reservations.find(operationOf(request.key), request.key.paymasterId);
-    const result = decide(this, request, former, now);
-    return { result, ...explained(this, request, former) };
+    const found: Found = { limits: [], holds: [], accounts: [] };
+    const result = decide(this, request, former, now, found);
+    return { result, ...explained(this, request, former, found) };
   }
 
   noteGenerations(fences: readonly Fence[], now: EpochMs): void {
