@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startControlPlane, type ControlPlane } from '../../standalone/cluster/control-plane.js';
 import { repositoryRoot } from '../support/repository-root.js';
+import { until } from '../support/until.js';
 import { kubectl, mustKubectl } from './support/cluster.js';
 import { crdsChart, helm, operatorChart, renderOperator, type Manifest } from './support/helm.js';
 
@@ -10,12 +11,17 @@ import { crdsChart, helm, operatorChart, renderOperator, type Manifest } from '.
 
 const namespace = 'gas-system';
 /** Of objects whose definitions other projects install. */
-const foreignGroups = ['monitoring.coreos.com/', 'gateway.networking.k8s.io/'];
+const foreignGroups = ['monitoring.coreos.com/'];
 const casesDirectory = join(repositoryRoot, 'test/charts/values');
 
 let cluster: ControlPlane;
 beforeAll(async () => {
   cluster = await startControlPlane();
+  const routes = join(repositoryRoot, 'test/charts/definitions/httproutes.yaml');
+  mustKubectl(cluster, ['apply', '--server-side', '-f', routes]);
+  // Discovery follows a moment after the definition is established.
+  const list = ['get', 'httproutes.gateway.networking.k8s.io', '--all-namespaces'];
+  await until('routes are served', () => kubectl(cluster, list).ok, 120_000);
   const labels = ['enforce', 'warn', 'audit'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`);
   for (const name of [namespace, 'team-a', 'team-b']) {
     mustKubectl(cluster, ['create', 'namespace', name]);
@@ -44,6 +50,20 @@ describe('a restricted namespace', () => {
       ({ apiVersion }) => !foreignGroups.some((group) => apiVersion.startsWith(group)),
     );
     expect(dryRun(ours)).toMatchObject({ ok: true, stderr: '' });
+  });
+
+  test('accepts a route of the Gateway API for each component, and refuses one that its definition forbids', () => {
+    const of = (component: string) =>
+      `${component}.httpRoute={"enabled":true,"parentRefs":[{"name":"public","namespace":"gateways"}],"hostnames":["${component}.example.org"]}`;
+    const routes = renderOperator({
+      namespace,
+      set: ['redis.enabled=true'],
+      flags: [`--set-json=${of('rpc')}`, `--set-json=${of('dashboard')}`],
+    }).filter(({ kind }) => kind === 'HTTPRoute');
+    expect(routes).toHaveLength(2);
+    expect(dryRun(routes)).toMatchObject({ ok: true, stderr: '' });
+    const broken = JSON.parse(JSON.stringify(routes).replaceAll('"/api/v1"', '"api/v1"')) as unknown[];
+    expect(dryRun(broken).stderr).toContain("value must be an absolute path and start with '/'");
   });
 
   test.each(rendered)('admits the pods of $name', ({ manifests }) => {
