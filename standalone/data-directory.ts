@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MasterKeys } from '../core/secrets.js';
 
 /** Paths of all files of one standalone instance. All of them have mode 0700/0600, since they hold keys. */
 export type DataDirectory = {
@@ -17,6 +15,8 @@ export type DataDirectory = {
   readonly priceHeadersDirectory: string;
   readonly secretDirectory: string;
   readonly chainStateFile: string;
+  /** Fingerprints of the master keys that were in force at the last start. */
+  readonly keysInForceFile: string;
 };
 
 export function openDataDirectory(path: string): DataDirectory {
@@ -31,6 +31,7 @@ export function openDataDirectory(path: string): DataDirectory {
     priceHeadersDirectory: join(path, 'price-headers'),
     secretDirectory: join(path, 'secrets'),
     chainStateFile: join(path, 'chain-state.json'),
+    keysInForceFile: join(path, 'keys-in-force.json'),
   };
   for (const each of [
     path,
@@ -61,22 +62,4 @@ export function readOrCreate(path: string, create: () => string): string {
   // A file that was copied here by hand may have any mode.
   chmodSync(path, 0o600);
   return readFileSync(path, 'utf8').trim();
-}
-
-/** Master keys of this instance, generated once, so that the apiKeys derived from them survive restarts. */
-export function loadMasterKeys(directory: DataDirectory): MasterKeys {
-  return {
-    current: loadKey(join(directory.path, 'master.key')),
-    webhook: loadKey(join(directory.path, 'webhook-master.key')),
-  };
-}
-
-function loadKey(path: string): Uint8Array {
-  const text = readOrCreate(path, () => randomBytes(32).toString('hex'));
-  if (!/^[0-9a-f]{64}$/.test(text)) {
-    throw new UnusableFile(
-      `${path} must hold 64 hex digits; restore it, or delete it to make a new key (all apiKeys change)`,
-    );
-  }
-  return Buffer.from(text, 'hex');
 }

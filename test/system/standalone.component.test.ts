@@ -55,9 +55,13 @@ function copyQuickstart(): string {
 }
 
 /** Text that is neither a key nor a database. */
-function putInto(directory: string, name: string): void {
-  mkdirSync(directory);
-  writeFileSync(join(directory, name), 'neither a key nor a database. '.repeat(50), { mode: 0o600 });
+function putInto(
+  directory: string,
+  name: string,
+  content = 'neither a key nor a database. '.repeat(50),
+): void {
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, name), content, { mode: 0o600 });
 }
 
 /** With the facts of now, or with those given: connection.json names only what is sponsored. */
@@ -362,6 +366,20 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
       name: 'a master key that is not a key',
       put: (path: string) => putInto(path, 'master.key'),
       expected: /^error: .*master\.key must hold 64 hex digits/m,
+    },
+    {
+      name: 'a master key that is not the one of the last start',
+      put: (path: string) => {
+        putInto(path, 'master.key', '11'.repeat(32));
+        putInto(path, 'webhook-master.key', '22'.repeat(32));
+        putInto(
+          path,
+          'keys-in-force.json',
+          '{"apiKeys":["0123456789abcdef"],"webhook":["0123456789abcdef"]}',
+        );
+      },
+      expected:
+        /^error: .* does not hold the master keys of the last start: add the former key as master-previous\.key/m,
     },
     {
       name: 'a usage store that is damaged',
