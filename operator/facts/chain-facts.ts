@@ -5,7 +5,7 @@ import type { Logger } from '../../core/log.js';
 import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import type { Address } from '../../core/units/address.js';
-import type { Clock } from '../../core/units/time.js';
+import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Timers } from '../runtime/timers.js';
 import { codeKey, fundingKey, keysOfQuestions, profileKey, unknownProfile } from './facts.js';
 import type {
@@ -17,9 +17,10 @@ import type {
   ProfileFacts,
   Reachability,
 } from './facts.js';
-import { createProbe } from './probe.js';
+import { createProbe, type Probe } from './probe.js';
 import { askRound, collectQuestions, nothingKnown } from './round.js';
-import type { Known, Round } from './round.js';
+import type { Known, Look, Round } from './round.js';
+import { lookAtSigning } from './signing-look.js';
 import type { Usability } from './usability.js';
 
 /**
@@ -27,6 +28,7 @@ import type { Usability } from './usability.js';
  *
  * - Each fact is asked once per chain, however many paymasters need it, in rounds: soon after a new question, every 30
  *   s when all is well, with growing waits from 250 ms to 15 s while something is missing or wrong.
+ * - What stops or resumes signing, or changes the key that signs, is asked every 5 s, with three requests per chain.
  * - Whether a profile can be used counts only after two equal answers, at least 10 s apart and each read at one block:
  *   signing stops and resumes by this fact.
  * - A chain that does not answer changes only its own reachability: conditions must not flap with a node.
@@ -73,8 +75,8 @@ export type ChainFactsDeps = {
 };
 
 const settledMs = 30_000;
-/** While a profile lists several keys: what the old one signs after the contract has let go of it is void. */
-const rotatingMs = 5_000;
+/** What is signed with a key after the contract has let go of it is void. */
+const signingMs = 5_000;
 const firstRetryMs = 250;
 const longestRetryMs = 15_000;
 /** New questions of one burst share a round. */
@@ -85,6 +87,8 @@ type Poll = {
   known: Known;
   readonly paymasters: Map<string, PaymasterQuestions>;
   retryMs: number;
+  /** When the next round is due; until then only what concerns signing is asked. */
+  roundAt: EpochMs;
   /** Set while a round waits to begin. */
   cancel: (() => void) | undefined;
   running: Promise<void> | undefined;
@@ -150,6 +154,7 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
       known: nothingKnown(),
       paymasters: new Map(),
       retryMs: firstRetryMs,
+      roundAt: deps.clock.now(),
       cancel: undefined,
       running: undefined,
       isPoked: false,
@@ -160,6 +165,7 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
 
   function poke(poll: Poll): void {
     poll.retryMs = firstRetryMs;
+    poll.roundAt = deps.clock.now();
     if (poll.running === undefined) schedule(poll, soonMs);
     else poll.isPoked = true;
   }
@@ -176,34 +182,57 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
 
   async function run(poll: Poll): Promise<void> {
     poll.isPoked = false;
-    const round = await ask(poll);
+    const isRound = deps.clock.now() >= poll.roundAt;
+    const round = isRound ? await ask(poll, askAll) : undefined;
+    const look = isRound ? round : await ask(poll, askSigning);
     // No `await` after this line, so that a new question finds no running round and schedules its own.
     poll.running = undefined;
     if (isStopped) return;
-    if (round !== undefined) report(poll, round);
-    if (poll.isPoked || round?.hasMore === true) return schedule(poll, soonMs);
-    const isSettled = round?.isSettled === true;
-    const isRotating = poll.config?.profiles.some(({ signerFiles }) => signerFiles !== undefined) === true;
-    const restMs = isRotating ? rotatingMs : settledMs;
-    schedule(poll, Math.min(isSettled ? restMs : poll.retryMs, restMs, round?.recheckMs ?? restMs));
-    poll.retryMs = isSettled ? firstRetryMs : Math.min(poll.retryMs * 2, longestRetryMs);
+    if (look !== undefined) report(poll, look);
+    if (poll.isPoked || round?.hasMore === true) {
+      poll.roundAt = deps.clock.now();
+      return schedule(poll, soonMs);
+    }
+    if (isRound) {
+      const isSettled = round?.isSettled === true;
+      poll.roundAt = plusMs(deps.clock.now(), isSettled ? settledMs : poll.retryMs);
+      poll.retryMs = isSettled ? firstRetryMs : Math.min(poll.retryMs * 2, longestRetryMs);
+    }
+    const untilRound = Math.max(0, poll.roundAt - deps.clock.now());
+    // 0: the answer was due in this look, and the chain did not give it.
+    const recheckMs = look?.recheckMs || signingMs;
+    schedule(poll, Math.min(untilRound, signingMs, recheckMs));
   }
 
-  async function ask({ config, known, paymasters }: Poll): Promise<Round | undefined> {
+  async function ask<L extends Look>(
+    poll: Poll,
+    asked: (poll: Poll, config: AskedChain) => Promise<L>,
+  ): Promise<L | undefined> {
+    const { config } = poll;
     if (config === undefined) return undefined;
     try {
-      const probe = createProbe({ ...deps, chain: deps.chains.get(config), config });
-      return await askRound(known, collectQuestions(config.profiles, paymasters.values()), probe, {
-        log: deps.log,
-        now: () => deps.clock.now(),
-      });
+      return await asked(poll, config);
     } catch (error) {
       deps.log.warn('facts of a chain could not be read', { chainId: config.chainId, error });
       return undefined;
     }
   }
 
-  function report({ config, paymasters }: Poll, { changed, isChainChanged }: Round): void {
+  function askAll({ known, paymasters }: Poll, config: AskedChain): Promise<Round> {
+    const questions = collectQuestions(config.profiles, paymasters.values());
+    return askRound(known, questions, probeOf(config), { log: deps.log, now: () => deps.clock.now() });
+  }
+
+  function askSigning({ known }: Poll, config: AskedChain): Promise<Look> {
+    const { profiles } = collectQuestions(config.profiles, []);
+    return lookAtSigning(known, profiles, probeOf(config), () => deps.clock.now());
+  }
+
+  function probeOf(config: AskedChain): Probe {
+    return createProbe({ ...deps, chain: deps.chains.get(config), config });
+  }
+
+  function report({ config, paymasters }: Poll, { changed, isChainChanged }: Look): void {
     if (config === undefined || (changed.size === 0 && !isChainChanged)) return;
     const concerned = [...paymasters].filter(([, questions]) =>
       keysOfQuestions(questions).some((key) => changed.has(key)),

@@ -91,6 +91,26 @@ export function bestSigner(signers: ProfileFacts['signers']): SignerLevel {
   return bestFirst.find((level) => levels.includes(level)) ?? 'Unknown';
 }
 
+/** Facts with newer answers; questions without an answer keep the known one. */
+export function mergeProfile(known: ProfileFacts | undefined, next: ProfileFacts): ProfileFacts {
+  // Without code nothing else can be known, whatever was known before.
+  if (known === undefined || next.code === 'NoCode') return next;
+  const signers = Object.fromEntries(
+    Object.entries(next.signers).map(([file, level]) => [
+      file,
+      level === 'Unknown' ? (known.signers[file] ?? level) : level,
+    ]),
+  );
+  return {
+    code: next.code === 'Unknown' ? known.code : next.code,
+    entryPoint: next.entryPoint === 'Unknown' ? known.entryPoint : next.entryPoint,
+    hash: next.hash === 'Unknown' ? known.hash : next.hash,
+    signer: bestSigner(signers),
+    signers,
+    tokens: next.tokens === 'Unknown' ? known.tokens : next.tokens,
+  };
+}
+
 /** Profiles that differ only in their version use the same contracts, so they are asked about once. */
 export function profileKey(profile: ProfileConfig): string {
   const { layout, entryPoint, sponsorship, token, tokenPayment, options } = profile;

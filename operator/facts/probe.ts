@@ -1,26 +1,27 @@
-import { CallReverted } from '../../core/chain/chain.js';
 import type { Block, BlockTag, Chain } from '../../core/chain/chain.js';
 import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import { isDomainError } from '../../core/errors.js';
-import type { Layout, LayoutId, SponsorshipCodec } from '../../core/paymaster/layout.js';
+import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Address } from '../../core/units/address.js';
 import { bytesToHex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
+import {
+  addressWord,
+  askCall,
+  readAcceptances,
+  readCode,
+  unlessUnavailable,
+  wordPattern,
+  worstOf,
+} from './acceptance.js';
+import type { Acceptance } from './acceptance.js';
 import { probeOperation, probeTerms, probeTokenTerms } from './probe-operation.js';
 import { probeTokenPayment } from './token-probe.js';
-import { bestSigner, filesOf, mayDemandAdvance, unknownProfile } from './facts.js';
-import type {
-  ClockLevel,
-  CodeLevel,
-  FundingQuestion,
-  ProfileFacts,
-  Reachability,
-  SignerLevel,
-} from './facts.js';
+import { filesOf, mayDemandAdvance, unknownProfile } from './facts.js';
+import type { ClockLevel, CodeLevel, FundingQuestion, ProfileFacts, Reachability } from './facts.js';
 
 /** Questions to one chain. Each answer is a documented reason; `Unknown` when the chain does not answer now. */
 export type Probe = {
@@ -31,6 +32,8 @@ export type Probe = {
   clock(head: Pick<Block, 'timestamp'>): ClockLevel;
   /** All answers from one block, by default the latest. */
   profile(profile: ProfileConfig, block?: BlockTag): Promise<ProfileFacts>;
+  /** Of each profile only what decides whether it can be used, all from that block; one request if all is well. */
+  acceptances(profiles: readonly ProfileConfig[], block: BlockTag): Promise<readonly Acceptance[]>;
   /** Base fee of that block and the suggested priority fee, in wei per gas. */
   fee(head: Pick<Block, 'baseFeePerGas'>): Promise<bigint>;
   /** Wei; undefined when the chain does not answer now. */
@@ -58,39 +61,19 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     clock: ({ timestamp }) => clockSkew(timestamp, clock.now()),
 
     async profile(profile, block = 'latest') {
-      const keys = new Map(filesOf(profile).map((file) => [file, signers.get(file)]));
+      const [acceptance] = await readAcceptances({ chain, layouts, signers }, [profile], block);
+      if (acceptance?.code !== 'CodePresent') return { ...unknownProfile, ...acceptance };
       const contracts = contractsOf(config.chainId, profile, layouts[profile.layout]);
-      const code = await codeOf([profile.entryPoint, ...contracts.map(({ address }) => address)], block);
-      if (code !== 'CodePresent') {
-        const known = levelsOf(keys, () => 'Unknown');
-        return { ...unknownProfile, signers: known, signer: bestSigner(known), code };
-      }
-      const ofAll = <T extends string>(
-        good: T,
-        asked: (contract: ProbedContract) => Promise<T | 'Unknown'>,
-      ) => Promise.all(contracts.map(asked)).then((answers) => worstOf(good, answers));
-      const accepted = new Map<Signer, SignerLevel>();
-      for (const key of keys.values())
-        if (key !== undefined)
-          accepted.set(
-            key,
-            await ofAll<SignerLevel>('Authorized', (contract) => signerOf(contract, key.address, block)),
-          );
-      const found = levelsOf(keys, (key) => accepted.get(key) ?? 'Unknown');
-      const trusted = [...keys.values()].find(
-        (key) => key !== undefined && accepted.get(key) === 'Authorized',
-      );
+      const hashes = await Promise.all(contracts.map((contract) => hashOf(contract, block)));
+      const trusted = filesOf(profile).find((file) => acceptance.signers[file] === 'Authorized');
       return {
-        code,
-        entryPoint: await ofAll<ProfileFacts['entryPoint']>('EntryPointMatches', (contract) =>
-          entryPointOf(profile, contract, block),
-        ),
-        hash: await ofAll<ProfileFacts['hash']>('HashMatches', (contract) => hashOf(contract, block)),
-        tokens: await tokensOf(profile, trusted ?? signers.get(profile.signerFile), block),
-        signer: bestSigner(found),
-        signers: found,
+        ...acceptance,
+        hash: worstOf<ProfileFacts['hash']>('HashMatches', hashes),
+        tokens: await tokensOf(profile, signers.get(trusted ?? profile.signerFile), block),
       };
     },
+
+    acceptances: (profiles, block) => readAcceptances({ chain, layouts, signers }, profiles, block),
 
     async fee({ baseFeePerGas }) {
       return baseFeePerGas + ((await unlessUnavailable(chain.priorityFee())) ?? 0n);
@@ -100,32 +83,14 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
       const ownBalance = layouts[profile.layout].sponsorship.fundingBalanceCall;
       const request =
         ownBalance === undefined || wallet === undefined
-          ? { to: profile.entryPoint, data: callWithAddress(balanceOf, profile.sponsorship) }
+          ? { to: profile.entryPoint, data: `${balanceOf}${addressWord(profile.sponsorship)}` as const }
           : { to: profile.sponsorship, data: ownBalance(toAddressKey(wallet)) };
-      const answer = await ask(request);
+      const answer = await askCall(chain, request);
       return typeof answer === 'string' && wordPattern.test(answer) ? BigInt(answer) : undefined;
     },
 
-    code: (address) => codeOf([address], 'latest'),
+    code: (address) => readCode(chain, [address], 'latest'),
   };
-
-  async function codeOf(addresses: readonly Address[], block: BlockTag): Promise<CodeLevel> {
-    const codes = await unlessUnavailable(
-      Promise.all(addresses.map((address) => chain.code(address, block))),
-    );
-    if (codes === undefined) return 'Unknown';
-    return codes.includes('0x') ? 'NoCode' : 'CodePresent';
-  }
-
-  async function entryPointOf(
-    { entryPoint }: ProfileConfig,
-    { address }: ProbedContract,
-    block: BlockTag,
-  ): Promise<ProfileFacts['entryPoint']> {
-    const answer = await ask({ to: address, data: entryPointSelector, block });
-    if (answer === undefined) return 'Unknown';
-    return answer === addressWord(entryPoint) ? 'EntryPointMatches' : 'OtherEntryPoint';
-  }
 
   /** A contract takes a payment only with a signature by one of our keys; without such a key the answer stays open. */
   async function tokensOf(
@@ -149,7 +114,11 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     if (found !== 'Secured' || !layout.token.namesTreasury || treasury === undefined) return found;
     const allowed = await Promise.all(
       (config.feeTokens ?? []).map(({ address }) =>
-        ask({ to: address, data: `${allowance}${word(treasury)}${word(contract)}`, block }),
+        askCall(chain, {
+          to: address,
+          data: `${allowance}${addressWord(treasury)}${addressWord(contract)}`,
+          block,
+        }),
       ),
     );
     if (allowed.includes(undefined)) return 'Unknown';
@@ -163,50 +132,14 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
     { address, hash, getHashCall }: ProbedContract,
     block: BlockTag,
   ): Promise<ProfileFacts['hash']> {
-    const answer = await ask({ to: address, data: getHashCall(), block });
+    const answer = await askCall(chain, { to: address, data: getHashCall(), block });
     if (answer === undefined) return 'Unknown';
     return answer === bytesToHex(hash()) ? 'HashMatches' : 'OtherHash';
   }
-
-  async function signerOf(
-    { address, signerCall }: ProbedContract,
-    signer: Address,
-    block: BlockTag,
-  ): Promise<SignerLevel> {
-    const { data, isAuthorised } = signerCall(signer);
-    const answer = await ask({ to: address, data, block });
-    if (answer === undefined) return 'Unknown';
-    return wordPattern.test(answer) && isAuthorised(answer) ? 'Authorized' : 'NotAuthorized';
-  }
-
-  /**
-   * The answer of a call; `0x` when the contract reverts, which is also an answer; undefined when the chain does not
-   * answer.
-   */
-  async function ask(request: {
-    readonly to: string;
-    readonly data: Hex;
-    readonly block?: BlockTag;
-  }): Promise<Hex | undefined> {
-    const call = chain.call(request).catch((error: unknown) => {
-      if (error instanceof CallReverted) return '0x' as const;
-      throw error;
-    });
-    return unlessUnavailable(call);
-  }
-}
-
-function levelsOf(
-  keys: ReadonlyMap<string, Signer | undefined>,
-  levelOf: (key: Signer) => SignerLevel,
-): ProfileFacts['signers'] {
-  return Object.fromEntries(
-    [...keys].map(([file, key]) => [file, key === undefined ? 'SignerNotFound' : levelOf(key)]),
-  );
 }
 
 /** One of a profile's contracts, with the calls of its mode. */
-type ProbedContract = Pick<SponsorshipCodec, 'signerCall'> & {
+type ProbedContract = {
   readonly address: Address;
   readonly hash: () => Uint8Array;
   readonly getHashCall: () => Hex;
@@ -223,7 +156,6 @@ function contractsOf(
     address: profile.sponsorship,
     hash: () => sponsorship.hash(probeOperation, terms),
     getHashCall: () => sponsorship.getHashCall(probeOperation, terms),
-    signerCall: sponsorship.signerCall,
   };
   if (profile.token === undefined || token === undefined) return [sponsoring];
   const tokenTerms = probeTokenTerms(chainId, profile, profile.token);
@@ -231,41 +163,11 @@ function contractsOf(
     address: profile.token,
     hash: () => token.hash(probeOperation, tokenTerms),
     getHashCall: () => token.getHashCall(probeOperation, tokenTerms),
-    signerCall: token.signerCall,
   };
   return [sponsoring, paidInTokens];
 }
 
-/** A fault of one contract is a fault of the profile; if one answer is unknown, the profile's is unknown. */
-function worstOf<T extends string>(good: T, answers: readonly (T | 'Unknown')[]): T | 'Unknown' {
-  const bad = answers.find((answer) => answer !== good && answer !== 'Unknown');
-  return bad ?? (answers.includes('Unknown') ? 'Unknown' : good);
-}
-
-async function unlessUnavailable<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isDomainError(error, 'UNAVAILABLE')) return undefined;
-    throw error;
-  }
-}
-
-const wordPattern = /^0x[0-9a-f]{64}$/;
-/** `entryPoint()` and `balanceOf(address)`. */
-const entryPointSelector: Hex = '0xb0d691fe';
+/** `balanceOf(address)`. */
 const balanceOf: Hex = '0x70a08231';
 /** `allowance(address,address)`. */
 const allowance: Hex = '0xdd62ed3e';
-
-function callWithAddress(selector: Hex, address: Address): Hex {
-  return `${selector}${addressWord(address).slice(2)}`;
-}
-
-function addressWord(address: Address): Hex {
-  return `0x${word(address)}`;
-}
-
-function word(address: Address): string {
-  return toAddressKey(address).slice(2).padStart(64, '0');
-}

@@ -3,10 +3,10 @@ import type { ProfileConfig } from '../../core/config/chain-config.js';
 import type { Logger } from '../../core/log.js';
 import type { Address } from '../../core/units/address.js';
 import {
-  bestSigner,
   codeKey,
   fundingKey,
   fundingLevel,
+  mergeProfile,
   smoothFee,
   profileKey,
   unknownProfile,
@@ -23,7 +23,7 @@ import type {
 import type { EpochMs } from '../../core/units/time.js';
 import type { Block } from '../../core/chain/chain.js';
 import type { Probe } from './probe.js';
-import { confirm, recheckMs, usabilityOf, type Standing, type Usability } from './usability.js';
+import { note, soonestRecheckMs, usabilityOf, type Standing } from './usability.js';
 
 /**
  * The known facts of one chain. The maps keep their keys in the order in which they were last asked. A question that
@@ -47,18 +47,24 @@ export type Questions = {
   readonly codes: ReadonlyMap<string, Address>;
 };
 
-export type Round = {
+export type Look = {
+  readonly isChainChanged: boolean;
+  /** Keys of the facts that changed. */
+  readonly changed: ReadonlySet<string>;
+  /**
+   * When an answer should be asked for again at the latest, because it counts only when it is given twice; undefined if
+   * there is none.
+   */
+  readonly recheckMs: number | undefined;
+};
+
+export type Round = Look & {
   /**
    * True when every question has an answer, from this round or an earlier one, and every answer of this round is good.
    */
   readonly isSettled: boolean;
   /** More questions were new than fit into one round. */
   readonly hasMore: boolean;
-  readonly isChainChanged: boolean;
-  /** Keys of the facts that changed. */
-  readonly changed: ReadonlySet<string>;
-  /** When an answer should be asked for again at the latest, because it counts only when it is given twice. */
-  readonly recheckMs?: number;
 };
 
 /** Questions of one kind per round and at once: bounds what a round costs the node, whatever the number of paymasters. */
@@ -99,25 +105,14 @@ export async function askRound(
   { log, now }: { readonly log: Logger; readonly now: () => EpochMs },
 ): Promise<Round> {
   const changed = new Set<string>();
+  const recheck = () => soonestRecheckMs(known.standings, now());
   const before = known.reachability;
   known.reachability = await probe.reachability();
   let isChainChanged = known.reachability !== before;
-  /** True when it changes whether we sign. */
-  const note = (key: string, answer: Usability | undefined): boolean => {
-    const standing = known.standings.get(key) ?? {};
-    if (answer === undefined) return false;
-    const next = confirm(standing, answer, now());
-    known.standings.set(key, next);
-    return next.settled !== standing.settled;
-  };
-  const recheck = (): Pick<Round, 'recheckMs'> => {
-    const waits = [...known.standings.values()].flatMap((each) => recheckMs(each, now()) ?? []);
-    return waits.length === 0 ? {} : { recheckMs: Math.min(...waits) };
-  };
   if (known.reachability !== 'Reachable') {
     if (known.reachability === 'WrongChain')
-      for (const key of questions.profiles.keys()) if (note(key, 'WRONG_CHAIN')) isChainChanged = true;
-    return { isSettled: false, hasMore: false, isChainChanged, changed, ...recheck() };
+      isChainChanged = noteWrongChain(known, questions.profiles, now()) || isChainChanged;
+    return { isSettled: false, hasMore: false, isChainChanged, changed, recheckMs: recheck() };
   }
   const head = await readHead(probe, log);
   const clock = head === undefined ? known.clock : probe.clock(head);
@@ -160,7 +155,8 @@ export async function askRound(
       async (profile, key) => {
         const facts = await probe.profile(profile, head === undefined ? 'latest' : { hash: head.hash });
         // If no block can be named, the answers may be from different blocks, and decide nothing.
-        if (head !== undefined && note(key, usabilityOf(facts))) isChainChanged = true;
+        if (head !== undefined && note(known.standings, key, usabilityOf(facts), now()))
+          isChainChanged = true;
         return mergeProfile(known.profiles.get(key), facts);
       },
       isGoodProfile,
@@ -188,7 +184,16 @@ export async function askRound(
   isChainChanged ||= [...changed].some((key) => questions.profiles.has(key));
   forget(known, questions);
   const isSettled = clock === 'InStep' && good.every(Boolean) && !hasUnanswered(known);
-  return { isSettled, hasMore, isChainChanged, changed, ...recheck() };
+  return { isSettled, hasMore, isChainChanged, changed, recheckMs: recheck() };
+}
+
+/** All profiles of a node that serves another chain. Returns whether this changes what we sign. */
+export function noteWrongChain(
+  { standings }: Pick<Known, 'standings'>,
+  profiles: ReadonlyMap<string, unknown>,
+  now: EpochMs,
+): boolean {
+  return [...profiles.keys()].map((key) => note(standings, key, 'WRONG_CHAIN', now)).includes(true);
 }
 
 async function readHead(probe: Probe, log: Logger): Promise<Block | undefined> {
@@ -242,25 +247,6 @@ function forget(known: Known, questions: Questions): void {
   for (const key of known.standings.keys()) if (!questions.profiles.has(key)) known.standings.delete(key);
   for (const key of known.fundings.keys()) if (!questions.fundings.has(key)) known.fundings.delete(key);
   for (const key of known.codes.keys()) if (!questions.codes.has(key)) known.codes.delete(key);
-}
-
-function mergeProfile(known: ProfileFacts | undefined, next: ProfileFacts): ProfileFacts {
-  // Without code nothing else can be known, whatever was known before.
-  if (known === undefined || next.code === 'NoCode') return next;
-  const signers = Object.fromEntries(
-    Object.entries(next.signers).map(([file, level]) => [
-      file,
-      level === 'Unknown' ? (known.signers[file] ?? level) : level,
-    ]),
-  );
-  return {
-    code: next.code === 'Unknown' ? known.code : next.code,
-    entryPoint: next.entryPoint === 'Unknown' ? known.entryPoint : next.entryPoint,
-    hash: next.hash === 'Unknown' ? known.hash : next.hash,
-    signer: bestSigner(signers),
-    signers,
-    tokens: next.tokens === 'Unknown' ? known.tokens : next.tokens,
-  };
 }
 
 function unlessUnknown<F extends string>(fact: F): F | undefined {

@@ -45,6 +45,26 @@ export function recheckMs({ changedAt, doubt }: Standing, now: EpochMs): number 
   return doubt && Math.max(0, dueAt(doubt.since, changedAt) - now);
 }
 
+/** Adds an answer about a profile, undefined if it leaves it open. Returns whether it changes what we sign. */
+export function note(
+  standings: Map<string, Standing>,
+  key: string,
+  answer: Usability | undefined,
+  now: EpochMs,
+): boolean {
+  if (answer === undefined) return false;
+  const before = standings.get(key) ?? {};
+  const after = confirm(before, answer, now);
+  standings.set(key, after);
+  return after.settled !== before.settled;
+}
+
+/** Of all profiles; undefined when no answer waits to be confirmed. */
+export function soonestRecheckMs(standings: ReadonlyMap<string, Standing>, now: EpochMs): number | undefined {
+  const waits = [...standings.values()].flatMap((standing) => recheckMs(standing, now) ?? []);
+  return waits.length === 0 ? undefined : Math.min(...waits);
+}
+
 function dueAt(since: EpochMs, changedAt: EpochMs | undefined): number {
   return Math.max(since + confirmMs, changedAt === undefined ? 0 : changedAt + flipMs);
 }

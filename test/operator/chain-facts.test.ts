@@ -132,6 +132,46 @@ describe('facts of a chain', () => {
     expect(facts.clock(31337)).toBe('InStep');
   });
 
+  test('what concerns signing is asked more often than the rest, and costs three requests', async () => {
+    start();
+    facts.setChain(config);
+    facts.setPaymaster('acme/shop', questions([addressOf(1)]));
+    await pass(11_000);
+    const requests = () => {
+      const { requests: before } = state;
+      return async (ms: number) => {
+        await pass(ms);
+        return state.requests - before;
+      };
+    };
+    // Five looks between two rounds, of which a round asks for more.
+    const round = await requests()(30_000);
+    expect(round).toBeGreaterThan(5 * 3);
+    expect(await requests()(60_000)).toBe(2 * round);
+    state.withoutCode.add(config.profiles[0]?.sponsorship.toLowerCase() ?? '');
+    await pass(5_010);
+    if (profile === undefined) throw new Error('the chain has no profile');
+    expect(facts.profile(31337, profile).code).toBe('NoCode');
+  });
+
+  test('a node that dies while an answer waits to be confirmed is not asked without a pause', async () => {
+    start();
+    facts.setChain(config);
+    await pass(11_000);
+    state.signer = addressOf(1);
+    await pass(5_010);
+    state.isReachable = false;
+    await pass(10_000);
+    const { requests } = state;
+    await pass(60_000);
+    // Looks every five seconds and rounds at least every fifteen, one request each.
+    expect(state.requests - requests).toBeLessThan(2 * (60 / 5));
+    state.isReachable = true;
+    await pass(15_010);
+    if (profile === undefined) throw new Error('the chain has no profile');
+    expect(facts.usability(31337, profile)).toBe('SIGNER_NOT_AUTHORIZED');
+  });
+
   describe('where the node answers some questions only', () => {
     const wallets = Array.from({ length: 450 }, (_, index) => addressOf(index + 1));
     function ask(wallet: Address): void {

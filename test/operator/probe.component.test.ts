@@ -165,6 +165,37 @@ describe('a token contract at another address', () => {
   });
 });
 
+describe('whether profiles can be used', () => {
+  test('is answered for all of them together as for each alone, the bad ones included', async () => {
+    const head = await aProbe().head();
+    if (head === undefined) throw new Error('the chain has a block');
+    const first = profileOf('vendor-1.1.0');
+    const asked: readonly ProfileConfig[] = [
+      ...profiles,
+      { ...first, sponsorship: parseAddress(`0x${'ab'.repeat(20)}`) },
+      { ...first, entryPoint: parseAddress(`0x${'ab'.repeat(20)}`) },
+      { ...first, sponsorship: dev.deployments.feeToken.address },
+      { ...first, token: profileOf('vendor-2.x').sponsorship },
+    ];
+    const block = { hash: head.hash };
+    const alone = await Promise.all(asked.map((profile) => aProbe().profile(profile, block)));
+    const wanted = alone.map(({ code, entryPoint, signer, signers }) => ({ code, entryPoint, signer, signers })); // prettier-ignore
+    expect(wanted.map(({ code }) => code)).toContain('NoCode');
+    expect(await aProbe().acceptances(asked, block)).toEqual(wanted);
+  });
+
+  test('is asked question by question where one call for all gives no words', async () => {
+    const head = await aProbe().head();
+    if (head === undefined) throw new Error('the chain has a block');
+    // As with a node that gives the call too little gas.
+    const chain: Chain = { ...dev.chain, words: (calls) => Promise.resolve(calls.map(() => undefined)) };
+    const block = { hash: head.hash };
+    expect(await aProbe({ chain }).acceptances(profiles, block)).toEqual(
+      await aProbe().acceptances(profiles, block),
+    );
+  });
+});
+
 describe('a deposit', () => {
   test('of the default funding wallet is read where contracts keep one per wallet', async () => {
     const wallet = dev.deployments.defaultFunding;
@@ -184,7 +215,7 @@ describe('a deposit', () => {
 
 test('a chain that does not answer makes every answer unknown, and another chain id is reported', async () => {
   const down = (): Promise<never> => Promise.reject(new DomainError('UNAVAILABLE', 'down'));
-  const chain: Chain = { ...dev.chain, chainId: down, call: down, code: down };
+  const chain: Chain = { ...dev.chain, chainId: down, call: down, words: down, code: down };
   const profile = profileOf('vendor-1.1.0');
   expect(await aProbe({ chain }).reachability()).toBe('Unreachable');
   expect((await aProbe({ chain }).profile(profile)).code).toBe('Unknown');

@@ -29,6 +29,8 @@ export type ChainState = {
   readonly deposits: Map<string, bigint>;
   /** Funding wallets, lowercase, whose deposit the node does not answer. */
   readonly silentDeposits: Set<string>;
+  /** Number of requests to the node, answered or not. */
+  requests: number;
   /** Number of reads of deposits. */
   depositsAsked: number;
   /** Symbol and decimals that the fee token of `aFeeToken` reports. */
@@ -65,6 +67,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     hashesLikeUs: true,
     deposits: new Map(),
     silentDeposits: new Set(),
+    requests: 0,
     depositsAsked: 0,
     token: { decimals: 6, symbol: 'USD' },
     feeds: new Map(),
@@ -79,6 +82,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
   const tokenHash = token?.hash(probeOperation, tokenTerms);
 
   function reached(): void {
+    state.requests += 1;
     if (!state.isReachable) throw new DomainError('UNAVAILABLE', 'the node does not answer');
   }
 
@@ -137,7 +141,15 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     priorityFee: unasked,
     transaction: unasked,
     receipt: unasked,
-    words: unasked,
+    words: async (calls) => {
+      reached();
+      return calls.map(({ to, data }) => {
+        if (state.withoutCode.has(to.toLowerCase())) return undefined;
+        // Of an EntryPoint: any word will do.
+        if (data.startsWith('0x70a08231')) return 0n;
+        return BigInt(answer(data));
+      });
+    },
     request: unasked,
     stop: () => Promise.resolve(),
   };
