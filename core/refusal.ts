@@ -233,6 +233,12 @@ export const refusals = {
     remedy: 'Use a listed factory, or add this one to spec.accountFactories of Chain and Paymaster.',
     details: 'caller',
   },
+  COMMIT_NOT_OPEN: {
+    text: 'There is no open commit of this operation: commit again and finalize the answer within 60 seconds.',
+    remedy:
+      'Send signingPhase "commit" again, have the account sign exactly that operation, and finalize it within 60 seconds.',
+    details: 'caller',
+  },
 } as const satisfies Record<string, Row>;
 export type RefusalReason = keyof typeof refusals;
 

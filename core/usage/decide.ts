@@ -3,7 +3,8 @@ import type { EpochMs } from '../units/time.js';
 import type { Account, Accounts } from './accounts.js';
 import type { Counter, Counters } from './counters.js';
 import type { Fences } from './fences.js';
-import { heldOf, type Entry } from './reservations.js';
+import { heldOf } from './held.js';
+import type { Entry } from './reservations.js';
 import type {
   AccountBalance,
   AccountId,

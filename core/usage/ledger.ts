@@ -1,15 +1,19 @@
 import type { EpochMs } from '../units/time.js';
 import { Accounts, balanceOf, type Account } from './accounts.js';
 import { noChanges, type Changes } from './changes.js';
+import { Commits, commitUntil, isOpen } from './commits.js';
+import { ceilSeconds, lastMoment, partOf, raised, signedPart, trim } from './signed-part.js';
 import { Counters, type Counter } from './counters.js';
 import { decide, decideFences, decideShares, explained, type Found } from './decide.js';
 import { Fences, type FenceState } from './fences.js';
+import { heldOf, type Held, type SignedPart } from './held.js';
 import { joined, withPromise } from './promises.js';
-import { heldOf, operationOf, Reservations, type Entry, type Held } from './reservations.js';
+import { operationOf, Reservations, type Entry } from './reservations.js';
 import { settle } from './settle.js';
 import type {
   AccountBalance,
   AccountId,
+  Commit,
   Cursor,
   Fence,
   FollowerStep,
@@ -22,6 +26,8 @@ import type {
 } from './usage-store.js';
 
 const nothingFolded: Entry['folded'] = [];
+const noPromises: Entry['promises'] = [];
+const notCommitted: ReserveResult = Object.freeze({ outcome: 'not-committed' });
 /** If the clock is set back by less than this, every counter is still there. */
 const graceMs = 600_000;
 
@@ -39,6 +45,7 @@ export class ChainLedger {
   readonly accounts = new Accounts();
   readonly fences = new Fences();
   readonly reservations = new Reservations();
+  readonly #commits = new Commits();
   cursor: Cursor | undefined;
   /** "id:since" of the epoch, or "" when no epoch has begun. */
   epoch = '';
@@ -73,7 +80,15 @@ export class ChainLedger {
     // Newer generations are remembered even if something else refuses the request.
     this.noteGenerations(request.fences, now);
     const result = decideShares(this, request, former, now, found);
-    if (result.outcome === 'reserved') this.#take(request, operation, former, found, now);
+    if (result.outcome !== 'reserved') return result;
+    const { phase, promise } = request;
+    if (phase?.kind === 'finalize') {
+      if (!isOpen(former?.commit, phase.commitment, now)) return notCommitted;
+      // Signed before: the same promise is there and holds its amounts.
+      if (former!.commit!.isSigned)
+        return former!.promises.some(({ digest }) => digest === promise.digest) ? result : notCommitted;
+    }
+    this.#take(request, operation, former, found, now);
     return result;
   }
 
@@ -141,11 +156,41 @@ export class ChainLedger {
   /** Ends a reservation and frees what it held. */
   end(entry: Entry): void {
     this.reservations.remove(entry);
+    this.#commits.remove(entry);
     for (const { of, amount } of entry.limits) this.counters.unhold(of, amount);
     for (const { of, amount } of entry.holds) this.counters.unhold(of, amount);
     for (const { of, amount } of entry.accounts) this.accounts.unhold(of, amount);
     entry.isEnded = true;
     this.#changed().ended.push(entry.row);
+  }
+
+  /** Frees what commits hold that are over, and answers how many of them were never finalized. */
+  dropCommits(now: EpochMs): number {
+    let unfinished = 0;
+    for (const entry of this.#commits.due(now)) {
+      if (entry.commit?.isSigned === false) unfinished += 1;
+      this.keepSigned(entry);
+    }
+    return unfinished;
+  }
+
+  /** Takes the commit from an entry. False: nothing was signed, and the entry has ended. */
+  keepSigned(entry: Entry): boolean {
+    const { commit } = entry;
+    if (commit === undefined) return true;
+    const { signed } = commit;
+    if (signed === undefined) {
+      this.end(entry);
+      return false;
+    }
+    this.#commits.remove(entry);
+    entry.commit = undefined;
+    trim(entry.limits, signed.limits, this.counters);
+    trim(entry.holds, signed.holds, this.counters);
+    trim(entry.accounts, signed.accounts, this.accounts);
+    this.reservations.reschedule(entry, signed.validUntil);
+    this.#changedEntry(entry);
+    return true;
   }
 
   /** Makes a reservation live whatever the thresholds say, and joins it with the one that the operation already has. */
@@ -163,6 +208,9 @@ export class ChainLedger {
     }
     for (const hold of reservation.holds) this.#hold(entry.holds, this.counters.of(hold), hold.cost);
     for (const share of reservation.accounts) this.#need(entry, this.accounts.of(share), share.need);
+    if (entry.commit !== undefined)
+      entry.commit.signed = raised(entry.commit.signed, this.#part(reservation));
+    if (reservation.commit !== undefined) this.#restoreCommit(entry, reservation.commit);
     if (known === undefined) this.reservations.add(entry);
     else this.reservations.postpone(entry, validUntil);
     this.#changedEntry(entry);
@@ -223,33 +271,54 @@ export class ChainLedger {
     found: Found,
     now: EpochMs,
   ): void {
-    const { promise, limits, holds, accounts } = request;
+    const { promise, limits, holds, accounts, phase } = request;
     for (let i = 0; i < limits.length; i++) {
       const counter = (found.limits[i] ??= this.counters.of(limits[i]!));
       this.counters.extend(counter, limits[i]!.window.until);
     }
     for (let i = 0; i < holds.length; i++) found.holds[i] ??= this.counters.of(holds[i]!);
-    if (former === undefined) return this.#add(request, operation, found);
-    Object.assign(former, withPromise(former, promise));
+    if (former === undefined) return this.#add(request, operation, found, now);
     this.#dropEnded(former, now);
+    if (phase?.kind === 'commit') {
+      const signed = former.commit === undefined ? signedPart(former) : former.commit.signed;
+      const until = commitUntil(now, promise.validUntil);
+      former.commit = { commitment: phase.commitment, until, isSigned: false, signed };
+    } else {
+      Object.assign(former, withPromise(former, promise));
+      if (former.commit !== undefined) {
+        former.commit.signed = raised(former.commit.signed, partOf(request, found));
+        if (phase !== undefined) former.commit.isSigned = true;
+      }
+    }
     for (let i = 0; i < limits.length; i++) this.#hold(former.limits, found.limits[i]!, limits[i]!.cost);
     for (let i = 0; i < holds.length; i++) this.#hold(former.holds, found.holds[i]!, holds[i]!.cost);
     for (let i = 0; i < accounts.length; i++) this.#need(former, found.accounts[i]!, accounts[i]!.need);
-    this.reservations.postpone(former, promise.validUntil);
+    this.reservations.postpone(former, lastMoment(request, former));
     this.#changedEntry(former);
+    if (phase?.kind === 'commit') this.#openCommit(former, now);
   }
 
-  #add({ key, promise, limits, holds, accounts }: ReserveRequest, operation: string, found: Found): void {
+  #add(request: ReserveRequest, operation: string, found: Found, now: EpochMs): void {
+    const { key, promise, phase } = request;
+    const commit =
+      phase === undefined
+        ? undefined
+        : {
+            commitment: phase.commitment,
+            until: commitUntil(now, promise.validUntil),
+            isSigned: false,
+            signed: undefined,
+          };
+    const { validUntil, ...amounts } = partOf(request, found);
     const entry: Entry = {
       row: this.#nextRow(),
       key,
       operation,
-      promises: [promise],
+      promises: phase === undefined ? [promise] : noPromises,
       folded: nothingFolded,
-      validUntil: promise.validUntil,
-      limits: limits.map(({ cost }, i) => ({ of: found.limits[i]!, amount: cost })),
-      holds: holds.map(({ cost }, i) => ({ of: found.holds[i]!, amount: cost })),
-      accounts: accounts.map(({ need }, i) => ({ of: found.accounts[i]!, amount: need })),
+      validUntil: commit === undefined ? validUntil : ceilSeconds(commit.until),
+      ...amounts,
+      commit,
       place: 0,
       isChanged: false,
       isEnded: false,
@@ -259,18 +328,46 @@ export class ChainLedger {
     for (const { of, amount } of entry.accounts) this.accounts.hold(of, amount);
     this.reservations.add(entry);
     this.#changedEntry(entry);
+    if (commit !== undefined) this.#openCommit(entry, now);
+  }
+
+  #openCommit(entry: Entry, now: EpochMs): void {
+    for (const closed of this.#commits.open(entry, now)) this.#changedEntry(closed);
+  }
+
+  #restoreCommit(entry: Entry, { commitment, until, isSigned, signed }: Commit): void {
+    entry.commit = {
+      commitment,
+      until,
+      isSigned,
+      signed: signed === undefined ? undefined : this.#part(signed),
+    };
+    this.#commits.add(entry);
+  }
+
+  /** Amounts of a reservation, without holding them. */
+  #part(amounts: Pick<Reservation, 'validUntil' | 'limits' | 'holds' | 'accounts'>): SignedPart {
+    const { validUntil, limits, holds, accounts } = amounts;
+    return {
+      validUntil,
+      limits: limits.map((one) => ({ of: this.counters.of(one), amount: one.cost })),
+      holds: holds.map((one) => ({ of: this.counters.of(one), amount: one.cost })),
+      accounts: accounts.map((one) => ({ of: this.accounts.of(one), amount: one.need })),
+    };
   }
 
   /**
    * Removes limits whose windows are over, because nothing can be spent from those any longer. Otherwise an operation
    * that gets new promises for weeks would hold one more limit with every window.
    */
-  #dropEnded({ limits }: Entry, now: EpochMs): void {
+  #dropEnded({ limits, commit }: Entry, now: EpochMs): void {
     const before = now - graceMs;
     const ended = limits.filter(({ of }) => of.until <= before);
     if (ended.length === 0) return;
     this.forgottenUntil = Math.max(this.forgottenUntil, before);
     limits.splice(0, limits.length, ...limits.filter(({ of }) => of.until > before));
+    const { signed } = commit ?? {};
+    if (signed !== undefined) signed.limits = signed.limits.filter(({ of }) => of.until > before);
     for (const { of, amount } of ended) this.counters.unhold(of, amount);
   }
 
@@ -319,7 +416,7 @@ function emptyEntry(
   operation: string,
   validUntil: Entry['validUntil'],
 ): Entry {
-  const held = { limits: [], holds: [], accounts: [] };
+  const held = { limits: [], holds: [], accounts: [], commit: undefined };
   const state = { place: 0, isChanged: false, isEnded: false };
   return { row, key, operation, promises: [], folded: nothingFolded, validUntil, ...held, ...state };
 }

@@ -1,17 +1,16 @@
 import type { EpochSeconds } from '../units/time.js';
 import { gwei } from '../units/wei.js';
 import type { Account } from './accounts.js';
+import type { EntryCommit, Held } from './held.js';
 import type { Counter } from './counters.js';
 import type {
+  Commit,
   FoldedPromises,
   OperationId,
   Reservation,
   ReservationKey,
   SignedPromise,
 } from './usage-store.js';
-
-/** How much a reservation holds of a counter or needs from an account. */
-export type Held<T> = { readonly of: T; amount: number };
 
 /** A live reservation in memory. */
 export type Entry = {
@@ -21,13 +20,14 @@ export type Entry = {
   readonly operation: string;
   promises: readonly SignedPromise[];
   folded: readonly FoldedPromises[];
-  /** The latest `validUntil` of all promises; only {@link Reservations.postpone} changes it. */
+  /** The latest `validUntil` of all promises, or the end of the commit; only {@link Reservations} changes it. */
   validUntil: EpochSeconds;
   // Create lists at their final length: a list that grows in place keeps room for 16 more entries, half of the memory
   // of a reservation.
   readonly limits: Held<Counter>[];
   readonly holds: Held<Counter>[];
   readonly accounts: Held<Account>[];
+  commit: EntryCommit | undefined;
   /** Its position in the list of reservations that expire together. */
   place: number;
   /** True while the stored form is out of date. */
@@ -77,7 +77,11 @@ export class Reservations {
   }
 
   postpone(entry: Entry, validUntil: EpochSeconds): void {
-    if (validUntil <= entry.validUntil) return;
+    if (validUntil > entry.validUntil) this.reschedule(entry, validUntil);
+  }
+
+  /** Sets the last moment, also to an earlier one. */
+  reschedule(entry: Entry, validUntil: EpochSeconds): void {
     this.#unlist(entry);
     entry.validUntil = validUntil;
     this.#list(entry);
@@ -122,19 +126,24 @@ export function operationOf({ entryPoint, sender, nonce }: OperationId): string 
   return `${nonce.toString(16)}/${entryPoint}/${sender}`;
 }
 
-/** The entry for `of` in `held`; undefined when there is none. */
-export function heldOf<T>(held: readonly Held<T>[] | undefined, of: T | undefined): Held<T> | undefined {
-  if (held === undefined || of === undefined) return undefined;
-  for (const one of held) if (one.of === of) return one;
-  return undefined;
+/** What the port shows of a reservation. */
+export function reservationOf(entry: Entry): Reservation {
+  const { key, promises, folded, commit } = entry;
+  const shown = { key, promises, folded, ...amountsOf(entry) };
+  return commit === undefined ? shown : { ...shown, commit: commitOf(commit) };
 }
 
-/** What the port shows of a reservation. */
-export function reservationOf({ key, promises, folded, validUntil, ...held }: Entry): Reservation {
+function commitOf({ commitment, until, isSigned, signed }: EntryCommit): Commit {
+  return { commitment, until, isSigned, ...(signed === undefined ? {} : { signed: amountsOf(signed) }) };
+}
+
+type Amounts = Pick<Entry, 'validUntil' | 'limits' | 'holds' | 'accounts'>;
+
+function amountsOf({
+  validUntil,
+  ...held
+}: Amounts): Pick<Reservation, 'validUntil' | 'limits' | 'holds' | 'accounts'> {
   return {
-    key,
-    promises,
-    folded,
     validUntil,
     limits: held.limits.map(({ of: { counter, unit, until }, amount }) => ({
       counter,

@@ -10,6 +10,8 @@ export type SettledLedger = {
   restore(reservation: Reservation): void;
   charge(counter: Counter, amount: number, until: number): void;
   setBalance(id: AccountId, balance: Account['balance'], readAt: Account['readAt']): void;
+  /** Frees what the entry's commit holds. False: nothing was signed, and the entry has ended with it. */
+  keepSigned(entry: Entry): boolean;
   end(entry: Entry): void;
 };
 
@@ -30,16 +32,16 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Reser
   for (const reservation of step.restored) chain.restore(reservation);
   for (const { key, actualCost } of step.settled) {
     const entry = undecided(key);
-    if (entry !== undefined) ended.push(spend(chain, entry, actualCost));
+    if (entry !== undefined && chain.keepSigned(entry)) ended.push(spend(chain, entry, actualCost));
   }
   for (const { key, validUntil } of step.released) {
     const entry = undecided(key);
-    if (entry !== undefined && (validUntil === undefined || entry.validUntil <= validUntil))
-      ended.push(end(chain, entry));
+    if (entry === undefined || (validUntil !== undefined && entry.validUntil > validUntil)) continue;
+    if (chain.keepSigned(entry)) ended.push(end(chain, entry));
   }
   for (const { key } of step.forfeited) {
     const entry = undecided(key);
-    if (entry !== undefined) ended.push(spend(chain, entry, Infinity));
+    if (entry !== undefined && chain.keepSigned(entry)) ended.push(spend(chain, entry, Infinity));
   }
   for (const charge of step.charges) chain.charge(chain.counters.of(charge), charge.amount, charge.until);
   for (const { balance, readAt, ...id } of step.balances) chain.setBalance(id, balance, readAt);

@@ -29,7 +29,18 @@ import type { Window } from './window.js';
  *   and is not taken. The step never fails because a reservation got another promise meanwhile. It answers the
  *   reservations that it ended, as they were at that moment.
  * - A settled reservation adds to each of its limits at most what it had reserved, whatever the operation cost.
- * - The first reason decides, in this order: turned, suspended, stale, bars in their order, limits, holds, accounts.
+ * - `phase`: a commit takes what a promise would take, and records no promise, since nothing is signed yet. It ends
+ *   after {@link commitMs}, or at the promise's `validUntil` if that is earlier. A finalize is a reservation that
+ *   passes only while the last commit of its operation is open and has the same commitment. So there is at most one
+ *   promise per commit, it is never made without a reservation, and whatever has changed since the commit (fences,
+ *   windows, balances) is decided again. Finalizing once more answers the same while the commit's time is not over.
+ * - A sender has one open commit per nonce key (the upper 192 bits) and {@link openCommitsPerSender} in all, for each
+ *   paymaster and EntryPoint. A newer commit replaces an older one. Refusing the newer one would let anybody lock an
+ *   account out, because anybody can commit for any sender.
+ * - What a commit holds beyond the promises of its operation becomes free at the first `dropCommits` after it is over,
+ *   or when its reservation ends. A commit that was replaced for the same operation keeps its amounts until then.
+ * - The first reason decides, in this order: turned, suspended, stale, bars in their order, limits, holds, accounts,
+ *   not-committed.
  * - Every method throws DomainError UNAVAILABLE when the store cannot answer, or when its data are lost
  *   (USAGE_STORE_LOST: also when they are older than what this process, or the copy of the epoch, has seen). The
  *   store never assumes a value that it does not know.
@@ -40,6 +51,8 @@ export type UsageStore = {
   reserve(request: ReserveRequest): Promise<ReserveResult>;
   /** The verdict that `reserve` would give now, and the counters behind it; changes nothing. */
   peek(request: ReserveRequest): Promise<PeekResult>;
+  /** Frees what commits hold whose time is over, and answers how many of them were never finalized. */
+  dropCommits(chainId: number): Promise<number>;
   /** The state of counters, in the order of the names; a counter that was never written is 0 used and 0 reserved. */
   counters(chainId: number, counters: readonly CounterId[]): Promise<readonly CounterState[]>;
 
@@ -81,6 +94,11 @@ export type UsageStore = {
 /** How many promises of a reservation are kept one by one. */
 export const keptPromises = 16;
 
+/** How long a commit can be finalized, at most. */
+export const commitMs = 60_000;
+/** Open commits of a sender, for one paymaster and EntryPoint. */
+export const openCommitsPerSender = 4;
+
 export type Mode = 'SPONSORED' | 'ERC20';
 
 /**
@@ -110,8 +128,10 @@ export type ReserveRequest = {
   readonly key: ReservationKey;
   /** The paymaster's generation and the chain's. */
   readonly fences: readonly Fence[];
-  /** What the paymaster signs if the reservation is made. */
+  /** What the paymaster signs if the reservation is made; in phase `commit`, what it would sign at the finalize. */
   readonly promise: SignedPromise;
+  /** Absent: the promise is signed at once. */
+  readonly phase?: { readonly kind: 'commit' | 'finalize'; readonly commitment: Hex };
   readonly bars: readonly Bar[];
   readonly limits: readonly LimitShare[];
   readonly holds: readonly HoldShare[];
@@ -205,7 +225,9 @@ export type ReserveRefusal =
       readonly index: number;
       readonly balance: number;
       readonly reserved: number;
-    };
+    }
+  /** Of a finalize: the commit is over, was replaced, or was made for something else. */
+  | { readonly outcome: 'not-committed' };
 
 export type PeekResult = {
   readonly result: ReserveResult;
@@ -237,6 +259,20 @@ export type Reservation = {
   readonly limits: readonly (CounterId & { readonly until: EpochMs; readonly cost: number })[];
   readonly holds: readonly (CounterId & { readonly cost: number })[];
   readonly accounts: readonly AccountShare[];
+  /** The last commit of the operation, until `dropCommits`; absent: none. */
+  readonly commit?: Commit;
+};
+
+/** Its amounts are part of those of its reservation. */
+export type Commit = {
+  /** Identifies what was committed; chosen by the caller. */
+  readonly commitment: Hex;
+  /** Its end; a commit that was replaced by one of another nonce is over earlier. */
+  readonly until: EpochMs;
+  /** True once it was finalized. */
+  readonly isSigned: boolean;
+  /** What the promises of the reservation hold without the commit; absent: nothing was signed. */
+  readonly signed?: Pick<Reservation, 'validUntil' | 'limits' | 'holds' | 'accounts'>;
 };
 
 export type Cursor = {
@@ -246,7 +282,8 @@ export type Cursor = {
 };
 
 /**
- * Keys without a reservation are ignored. If a step decides a key twice, the first mention counts. The order is:
+ * Keys without a reservation are ignored. A commit ends with its reservation, and takes no part in its settlement: a
+ * reservation without a promise spends nothing and is not answered. If a step decides a key twice, the first mention counts. The order is:
  * restored, settled, released, forfeited, charges, balances. So one step can restore and settle an operation that a
  * new block has mined again.
  */

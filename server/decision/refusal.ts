@@ -36,6 +36,11 @@ export function describeRefusal(
       return describeHold(paymaster, request, at(request.holds, refusal.index), refusal);
     case 'deposit':
       return describeDeposit(request, refusal);
+    case 'not-committed':
+      return refuse(
+        'COMMIT_NOT_OPEN',
+        'the commit is over, was replaced by a newer one of this sender, or was made for another operation or authorization',
+      );
     default:
       return unreachable(refusal);
   }

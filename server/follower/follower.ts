@@ -20,6 +20,7 @@ export type FollowerDeps = {
   readonly usage: Pick<
     UsageStore,
     | 'now'
+    | 'dropCommits'
     | 'reservations'
     | 'liveCount'
     | 'cursor'
@@ -170,6 +171,8 @@ export function createFollower(deps: FollowerDeps): Follower {
     }
     if (!isMine) return undefined;
     try {
+      // Before the chain is read: a node that does not answer must not keep amounts for which nothing was signed.
+      meter.unfinished(chainId, await deps.usage.dropCommits(chainId));
       return await follower.round();
     } catch (error) {
       const isLost = isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'USAGE_STORE_LOST';

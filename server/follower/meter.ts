@@ -25,6 +25,8 @@ export type FollowerInstruments = Pick<
 
 export type FollowerMeter = {
   round(chainId: number, round: Round, head: Head | undefined): Promise<void>;
+  /** Commits that ended without a finalize. */
+  unfinished(chainId: number, commits: number): void;
   /** For a chain that another replica follows: this replica has read its head. */
   observed(chainId: number, head: Head | undefined): void;
   failure(chainId: number, head: Head | undefined): void;
@@ -48,6 +50,8 @@ export function createFollowerMeter(
     if (head !== undefined) instruments.headAge.with({ chain }).set(Math.max(0, now / 1000 - head.timestamp));
   };
   return {
+    unfinished: (chainId, commits) =>
+      instruments.settlements.with({ chain: String(chainId), outcome: 'unfinished' }).inc(commits),
     observed: (chainId, head) => observe(chainId, head, true),
     async round(chainId, round, head) {
       const { cursor, settled, released, forfeited, unpaid, unattributed, restored, waitsAt, isComplete } =

@@ -80,7 +80,7 @@ export function createInstruments(metrics: Metrics) {
     }),
     settlements: metrics.counter<'chain' | 'outcome'>({
       name: 'paymaster_settlements_total',
-      help: 'Reservations that ended, by outcome: settled, released, or forfeited (nonce used, no operation found).',
+      help: 'Reservations that ended, by outcome: settled, released, forfeited (nonce used, no operation found), or unfinished (committed, never finalized).',
       labels: ['chain', 'outcome'],
     }),
     unpaidOperations: metrics.counter<'chain'>({

@@ -202,6 +202,7 @@ function bound(store: UsageStore): UsageStore {
   return {
     now: () => store.now(),
     reserve: (request) => store.reserve(request),
+    dropCommits: (chainId) => store.dropCommits(chainId),
     peek: (request) => store.peek(request),
     counters: (chainId, counters) => store.counters(chainId, counters),
     noteGenerations: (chainId, fences) => store.noteGenerations(chainId, fences),

@@ -3,6 +3,7 @@ import { accountsConformance } from './usage/accounts.js';
 import { askingAgainConformance } from './usage/asking-again.js';
 import { atOnceConformance } from './usage/at-once.js';
 import { chargesConformance } from './usage/charges.js';
+import { commitsConformance } from './usage/commits.js';
 import { fencesConformance } from './usage/fences.js';
 import { holdsConformance } from './usage/holds.js';
 import { lifetimeConformance } from './usage/lifetime.js';
@@ -21,6 +22,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     atOnceConformance(suite);
     promisesConformance(suite);
     holdsConformance(suite);
+    commitsConformance(suite);
     fencesConformance(suite);
     settlingConformance(suite);
     chargesConformance(suite);

@@ -98,6 +98,10 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     }
   }
 
+  async dropCommits(chainId: number): Promise<number> {
+    return this.#change(chainId, (chain) => chain.dropCommits(this.#clock.now()));
+  }
+
   async peek(request: ReserveRequest): ReturnType<UsageStore['peek']> {
     return this.#chain(request.key.chainId).peek(request, this.#clock.now());
   }

@@ -61,6 +61,7 @@ export function guardEpochs({
       epochs.isNoted(request.key.chainId, expiryOf(request))
         ? store.reserve(request)
         : finished(noted(request)),
+    dropCommits: (chainId) => intact(chainId, () => store.dropCommits(chainId)),
     peek: (request) => intact(request.key.chainId, () => store.peek(request)),
     counters: (chainId, ids) => intact(chainId, () => store.counters(chainId, ids)),
     noteGenerations: (chainId, fences) => intact(chainId, () => store.noteGenerations(chainId, fences)),

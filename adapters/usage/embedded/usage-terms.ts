@@ -1,5 +1,6 @@
 import type { Entry } from '../../../core/usage/reservations.js';
 import type {
+  Commit,
   FoldedPromises,
   Mode,
   Reservation,
@@ -19,7 +20,11 @@ import { gwei } from '../../../core/units/wei.js';
  *      folded:   [[mode, contract, prefund in wei as text, validUntil], …],
  *      limits:   [[counter, unit, until, cost], …],
  *      holds:    [[counter, unit, cost], …],
- *      accounts: [[contract, funding | null, need], …]]
+ *      accounts: [[contract, funding | null, need], …],
+ *      commit:   [commitment, until, 1 when it is signed, else 0, without it: null or [validUntil, limits, holds, accounts]]]
+ *
+ * The last element is only there while the reservation has a commit. Releases that do not know it ignore it: they hold
+ * what the commit holds until the reservation expires, and sign nothing for it.
  */
 export type Terms = Omit<Reservation, 'key'>;
 
@@ -30,9 +35,13 @@ type TermsJson = readonly [
   readonly (readonly [string, Unit, number, number])[],
   readonly (readonly [string, Unit, number])[],
   readonly (readonly [string, string | null, number])[],
+  (readonly [string, number, 0 | 1, SignedJson | null])?,
 ];
+type SignedJson = readonly [number, TermsJson[3], TermsJson[4], TermsJson[5]];
 
-export function formatTerms({ validUntil, promises, folded, limits, holds, accounts }: Entry): string {
+export function formatTerms(entry: Entry): string {
+  const { promises, folded, commit } = entry;
+  const [validUntil, ...amounts] = formatAmounts(entry);
   const json: TermsJson = [
     validUntil,
     promises.map((one) => [
@@ -45,18 +54,34 @@ export function formatTerms({ validUntil, promises, folded, limits, holds, accou
       one.validUntil,
     ]),
     folded.map((one) => [one.mode, one.contract, one.prefundWei.toString(), one.validUntil]),
+    ...amounts,
+  ];
+  if (commit === undefined) return JSON.stringify(json);
+  const { commitment, until, isSigned, signed } = commit;
+  const kept = signed === undefined ? null : formatAmounts(signed);
+  return JSON.stringify([...json, [commitment, until, isSigned ? 1 : 0, kept]]);
+}
+
+function formatAmounts({
+  validUntil,
+  limits,
+  holds,
+  accounts,
+}: Pick<Entry, 'validUntil' | 'limits' | 'holds' | 'accounts'>): SignedJson {
+  return [
+    validUntil,
     limits.map(({ of, amount }) => [of.counter, of.unit, of.until, amount]),
     holds.map(({ of, amount }) => [of.counter, of.unit, amount]),
     accounts.map(({ of, amount }) => [of.contract, of.fundingAddress ?? null, amount]),
   ];
-  return JSON.stringify(json);
 }
 
 /** Expects text that {@link formatTerms} has written; throws on text that is not JSON of that shape. */
 export function parseTerms(text: string): Terms {
-  const [validUntil, promises, folded, limits, holds, accounts] = JSON.parse(text) as TermsJson;
+  const [validUntil, promises, folded, limits, holds, accounts, commit] = JSON.parse(text) as TermsJson;
   return {
-    validUntil: validUntil as EpochSeconds,
+    ...parseAmounts([validUntil, limits, holds, accounts]),
+    ...(commit === undefined ? {} : { commit: parseCommit(commit) }),
     promises: promises.map(([digest, mode, contract, funding, token, prefund, until]): SignedPromise => ({
       digest: digest as Hex,
       mode,
@@ -72,6 +97,21 @@ export function parseTerms(text: string): Terms {
       prefundWei: BigInt(prefund),
       validUntil: until as EpochSeconds,
     })),
+  };
+}
+
+function parseCommit([commitment, until, isSigned, signed]: NonNullable<TermsJson[6]>): Commit {
+  return {
+    commitment: commitment as Hex,
+    until: until as EpochMs,
+    isSigned: isSigned === 1,
+    ...(signed === null ? {} : { signed: parseAmounts(signed) }),
+  };
+}
+
+function parseAmounts([validUntil, limits, holds, accounts]: SignedJson): NonNullable<Commit['signed']> {
+  return {
+    validUntil: validUntil as EpochSeconds,
     limits: limits.map(([counter, unit, until, cost]) => ({ counter, unit, until: until as EpochMs, cost })),
     holds: holds.map(([counter, unit, cost]) => ({ counter, unit, cost })),
     accounts: accounts.map(([contract, funding, need]) => ({

@@ -1,3 +1,4 @@
+import { addAmounts, closeCommits, declaresNames } from './commit-lua.js';
 import { mergeRecords } from './merge.js';
 import { endlessMs, graceMs } from './reserve-script.js';
 import { closeChain, openChain, replies, script } from './script.js';
@@ -6,7 +7,7 @@ import { closeChain, openChain, replies, script } from './script.js';
  * One call of a step of the follower: the whole step, or a part of a step that needs several calls.
  *
  *     KEYS  1 to 4 head, 5 cursor, 6 step, 7 step-body, 8 expiries, 9 accounts, then operations of E endings and R restored
- *           reservations, then in any order what records, charges and balances name: c:, u:, p:, b:
+ *           reservations, then in any order what records, charges and balances name: c:, u:, p:, b:, k:, commits
  *     ARGV  1 to 5 head, 6 expected cursor or "", 7 cursor to be written or "" (not yet), 8 id of the unfinished step or "",
  *           9 id of the step that begins with this call or "", 10 its body, 11 to 14 E, R, charges, balances,
  *           then per ending paymasterId, expiry member, "s", "r" or "f", and actual cost or latest validUntil or "",
@@ -15,7 +16,7 @@ import { closeChain, openChain, replies, script } from './script.js';
  *
  * Endings are computed from the present records, so a new request for the same operation meanwhile does not affect
  * them. A record that names undeclared keys is left unchanged and reported; a call that writes the cursor is then not
- * taken. Replies [done, now, sequence, own writes, indexes of endings that were left, index and record of each that has
+ * taken. A commit ends with its reservation, and spends nothing. Replies [done, now, sequence, own writes, indexes of endings that were left, index and record of each that has
  * ended, …], or [code, now]: otherCursor, contested, unfinished.
  *
  * The script runs while memory is full, because nothing else frees any. It adds less than it frees: a settled use
@@ -35,12 +36,8 @@ local prefix = #KEYS[1] - 4
 for i = 10 + endings + restored, #KEYS do keyOf[string.sub(KEYS[i], prefix)] = KEYS[i] end
 
 -- Judge: what ends, and whether all that it names is declared.
-local function declares(kind, list)
-  for i = 1, #list, 2 do
-    if not keyOf[kind .. list[i]] then return false end
-  end
-  return true
-end
+${declaresNames}
+${closeCommits}
 local ending, left, was = {}, {}, {}
 for i = 1, endings do
   local text = redis.call('HGET', KEYS[9 + i], ARGV[11 + 4 * i])
@@ -48,10 +45,15 @@ for i = 1, endings do
     local record = cjson.decode(text)
     local latest = ARGV[13 + 4 * i] == 'r' and tonumber(ARGV[14 + 4 * i])
     if not latest or record[1] <= latest then
-      if declares('c:', record[5]) and declares('p:', record[6]) and declares('c:', record[8]) then
+      local isDeclared = not record[11] or keyOf[commitsOf(ARGV[12 + 4 * i])]
+      if isDeclared and declares('c:', record[5]) and declares('p:', record[6]) and declares('c:', record[8]) then
         ending[#ending + 1] = {i, record}
-        was[#was + 1] = i - 1
-        was[#was + 1] = text
+        local signed = text
+        if record[11] then signed = record[11][4] end
+        if signed ~= '' then
+          was[#was + 1] = i - 1
+          was[#was + 1] = signed
+        end
       else
         left[#left + 1] = i - 1
       end
@@ -60,16 +62,8 @@ for i = 1, endings do
 end
 if #left > 0 and ARGV[7] ~= '' then return {${replies.contested}, now} end
 
--- Carry out. A counter that has gone with its window is not brought back, and one that reaches 0 is deleted.
-local function add(name, amount)
-  if amount == 0 or redis.call('EXISTS', keyOf[name]) == 0 then return end
-  if redis.call('INCRBY', keyOf[name], string.format('%d', amount)) > 0 then return end
-  redis.call('DEL', keyOf[name])
-  local account = string.sub(name, 1, 2) == 'p:' and string.sub(name, 3)
-  -- Known by its promises alone.
-  if account and redis.call('EXISTS', keyOf['b:' .. account]) == 0 then redis.call('SREM', KEYS[9], account) end
-end
-local function grow(name, amount, untilMs)
+-- Carry out.
+${addAmounts('KEYS[9]')}local function grow(name, amount, untilMs)
   if redis.call('EXISTS', keyOf[name]) == 1 then
     redis.call('INCRBY', keyOf[name], string.format('%d', amount))
     return
@@ -94,7 +88,13 @@ for i = 1, restored do
     for kind, list in pairs({c = former[5], h = former[8], p = former[6]}) do
       for j = 1, #list, 2 do held[kind .. list[j]] = list[j + 1] end
     end
+    local commit = former[11]
     text = merged(former, record, false)
+    if commit then
+      local signed = commit[4] == '' and ARGV[at + 2] or merged(cjson.decode(commit[4]), record, false)
+      text = string.sub(text, 1, -2) .. ',[' .. cjson.encode(commit[1]) .. ',' .. string.format('%d', commit[2]) .. ','
+        .. commit[3] .. ',' .. cjson.encode(signed) .. ']]'
+    end
   end
   local function take(kind, list, name, untils)
     for j = 1, #list, 2 do
@@ -115,13 +115,21 @@ local function sum(name, amount) sums[name] = (sums[name] or 0) + amount end
 for _, one in ipairs(ending) do
   local i, record = one[1], one[2]
   local how, cost = ARGV[13 + 4 * i], tonumber(ARGV[14 + 4 * i])
+  local signed = nil
+  if record[11] then
+    signed = {}
+    local costs = record[11][4] ~= '' and cjson.decode(record[11][4])[5] or {}
+    for j = 1, #costs, 2 do signed[costs[j]] = costs[j + 1] end
+    closeCommit(ARGV[12 + 4 * i])
+  end
   for j = 1, #record[5], 2 do
     local name, reserved = record[5][j], record[5][j + 1]
-    local spent = 0
-    if how == 'f' then spent = reserved end
+    local spent, most = 0, reserved
+    if signed then most = signed[name] or 0 end
+    if how == 'f' then spent = most end
     if how == 's' and cost then
       -- A mined operation counts as one, whatever it cost.
-      spent = string.sub(name, -2) == '/c' and reserved or math.min(cost, reserved)
+      spent = string.sub(name, -2) == '/c' and most or math.min(cost, most)
     end
     sum('c:' .. name, spent - reserved)
     if spent > 0 then

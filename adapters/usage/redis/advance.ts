@@ -13,7 +13,7 @@ import { cursorText, parseCursor } from './cursor.js';
 import { accountName, counterName, kinds, operationName, type ChainKeys } from './keys.js';
 import type { RedisLink } from '../../redis/link.js';
 import { pages, readRecords } from './listing.js';
-import { encodeReservation, memberOf, namesOf, parseReservation, splitMember } from './record.js';
+import { encodeReservation, keysOf, memberOf, namesOf, parseReservation, splitMember } from './record.js';
 import { listOf, textOf, textsOf } from '../../redis/reply.js';
 import { replies } from './script.js';
 
@@ -173,7 +173,8 @@ async function call(deps: Deps, parts: Parts, terms: Terms): Promise<readonly un
     parts.endings.map(([member]) => member),
   );
   const names = new Set<string>();
-  for (const record of records) if (record !== undefined) addNames(names, namesOf(record));
+  for (const [i, record] of records.entries())
+    if (record !== undefined) for (const name of keysOf(record, parts.endings[i]![0])) names.add(name);
   for (const charge of parts.charges) addNames(names, { limits: [counterName(charge)] });
   for (const account of parts.balances) names.add(`${kinds.balance}${accountName(account)}`);
   const restored = parts.restored.map((reservation) => {

@@ -1,4 +1,4 @@
-import type { AccountId, CounterId, OperationId } from '../../../core/usage/usage-store.js';
+import type { AccountId, CounterId, OperationId, ReservationKey } from '../../../core/usage/usage-store.js';
 import type { AddressKey } from '../../../core/units/address.js';
 
 /**
@@ -22,6 +22,8 @@ import type { AddressKey } from '../../../core/units/address.js';
  *     {1}:accounts      set     ACCOUNTs with a balance
  *     {1}:o:OPERATION   hash    PM → record of its reservation
  *     {1}:x             zset    OPERATION/PM by validUntil
+ *     {1}:commits       zset    OPERATION/PM of a reservation with a commit, by the end of the commit in milliseconds
+ *     {1}:k:SENDER      text    open commits of a sender (ENTRYPOINT/SENDER/PM): [nonce, end, 1 when it is signed, …]
  *     {1}:lease         text    who follows the chain
  *     {f:PM}            text    live funding message and its end
  */
@@ -36,6 +38,7 @@ export type ChainKeys = {
   readonly suspended: string;
   readonly accounts: string;
   readonly expiries: string;
+  readonly commits: string;
   readonly lease: string;
   /** Epoch, seen, sequence and this process' writes: every script begins with these keys. */
   readonly head: readonly [epoch: string, seen: string, sequence: string, own: string];
@@ -55,6 +58,7 @@ export function chainKeys(storePrefix: string, chainId: number, processId: strin
     suspended: `${prefix}suspended`,
     accounts: `${prefix}accounts`,
     expiries: `${prefix}x`,
+    commits: `${prefix}commits`,
     lease: `${prefix}lease`,
     head: [epoch, `${prefix}seen`, `${prefix}sequence`, `${prefix}w:${processId}`],
   };
@@ -67,6 +71,7 @@ export const kinds = {
   balance: 'b:',
   promised: 'p:',
   operation: 'o:',
+  senderCommits: 'k:',
 } as const;
 
 /** The unit is part of a counter: an amount is never added to a number of operations. */
@@ -91,6 +96,11 @@ export function parseAccountName(name: string): AccountId {
 
 export function operationName({ entryPoint, sender, nonce }: OperationId): string {
   return `${entryPoint}/${sender}/${nonce.toString(16)}`;
+}
+
+/** Names a sender's open commits. */
+export function senderName({ entryPoint, sender, paymasterId }: ReservationKey): string {
+  return `${entryPoint}/${sender}/${paymasterId}`;
 }
 
 export function parseOperationName(name: string): OperationId {

@@ -3,29 +3,41 @@ import type { AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { EpochMs, EpochSeconds } from '../../../core/units/time.js';
 import type {
+  Commit,
   FoldedPromises,
   Mode,
   Reservation,
   ReserveRequest,
   SignedPromise,
 } from '../../../core/usage/usage-store.js';
-import { accountName, counterName, parseAccountName, parseCounterName, parseOperationName } from './keys.js';
+import {
+  accountName,
+  counterName,
+  kinds,
+  parseAccountName,
+  parseCounterName,
+  parseOperationName,
+  senderName,
+} from './keys.js';
 
 /**
  * A reservation as Redis keeps it, in JSON:
  *
  *     [0 validUntil, 1 contract, 2 mode, 3 funding wallet or "" (of its first promise),
  *      4 [counter, cost, …] of limits, 5 [account, need, …], 6 [until of each limit, …], 7 [counter, cost, …] of holds,
- *      8 [promise, …] the newest first, 9 [[mode, contract, prefundWei, validUntil], …] folded]
+ *      8 [promise, …] the newest first, 9 [[mode, contract, prefundWei, validUntil], …] folded,
+ *      10 [commitment, until, 1 when it is signed, else 0, the record without the commit as a text, or ""]]
  *
  * A promise is [digest, prefundWei, validUntil] if the rest equals elements 1 to 3 and it has no token, else [digest,
  * prefundWei, validUntil, mode, contract, funding wallet or "", token or ""]. Amounts of wei are texts.
  *
- * Elements 0 to 5 are those of the first data format, so that its versions can read the records after a roll-back. The
- * scripts read and write the same form, see merge.ts.
+ * Elements 0 to 5 are those of the first data format, so that its versions can read the records after a roll-back.
+ * Element 10 is there only while the reservation has a commit; element 0 is then at least the end of the commit. Versions that do
+ * not know it leave it out when they write: the commit can then not be finalized, and what it held is held until the
+ * reservation expires. The scripts read and write the same form, see merge.ts.
  */
 export function encodeRecord(
-  { promise, limits, holds, accounts }: ReserveRequest,
+  { promise, limits, holds, accounts, phase }: ReserveRequest,
   {
     counters,
     held,
@@ -52,7 +64,8 @@ export function encodeRecord(
   for (let i = 0; i < holds.length; i++)
     holdings += `${i === 0 ? '' : ','}${JSON.stringify(held[i])},${holds[i]!.cost}`;
   const rest = token === undefined ? '' : `,"${mode}","${contract}","${fundingAddress}","${token}"`;
-  const signed = `["${digest}","${prefundWei}",${validUntil}${rest}]`;
+  const isCommit = phase?.kind === 'commit';
+  const signed = isCommit ? '' : `["${digest}","${prefundWei}",${validUntil}${rest}]`;
   return `[${validUntil},"${contract}","${mode}","${fundingAddress}",[${costs}],[${needs}],[${untils}],[${holdings}],[${signed}],[]]`;
 }
 
@@ -88,9 +101,8 @@ export function encodeReservation(reservation: Omit<Reservation, 'key'>): string
  */
 export function parseReservation(chainId: number, member: string, text: string): Reservation {
   const { operation, paymasterId } = splitMember(member);
-  const [validUntil, contract, mode, funding, limits, needs, untils, holds, promises, folded] = listOf(
-    JSON.parse(text),
-  );
+  const [validUntil, contract, mode, funding, limits, needs, untils, holds, promises, folded, commit] =
+    listOf(JSON.parse(text));
   const ends = listOf(untils);
   const header = [modeOf(mode), textOf(contract), textOf(funding), ''];
   return {
@@ -105,7 +117,20 @@ export function parseReservation(chainId: number, member: string, text: string):
     })),
     holds: pairs(holds).map(([name, cost]) => ({ ...parseCounterName(name), cost })),
     accounts: pairs(needs).map(([name, need]) => ({ ...parseAccountName(name), need: gwei(need) })),
+    ...(commit === undefined ? {} : { commit: parseCommit(chainId, member, listOf(commit)) }),
   };
+}
+
+function parseCommit(chainId: number, member: string, parts: readonly unknown[]): Commit {
+  const [commitment, until, isSigned, without] = parts;
+  const commit = {
+    commitment: textOf(commitment) as Hex,
+    until: numberOf(until) as EpochMs,
+    isSigned: isSigned === 1,
+  };
+  if (textOf(without) === '') return commit;
+  const { validUntil, limits, holds, accounts } = parseReservation(chainId, member, textOf(without));
+  return { ...commit, signed: { validUntil, limits, holds, accounts } };
 }
 
 function parsePromise(one: readonly unknown[], header: readonly string[]): SignedPromise {
@@ -129,6 +154,20 @@ function parseFolded([mode, contract, prefundWei, validUntil]: readonly unknown[
     prefundWei: BigInt(textOf(prefundWei)),
     validUntil: numberOf(validUntil) as EpochSeconds,
   };
+}
+
+/** Names of all keys that must be declared for a record to end, or to lose its commit. */
+export function keysOf(text: string, member: string): readonly string[] {
+  const { limits, holds, accounts } = namesOf(text);
+  const [commit] = listOf(JSON.parse(text)).slice(10);
+  const { operation, paymasterId } = splitMember(member);
+  const sender = senderName({ chainId: 0, paymasterId, ...parseOperationName(operation) });
+  return [
+    ...limits.flatMap((name) => [`${kinds.counter}${name}`, `${kinds.used}${name}`]),
+    ...holds.map((name) => `${kinds.counter}${name}`),
+    ...accounts.flatMap((name) => [`${kinds.promised}${name}`, `${kinds.balance}${name}`]),
+    ...(commit === undefined ? [] : ['commits', `${kinds.senderCommits}${sender}`]),
+  ];
 }
 
 /** Names of the keys in which a record holds an amount, by kind. */

@@ -9,7 +9,7 @@ import type {
   ReserveRequest,
   ReserveResult,
 } from '../../../core/usage/usage-store.js';
-import { accountName, counterName, kinds, operationName, type ChainKeys } from './keys.js';
+import { accountName, counterName, kinds, operationName, senderName, type ChainKeys } from './keys.js';
 import { encodeRecord } from './record.js';
 import { listOf } from '../../redis/reply.js';
 import { replies } from './script.js';
@@ -73,7 +73,7 @@ export function firstLost({ limits }: ReserveRequest, since: EpochMs): number {
 
 /** `isReal`: for the script that reserves. Throws INTERNAL for a request that names a counter or an account twice. */
 export function requestPart(request: ReserveRequest, prefix: string, isReal: boolean): RequestPart {
-  const { key, promise, fences, bars, limits, holds, accounts } = request;
+  const { key, promise, fences, bars, limits, holds, accounts, phase } = request;
   let uses = isReal ? 0 : limits.length;
   for (const { plusUsed } of holds) if (plusUsed !== undefined) uses += plusUsed.length;
   // One list and one text, filled in order, because this runs for every sponsorship.
@@ -123,12 +123,18 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
     keys.push(`${prefix}${kinds.balance}${name}`, `${prefix}${kinds.promised}${name}`);
     terms += `,${account.need}`;
   }
+  let phaseTerm = '0';
+  if (phase !== undefined && isReal) {
+    keys.push(`${prefix}${kinds.senderCommits}${senderName(key)}`, `${prefix}commits`);
+    const kind = phase.kind === 'commit' ? 1 : 2;
+    phaseTerm = `[${kind},${JSON.stringify(phase.commitment)},"${key.nonce.toString(16)}"]`;
+  }
   const counts = `${fences.length},${bars.length},${limits.length},${holds.length},${uses},${accounts.length}`;
   return {
     request,
     operation: `${prefix}${kinds.operation}${operationName(key)}`,
     keys,
-    terms: `${from},${until},${request.depositMaxAgeMs},${JSON.stringify(key.paymasterId)},${counts},"${promise.validUntil}"${terms}`,
+    terms: `${from},${until},${request.depositMaxAgeMs},${JSON.stringify(key.paymasterId)},${counts},"${promise.validUntil}",${phaseTerm}${terms}`,
     record: isReal ? encodeRecord(request, { counters, held, named }) : '',
   };
 }
@@ -183,6 +189,8 @@ export function readVerdict(
       return { outcome: 'held', index, taken: Number(verdict[2]), most: Number(verdict[3]) };
     case replies.deposit:
       return { outcome: 'deposit', index, balance: Number(verdict[2]), reserved: Number(verdict[3]) };
+    case replies.notCommitted:
+      return { outcome: 'not-committed' };
     case replies.depositUnknown:
       throw depositUnknown(
         request.accounts[index]!,

@@ -1,3 +1,4 @@
+import { phasedRecords, writePhased } from './commit-lua.js';
 import { mergeRecords } from './merge.js';
 import { closeChain, openChain, replies, script } from './script.js';
 
@@ -20,11 +21,11 @@ export const generationMs = 30 * 86_400_000;
  * The terms are one JSON list, because separate arguments cost several times as much each. They are the number of
  * requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in which the windows of
  * the plan are the current ones, 4 depositMaxAgeMs, 5 paymasterId, 6 to 11 numbers of fences, bars, limits, holds,
- * settled uses, and accounts, 12 validUntil as a text; then per fence generation, per bar most, per limit threshold
+ * settled uses, and accounts, 12 validUntil as a text, 13 phase: 0, or [1 commit or 2 finalize, commitment, nonce]; then per fence generation, per bar most, per limit threshold
  * (-1: not enforced), cost and end of the window, per hold cost, threshold (1000, or [2, 25]: 25 % of the balance of
  * the second account), number of settled uses and 1 if it admits one alone, per account need; last the places of its
  * keys among the others: of its fences, bars, limits and holds, of the uses that also count for its holds, in turn, and
- * per account of balance and promised sum.
+ * per account of balance and promised sum; with a phase, of the sender's commits and of all commits.
  *
  * Every key is declared, although the caller must plan the windows for that: while a Cluster moves a slot, only
  * declared keys are sure to be found, and a counter that is not found would count as empty.
@@ -111,7 +112,7 @@ local function judged(request, at)
   local terms, amountOf = terms, amountOf
   local fences, bars, limits, holds, accounts =
     terms[at + 6], terms[at + 7], terms[at + 8], terms[at + 9], terms[at + 11]
-  local barTerm = at + 12 + fences
+  local barTerm = at + 13 + fences
   local limitTerm = barTerm + bars
   holdTerm = limitTerm + 3 * limits
   local needTerm = holdTerm + 4 * holds
@@ -122,6 +123,7 @@ local function judged(request, at)
   usePlace = holdPlace + holds
   accountPlace = usePlace + terms[at + 10]
   nextTerm = accountPlace + 2 * accounts
+  if terms[at + 13] ~= 0 then nextTerm = nextTerm + 2 end
   takes = 0
   if now < terms[at + 2] or now >= terms[at + 3] then return {${replies.turned}} end
 
@@ -140,7 +142,7 @@ local function judged(request, at)
 
   local suspended, stale
   for i = 1, fences do
-    local generation, place = terms[at + 12 + i], terms[fencePlace + i]
+    local generation, place = terms[at + 13 + i], terms[fencePlace + i]
     local newest = amounts[place]
     if not newest then
       newest = tonumber(values[place] or 0)
@@ -223,14 +225,15 @@ end
 `;
 
 /**
- * Decides and reserves, each request all or nothing. A verdict is [code, …]. done: amount taken of each limit;
- * suspended, stale, usageLost: index; barred: index, used; limit: index, used by others; held: index, taken by others,
+ * Decides and reserves, each request all or nothing; an operation with a commit: see commit-lua.ts. A verdict is [code, …]. done: amount taken of each limit;
+ * notCommitted; suspended, stale, usageLost: index; barred: index, used; limit: index, used by others; held: index, taken by others,
  * most; deposit: index, balance, promised to others; depositUnknown: index of the account, 1 when it was read too long
  * ago; turned; failed: why it could not be decided.
  */
 export const reserveScript = script(`
 ${judge}
 ${mergeRecords}
+${phasedRecords}
 
 -- An operation, a paymaster and a record in turn; an expiry and a member in turn.
 local writes, expiries = {}, {}
@@ -239,8 +242,14 @@ local function decide(request, at)
   local refusal = judged(request, at)
   if refusal then return refusal end
   local text, paymasterId = args[6 + request], terms[at + 5]
-  -- It keeps what it holds, raised to the larger amounts: the earlier signature stays valid.
-  if former then text = merged(record, cjson.decode(text), true) end
+  local expiry = terms[at + 12]
+  if terms[at + 13] ~= 0 or (record and record[11]) then
+    text, expiry = phased(request, at, text)
+    if not text then return expiry end
+  elseif former then
+    -- It keeps what it holds, raised to the larger amounts: the earlier signature stays valid.
+    text = merged(record, cjson.decode(text), true)
+  end
   for i = 1, takes do
     local place, amount = takePlaces[i], takeAmounts[i]
     amounts[place] = amounts[place] + amount
@@ -250,7 +259,7 @@ local function decide(request, at)
   local last = #writes
   writes[last + 1], writes[last + 2], writes[last + 3] = keys[5 + request], paymasterId, text
   last = #expiries
-  expiries[last + 1], expiries[last + 2] = terms[at + 12], member
+  expiries[last + 1], expiries[last + 2] = expiry, member
   return reserved
 end
 ${decideAll}
@@ -288,6 +297,7 @@ for place = 1, #values do
   end
 end
 for i = 1, #writes, 3 do call('HSET', writes[i], writes[i + 1], writes[i + 2]) end
+${writePhased}
 if expiries[1] then call('ZADD', keys[5], 'GT', unpack(expiries)) end
 ${closeChain}
 reply[3], reply[4] = sequence, own

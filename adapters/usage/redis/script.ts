@@ -43,6 +43,7 @@ export const replies = {
   unfinished: 15,
   /** Of one request among several: an error, for example because a record is not one of ours. */
   failed: 16,
+  notCommitted: 17,
 } as const;
 
 /**

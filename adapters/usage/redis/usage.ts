@@ -25,6 +25,7 @@ import { parseRedisAddress } from '../../redis/address.js';
 import { advance, readCursor } from './advance.js';
 import { ChainScripts, unknownReply } from './chain-scripts.js';
 import { convertChain } from './convert.js';
+import { dropCommits } from './drop-commits.js';
 import { createFundingMessages } from './funding-messages.js';
 import { createKeptEpochs } from './kept-epochs.js';
 import { accountName, chainKeys, counterName, kinds, parseAccountName, type ChainKeys } from './keys.js';
@@ -164,6 +165,10 @@ class RedisStore implements RedisUsageStore {
     } finally {
       this.#end();
     }
+  }
+
+  async dropCommits(chainId: number): Promise<number> {
+    return this.#counted(() => dropCommits(this.#stepDeps(chainId), this.now()));
   }
 
   async peek(request: ReserveRequest): Promise<PeekResult> {

@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import {
   chainFence,
   type AccountId,
+  type Commit,
   type FollowerStep,
   type LimitShare,
   type PeekResult,
@@ -66,6 +67,8 @@ export async function checkAgainstModel(steps: readonly Step[], subject: Subject
     await subject.stop();
   }
 }
+
+type AsWas = Omit<Reservation, 'commit'> & { readonly commit?: Omit<Commit, 'until'> };
 
 class Difference {
   readonly #subject: Subject;
@@ -135,6 +138,11 @@ class Difference {
         const read = this.#balance(accounts[step.account]!, step.balance);
         if (!step.isFirst) return this.#follow({ balances: [read] });
         return this.#both((store) => store.addBalance(chainId, { ...read, reserved: gwei(0) }));
+      }
+      case 'dropCommits': {
+        const [real, model] = await this.#each((store) => store.dropCommits(chainId));
+        expect(real).toBe(model);
+        return;
       }
       case 'forget':
         return this.#both((store) => store.forgetAccounts(chainId, [accounts[step.account]!]));
@@ -214,7 +222,9 @@ class Difference {
         })),
       ],
       forfeited: of('forfeited').map(({ key }) => ({ key })),
-      restored: [...Map.groupBy(restored, operationOf).values()].map(([one]) => this.#asWas(one!)),
+      restored: [...Map.groupBy(restored, operationOf).values()].flatMap(([one]) =>
+        withoutCommit(this.#asWas(one!)),
+      ),
       charges:
         charge === 0
           ? []
@@ -227,13 +237,23 @@ class Difference {
     };
     await this.#follow(step);
     const stillLive = new Set((await this.#model.reservations(chainId)).map(operationOf));
-    this.#ended = [...live.filter((one) => !stillLive.has(operationOf(one))), ...ended].slice(0, 10);
+    const gone = live.filter((one) => !stillLive.has(operationOf(one))).flatMap(withoutCommit);
+    this.#ended = [...gone, ...ended].slice(0, 10);
   }
 
   /** A reservation as the follower restores it: limits whose windows have ended no longer matter. */
-  #asWas({ key, promises, folded, validUntil, limits, holds, accounts: needs }: Reservation): Reservation {
-    const current = limits.filter(({ until }) => until > this.#newest);
-    return { key, promises, folded, validUntil, limits: current, holds, accounts: needs };
+  #asWas({ key, promises, folded, validUntil, limits, holds, accounts: needs, commit }: Reservation): AsWas {
+    const amounts = { validUntil, limits: this.#current(limits), holds, accounts: needs };
+    const one = { key, promises, folded, ...amounts };
+    if (commit === undefined) return one;
+    // Stores may show the former end of a commit that was replaced; finalize and dropCommits show the real one.
+    const { signed, until: _, ...rest } = commit;
+    if (signed === undefined) return { ...one, commit: rest };
+    return { ...one, commit: { ...rest, signed: { ...signed, limits: this.#current(signed.limits) } } };
+  }
+
+  #current(limits: Reservation['limits']): Reservation['limits'] {
+    return limits.filter(({ until }) => until > this.#newest);
   }
 
   async #follow(step: Partial<FollowerStep>): Promise<void> {
@@ -271,14 +291,22 @@ class Difference {
 
   #request(ask: Ask, generation: number): ReserveRequest {
     const now = this.#subject.clock.now();
-    const { pm, cost, mode } = ask;
+    const { pm, cost, mode, phase } = ask;
     const validUntil = (toSeconds(now) + ask.expiresMinutes * 60) as EpochSeconds;
     // Equal digests are of equal promises, as hashes are.
     const content = [ask.digest % 3, cost, mode.length, pm, validUntil % 1_000_000];
     const digest = content.reduce((sum, part) => sum * 1_000 + part, 0);
     const wallet = { contract, fundingAddress: funding };
     return aRequest({
-      key: { paymasterId: `pm-${pm}`, sender: anAddress(ask.sender), nonce: BigInt(ask.nonce) << 200n },
+      // Nonces of four keys, two of which have several.
+      key: {
+        paymasterId: `pm-${pm}`,
+        sender: anAddress(ask.sender),
+        nonce: (BigInt(Math.min(ask.nonce, 5)) << 200n) + BigInt(ask.nonce % 2),
+      },
+      ...(phase === undefined
+        ? {}
+        : { phase: { kind: phase.kind, commitment: aHash(phase.commitment + 100 * pm) } }),
       fences: [...fencesAt(generation).slice(pm, pm + 1), ...fencesAt(generation).slice(2)],
       promise: {
         digest: aDigest(digest),
@@ -347,6 +375,7 @@ const anAsk: Ask = {
   mode: 'SPONSORED',
   expiresMinutes: 1,
   isLate: false,
+  phase: undefined,
 };
 
 function fencesAt(generation: number) {
@@ -370,6 +399,12 @@ function verdictOf(answer: PeekResult | string): unknown {
 
 function operationOf({ key }: Pick<Reservation, 'key'>): string {
   return `${key.paymasterId}/${key.sender}/${key.nonce}`;
+}
+
+/** A reservation as a step answers it when it ends; none when nothing was signed. */
+function withoutCommit({ commit, ...one }: AsWas): readonly Reservation[] {
+  if (commit === undefined) return [one];
+  return commit.signed === undefined ? [] : [{ ...one, ...commit.signed }];
 }
 
 function byName<T extends AccountId>(list: readonly T[]): readonly T[] {

@@ -3,6 +3,7 @@ import type {
   AccountBalance,
   AccountId,
   Charge,
+  Commit,
   CounterId,
   CounterState,
   Cursor,
@@ -26,7 +27,12 @@ import type { Gwei } from '../../../core/units/wei.js';
 
 type Amount = CounterId & { readonly cost: number };
 type Limited = Amount & { readonly until: EpochMs };
-type Live = Omit<Reservation, 'limits'> & { readonly limits: readonly Limited[] };
+type Live = Omit<Reservation, 'limits' | 'commit'> & {
+  readonly limits: readonly Limited[];
+  readonly commit?: LiveCommit;
+};
+/** `before`: the reservation as it would be without the commit; undefined: there would be none. */
+type LiveCommit = Omit<Commit, 'signed'> & { readonly before: Live | undefined };
 type Booked = CounterId & { readonly amount: number };
 type ChainState = {
   live: Live[];
@@ -62,6 +68,16 @@ export class UsageModel implements UsageStore {
     if (result.outcome !== 'turned') noteAll(chain, request.fences);
     if (result.outcome !== 'reserved') return result;
     const own = find(chain, request.key);
+    const { phase, promise } = request;
+    if (phase?.kind === 'finalize') {
+      const commit = own?.commit;
+      if (commit?.commitment !== phase.commitment || commit.until <= this.#clock.now())
+        return { outcome: 'not-committed' };
+      if (commit.isSigned)
+        return own?.promises.some(({ digest }) => digest === promise.digest) === true
+          ? result
+          : { outcome: 'not-committed' };
+    }
     const made: Live = {
       key: request.key,
       promises: [request.promise],
@@ -76,8 +92,63 @@ export class UsageModel implements UsageStore {
       holds: request.holds.map(({ counter, unit, cost }) => ({ counter, unit, cost })),
       accounts: request.accounts,
     };
-    replace(chain, own === undefined ? made : merged(own, made));
+    if (phase?.kind === 'commit') {
+      this.#commit(chain, own, made, phase.commitment);
+      return result;
+    }
+    const next = own === undefined ? made : merged(own, made);
+    if (own?.commit === undefined) replace(chain, next);
+    else {
+      const { before, isSigned, ...rest } = own.commit;
+      const commit = {
+        ...rest,
+        isSigned: isSigned || phase !== undefined,
+        before: before === undefined ? made : merged(before, made),
+      };
+      replace(chain, { ...next, commit });
+    }
     return result;
+  }
+
+  #commit(chain: ChainState, own: Live | undefined, made: Live, commitment: Commit['commitment']): void {
+    const now = this.#clock.now();
+    const until = Math.min(now + 60_000, made.validUntil * 1000) as EpochMs;
+    const unsigned = { ...made, promises: [], validUntil: Math.ceil(until / 1000) as EpochSeconds };
+    const before = own?.commit === undefined ? own : own.commit.before;
+    const commit = { commitment, until, isSigned: false, before };
+    const others = chain.live.filter(
+      ({ key, commit: theirs }) =>
+        !isSame(key, made.key) &&
+        key.sender === made.key.sender &&
+        key.entryPoint === made.key.entryPoint &&
+        key.paymasterId === made.key.paymasterId &&
+        theirs !== undefined &&
+        theirs.until > now,
+    );
+    const close = (one: Live): void => replace(chain, { ...one, commit: { ...one.commit!, until: now } });
+    const sameKey = others.filter(({ key }) => key.nonce / 2n ** 64n === made.key.nonce / 2n ** 64n);
+    const rest = others
+      .filter((one) => !sameKey.includes(one))
+      .toSorted(
+        ({ key: a, commit: one }, { key: b, commit: two }) =>
+          Number(two!.isSigned) - Number(one!.isSigned) ||
+          one!.until - two!.until ||
+          (a.nonce < b.nonce ? -1 : 1),
+      );
+    for (const one of [...sameKey, ...rest.slice(0, Math.max(0, rest.length - 3))]) close(one);
+    replace(chain, { ...(own === undefined ? unsigned : merged(own, unsigned)), commit });
+  }
+
+  async dropCommits(chainId: number): Promise<number> {
+    const chain = this.#chain(chainId);
+    const now = this.#clock.now();
+    const over = chain.live.filter(({ commit }) => commit !== undefined && commit.until <= now);
+    for (const one of over) {
+      const { before } = one.commit!;
+      if (before === undefined) remove(chain, one);
+      else replace(chain, before);
+    }
+    return over.filter(({ commit }) => !commit!.isSigned).length;
   }
 
   async peek(request: ReserveRequest): Promise<PeekResult> {
@@ -116,7 +187,7 @@ export class UsageModel implements UsageStore {
   }
 
   async reservations(chainId: number, query?: ReservationQuery): Promise<readonly Reservation[]> {
-    const { live } = this.#chain(chainId);
+    const live = this.#chain(chainId).live.map(shown);
     if (query === undefined) return live;
     const expired = live
       .filter(({ validUntil }) => validUntil < query.expiredBefore)
@@ -143,12 +214,20 @@ export class UsageModel implements UsageStore {
     const ended: Live[] = [];
     const end = (own: Live): void => {
       remove(chain, own);
-      ended.push(own);
+      const signed = signedOf(own);
+      if (signed !== undefined) ended.push(signed);
     };
     chain.cursor = step.next;
     for (const reservation of step.restored) {
       const own = find(chain, reservation.key);
-      replace(chain, own === undefined ? reservation : merged(reservation, own));
+      const { commit: _, ...restored } = reservation;
+      if (own === undefined) replace(chain, restored);
+      else if (own.commit === undefined) replace(chain, merged(restored, own));
+      else {
+        const { before } = own.commit;
+        const commit = { ...own.commit, before: before === undefined ? restored : merged(restored, before) };
+        replace(chain, { ...merged(restored, own), commit });
+      }
     }
     const decided: ReservationKey[] = [];
     const first = (key: ReservationKey): Live | undefined => {
@@ -252,8 +331,8 @@ export class UsageModel implements UsageStore {
     return over.length === 0 ? { outcome: 'reserved' } : { outcome: 'reserved', over };
   }
 
-  #spend(chain: ChainState, { limits }: Live, actualCost: number): void {
-    for (const { counter, unit, cost } of limits)
+  #spend(chain: ChainState, own: Live, actualCost: number): void {
+    for (const { counter, unit, cost } of signedOf(own)?.limits ?? [])
       chain.booked.push({ counter, unit, amount: unit === 'COUNT' ? cost : Math.min(cost, actualCost) });
   }
 
@@ -265,6 +344,19 @@ export class UsageModel implements UsageStore {
     this.#chains.set(chainId, empty);
     return empty;
   }
+}
+
+/** A reservation without its commit; undefined when nothing was signed for it. */
+function signedOf(own: Live): Live | undefined {
+  return own.commit === undefined ? own : own.commit.before;
+}
+
+function shown({ commit, ...one }: Live): Reservation {
+  if (commit === undefined) return one;
+  const { before, ...rest } = commit;
+  if (before === undefined) return { ...one, commit: rest };
+  const { validUntil, limits, holds, accounts } = before;
+  return { ...one, commit: { ...rest, signed: { validUntil, limits, holds, accounts } } };
 }
 
 function depositUnknown(): DomainError {
@@ -393,7 +485,7 @@ function foldedOf(entries: readonly (FoldedPromises | SignedPromise)[]): readonl
   }));
 }
 
-function isOf({ key }: Live, { entryPoint, sender, nonce }: OperationId): boolean {
+function isOf({ key }: Pick<Live, 'key'>, { entryPoint, sender, nonce }: OperationId): boolean {
   return key.entryPoint === entryPoint && key.sender === sender && key.nonce === nonce;
 }
 

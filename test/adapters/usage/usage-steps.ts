@@ -10,6 +10,8 @@ export type Ask = {
   readonly mode: 'SPONSORED' | 'ERC20';
   readonly expiresMinutes: number;
   readonly isLate: boolean;
+  /** A commit or a finalize of one of a few commitments; undefined: a promise at once. */
+  readonly phase: { readonly kind: 'commit' | 'finalize'; readonly commitment: number } | undefined;
 };
 
 /** The calls on a usage store. `pick` chooses among what exists at that moment. */
@@ -25,6 +27,7 @@ export type Step =
       readonly enforce: boolean;
     }
   | { readonly do: 'clock'; readonly minutes: number }
+  | { readonly do: 'dropCommits' }
   | {
       readonly do: 'follow';
       readonly ends: readonly End[];
@@ -48,6 +51,9 @@ const ask: fc.Arbitrary<Ask> = fc.record({
   digest: fc.nat(40),
   mode: fc.constantFrom('SPONSORED', 'ERC20'),
   expiresMinutes: fc.integer({ min: 1, max: 200 }),
+  phase: fc.option(fc.record({ kind: fc.constantFrom('commit', 'finalize'), commitment: fc.nat(1) }), {
+    nil: undefined,
+  }),
   isLate: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
 });
 const end: fc.Arbitrary<End> = fc.record({
@@ -84,6 +90,35 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         generation: 0,
       })),
   },
+  // A commit and what may follow it: itself again, its finalize, twice or with other amounts, and commits of other nonces.
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(
+        ask,
+        fc.array(
+          fc.record({
+            kind: fc.constantFrom('commit', 'finalize', 'finalize'),
+            nonce: fc.nat(6),
+            isSame: fc.boolean(),
+            cost: fc.integer({ min: 1, max: 20 }),
+          }),
+          { minLength: 2, maxLength: 12 },
+        ),
+      )
+      .map(([one, phases]): Step => ({
+        do: 'ask',
+        asks: phases.map(({ kind, nonce, isSame, cost }) => ({
+          ...one,
+          isLate: false,
+          cost: isSame ? 5 : cost,
+          nonce: isSame ? one.nonce : nonce,
+          phase: { kind, commitment: isSame ? 0 : 1 },
+        })),
+        generation: 0,
+      })),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('dropCommits') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('peek'), ask }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('fail'), asks: asks(4) }) },
   {
@@ -101,7 +136,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ do: fc.constant('clock'), minutes: fc.integer({ min: -9, max: 100 }) }),
+    arbitrary: fc.record({
+      do: fc.constant('clock'),
+      minutes: fc.oneof(fc.integer({ min: -9, max: 100 }), fc.constantFrom(0.4, 0.5, 1)),
+    }),
   },
   {
     weight: 5,

@@ -134,6 +134,7 @@ test('a leader that finds the usage data lost recovers them, and then follows ag
     forgetAccounts: (...asked) => it.usage.forgetAccounts(...asked),
     setSuspended: (...asked) => it.usage.setSuspended(...asked),
     now: () => it.usage.now(),
+    dropCommits: (id) => it.usage.dropCommits(id),
     cursor: async (id) => {
       if (isLost) throw new DomainError('UNAVAILABLE', 'lost', { reason: 'USAGE_STORE_LOST' });
       return it.usage.cursor(id);

@@ -3,7 +3,7 @@ import { createMetrics } from '../../../adapters/metrics/prometheus.js';
 import { silentLogger } from '../../../core/log.js';
 import { createFollower } from '../../../server/follower/follower.js';
 import { createInstruments } from '../../../server/ops/instruments.js';
-import { chainId, contract, funding } from '../../conformance/usage-requests.js';
+import { aHash, chainId, contract, funding } from '../../conformance/usage-requests.js';
 import { until } from '../../support/until.js';
 import { aChainConfig, aFollowed, anOperation, aPromise } from './followed.js';
 
@@ -36,7 +36,15 @@ test('a follower shows blocks, deposits, promises and how they ended, and no add
     await shows('paymaster_deposit_lowest_gwei{chain="31337",account="entry_point"} 960');
     await shows('paymaster_deposit_reserved_gwei{chain="31337",account="funding"} 70');
     await shows(`paymaster_follower_block{chain="31337"} ${it.chain.height - 2}`);
+    const committed = { key: { nonce: 2n } };
+    await it.usage.reserve({
+      ...aPromise(50, committed),
+      phase: { kind: 'commit', commitment: aHash(1) },
+    });
+    await shows('paymaster_reservations{chain="31337"} 2');
     it.chain.isDown = true;
+    it.clock.advance(60_000);
+    await shows('paymaster_settlements_total{chain="31337",outcome="unfinished"} 1');
     await until('a failure is counted', async () =>
       (await lines()).some((line) => /^paymaster_follower_failures_total\{.*\} [1-9]/.test(line)),
     );

@@ -1,0 +1,31 @@
+import type { EpochMs, EpochSeconds } from '../units/time.js';
+import type { Account } from './accounts.js';
+import type { Counter } from './counters.js';
+import type { Commit } from './usage-store.js';
+
+/** How much a reservation holds of a counter or needs from an account. */
+export type Held<T> = { readonly of: T; amount: number };
+
+/** What a reservation holds for its promises alone, without its commit. The entry itself holds it in its counters. */
+export type SignedPart = {
+  readonly validUntil: EpochSeconds;
+  limits: Held<Counter>[];
+  readonly holds: Held<Counter>[];
+  readonly accounts: Held<Account>[];
+};
+
+/** The commit of a reservation in memory. */
+export type EntryCommit = {
+  readonly commitment: Commit['commitment'];
+  until: EpochMs;
+  isSigned: boolean;
+  /** Undefined while nothing was signed for the operation. */
+  signed: SignedPart | undefined;
+};
+
+/** The entry for `of` in `held`; undefined when there is none. */
+export function heldOf<T>(held: readonly Held<T>[] | undefined, of: T | undefined): Held<T> | undefined {
+  if (held === undefined || of === undefined) return undefined;
+  for (const one of held) if (one.of === of) return one;
+  return undefined;
+}
