@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings.js';
-import { isInNetwork, parseIp, parseNetwork, type IpNetwork } from './ip-address.js';
+import { createNetworks, familyOf, parseNetwork, type IpNetwork } from './ip-address.js';
 import { isLoopbackName, type PrivateHost, type WebhookUrlRules } from './webhook-url.js';
 
 /**
@@ -42,7 +42,7 @@ function parseOrigin(text: string): string {
   const expected = `entries URL=CIDR,CIDR whose URL has scheme, full host name and port only, got "${text}"`;
   if (!/^https?:\/\/[^/?#@\\\s]+\/?$/i.test(text) || !URL.canParse(text)) throw new RangeError(expected);
   const { origin, hostname } = new URL(text);
-  const isName = /^[\w-]+(\.[\w-]+)+$/.test(hostname) && parseIp(hostname) === undefined;
+  const isName = /^[\w-]+(\.[\w-]+)+$/.test(hostname) && familyOf(hostname) === undefined;
   if (!isName || isLoopbackName(hostname)) throw new RangeError(expected);
   return origin;
 }
@@ -75,5 +75,5 @@ const neverAllowed = [
 ];
 
 function overlap(a: IpNetwork, b: IpNetwork): boolean {
-  return isInNetwork(a.address, b) || isInNetwork(b.address, a);
+  return createNetworks([a])(b.address) || createNetworks([b])(a.address);
 }

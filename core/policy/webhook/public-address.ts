@@ -1,4 +1,4 @@
-import { isInNetwork, parseIp, parseNetwork, type IpAddress, type IpNetwork } from './ip-address.js';
+import { createNetworks, familyOf, parseNetwork } from './ip-address.js';
 
 /**
  * Decides which addresses a request may reach whose target a customer chose: public unicast only. For IPv4 this is a
@@ -12,37 +12,24 @@ export type AddressGuard = {
 
 /** `allowLoopback` permits 127.0.0.0/8 and ::1, for a machine where the webhook host runs beside the service. */
 export function createAddressGuard(options: { readonly allowLoopback?: boolean } = {}): AddressGuard {
-  const loopback = options.allowLoopback === true ? loopbackNetworks : [];
-  return guardBy((address) => isInAny(address, loopback) || isPublic(address));
+  if (options.allowLoopback !== true) return { isAllowed: isPublic };
+  return { isAllowed: (address) => isLoopback(address) || isPublic(address) };
 }
 
 /** Permits these CIDR ranges and nothing else, public or not. A malformed range throws RangeError naming it. */
 export function createNetworkGuard(networks: readonly string[]): AddressGuard {
-  const allowed = networks.map(parseNetwork);
-  return guardBy((address) => isInAny(address, allowed));
+  return { isAllowed: createNetworks(networks.map(parseNetwork)) };
 }
 
-function guardBy(isRight: (address: IpAddress) => boolean): AddressGuard {
-  return {
-    isAllowed(text) {
-      const address = parseIp(text);
-      return address !== undefined && isRight(address);
-    },
-  };
+function isPublic(address: string): boolean {
+  return (familyOf(address) === 'ipv4' || isAssignedV6(address)) && !isSpecial(address);
 }
 
-function isPublic(address: IpAddress): boolean {
-  if (address.family === 4) return !isInAny(address, privateV4);
-  return isInAny(address, publicV6) && !isInAny(address, specialV6);
-}
+const isLoopback = createNetworks(['127.0.0.0/8', '::1/128'].map(parseNetwork));
 
-function isInAny(address: IpAddress, networks: readonly IpNetwork[]): boolean {
-  return networks.some((network) => isInNetwork(address, network));
-}
+const isAssignedV6 = createNetworks([parseNetwork('2000::/3')]);
 
-const loopbackNetworks = ['127.0.0.0/8', '::1/128'].map(parseNetwork);
-
-const privateV4 = [
+const specialV4 = [
   '0.0.0.0/8', // this host
   '10.0.0.0/8',
   '100.64.0.0/10', // carrier-grade NAT; also one cloud's metadata service
@@ -62,11 +49,9 @@ const privateV4 = [
   '203.0.113.0/24', // documentation
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, broadcast
-].map(parseNetwork);
-
-const publicV6 = [parseNetwork('2000::/3')];
+];
 
 // Inside 2000::/3, but not ordinary hosts: protocol assignments with Teredo (2001::/32), documentation, 6to4.
-const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'].map(
-  parseNetwork,
-);
+const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
+
+const isSpecial = createNetworks([...specialV4, ...specialV6].map(parseNetwork));
