@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { hashCredential } from '../../core/config/api-key.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
 import { silentLogger } from '../../core/log.js';
@@ -12,6 +10,7 @@ import type { MasterKeys } from '../../core/secrets.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createDashboard } from '../../server/dashboard/dashboard.js';
 import type { DashboardDeps } from '../../server/dashboard/deps.js';
+import { createHttpServer } from '../../server/http-server.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { masterKeys } from './operator.js';
 import { aChain, aProfile, anAbi } from './resources.js';
@@ -61,7 +60,7 @@ export type DashboardHost = {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Any path of the server. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** One more replica over the same stores; it is stopped before this host. */
+  /** One more replica over the same stores; it stops with this host, if not earlier. */
   beside(overrides?: DashboardOverrides): Promise<DashboardHost>;
   stop(): Promise<void>;
 };
@@ -85,10 +84,10 @@ export async function startDashboard({
     clock,
     ...(operator === undefined ? {} : { operator }),
   });
-  const listening: Listening[] = [];
+  const started: Listening[] = [];
   const listenBeside = async (more: DashboardOverrides): Promise<Listening> => {
     const stores = await world.openReplica();
-    return listen({
+    const replica = await listen({
       ...stores,
       masterKeys,
       clock,
@@ -98,6 +97,8 @@ export async function startDashboard({
       programmedTimeoutMs: 0,
       ...more,
     });
+    started.push(replica);
+    return replica;
   };
   const hostOf = (replicas: readonly Listening[], stop: () => Promise<void>): DashboardHost => {
     let calls = 0;
@@ -127,32 +128,25 @@ export async function startDashboard({
     };
   };
   const stop = async (): Promise<void> => {
-    for (const replica of listening) await replica.stop();
+    for (const replica of started) await replica.stop();
     await world.stop();
   };
   try {
     await seed(world.resources);
-    while (listening.length < world.replicas) listening.push(await listenBeside(overrides));
+    while (started.length < world.replicas) await listenBeside(overrides);
   } catch (error) {
     await stop();
     throw error;
   }
-  return hostOf(listening, stop);
+  return hostOf([...started], stop);
 }
 
 type Listening = { readonly origin: string; stop(): Promise<void> };
 
 async function listen(deps: DashboardDeps): Promise<Listening> {
-  // No idle connection is closed: a test that blocks this process for seconds would use one that is.
-  const server = createServer({ keepAliveTimeout: 0 }, createDashboard(deps)).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  return {
-    origin: `http://127.0.0.1:${portOf(server.address())}`,
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  const server = createHttpServer(createDashboard(deps));
+  const { port } = await server.listen(0, '127.0.0.1');
+  return { origin: `http://127.0.0.1:${port}`, stop: () => server.stop(0) };
 }
 
 async function call(url: string, method: string, options: CallOptions = {}): Promise<Answer> {
@@ -262,9 +256,4 @@ function envelopeOf(text: string): AnswerBody {
     data,
     ...(Array.isArray(warnings) ? { warnings: warnings.map(String) } : {}),
   };
-}
-
-function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
 }
