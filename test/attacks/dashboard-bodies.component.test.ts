@@ -1,22 +1,18 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { acmeToken, createPaymaster, otherToken, prefix, startDashboard } from '../build/dashboard.js';
-import type { DashboardHost } from '../build/dashboard.js';
+import { afterEach, expect, test } from '@jest/globals';
+import { acmeToken, createPaymaster, otherToken, prefix } from '../build/dashboard.js';
 import { until } from '../support/until.js';
 import { openRaw, unfinishedPost, type RawClient } from './support/sockets.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Bodies that never end, sent to the dashboard by strangers and by a tenant.
 // One process: the limits are per process, so three processes allow three times as much.
 
-let host: DashboardHost;
+const host = useDashboard();
 const clients: RawClient[] = [];
-beforeAll(async () => {
-  host = await startDashboard();
-});
 afterEach(() => {
   for (const { socket } of clients.splice(0)) socket.destroy();
 });
-afterAll(() => host.stop());
 
 /** Sends `count` bodies of a megabyte, each without its last byte. */
 async function attack(count: number, authToken: string, begun = 999_999): Promise<readonly RawClient[]> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { hashCredential as hashToken } from '../../core/config/api-key.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
@@ -12,18 +12,14 @@ import {
   otherToken,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { Answer, DashboardHost } from '../build/dashboard.js';
+import type { Answer } from '../build/dashboard.js';
 import { masterKeys } from '../build/operator.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Service document, "Authentication", and tenancy: what a header gives access to, and what it never does.
 
-let host: DashboardHost;
-beforeAll(async () => {
-  host = await startDashboard();
-});
-afterAll(() => host.stop());
+const host = useDashboard();
 
 /** A paymaster with one contract and one limit, and what identifies them. */
 type Tenant = {

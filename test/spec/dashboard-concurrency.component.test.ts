@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { hashCredential as hashToken } from '../../core/config/api-key.js';
 import { DomainError } from '../../core/errors.js';
@@ -12,25 +12,18 @@ import {
   createPaymaster,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { Answer, DashboardHost } from '../build/dashboard.js';
+import type { Answer } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
+import { useStarted } from '../support/use-started.js';
 
 // Two replicas over the same stores: of concurrent duplicates exactly one succeeds, and no update is lost.
 
-let host: DashboardHost;
-let replica: DashboardHost;
+const host = useDashboard();
+const replica = useStarted(() => host.beside());
 let key: string;
 let paymasterId: string;
 let round = 0;
-beforeAll(async () => {
-  host = await startDashboard();
-  replica = await host.beside();
-});
-afterAll(async () => {
-  await replica.stop();
-  await host.stop();
-});
 beforeEach(async () => {
   round += 1;
   ({ key, paymasterId } = await createPaymaster(host, { name: `Shop ${round}` }));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
 import {
   aContractBody,
@@ -10,17 +10,12 @@ import {
   createPaymaster,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { DashboardHost } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Service document, "Endpoints": methods, paths, headers, bodies, messages. Each row is called under both spellings.
 
-let host: DashboardHost;
-beforeAll(async () => {
-  host = await startDashboard();
-});
-afterAll(() => host.stop());
+const host = useDashboard();
 
 const spellings = [
   { spelling: 'the short spelling', suffix: '' },

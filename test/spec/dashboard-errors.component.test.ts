@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
 import {
   aContractBody,
@@ -8,23 +8,21 @@ import {
   createPaymaster,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { CallOptions, DashboardHost } from '../build/dashboard.js';
+import type { CallOptions } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Service document, "Errors": one test per row, messages and statuses to the letter, the odd ones included.
 
-let host: DashboardHost;
+const host = useDashboard();
 let key: string;
 let paymasterId: string;
 let policyId: string;
 beforeAll(async () => {
-  host = await startDashboard();
   ({ key, paymasterId } = await createPaymaster(host));
   const created = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body: aLimitBody });
   policyId = String(recordOf(created.body.data)['_id']);
 });
-afterAll(() => host.stop());
 
 const both = 'Auth token and API key is required in the headers';
 const tokenOnly = 'Auth token is required in the headers';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { verifyFunding } from '../../core/config/funding-proof.js';
 import { paymasterObjectName } from '../../core/resources/names.js';
@@ -12,21 +12,18 @@ import {
   sponsorshipAddress,
   startDashboard,
 } from '../build/dashboard.js';
-import type { Answer, DashboardHost } from '../build/dashboard.js';
+import type { Answer } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Service document, rule 4: obtain a message, sign it with the account that is to fund, send signature and address.
 // "The signature is valid only for the latest generated message and only for the account that signed it."
 
-let host: DashboardHost;
+const host = useDashboard();
 let key: string;
 let paymasterId: string;
 let name: string;
 let round = 0;
 const wallet = new Wallet(`0x${'11'.repeat(32)}`);
-beforeAll(async () => {
-  host = await startDashboard();
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   round += 1;
   name = `Shop ${round}`;

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import type { LogFields, Logger } from '../../core/log.js';
 import {
@@ -9,19 +9,17 @@ import {
   createPaymaster,
   prefix,
   recordOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { DashboardHost, DashboardOverrides } from '../build/dashboard.js';
+import type { DashboardOverrides } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // What the service document leaves to HTTP: envelope, bodies, browsers, overload, outage, logs.
 
-let host: DashboardHost;
+const host = useDashboard();
 let key: string;
 beforeAll(async () => {
-  host = await startDashboard();
   ({ key } = await createPaymaster(host));
 });
-afterAll(() => host.stop());
 
 describe('envelope', () => {
   test('every answer is JSON, is not cached, and carries a request id', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
   aContractBody,
   aDeploymentBody,
@@ -9,22 +9,18 @@ import {
   createPaymaster,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { Answer, DashboardHost } from '../build/dashboard.js';
+import type { Answer } from '../build/dashboard.js';
 import { hashCredential as hashToken } from '../../core/config/api-key.js';
 import { policyIdOf } from '../../core/config/ids.js';
 import { aProfile } from '../build/resources.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Service document, "Limits": cycle units, thresholds, scopes, uniqueness; and the figures that only the API rounds.
 
-let host: DashboardHost;
+const host = useDashboard();
 let key: string;
 let paymasters = 0;
-beforeAll(async () => {
-  host = await startDashboard();
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   paymasters += 1;
   ({ key } = await createPaymaster(host, { name: `Shop ${paymasters}` }));

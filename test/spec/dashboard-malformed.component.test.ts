@@ -12,28 +12,25 @@ import {
   chainId,
   createPaymaster,
   recordOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { DashboardHost } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // A corpus of malformed bodies, headers and paths: each gets its documented error, nothing is stored, nothing crashes.
 
-let host: DashboardHost;
+// Hooks run in the order of their definition: this one before the dashboard stops.
+afterAll(async () => {
+  expect(await everything()).toEqual(before);
+});
+const host = useDashboard();
 let key: string;
 let paymasterId: string;
 let policyId: string;
 let before: unknown;
 beforeAll(async () => {
-  host = await startDashboard();
   ({ key, paymasterId } = await createPaymaster(host));
   const created = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body: aLimitBody });
   policyId = String(recordOf(created.body.data)['_id']);
   before = await everything();
-});
-afterAll(async () => {
-  const after = await everything();
-  await host.stop();
-  expect(after).toEqual(before);
 });
 
 /** The collector of V8, which a test may call without the process having been started with a flag. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Wallet } from 'ethers';
 import {
@@ -11,20 +11,18 @@ import {
   prefix,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { Answer, CallOptions, DashboardHost } from '../build/dashboard.js';
+import type { Answer, CallOptions } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // The OpenAPI document is served, is whole, and is true: requests and answers of a real session are held against it.
 
-let host: DashboardHost;
+const host = useDashboard();
 let document: Readonly<Record<string, unknown>>;
 beforeAll(async () => {
-  host = await startDashboard();
   const response = await host.fetch(`${prefix}/openapi.json`);
   document = recordOf(await response.json());
 });
-afterAll(() => host.stop());
 
 function at(value: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>((node, name) => recordOf(node)[name], value);

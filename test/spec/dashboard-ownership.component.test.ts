@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deriveApiKey } from '../../core/config/api-key.js';
 import { contractIdOf, policyIdOf } from '../../core/config/ids.js';
 import {
@@ -9,22 +9,18 @@ import {
   createPaymaster,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { Answer, DashboardHost } from '../build/dashboard.js';
+import type { Answer } from '../build/dashboard.js';
 import { masterKeys } from '../build/operator.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Resources that a manifest declares: the dashboard shows them, changes fields that the manifest leaves out, and answers 409
 // naming the owner for fields that the manifest sets.
 
-let host: DashboardHost;
+const host = useDashboard();
 let round = 0;
 let paymaster: string;
 let key: string;
-beforeAll(async () => {
-  host = await startDashboard();
-});
-afterAll(() => host.stop());
 
 const git = 'manifests';
 const at = (name: string) => ({ namespace: 'acme', name });

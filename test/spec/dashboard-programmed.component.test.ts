@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
@@ -14,7 +14,8 @@ import {
   recordOf,
   startDashboard,
 } from '../build/dashboard.js';
-import type { Answer, DashboardHost } from '../build/dashboard.js';
+import type { Answer } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // A write answers when the operator has programmed it, so that the sponsorship request that follows sees it. Here the
 // real operator runs beside the dashboard, over a chain that does not answer: serving does not wait for it.
@@ -22,18 +23,14 @@ import type { Answer, DashboardHost } from '../build/dashboard.js';
 /** Generous, because these tests do not measure the speed of the operator. */
 const programmedTimeoutMs = 30_000;
 
-let host: DashboardHost;
+const host = useDashboard({
+  operator: true,
+  programmedTimeoutMs,
+  webhookUrls: { allowHttp: true },
+});
 let key: string;
 let paymasterId: string;
 let round = 0;
-beforeAll(async () => {
-  host = await startDashboard({
-    operator: true,
-    programmedTimeoutMs,
-    webhookUrls: { allowHttp: true },
-  });
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   round += 1;
   ({ key, paymasterId } = await createPaymaster(host, { name: `Shop ${round}` }));

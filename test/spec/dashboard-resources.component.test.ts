@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
   aContractBody,
   aDeploymentBody,
@@ -8,20 +8,15 @@ import {
   createPaymaster,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { DashboardHost } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Service document, "Resources and their fields".
 
-let host: DashboardHost;
+const host = useDashboard();
 let key: string;
 let paymasterId: string;
 let round = 0;
-beforeAll(async () => {
-  host = await startDashboard();
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   round += 1;
   ({ key, paymasterId } = await createPaymaster(host, { name: `Shop ${round}` }));

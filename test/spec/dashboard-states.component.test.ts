@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import {
   aContractBody,
   aDeploymentBody,
@@ -8,19 +8,16 @@ import {
   createPaymaster,
   recordOf,
   recordsOf,
-  startDashboard,
 } from '../build/dashboard.js';
-import type { DashboardHost } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Service document, "States and transitions": only policies carry a state, the boolean `active`.
 
-let host: DashboardHost;
+const host = useDashboard();
 let key: string;
 beforeAll(async () => {
-  host = await startDashboard();
   ({ key } = await createPaymaster(host));
 });
-afterAll(() => host.stop());
 
 async function create(body: object): Promise<Readonly<Record<string, unknown>>> {
   const created = await host.call('POST', '/paymaster-policy', { token: acmeToken, key, body });

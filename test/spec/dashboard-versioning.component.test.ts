@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { acmeToken, chainId, recordOf, startDashboard } from '../build/dashboard.js';
-import type { DashboardHost } from '../build/dashboard.js';
+import { expect, test } from '@jest/globals';
+import { acmeToken, chainId, recordOf } from '../build/dashboard.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Service document, "Versioning": the paths carry v2, a paymaster names its version.
 
-let host: DashboardHost;
-beforeAll(async () => {
-  host = await startDashboard();
-});
-afterAll(() => host.stop());
+const host = useDashboard();
 
 test.each(['1.0.0', '1.1.0', '2.0.0'])(
   'version %s, which the chain offers, is taken and kept',

@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  aContractBody,
-  aLimitBody,
-  chainId,
-  createPaymaster,
-  recordOf,
-  startDashboard,
-} from '../build/dashboard.js';
-import type { DashboardHost } from '../build/dashboard.js';
+import { describe, expect, test } from '@jest/globals';
+import { aContractBody, aLimitBody, chainId, createPaymaster, recordOf } from '../build/dashboard.js';
 import { nearestName, unknownFields } from '../../core/schema/unknown-fields.js';
 import { createLimitSchema } from '../build/policy-bodies.js';
+import { useDashboard } from '../support/use-dashboard.js';
 
 // Hints for the caller about a successful request are in `warnings` of the answer.
 
 type Line = { readonly message: string; readonly fields: Readonly<Record<string, unknown>> };
-let host: DashboardHost;
 const lines: Line[] = [];
-beforeAll(async () => {
-  const note = (message: string, fields = {}): void => void lines.push({ message, fields });
-  const log = { debug: note, info: note, warn: note, error: note, child: () => log };
-  host = await startDashboard({ log });
-});
-afterAll(() => host.stop());
+const note = (message: string, fields = {}): void => void lines.push({ message, fields });
+const log = { debug: note, info: note, warn: note, error: note, child: () => log };
+const host = useDashboard({ log });
 
 describe('fields of a body that are not known', () => {
   test('are ignored and named, with the one that was perhaps meant', async () => {

@@ -3,12 +3,9 @@ import type { EpochMs } from '../../core/units/time.js';
 import { sha256, someApiKey, someNow } from '../build/configs.js';
 import { anOperation, sponsored } from '../build/operations.js';
 import { rpcPath, startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc();
-});
-afterAll(() => host.stop());
+const host = useRpc();
 beforeEach(() => host.put());
 
 let nonce = 0;

@@ -1,29 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { addressOf } from '../build/configs.js';
 import { aTokenChain, usdx } from '../build/fee-tokens.js';
 import { anOperation } from '../build/operations.js';
-import {
-  signerAddress,
-  startRpc,
-  verifySponsorship,
-  verifyTokenPayment,
-  type RpcAnswer,
-  type RpcHost,
-} from '../build/rpc.js';
+import { signerAddress, verifySponsorship, verifyTokenPayment, type RpcAnswer } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 // An EIP-7702 operation runs the code of its delegate, so the delegate has to be one that the chain's platform trusts.
 
 const trusted = addressOf(0x7702);
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc({
-    chain: { ...aTokenChain(), delegates: [trusted] },
-    paymaster: { version: 'singleton-0.8' },
-  });
+const host = useRpc({
+  chain: { ...aTokenChain(), delegates: [trusted] },
+  paymaster: { version: 'singleton-0.8' },
 });
-afterAll(() => host.stop());
 
 const sponsoredMode = { mode: 'SPONSORED' };
 const tokenMode = { mode: 'ERC20', tokenInfo: { feeTokenAddress: usdx.address } };

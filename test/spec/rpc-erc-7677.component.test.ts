@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { encodeRlp } from 'ethers';
 import { entryPoints } from '../../core/entry-point/address.js';
 import {
@@ -10,13 +10,10 @@ import {
   someVersions,
 } from '../build/configs.js';
 import { anOperation, execute, type WireOperation } from '../build/operations.js';
-import { rpcPath, signerAddress, startRpc, verifySponsorship, type RpcHost } from '../build/rpc.js';
+import { rpcPath, signerAddress, verifySponsorship } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc();
-});
-afterAll(() => host.stop());
+const host = useRpc();
 beforeEach(() => host.put());
 
 const limits = { callGasLimit: 100_000, verificationGasLimit: 200_000, preVerificationGas: 60_000 };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { withApproval } from '../../core/paymaster/token-payment.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
@@ -18,7 +18,8 @@ import {
   usdx,
 } from '../build/fee-tokens.js';
 import { anOperation, anOperationWithoutLimits, execute } from '../build/operations.js';
-import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { type RpcAnswer } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 type Quote = Readonly<Record<string, unknown>> & {
   readonly tokenAddress: string;
@@ -26,11 +27,7 @@ type Quote = Readonly<Record<string, unknown>> & {
 };
 
 const unsponsored = anOperation({ callData: execute(addressOf(0xdead)) });
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc({ chain: aTokenChain() });
-});
-afterAll(() => host.stop());
+const host = useRpc({ chain: aTokenChain() });
 beforeEach(async () => {
   await host.put();
   host.world.price = ({ address }) => (address === oldx.address ? stale : priced(aPrice()));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseLossBudget } from '../../core/policy/token-loss.js';
@@ -18,13 +18,10 @@ import {
   type RpcAnswer,
   type RpcHost,
 } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
-let host: RpcHost;
+const host = useRpc({ chain: aTokenChain() });
 let checked: TokenPaymentRequest[] = [];
-beforeAll(async () => {
-  host = await startRpc({ chain: aTokenChain() });
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   await host.put();
   host.world.price = () => priced(aPrice());

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DomainError } from '../../core/errors.js';
@@ -6,7 +6,8 @@ import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
 import { someApiKey } from '../build/configs.js';
 import { malformedRequests } from '../build/malformed-rpc.js';
 import { anOperation, sponsored } from '../build/operations.js';
-import { startRpc, type RpcHost } from '../build/rpc.js';
+import { startRpc } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 const lines: { readonly message: string; readonly fields: LogFields | undefined }[] = [];
 const write = (message: string, fields?: LogFields): void => void lines.push({ message, fields });
@@ -22,11 +23,7 @@ const log: Logger = {
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc({ log });
-});
-afterAll(() => host.stop());
+const host = useRpc({ log });
 beforeEach(async () => {
   lines.length = 0;
   await host.put();

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import type { WebhookOutcome, WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { aLimitConfig, someNow } from '../build/configs.js';
 import { anOperation, anOperationWithoutLimits, sponsored } from '../build/operations.js';
-import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { type RpcAnswer } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 const webhook: WebhookConfig = {
   policyId: 'w1',
@@ -14,13 +15,9 @@ const webhook: WebhookConfig = {
   onError: 'Deny',
 };
 
-let host: RpcHost;
+const host = useRpc();
 let asked: WebhookRequest[] = [];
 let nonce = 0;
-beforeAll(async () => {
-  host = await startRpc();
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   await host.put({ webhooks: [webhook] });
   answerWith({ verdict: 'verified' });

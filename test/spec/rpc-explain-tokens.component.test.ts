@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DomainError } from '../../core/errors.js';
 import { refused, priced } from '../../core/pricing/price-source.js';
 import { pass, refuse } from '../../core/refusal.js';
@@ -9,6 +9,7 @@ import { aPrice, aTokenChain, aTokenProfile, eurx, oldx, usdx } from '../build/f
 import { anOperation, anOperationWithoutLimits } from '../build/operations.js';
 import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
 import { settle } from '../build/unpaid.js';
+import { useRpc } from '../support/use-rpc.js';
 
 // Mode ERC20 of pm_explainSponsorship: the same decisions as a payment, none of its effects.
 
@@ -16,11 +17,7 @@ const inUsdx = { tokenInfo: { feeTokenAddress: usdx.address } };
 const contract = toAddressKey(aTokenProfile('1.1.0').token ?? zeroAddress);
 const stale = refused({ source: 'chainlink 0xfeed', reason: 'STALE', ageSeconds: 4000, maxAgeSeconds: 3600 });
 
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc({ chain: aTokenChain() });
-});
-afterAll(() => host.stop());
+const host = useRpc({ chain: aTokenChain() });
 beforeEach(async () => {
   await host.put();
   reset(host);

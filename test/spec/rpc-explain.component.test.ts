@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { EpochMs } from '../../core/units/time.js';
 import { addressOf, aLimitConfig, sha256, someNow, someTarget, someToken } from '../build/configs.js';
 import { anOperation, execute, executeBatch, mintCall, sponsored } from '../build/operations.js';
-import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { type RpcAnswer } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc();
-});
-afterAll(() => host.stop());
+const host = useRpc();
 beforeEach(() => host.put());
 
 function explain(operation = {}, mode = {}, token: string | undefined = someToken): Promise<RpcAnswer> {

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { addressOf, aLimitConfig } from '../build/configs.js';
 import { anOperation, anOperationWithoutLimits, execute } from '../build/operations.js';
-import { signerAddress, startRpc, verifySponsorship, type RpcHost } from '../build/rpc.js';
+import { signerAddress, verifySponsorship } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc();
-});
-afterAll(() => host.stop());
+const host = useRpc();
 beforeEach(() => host.put());
 
 /** The second parameter as the vendor's client sends it, members of both modes included. */

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { anOperation, sponsored } from '../build/operations.js';
-import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { type RpcAnswer } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 // A paymaster without a registered contract sponsors calls to any contract: its answers must show that.
 
-let host: RpcHost;
+const host = useRpc();
 let nonce = 0;
-beforeAll(async () => {
-  host = await startRpc();
-});
-afterAll(() => host.stop());
 
 const open = { contractsRegistered: false, contracts: [], defaultContractAction: 'Allow' } as const;
 beforeEach(() => host.put(open));

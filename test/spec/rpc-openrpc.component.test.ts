@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { priced, refused } from '../../core/pricing/price-source.js';
 import { addressOf, someToken } from '../build/configs.js';
 import { aPrice, aTokenChain, oldx, usdx } from '../build/fee-tokens.js';
 import { anOperation, anOperationWithoutLimits, execute, sponsored } from '../build/operations.js';
-import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { type RpcAnswer } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 // The OpenRPC document is served, names every method, and is true: real params and answers are held against it.
 
@@ -20,10 +21,9 @@ type Described = {
   }[];
 };
 
-let host: RpcHost;
+const host = useRpc({ chain: aTokenChain() });
 let document: { readonly openrpc: string; readonly methods: readonly Described[] };
 beforeAll(async () => {
-  host = await startRpc({ chain: aTokenChain() });
   host.world.price = ({ address }) =>
     address === oldx.address
       ? refused({ source: 'http', reason: 'UNREACHABLE', detail: 'did not answer' })
@@ -32,7 +32,6 @@ beforeAll(async () => {
     Promise.resolve({ callGasLimit: 90_000n, verificationGasLimit: 200_000n, preVerificationGas: 50_000n });
   document = JSON.parse(await (await fetch(`${host.origin}/openrpc.json`)).text());
 });
-afterAll(() => host.stop());
 
 const op = anOperation();
 const refusedOp = anOperation({ callData: execute(addressOf(0xdead)) });

@@ -1,14 +1,11 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { someApiKey } from '../build/configs.js';
 import { anOperation, sponsored } from '../build/operations.js';
-import { rpcPath, startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { rpcPath, type RpcAnswer } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc();
-});
-afterAll(() => host.stop());
+const host = useRpc();
 
 let nonce = 0;
 function request(overrides: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
@@ -14,20 +14,16 @@ import {
   someNow,
 } from '../build/configs.js';
 import { anOperation, sponsored, type WireOperation } from '../build/operations.js';
-import { startRpc, type RpcHost } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
-let host: RpcHost;
-beforeAll(async () => {
-  host = await startRpc({
-    paymaster: {
-      limits: [
-        aLimitConfig({ policyId: 'count', scope: 'SMART_ACCOUNT' }),
-        aLimitConfig({ policyId: 'gas', thresholdType: 'NATIVE_ASSET', threshold: '10' }),
-      ],
-    },
-  });
+const host = useRpc({
+  paymaster: {
+    limits: [
+      aLimitConfig({ policyId: 'count', scope: 'SMART_ACCOUNT' }),
+      aLimitConfig({ policyId: 'gas', thresholdType: 'NATIVE_ASSET', threshold: '10' }),
+    ],
+  },
 });
-afterAll(() => host.stop());
 
 async function reservationOf(operation: WireOperation) {
   const { body } = await host.call('pm_sponsorUserOperation', [operation, sponsored]);

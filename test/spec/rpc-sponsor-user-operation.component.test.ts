@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import {
@@ -20,6 +20,7 @@ import {
   type WireOperation,
 } from '../build/operations.js';
 import { signerAddress, startRpc, verifySponsorship, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 const anEstimate: Estimate = {
   callGasLimit: 61_001n,
@@ -27,12 +28,8 @@ const anEstimate: Estimate = {
   preVerificationGas: 47_007n,
 };
 
-let host: RpcHost;
+const host = useRpc();
 let nonce = 0;
-beforeAll(async () => {
-  host = await startRpc();
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   await host.put();
   await host.putChain();

@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { aProfileConfig, someToken } from '../build/configs.js';
 import { aTokenChain, usdx } from '../build/fee-tokens.js';
 import { anOperation, sponsored } from '../build/operations.js';
-import { startRpc, type RpcAnswer, type RpcHost } from '../build/rpc.js';
+import type { RpcAnswer } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 // Limits that a caller gives are signed unchanged, unless the fine for their unused gas could be too high.
 
-let host: RpcHost;
+// A large loss budget: it is not the subject here, and these operations are expensive.
+const { profiles = [], ...chain } = aTokenChain();
+const generous = profiles.map((profile) =>
+  profile.token === undefined ? profile : { ...profile, tokenLossBudget: '100' },
+);
+const host = useRpc({ chain: { ...chain, profiles: generous } });
 let simulated = 0;
 let needed = 60_000n;
-beforeAll(async () => {
-  // A large loss budget: it is not the subject here, and these operations are expensive.
-  const { profiles = [], ...chain } = aTokenChain();
-  const generous = profiles.map((profile) =>
-    profile.token === undefined ? profile : { ...profile, tokenLossBudget: '100' },
-  );
-  host = await startRpc({ chain: { ...chain, profiles: generous } });
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   await host.put({ version: '2.0.0' });
   simulated = 0;

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
 import { DomainError } from '../../core/errors.js';
 import type { WebhookRequest } from '../../core/policy/webhook/webhook-caller.js';
 import { someApiKey, someToken } from '../build/configs.js';
-import { startRpc, type RpcHost } from '../build/rpc.js';
+import { useRpc } from '../support/use-rpc.js';
 
 // `POST /api/v1/webhooks/{policyId}/deliveries`: the owner tries the host of a policy.
 
@@ -15,12 +15,8 @@ const webhook: WebhookConfig = {
   method: 'POST',
   onError: 'Deny',
 };
-let host: RpcHost;
+const host = useRpc();
 let asked: WebhookRequest[];
-beforeAll(async () => {
-  host = await startRpc({});
-});
-afterAll(() => host.stop());
 beforeEach(async () => {
   asked = [];
   host.clock.advance(60_000);
