@@ -14,7 +14,7 @@ export type AnvilOptions = {
   /** The chain's state is read from this file at the start and written to it at the stop; without it every start is fresh. */
   readonly stateFile?: string;
   readonly chainId?: number;
-  /** Default: any free one. */
+  /** Default: one that is free. */
   readonly port?: PortChoice;
   readonly startTimeoutMs?: number;
 };
