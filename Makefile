@@ -16,7 +16,8 @@ install: ## Install the pinned Node.js and dependencies (only when the lock file
 build: install ## Compile everything to dist/
 	@PATH="$(CURDIR)/$(BIN):$$PATH" tsc -b
 
-run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next
+run: build ## Start a dev chain, operator and server, apply examples/quickstart, print what to call next (BUNDLER=1: a bundler, too)
+	@$(if $(filter 1,$(BUNDLER)),sh hack/bundler/install.sh)
 	@exec $(NODE) --no-warnings $(SERVER_FLAGS) dist/standalone/main.js
 
 run-kube: build ## The same on a local Kubernetes API: operator, dashboard and three RPC replicas as processes, with Redis

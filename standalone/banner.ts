@@ -24,6 +24,7 @@ export function printBanner(deps: {
       ['JSON-RPC', connection.rpcUrl ?? `${connection.dashboardUrl}/api/v1/{chainId}/{apiKey}`, ''],
       ['health, metrics', `${connection.dashboardUrl}/healthz /readyz /metrics`, ''],
       [deps.isLocalChain ? 'dev chain (anvil)' : 'chain', connection.chainRpcUrl, chainText(connection)],
+      ...bundlerRow(connection, deps.isLocalChain),
       ['manifests', config.manifestDirectory, 'edit a file: it takes effect at once'],
       ['data, keys', directory.path, ''],
       ['log (JSON lines)', config.logTo === 'file' ? directory.logFile : 'standard output', ''],
@@ -45,6 +46,13 @@ export function printBanner(deps: {
   console.line();
   console.line('Resources, use of limits, deposits and refusals, from another terminal: make status');
   console.line('Ctrl-C stops everything. Start again with "make run": the data stays.');
+}
+
+function bundlerRow({ bundlerUrl }: Connection, isLocalChain: boolean): readonly (readonly string[])[] {
+  if (bundlerUrl !== undefined)
+    return [['bundler (alto)', bundlerUrl, 'for operations of any wallet library']];
+  // On another chain a bundler is the user's own.
+  return isLocalChain ? [['bundler', 'none', '"make run BUNDLER=1" installs and starts one (379 MB)']] : [];
 }
 
 /** Prints the state of each resource on one line, or a summary of many. */

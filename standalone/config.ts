@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { PlatformDefaults } from '../core/config/platform.js';
 import { readPlatformDefaults } from '../core/config/platform-settings.js';
 import { Settings } from '../core/settings.js';
+import type { PortChoice } from './port-choice.js';
 
 /** Settings of the standalone command; every one has a default, so that `make run` needs none. */
 export type StandaloneConfig = {
@@ -16,6 +17,10 @@ export type StandaloneConfig = {
   readonly signerKeys: Readonly<Record<string, string>>;
   /** Use this chain instead of starting anvil. */
   readonly chainRpcUrl?: string;
+  readonly chainPort: PortChoice;
+  /** `installed`: a bundler runs beside a dev chain if it is installed. `required`: it must be. */
+  readonly bundler: 'installed' | 'required' | 'none';
+  readonly bundlerPort: PortChoice;
   /** `process` survives kill -9; `power` also survives power loss and is slower. */
   readonly durability: 'process' | 'power';
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
@@ -24,6 +29,8 @@ export type StandaloneConfig = {
   /** `PAYMASTER_QUOTA_…` and `PAYMASTER_DEFAULT_CONTRACT_ACTION`, as for the operator. */
   readonly platform: PlatformDefaults;
 };
+
+const bundlerChoices = { '0': 'none', '1': 'required', installed: 'installed' } as const;
 
 /** Parses the environment once; throws one Error that lists every mistake. */
 export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): StandaloneConfig {
@@ -40,6 +47,17 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
   const port = /^[0-9]{1,5}$/.test(portText) ? Number(portText) : Number.NaN;
   if (!(port >= 1 && port <= 65535))
     mistakes.push(`PORT must be a number from 1 to 65535, got "${portText}"`);
+
+  // Two instances on one machine have two values of PORT: then nothing else is fixed unless it is given.
+  const portOf = (name: string, usual: number): PortChoice => {
+    const text = env[name];
+    if (text === undefined || text === '')
+      return env['PORT'] ? { kind: 'any' } : { kind: 'from', port: usual };
+    const given = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(given >= 1 && given <= 65535))
+      mistakes.push(`${name} must be a number from 1 to 65535, got "${text}"`);
+    return { kind: 'exact', port: given };
+  };
 
   const authToken = env['PAYMASTER_AUTH_TOKEN'] || undefined;
   if (authToken !== undefined && !/^[\x21-\x7e]{16,256}$/.test(authToken)) {
@@ -68,6 +86,9 @@ export function parseStandaloneConfig(env: NodeJS.ProcessEnv, root: string): Sta
     ),
     ...(authToken === undefined ? {} : { authToken }),
     ...(chainRpcUrl === undefined ? {} : { chainRpcUrl }),
+    chainPort: portOf('CHAIN_PORT', 8545),
+    bundler: bundlerChoices[oneOf('BUNDLER', ['0', '1', 'installed'], 'installed')],
+    bundlerPort: portOf('BUNDLER_PORT', 4337),
     durability: oneOf('PAYMASTER_DURABILITY', ['process', 'power'], 'process'),
     logLevel: oneOf('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     logTo: oneOf('PAYMASTER_LOG', ['file', 'stdout'], 'file'),

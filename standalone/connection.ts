@@ -19,6 +19,8 @@ export type Connection = {
   /** Origin of the dashboard API. */
   readonly dashboardUrl: string;
   readonly chainRpcUrl: string;
+  /** JSON-RPC address of the bundler beside a dev chain; absent when there is none. */
+  readonly bundlerUrl?: string;
   readonly authToken?: string;
   /** Token for `make status`, new at each start: it can read everything about the instance and change nothing. */
   readonly operatorToken?: string;
@@ -50,6 +52,7 @@ export type Connection = {
 export async function describeConnection(deps: {
   readonly origin: string;
   readonly chainRpcUrl: string;
+  readonly bundlerUrl?: string;
   readonly authToken: string | undefined;
   readonly operatorToken?: string;
   readonly masterKeys: MasterKeys;
@@ -65,6 +68,7 @@ export async function describeConnection(deps: {
   return {
     dashboardUrl: deps.origin,
     chainRpcUrl: deps.chainRpcUrl,
+    ...(deps.bundlerUrl === undefined ? {} : { bundlerUrl: deps.bundlerUrl }),
     ...(deps.authToken === undefined ? {} : { authToken: deps.authToken }),
     ...(deps.operatorToken === undefined ? {} : { operatorToken: deps.operatorToken }),
     ...(chain === undefined ? {} : describeChain(chain)),

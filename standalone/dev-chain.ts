@@ -28,7 +28,7 @@ export type RunningChain = {
 
 /** Name under which examples/quickstart finds the URL and the signing key. */
 const quickstartFile = 'dev';
-const devChainId = 31337;
+export const devChainId = 31337;
 
 /**
  * Starts anvil, or uses the chain of CHAIN_RPC_URL. If it is a dev chain (id 31337), deploys every missing contract, at the
@@ -36,7 +36,7 @@ const devChainId = 31337;
  * user.
  */
 export async function startDevChain(deps: {
-  readonly config: Pick<StandaloneConfig, 'chainRpcUrl'>;
+  readonly config: Pick<StandaloneConfig, 'chainRpcUrl' | 'chainPort'>;
   readonly directory: Pick<DataDirectory, 'urlDirectory' | 'signerDirectory' | 'chainStateFile'>;
   readonly log: Logger;
   readonly console: Console;
@@ -77,12 +77,21 @@ export async function startDevChain(deps: {
 }
 
 async function startLocal({
+  config,
   directory,
   log,
   console,
 }: Parameters<typeof startDevChain>[0]): Promise<FoundChain> {
   const done = console.step('Starting anvil');
-  const anvil = await startAnvil({ log, stateFile: directory.chainStateFile, chainId: devChainId });
+  const anvil = await startAnvil({
+    log,
+    stateFile: directory.chainStateFile,
+    chainId: devChainId,
+    port: config.chainPort,
+  }).catch((error: unknown) => {
+    done('failed');
+    throw error;
+  });
   done(anvil.url);
   let isStopping = false;
   const { promise: failed, resolve: fail } = Promise.withResolvers<string>();

@@ -36,8 +36,10 @@ import { openDataDirectory, UnusableFile, type DataDirectory } from './data-dire
 import { loadMasterKeys } from './master-keys.js';
 import { reportOpenSponsorship } from './open-sponsorship.js';
 import { printBanner, printProblems } from './banner.js';
+import { BundlerMissing, startBundlerBeside } from './bundler/beside.js';
 import { startDevChain } from './dev-chain.js';
 import { ensureAuthToken } from './auth-token.js';
+import { PortInUse } from './port-choice.js';
 import { waitUntilReady, watchReadiness } from './readiness.js';
 import { createStatusEndpoint } from './status/endpoint.js';
 import { readStatus } from './status/status.js';
@@ -98,6 +100,9 @@ async function startParts(
   const devChain = await startDevChain({ config, directory, log, console });
   onStop(() => devChain.stop());
   signal.throwIfAborted();
+
+  const bundler = startBundlerBeside({ devChain, config, directory, log, console });
+  onStop(() => bundler?.stop());
 
   const clock = systemClock;
   const metrics = createMetrics({ process: true });
@@ -216,11 +221,13 @@ async function startParts(
   const readyDone = console.step('Checking the resources');
   const states = await watchReadiness(resources, signal);
   readyDone(countStates(states));
+  const bundlerUrl = await bundler?.url();
   const connections = createConnectionFile({
     describe: () =>
       describeConnection({
         origin,
         chainRpcUrl: devChain.url,
+        ...(bundlerUrl === undefined ? {} : { bundlerUrl }),
         authToken,
         operatorToken,
         masterKeys,
@@ -312,6 +319,14 @@ function reportManifestChanges(manifests: ManifestSource, console: Console): () 
 /** Turns a problem that a person can fix into one line: a store or chain that does not work, files that cannot be read or written. */
 function explained(error: unknown, { dataDirectory }: StandaloneConfig): unknown {
   if (isDomainError(error, 'UNAVAILABLE')) return new StartError(error.message, { cause: error });
+  if (error instanceof PortInUse)
+    return new StartError(
+      `${error.message}: stop the program that uses it, or choose another with CHAIN_PORT or BUNDLER_PORT`,
+      {
+        cause: error,
+      },
+    );
+  if (error instanceof BundlerMissing) return new StartError(error.message, { cause: error });
   if (error instanceof UnusableFile) return new StartError(error.message, { cause: error });
   if (!isFileError(error)) return error;
   const message = `the data directory ${dataDirectory} cannot be used (${error.message}): correct it, or choose another with PAYMASTER_DATA_DIR`;

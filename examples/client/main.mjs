@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { encodeFunctionData, erc20Abi, formatUnits, parseAbi, parseUnits } from 'viem';
+import { readFacts } from './facts.mjs';
 import { payInTokens, quote, sponsor } from './paymaster.mjs';
 import { openWallet } from './wallet.mjs';
 
@@ -7,10 +7,11 @@ import { openWallet } from './wallet.mjs';
 
 const { PAYMASTER_DATA_DIR: directory = '.paymaster' } = process.env;
 const file = process.argv[2] ?? `${directory}/connection.json`;
-const facts = JSON.parse(readFileSync(file, 'utf8'));
+const facts = await readFacts(file);
 const { rpcUrl, feeToken, sponsoredContract } = facts;
 const wallet = await openWallet(facts);
 console.log(`wallet    ${wallet.address}, which does not exist yet`);
+console.log(`bundler   ${facts.bundlerUrl ?? 'none: this script submits operations itself'}`);
 
 const increment = {
   to: sponsoredContract.address,
@@ -22,7 +23,7 @@ console.log(
 );
 
 // Anybody may mint the dev chain's fee token.
-await wallet.bundler.writeContract({
+await wallet.funder.writeContract({
   address: feeToken.address,
   abi: parseAbi(['function mint(address to, uint256 amount)']),
   functionName: 'mint',

@@ -1,6 +1,7 @@
 import { toSimpleSmartAccount } from 'permissionless/accounts';
 import { concat, createPublicClient, createWalletClient, http, parseEventLogs } from 'viem';
 import {
+  createBundlerClient,
   entryPoint06Abi,
   entryPoint07Abi,
   entryPoint08Abi,
@@ -11,17 +12,22 @@ import { foundry } from 'viem/chains';
 
 const entryPointAbis = { 0.6: entryPoint06Abi, 0.7: entryPoint07Abi, 0.8: entryPoint08Abi };
 
-/** A well-known key of every dev chain: here it does what a bundler does on a real one. */
-const bundlerKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
+/** A well-known key of every dev chain: hands out tokens, and does what a bundler does where there is none. */
+const funderKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
 
 /** A smart account of a new owner, which does not exist yet, and a way to get its operations mined. */
-export async function openWallet({ chainRpcUrl, entryPoint: address, entryPointVersion: version }) {
+export async function openWallet({
+  chainRpcUrl,
+  bundlerUrl,
+  entryPoint: address,
+  entryPointVersion: version,
+}) {
   const transport = http(chainRpcUrl);
   const client = createPublicClient({ chain: foundry, transport, pollingInterval: 100 });
-  const bundler = createWalletClient({
+  const funder = createWalletClient({
     chain: foundry,
     transport,
-    account: privateKeyToAccount(bundlerKey),
+    account: privateKeyToAccount(funderKey),
   });
   const account = await toSimpleSmartAccount({
     client,
@@ -32,7 +38,7 @@ export async function openWallet({ chainRpcUrl, entryPoint: address, entryPointV
   return {
     address: account.address,
     client,
-    bundler,
+    funder,
 
     /** An operation that makes these calls; its account is created in the same operation where it does not exist yet. */
     async draft(calls) {
@@ -49,23 +55,31 @@ export async function openWallet({ chainRpcUrl, entryPoint: address, entryPointV
       };
     },
 
-    /** Signs the operation as it is now, and has it mined. Answers its UserOperationEvent. */
+    /** Signs the operation as it is now, and has it mined. Answers whether it succeeded, and what it cost. */
     async send(operation) {
       const signed = { ...operation, signature: await account.signUserOperation(operation) };
-      const abi = entryPointAbis[version];
-      const packed = version === '0.6' ? signed : toPackedUserOperation(signed);
-      const { request } = await client.simulateContract({
-        account: bundler.account,
-        address,
-        abi,
-        functionName: 'handleOps',
-        args: [[packed], bundler.account.address],
-      });
-      const receipt = await client.waitForTransactionReceipt({ hash: await bundler.writeContract(request) });
-      const [event] = parseEventLogs({ abi, logs: receipt.logs, eventName: 'UserOperationEvent' });
-      return event.args;
+      if (bundlerUrl === undefined) return submit(signed);
+      const bundler = createBundlerClient({ client, transport: http(bundlerUrl), pollingInterval: 100 });
+      const hash = await bundler.sendUserOperation({ ...signed, entryPointAddress: address });
+      return bundler.waitForUserOperationReceipt({ hash });
     },
   };
+
+  /** What a bundler does: one transaction to the EntryPoint. */
+  async function submit(signed) {
+    const abi = entryPointAbis[version];
+    const packed = version === '0.6' ? signed : toPackedUserOperation(signed);
+    const { request } = await client.simulateContract({
+      account: funder.account,
+      address,
+      abi,
+      functionName: 'handleOps',
+      args: [[packed], funder.account.address],
+    });
+    const receipt = await client.waitForTransactionReceipt({ hash: await funder.writeContract(request) });
+    const [event] = parseEventLogs({ abi, logs: receipt.logs, eventName: 'UserOperationEvent' });
+    return event.args;
+  }
 }
 
 function initFields(version, factory, factoryData) {

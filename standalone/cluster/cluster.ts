@@ -92,7 +92,7 @@ async function startParts(options: ClusterOptions, stops: ReturnType<typeof crea
   stops.add(() => redis.process.stop());
   redisDone(redis.url);
   const chain = await startDevChain({
-    config: {},
+    config: { chainPort: { kind: 'any' } },
     directory: {
       urlDirectory: mounts.chains,
       signerDirectory: mounts.signers,

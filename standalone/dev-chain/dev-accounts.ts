@@ -25,4 +25,14 @@ export const devAccounts = {
     address: parseAddress('0x90F79bf6EB2c4f870365E785982E1f101E93b906'),
     privateKey: '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6',
   },
+  /** Submits the bundles of the bundler beside `make run`. */
+  bundler: {
+    address: parseAddress('0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f'),
+    privateKey: '0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97',
+  },
+  /** Deploys the bundler's own contracts. */
+  bundlerUtility: {
+    address: parseAddress('0xa0Ee7A142d267C1f36714E4a8F75612F20a79720'),
+    privateKey: '0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6',
+  },
 } as const;

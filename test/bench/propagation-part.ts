@@ -79,6 +79,7 @@ function startService(options: {
       PORT: String(options.port),
       PAYMASTER_DATA_DIR: join(options.directory, 'data'),
       PAYMASTER_MANIFESTS: options.manifests,
+      BUNDLER: '0',
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

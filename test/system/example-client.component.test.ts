@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { repositoryRoot } from '../support/repository-root.js';
@@ -26,6 +27,18 @@ test('the example client has one operation sponsored and pays for one in tokens,
   const paid = /^paid +success true, the wallet paid ([\d.]+) DUSD$/m.exec(output)?.[1];
   expect(Number(paid)).toBeGreaterThan(0);
   expect(Number(paid)).toBeLessThanOrEqual(Number(quoted));
+});
+
+test('without a running server it says so in one sentence', async () => {
+  const { code, output } = await run(join(running.dataDirectory, 'elsewhere.json'));
+  expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(/^error: .*make run.*\n$/) });
+
+  const stopped = join(running.dataDirectory, 'stopped.json');
+  writeFileSync(stopped, JSON.stringify({ ...running.connection(), dashboardUrl: 'http://127.0.0.1:1' }));
+  expect(await run(stopped)).toEqual({
+    code: 1,
+    output: 'error: nothing answers at http://127.0.0.1:1: start "make run" in another terminal\n',
+  });
 });
 
 function run(connectionFile: string): Promise<{ readonly code: number | null; readonly output: string }> {

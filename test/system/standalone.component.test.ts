@@ -319,6 +319,16 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
       expected: /error: PORT must be a number.*"eighty"/,
     },
     {
+      name: 'a port of the chain that is not a number',
+      environment: { CHAIN_PORT: '85450000' },
+      expected: /error: CHAIN_PORT must be a number from 1 to 65535, got "85450000"/,
+    },
+    {
+      name: 'an unknown choice of a bundler',
+      environment: { BUNDLER: 'yes' },
+      expected: /error: BUNDLER must be one of 0, 1, installed, got "yes"/,
+    },
+    {
       name: 'an unknown log level',
       environment: { LOG_LEVEL: 'loud' },
       expected: /error: LOG_LEVEL must be one of.*"loud"/,
@@ -403,6 +413,12 @@ describe('a start that cannot work ends with one clear line and a non-zero exit'
     started.push(second);
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain(`error: port ${first.port} of 127.0.0.1 is in use`);
+    const third = await spawnStandalone({ environment: { CHAIN_PORT: String(first.port) } });
+    started.push(third);
+    expect(await third.ended).toBe(1);
+    expect(third.output()).toMatch(
+      new RegExp(`^error: port ${first.port} of 127.0.0.1 is in use: .*another with CHAIN_PORT`, 'm'),
+    );
   });
 
   test('a data directory that another instance uses', async () => {

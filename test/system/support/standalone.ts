@@ -42,6 +42,8 @@ export async function spawnStandalone(options: StandaloneOptions = {}): Promise<
         HOME: process.env['HOME'],
         PORT: String(port),
         PAYMASTER_DATA_DIR: dataDirectory,
+        // Whether one is installed must make no difference.
+        BUNDLER: '0',
         ...options.environment,
       },
     },

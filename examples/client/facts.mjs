@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+
+/** What `make run` has written about itself. Ends this process with one sentence when it does not run. */
+export async function readFacts(file) {
+  const facts = read(file);
+  const answers = fetch(`${facts.dashboardUrl}/healthz`, { signal: AbortSignal.timeout(10_000) });
+  await answers.catch(() =>
+    end(`nothing answers at ${facts.dashboardUrl}: start "make run" in another terminal`),
+  );
+  return facts;
+}
+
+function read(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return end(`${file} cannot be read: start "make run" in another terminal, or name its connection.json`);
+  }
+}
+
+function end(sentence) {
+  console.error(`error: ${sentence}`);
+  process.exit(1);
+}

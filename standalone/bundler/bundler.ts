@@ -1,0 +1,142 @@
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { DomainError } from '../../core/errors.js';
+import type { Logger } from '../../core/log.js';
+import type { Timers } from '../../operator/runtime/timers.js';
+import { endWithParent } from '../end-with-parent.js';
+import { listenOn, namesUsedPort, PortInUse, type PortChoice } from '../port-choice.js';
+import { spawnAlto } from './alto.js';
+import { readAltoLine } from './alto-output.js';
+
+export type BundlerOptions = {
+  /** alto's script. */
+  readonly script: string;
+  readonly chainRpcUrl: string;
+  readonly port: PortChoice;
+  /** Folder in which alto runs. */
+  readonly directory: string;
+  readonly timers: Timers;
+  readonly log: Logger;
+  /** Called each time when it has ended by itself and is started again. */
+  readonly onRestart: () => void;
+};
+
+export type Bundler = {
+  /**
+   * Where it takes operations (JSON-RPC), once it listens; the URL stays the same for its life. Rejects with PortInUse when no port of
+   * the choice is free, and with UNAVAILABLE when alto does not start for another reason.
+   */
+  readonly url: Promise<string>;
+  /** Ends it, also while it starts. May be called twice. */
+  stop(): Promise<void>;
+};
+
+const startTimeoutMs = 120_000;
+const stopGraceMs = 5_000;
+const restartMs = { first: 500, longest: 30_000 } as const;
+
+/** Starts the bundler of a dev chain, and starts it again whenever it ends by itself. It ends with this process. */
+export function startBundler(options: BundlerOptions): Bundler {
+  const { log, timers } = options;
+  let running: ChildProcess | undefined;
+  let ended: Promise<void> = Promise.resolve();
+  let cancelRestart: (() => void) | undefined;
+  let isStopping = false;
+
+  /** Resolves with the port once it listens. */
+  async function launch(port: number): Promise<number> {
+    if (isStopping) throw new DomainError('UNAVAILABLE', 'the bundler was stopped');
+    const child = spawnAlto(options.script, { ...options, port });
+    const unwatch = endWithParent(child);
+    running = child;
+    ended = new Promise((resolve) => {
+      child.once('error', () => resolve());
+      child.once('close', () => resolve());
+    });
+    void ended.then(unwatch);
+    const bound = await listening(child, port, options);
+    log.info('bundler listening', { url: urlOf(bound), pid: child.pid ?? 0 });
+    return bound;
+  }
+
+  async function keep(port: number, waitMs: number): Promise<void> {
+    await ended;
+    if (isStopping) return;
+    log.warn('bundler has ended, starting it again', { waitMs });
+    options.onRestart();
+    cancelRestart = timers.after(waitMs, () => {
+      const startedAgain = launch(port).then(
+        () => keep(port, restartMs.first),
+        (error: unknown) => {
+          log.warn('bundler did not start', { error });
+          return keep(port, Math.min(waitMs * 2, restartMs.longest));
+        },
+      );
+      startedAgain.catch((error: unknown) => log.error('bundler not watched', { error }));
+    });
+  }
+
+  async function start(): Promise<string> {
+    const port = await listenOn(options.port, launch);
+    void keep(port, restartMs.first);
+    return urlOf(port);
+  }
+
+  const url = start();
+  // Whoever awaits it gets the error; a stop before that is not one.
+  url.catch(() => {});
+  return {
+    url,
+    async stop() {
+      isStopping = true;
+      cancelRestart?.();
+      running?.kill('SIGTERM');
+      const timer = setTimeout(() => running?.kill('SIGKILL'), stopGraceMs);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function urlOf(port: number): string {
+  return `http://127.0.0.1:${port}/rpc`;
+}
+
+function listening(child: ChildProcess, port: number, { log }: BundlerOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let lastWords = '';
+    const giveUp = (error: Error): void => {
+      clearTimeout(timer);
+      child.kill('SIGKILL');
+      reject(error);
+    };
+    const timer = setTimeout(
+      () => giveUp(new DomainError('UNAVAILABLE', `the bundler did not listen within ${startTimeoutMs} ms`)),
+      startTimeoutMs,
+    );
+    const read = (text: string): void => {
+      const line = readAltoLine(text);
+      switch (line.kind) {
+        case 'listening':
+          clearTimeout(timer);
+          return resolve(line.port);
+        case 'problem':
+          lastWords = line.text;
+          return log.warn('bundler reported a problem', { text: line.text });
+        case 'noise':
+      }
+    };
+    for (const input of [child.stdout, child.stderr])
+      if (input !== null) createInterface({ input }).on('line', read);
+    child.once('error', (cause) =>
+      giveUp(new DomainError('UNAVAILABLE', `the bundler cannot be run: ${cause.message}`)),
+    );
+    child.once('close', (code) =>
+      giveUp(
+        namesUsedPort(lastWords)
+          ? new PortInUse(`port ${port} is in use`)
+          : new DomainError('UNAVAILABLE', `the bundler ended with code ${code ?? 'none'}: ${lastWords}`),
+      ),
+    );
+  });
+}
