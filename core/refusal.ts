@@ -23,6 +23,12 @@ export function refuse(reason: RefusalReason, detail: string, cause?: RefusalCau
   return cause === undefined ? { pass: false, reason, detail } : { pass: false, reason, detail, cause };
 }
 
+/** The simulated call fails: `reverted` says why, and `remedy` what to do if that is better known than usual. */
+export function refuseReverted(reverted: string, remedy: string | undefined): Refusal {
+  const refusal = refuse('EXECUTION_REVERTS', reverted);
+  return remedy === undefined ? refusal : { ...refusal, remedy };
+}
+
 /**
  * A refusal by a policy whose kind has no separate reason. `why` gives the exact cause, `remedy` what would make it
  * pass.

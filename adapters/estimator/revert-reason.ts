@@ -1,5 +1,7 @@
 import { AbiCoder } from 'ethers';
-import { hexSize, type Hex } from '../../core/units/hex.js';
+import { hexSize, isHexBytes, type Hex } from '../../core/units/hex.js';
+import { decodeCustomError, wrappedData, type CustomError } from './custom-errors.js';
+import { knownReasons } from './known-errors.js';
 
 /** Codes of Solidity's Panic(uint256) that people meet. */
 const panics: Readonly<Record<string, string>> = {
@@ -14,19 +16,62 @@ const panics: Readonly<Record<string, string>> = {
 const errorSelector = '0x08c379a0';
 const panicSelector = '0x4e487b71';
 const maxReasonLength = 200;
+/** Errors inside of errors are followed this far: a caller's contract may nest any number. */
+const maxDepth = 3;
+/** Longer byte strings are cut. */
+const mostBytes = 32;
+
+export type RevertReason = {
+  readonly text: string;
+  /** What the caller can do about it, if that is known. */
+  readonly remedy?: string;
+};
 
 /**
- * Revert data for people: the text of Error(string), a named Panic, the selector of a custom error, or
- * `without a reason` for none. Never more than 200 characters; unprintable ones are dropped.
+ * Revert data for people: the text of Error(string), a named Panic, a known custom error with its values, the selector
+ * of any other, or `without a reason` for none. Never more than 200 characters; unprintable ones are dropped.
  */
 export function formatRevert(data: Hex): string {
-  if (data === '0x') return 'without a reason';
+  return explainRevert(data).text;
+}
+
+/** {@link formatRevert}, and what to do. */
+export function explainRevert(data: Hex, depth = 0): RevertReason {
+  if (data === '0x') return { text: 'without a reason' };
   const selector = data.slice(0, 10);
   const text = selector === errorSelector ? decode('string', data) : undefined;
-  if (text !== undefined) return printable(text);
+  if (text !== undefined) return withRemedy(printable(text), remedyOfReason(text));
   const code = selector === panicSelector ? decode('uint256', data) : undefined;
-  if (code !== undefined) return `panic ${code} (${panics[code] ?? 'unknown'})`;
-  return hexSize(data) < 4 ? `with ${data}` : `custom error ${selector}`;
+  if (code !== undefined) return { text: `panic ${code} (${panics[code] ?? 'unknown'})` };
+  const error = depth < maxDepth ? decodeCustomError(data) : undefined;
+  if (error !== undefined) return explainError(error, depth);
+  return { text: hexSize(data) < 4 ? `with ${data}` : `custom error ${selector}` };
+}
+
+/** `Name(value=…, value=…)`, with the error that it carries in place of the bytes, and that error's remedy. */
+function explainError(error: CustomError, depth: number): RevertReason {
+  const carried = wrappedData(error);
+  const inner = carried === undefined ? undefined : explainRevert(carried, depth + 1);
+  const values = error.values.map(({ name, value }) =>
+    name === error.wraps && inner !== undefined ? `${name}=${inner.text}` : `${name}=${formatValue(value)}`,
+  );
+  return withRemedy(printable(`${error.name}(${values.join(', ')})`), inner?.remedy ?? error.remedy);
+}
+
+function formatValue(value: unknown): string {
+  const text = String(value);
+  return isHexBytes(text) && hexSize(text) > mostBytes ? `${text.slice(0, 2 + 2 * mostBytes)}...` : text;
+}
+
+/** What to do about a reason of an EntryPoint, e.g. "AA25 invalid account nonce", or about the text of an account. */
+export function remedyOfReason(reason: string): string | undefined {
+  // EntryPoint 0.6 puts the text of the account behind its own.
+  const ofAccount = reason.replace(/^AA\d\d reverted: /, '');
+  return knownReasons.find(({ prefixes }) => prefixes.some((prefix) => ofAccount.startsWith(prefix)))?.remedy;
+}
+
+function withRemedy(text: string, remedy: string | undefined): RevertReason {
+  return remedy === undefined ? { text } : { text, remedy };
 }
 
 /** Untrusted text on one line. */

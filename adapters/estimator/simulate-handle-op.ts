@@ -10,7 +10,7 @@ import { toSeconds, type Clock } from '../../core/units/time.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { RpcError } from '../chain/node-errors.js';
-import { formatRevert, printable } from './revert-reason.js';
+import { explainRevert, printable, remedyOfReason } from './revert-reason.js';
 
 export type Simulation = {
   readonly op: FinalUserOperation;
@@ -195,11 +195,15 @@ function decodeRevert({ data, message }: CallReverted, speech: Speech): Simulati
   if (failure?.name.startsWith('FailedOp') === true) {
     const { reason, inner } = failure.args.toObject();
     if (String(reason).startsWith(errors.outOfGas)) throw new GasCapped(printable(String(reason)));
-    const detail = isHexBytes(inner) && inner !== '0x' ? `: ${formatRevert(inner)}` : '';
-    throw estimationFailed(`${printable(String(reason))}${detail}`);
+    const text = printable(String(reason));
+    if (!isHexBytes(inner) || inner === '0x') throw estimationFailed(text);
+    const cause = explainRevert(inner);
+    throw estimationFailed(`${text}: ${cause.text}`, cause.remedy);
   }
   if (simulation.answersBy === 'return' && data === '0x') throw new OverridesUnsupported(message);
-  throw estimationFailed(`the EntryPoint reverted ${formatRevert(data)}`);
+  if (data === '0x') throw estimationFailed('the EntryPoint reverted without a reason');
+  const { text, remedy } = explainRevert(data);
+  throw estimationFailed(`the EntryPoint reverted: ${text}`, remedy);
 }
 
 function toResult(values: { readonly [name: string]: unknown }): SimulationResult {
@@ -211,16 +215,13 @@ function toResult(values: { readonly [name: string]: unknown }): SimulationResul
   };
 }
 
-export function estimationFailed(reason: string): DomainError {
+/** `remedy` says what the caller can do, if that is better known than what the beginning of `reason` tells. */
+export function estimationFailed(reason: string, remedy = remedyOfReason(reason)): DomainError {
   return new DomainError('ESTIMATION_FAILED', `gas estimation failed: ${reason}`, {
     reason: 'ESTIMATION_FAILED',
-    ...(reason.startsWith('AA20') ? { remedy: notDeployed } : {}),
+    ...(remedy === undefined ? {} : { remedy }),
   });
 }
-
-/** AA20 account not deployed. */
-const notDeployed =
-  'The account is not deployed: add initCode (EntryPoint 0.6) or factory and factoryData (0.7 and later), or deploy it first.';
 
 const require = createRequire(import.meta.url);
 

@@ -8,7 +8,7 @@ import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { finesUnusedGas, unusedGasFine } from '../../core/entry-point/gas.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import { formatRevert } from './revert-reason.js';
+import { explainRevert } from './revert-reason.js';
 import { estimationFailed, GasCapped, type SimulationResult, type Simulator } from './simulate-handle-op.js';
 
 type MeasuringLimits = Pick<
@@ -65,8 +65,10 @@ async function measure(
     verificationGasLimit: atLeast(withMargin(whole.preOpGas), request.minVerificationGasLimit),
     preVerificationGas: preVerificationGas(op, paymasterAndData),
   };
-  if (op.callData !== '0x' && !base.targetSuccess)
-    return { ...limits, reverted: formatRevert(base.targetResult) };
+  if (op.callData !== '0x' && !base.targetSuccess) {
+    const { text, remedy } = explainRevert(base.targetResult);
+    return { ...limits, reverted: text, ...(remedy === undefined ? {} : { remedy }) };
+  }
   return confirm(simulate, request, { op, paymasterAndData, limits, whole, callGas });
 }
 

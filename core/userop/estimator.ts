@@ -27,4 +27,6 @@ export type EstimateRequest = {
 export type Estimate = GasLimits & {
   /** Why the account's call fails, decoded if possible; undefined when it succeeds. */
   readonly reverted?: string;
+  /** What the caller can do about `reverted`, if that is known. */
+  readonly remedy?: string;
 };

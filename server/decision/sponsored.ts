@@ -4,7 +4,7 @@ import { stubSignature } from '../../core/paymaster/signature.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { decideWebhooks } from '../../core/policy/webhook/decide.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
-import { refuse, type Verdict } from '../../core/refusal.js';
+import { refuseReverted, type Verdict } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
@@ -57,7 +57,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     const stub = stubData(on, toSeconds(clock.now()));
     const estimate = await estimator.estimate(estimateRequest(profile, paymaster, request.op, stub));
     on.op ??= withLimits(request.op, estimate);
-    if (estimate.reverted !== undefined) return refuse('EXECUTION_REVERTS', estimate.reverted);
+    if (estimate.reverted !== undefined) return refuseReverted(estimate.reverted, estimate.remedy);
     return estimating ? decideGas(on, on.op) : decideUnused(on, on.op, estimate);
   }
 

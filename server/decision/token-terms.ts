@@ -3,7 +3,7 @@ import type { TokenTerms } from '../../core/paymaster/layout.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { limitsWithPayment } from '../../core/paymaster/token-payment.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
-import { refuse, type Verdict } from '../../core/refusal.js';
+import { refuseReverted, type Verdict } from '../../core/refusal.js';
 import { markupOf } from '../../core/pricing/premium.js';
 import type { Price } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
@@ -103,7 +103,7 @@ export function decideTokenLimits(
     : request.op;
   const op = withLimits(request.op, limits);
   if (estimate?.reverted !== undefined)
-    return { op, verdict: refuse('EXECUTION_REVERTS', estimate.reverted) };
+    return { op, verdict: refuseReverted(estimate.reverted, estimate.remedy) };
   const verdict = decideGasLimits(guardOf(chain, paymaster.gas), op, {
     minVerificationGasLimit: mode.codec.minVerificationGasLimit,
     ownPreVerificationGas: () => boundedPreVerificationGas(op, stub()),

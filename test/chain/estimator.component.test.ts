@@ -115,6 +115,29 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('EntryPoint %s', (version) 
     expect(limits.callGasLimit).toBeGreaterThan(5_000n);
   });
 
+  test('a signature that the account cannot read is named, with what to do', async () => {
+    const account = await buildAccount(devChain, version);
+    const op = await buildUserOp(account, [call('increment')], {
+      signature: `0x${'ff'.repeat(32)}${'11'.repeat(32)}1b`,
+    });
+    const error = await failureOf(estimator.estimate(request(version, op, undefined)));
+    if (!isDomainError(error, 'ESTIMATION_FAILED')) throw error;
+    expect(error.message).toBe(
+      `gas estimation failed: AA23 reverted: ${version === '0.6' ? 'ECDSA: invalid signature' : 'ECDSAInvalidSignature()'}`,
+    );
+    expect(error.details.remedy).toMatch(/^The account cannot read the signature: /);
+  });
+
+  test('a call of a batch that fails is named', async () => {
+    const account = await buildAccount(devChain, version);
+    const op = await buildUserOp(account, [call('increment'), call('fail')]);
+    const { reverted } = await estimator.estimate(request(version, op, undefined));
+    const found = isBatchError(version)
+      ? /^ExecuteError\(index=1, error=custom error 0x/
+      : /^custom error 0x/;
+    expect(reverted).toMatch(found);
+  });
+
   test.each<{ name: string; op: (op: FinalUserOperation) => FinalUserOperation; reason: RegExp }>([
     {
       name: 'an account without code and without initCode',
@@ -139,6 +162,11 @@ describe.each(['0.6', '0.7', '0.8', '0.9'] as const)('EntryPoint %s', (version) 
     expect(String(error)).toMatch(new RegExp(reason.source.replace('^', 'DomainError: ')));
   });
 });
+
+/** Accounts up to 0.7 pass on the bare error of the call. */
+function isBatchError(version: EntryPointVersion): boolean {
+  return version !== '0.6' && version !== '0.7';
+}
 
 test('an EIP-7702 account is estimated with the code of its delegate', async () => {
   const [delegate] = devChain.deployments.delegates;
