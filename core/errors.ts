@@ -147,6 +147,11 @@ export function isDomainError(error: unknown, code?: ErrorCode): error is Domain
   return error instanceof DomainError && (code === undefined || error.code === code);
 }
 
+/** The message of what was thrown, which need not be an Error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Closes an exhaustive switch; reaching it is a programming error. */
 export function unreachable(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`);

@@ -101,7 +101,7 @@ export function leaderKeys(announced: KeyAnnouncement, mounted: MountedKeys): Ma
 }
 
 /** The key in force, then the other one; nothing when the key in force is missing. */
-export function inFront(fingerprint: string | undefined, keys: readonly Uint8Array[]): readonly Uint8Array[] {
+function inFront(fingerprint: string | undefined, keys: readonly Uint8Array[]): readonly Uint8Array[] {
   const first = keys.find((key) => fingerprintOf(key) === fingerprint);
   return first === undefined ? [] : [first, ...keys.filter((key) => fingerprintOf(key) !== fingerprint)];
 }

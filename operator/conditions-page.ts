@@ -1,4 +1,4 @@
-import { conditionReasons, type ConditionType, type ReasonText } from '../core/meta/conditions.js';
+import { conditionReasons, type ConditionType, type ReasonText } from '../core/meta/condition-reasons.js';
 import { warnsWhenTrue } from './reconcilers/transitions.js';
 
 /** `docs/conditions.md`: every condition with each reason, its meaning, and what to do about it. */

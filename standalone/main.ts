@@ -3,6 +3,7 @@ import { parseStandaloneConfig, type StandaloneConfig } from './config.js';
 import { createConsole } from './console.js';
 import { findRoot } from './root.js';
 import { StartError, startStandalone, type Standalone } from './standalone.js';
+import { messageOf } from '../core/errors.js';
 
 // Entry point of `make run`: environment → configuration → everything in one process, until a signal.
 
@@ -46,8 +47,4 @@ async function main(): Promise<number> {
 function fail(message: string): number {
   for (const line of message.split('\n')) process.stderr.write(`error: ${line}\n`);
   return 1;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

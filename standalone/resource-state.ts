@@ -49,7 +49,7 @@ export function printable(text: string): string {
 }
 
 /** If there were more lines than this, they are summarised. */
-export const mostLines = 20;
+const mostLines = 20;
 
 /**
  * One line for each state. If there are too many: one line for all of a kind and phase; refused and waiting resources

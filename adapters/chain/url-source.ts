@@ -4,6 +4,7 @@ import { DomainError, quote } from '../../core/errors.js';
 import type { ChainEndpoint } from '../../core/chain/chains.js';
 import type { Logger } from '../../core/log.js';
 import type { Clock } from '../../core/units/time.js';
+import { basicAuth } from '../basic-auth.js';
 
 /** Where calls of one chain go, in order of preference. Asked before each call; never empty. */
 export type UrlSource = () => Promise<readonly Target[]>;
@@ -93,11 +94,10 @@ function parseTarget(text: string, where: string): Target {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new DomainError('INVALID_INPUT', `${where} must be an http or https URL`);
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return {
     origin: url.origin,
     host: url.host,
     path: url.pathname + url.search,
-    authorization: user === ':' ? undefined : `Basic ${Buffer.from(user).toString('base64')}`,
+    authorization: basicAuth(url),
   };
 }

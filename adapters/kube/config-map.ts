@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
+import { DomainError } from '../../core/errors.js';
 import { toDomainError } from './errors.js';
 import { isStatus } from './api-error.js';
 import type { KubeTransport } from './transport.js';
 
 export type ConfigMap = {
   readonly metadata: { readonly resourceVersion: string; readonly uid: string };
-  readonly data?: Readonly<Record<string, string>>;
+  readonly data?: Entries;
 };
 
 /** One ConfigMap of a namespace, accessed by name so that RBAC can grant it alone. */
@@ -15,8 +17,17 @@ export type NamedConfigMap = {
    * Replaces all entries of the ConfigMap that was read; false when somebody else has written meanwhile. Throws
    * UNAVAILABLE.
    */
-  write(present: ConfigMap | undefined, data: Readonly<Record<string, string>>): Promise<boolean>;
+  write(present: ConfigMap | undefined, data: Entries): Promise<boolean>;
+  /**
+   * Replaces all entries by what `change` makes of the present ones, again when somebody else has written meanwhile, and
+   * writes nothing where nothing changes. Throws UNAVAILABLE, with reason CONFLICT when others write all the time.
+   */
+  update(change: (data: Entries) => Entries): Promise<void>;
 };
+
+type Entries = Readonly<Record<string, string>>;
+
+const mostAttempts = 5;
 
 export function createNamedConfigMap(deps: {
   readonly transport: Pick<KubeTransport, 'request'>;
@@ -26,7 +37,7 @@ export function createNamedConfigMap(deps: {
   const { transport, namespace, name } = deps;
   const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
   const path = `${collection}/${name}`;
-  return {
+  const map: NamedConfigMap = {
     async read() {
       try {
         return (await transport.request({ method: 'GET', path })) as ConfigMap;
@@ -53,5 +64,17 @@ export function createNamedConfigMap(deps: {
         throw toDomainError(error, `ConfigMap ${name}`);
       }
     },
+    async update(change) {
+      for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+        const present = await map.read();
+        const data = change(present?.data ?? {});
+        if (present !== undefined && isDeepStrictEqual(data, present.data ?? {})) return;
+        if (await map.write(present, data)) return;
+      }
+      throw new DomainError('UNAVAILABLE', `ConfigMap ${name} is being written by others`, {
+        reason: 'CONFLICT',
+      });
+    },
   };
+  return map;
 }

@@ -3,7 +3,7 @@ import type { KeyAnnouncement, KeyAnnouncements } from '../../core/master-keys.j
 import { createNamedConfigMap, type ConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
 
-export const masterKeyConfigMap = 'paymaster-master-keys';
+const masterKeyConfigMap = 'paymaster-master-keys';
 
 /**
  * The announcement in a ConfigMap of the system namespace. `apiKeys` and `webhook` each hold fingerprints separated by

@@ -1,4 +1,3 @@
-import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import {
   formatTokenLossReport,
@@ -10,8 +9,6 @@ import { createNamedConfigMap } from './config-map.js';
 import type { KubeTransport } from './transport.js';
 
 export const tokenLossConfigMap = 'paymaster-token-losses';
-
-const mostAttempts = 5;
 
 /**
  * Reports in one ConfigMap of the system namespace, by chain id. The rpc role may write this ConfigMap besides the
@@ -29,23 +26,13 @@ export function createKubeTokenLossReports(deps: {
       const reports = new Map<number, TokenLossReport>();
       for (const [chainId, text] of Object.entries((await map.read())?.data ?? {})) {
         const report = parseTokenLossReport(text);
-        if (report === undefined)
-          deps.log.warn('what stands in the ConfigMap of token losses is no report', { chainId });
+        if (report === undefined) deps.log.warn('token loss report is not valid', { chainId });
         else reports.set(Number(chainId), report);
       }
       return reports;
     },
-    async put(chainId, report) {
-      const text = formatTokenLossReport(report);
-      for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-        const present = await map.read();
-        if (present?.data?.[String(chainId)] === text) return;
-        // The followers of other chains write to the same ConfigMap.
-        if (await map.write(present, { ...present?.data, [String(chainId)]: text })) return;
-      }
-      throw new DomainError('UNAVAILABLE', `ConfigMap ${tokenLossConfigMap} is being written by others`, {
-        reason: 'CONFLICT',
-      });
-    },
+    // The followers of other chains write to the same ConfigMap.
+    put: (chainId, report) =>
+      map.update((data) => ({ ...data, [String(chainId)]: formatTokenLossReport(report) })),
   };
 }

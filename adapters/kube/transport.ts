@@ -3,6 +3,7 @@ import { Agent, request, type Dispatcher } from 'undici';
 import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import { KubeApiError, errorOfStatus } from './api-error.js';
+import { messageOf } from '../../core/errors.js';
 
 /** Where the API server is and how to authenticate; read again when files change. */
 export type KubeCredentials = {
@@ -207,7 +208,7 @@ function urlOf(server: string, call: KubeRequest): string {
 }
 
 function unreachableServer(call: KubeRequest, cause: unknown): KubeApiError {
-  const detail = cause instanceof Error ? cause.message : String(cause);
+  const detail = messageOf(cause);
   return new KubeApiError({
     status: 0,
     reason: 'Unreachable',

@@ -1,6 +1,7 @@
 import { errorOfStatus } from './api-error.js';
 import { CorruptStreamError, LineSplitter } from './line-splitter.js';
 import { parseWatchEvent, type KubeWatchEvent } from './objects.js';
+import { messageOf } from '../../core/errors.js';
 
 /** Any event except the server's report that the watch has failed. */
 export type KubeChange = Exclude<KubeWatchEvent, { type: 'ERROR' }>;
@@ -47,7 +48,7 @@ function parseLine(line: Buffer): KubeWatchEvent {
   try {
     return parseWatchEvent(line);
   } catch (error) {
-    throw new CorruptStreamError(error instanceof Error ? error.message : String(error));
+    throw new CorruptStreamError(messageOf(error));
   }
 }
 

@@ -1,4 +1,4 @@
-import { isDomainError } from '../../core/errors.js';
+import { isDomainError, messageOf } from '../../core/errors.js';
 import { canonicalJson } from '../../core/config/config-hash.js';
 import { type Kind, kinds } from '../../core/resources/kinds.js';
 import { formatKey, keyOf } from '../../core/meta/meta.js';
@@ -75,7 +75,7 @@ async function applyOne(
     const problems = isDomainError(error) ? error.details.problems : undefined;
     const isRetryable = !isDomainError(error, 'INVALID_INPUT') && !isDomainError(error, 'FIELD_OWNED');
     if (problems) return { problems: problems.map(object.locate), isRetryable };
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     return {
       problems: [object.locate({ field: `${kind} ${formatKey(key)}`, expected: `stored (${message})` })],
       isRetryable,

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ParsedManifest, parseManifest } from './parse-manifest.js';
+import { messageOf } from '../../core/errors.js';
 
 /** A file as it was last read. */
 export type ManifestFile = ParsedManifest & {
@@ -80,8 +81,4 @@ function unreadable(name: string, expected: string, value: string): ManifestFile
 
 function isNotFound(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -15,6 +15,7 @@ import { type ManifestFile, readManifestFiles } from './manifest-files.js';
 import type { Identity } from './parse-manifest.js';
 import { formatManifestProblem, type ManifestProblem } from './manifest-problem.js';
 import { createPasses } from './passes.js';
+import { messageOf } from '../../core/errors.js';
 
 /**
  * A directory of YAML manifests as one of the writers of resources, the field manager `manifests`.
@@ -175,6 +176,6 @@ function byPlace(a: ManifestProblem, b: ManifestProblem): number {
 }
 
 function storeProblem(file: string, error: unknown): ManifestProblem {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return { file, line: 1, column: 1, field: 'store', expected: `able to answer (${message})` };
 }

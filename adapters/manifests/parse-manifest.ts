@@ -1,5 +1,5 @@
 import { type Document, isScalar, LineCounter, parseAllDocuments } from 'yaml';
-import { type Problem, quote } from '../../core/errors.js';
+import { type Problem, quote, messageOf } from '../../core/errors.js';
 import { isTree, type Tree } from '../../core/meta/field-tree.js';
 import { isKind, type Kind, kinds } from '../../core/resources/kinds.js';
 import { apiVersion, type ObjectKey } from '../../core/meta/meta.js';
@@ -181,8 +181,4 @@ function toPlain(document: Document): { readonly value?: unknown; readonly failu
 
 function isTextMap(value: unknown): value is Record<string, string> {
   return isTree(value) && Object.values(value).every((item) => typeof item === 'string');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

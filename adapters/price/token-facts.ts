@@ -4,6 +4,7 @@ import { isDomainError } from '../../core/errors.js';
 import { refused, type PricedToken, type RefusedPrice } from '../../core/pricing/price-source.js';
 import { plusMs, type Clock, type EpochMs } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
+import { decimalsCall, decodeDecimals } from './decimals.js';
 
 /** Compares FeeTokens with the answers of the tokens themselves. */
 export type TokenFacts = {
@@ -19,7 +20,7 @@ type Deps = { readonly chain: (chainId: number) => Chain; readonly clock: Clock 
  * A proxy may be upgraded to another token; wrong decimals would be off by powers of ten. Half of a quote's lifetime.
  */
 const recheckMs = 60_000;
-const decimalsCall: Hex = '0x313ce567';
+const maxDecimals = 255n;
 const symbolCall: Hex = '0x95d89b41';
 
 /**
@@ -58,23 +59,17 @@ async function compare(chain: Chain, token: PricedToken, source: string): Promis
     chain.call({ to: token.address, data: decimalsCall }),
     chain.call({ to: token.address, data: symbolCall }),
   ]);
-  const decimals = decodeDecimals(decimalsResult);
+  const decimals = decodeDecimals(decimalsResult, maxDecimals);
   if (decimals === undefined)
-    return refused({ source, reason: 'MALFORMED', detail: 'is no token: it does not tell its decimals' });
+    return refused({ source, reason: 'MALFORMED', detail: 'is not a token: it does not answer decimals()' });
   if (decimals !== token.decimals)
     return refused({ source, reason: 'DECIMALS_MISMATCH', declared: token.decimals, found: decimals });
   const symbol = decodeSymbol(symbolResult);
   if (symbol === undefined)
-    return refused({ source, reason: 'MALFORMED', detail: 'is no token: it does not tell its symbol' });
+    return refused({ source, reason: 'MALFORMED', detail: 'is not a token: it does not answer symbol()' });
   if (symbol !== token.symbol)
     return refused({ source, reason: 'SYMBOL_MISMATCH', declared: token.symbol, found: symbol });
   return undefined;
-}
-
-function decodeDecimals(result: Hex): number | undefined {
-  if (!/^0x[0-9a-fA-F]{64}$/.test(result)) return undefined;
-  const decimals = BigInt(result);
-  return decimals > 255n ? undefined : Number(decimals);
 }
 
 /** `string`, or the `bytes32` of tokens that are older than ERC-20. Reads at most 64 characters. */

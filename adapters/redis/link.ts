@@ -1,5 +1,5 @@
 import { Cluster, Command, type Redis } from 'ioredis';
-import { DomainError } from '../../core/errors.js';
+import { DomainError, messageOf } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import { createClient, refreshCredentials, type ClientOptions } from './client.js';
@@ -245,7 +245,7 @@ export class RedisLink {
 
   #failure(error: unknown): DomainError {
     if (error instanceof DomainError) return error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (message.startsWith('OOM ')) {
       this.#failures.full.inc();
       return full(message);

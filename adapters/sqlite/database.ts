@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { DomainError, isDomainError } from '../../core/errors.js';
+import { DomainError, isDomainError, messageOf } from '../../core/errors.js';
 
 /**
  * The embedded database: one SQLite file in WAL mode, used by one process. It is read and written synchronously, so a
@@ -53,14 +53,14 @@ export function openDatabase(path: string, options: DatabaseOptions): Database {
  * Creates a file that only its owner may read, and its directory, if they do not exist; corrects the mode of an
  * existing file.
  */
-export function createPrivately(path: string): void {
+function createPrivately(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     closeSync(openSync(path, 'a', 0o600));
     // SQLite gives its -wal and -shm files the mode of the main file.
     chmodSync(path, 0o600);
   } catch (error) {
-    throw new DomainError('UNAVAILABLE', `${path} cannot be created or written: ${textOf(error)}`, {
+    throw new DomainError('UNAVAILABLE', `${path} cannot be created or written: ${messageOf(error)}`, {
       cause: error,
     });
   }
@@ -175,8 +175,4 @@ type SqliteError = { readonly code: 'ERR_SQLITE_ERROR'; readonly errcode: number
 
 function isSqliteError(error: unknown): error is SqliteError {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -30,7 +30,7 @@ export type ChainConfig = {
   readonly feeTokens: readonly FeeTokenSpec[];
 };
 
-export const unusableReasons = [
+const unusableReasons = [
   'WRONG_CHAIN',
   'CONTRACT_NOT_DEPLOYED',
   'ENTRY_POINT_MISMATCH',

@@ -185,10 +185,7 @@ function signersOf(profile: ProfileSpec): Pick<ProfileConfig, 'signerFile' | 'si
 }
 
 /** Each file once, in the order of preference. */
-export function signerFilesOf({
-  signer,
-  signers,
-}: Pick<ProfileSpec, 'signer' | 'signers'>): readonly string[] {
+function signerFilesOf({ signer, signers }: Pick<ProfileSpec, 'signer' | 'signers'>): readonly string[] {
   return [...new Set((signers ?? (signer === undefined ? [] : [signer])).map(({ file }) => file))];
 }
 

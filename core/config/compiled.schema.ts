@@ -22,7 +22,7 @@ const columns = [
   ageColumn,
 ] as const;
 
-export const paymasterConfigDefinition: KindDefinition = {
+const paymasterConfigDefinition: KindDefinition = {
   kind: 'PaymasterConfig',
   plural: 'paymasterconfigs',
   singular: 'paymasterconfig',
@@ -48,7 +48,7 @@ export const paymasterConfigDefinition: KindDefinition = {
   selectableFields: [],
 };
 
-export const chainConfigDefinition: KindDefinition = {
+const chainConfigDefinition: KindDefinition = {
   kind: 'ChainConfig',
   plural: 'chainconfigs',
   singular: 'chainconfig',

@@ -1,5 +1,6 @@
 import { finding } from '../meta/conditions.js';
-import type { ConditionReason, Finding } from '../meta/conditions.js';
+import type { ConditionReason } from '../meta/condition-reasons.js';
+import type { Finding } from '../meta/conditions.js';
 
 type ReadyReason = ConditionReason<'Ready'>;
 

@@ -1,7 +1,7 @@
 import type { EpochMs } from '../units/time.js';
 
 /** Why a policy currently keeps its paymaster from sponsoring, as a server has seen it. */
-export const servingTroubles = ['LimitFull', 'WebhookFailing'] as const;
+const servingTroubles = ['LimitFull', 'WebhookFailing'] as const;
 export type ServingTrouble = (typeof servingTroubles)[number];
 
 /** `until`: the trouble counts as over at this time, unless a server sees it again. */

@@ -1,4 +1,4 @@
-import type { ConditionReason } from '../../core/meta/conditions.js';
+import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 import type { Address } from '../../core/units/address.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 

@@ -15,9 +15,9 @@ export type Standing = {
 };
 
 /** One node may be behind or wrong for a moment: an answer counts when it is given again after this time. */
-export const confirmMs = 10_000;
+const confirmMs = 10_000;
 /** A contract that somebody switches back and forth changes the served config at most this often. */
-export const flipMs = 60_000;
+const flipMs = 60_000;
 
 /**
  * Undefined when these answers, all from one block, leave it open. A key that is not mounted here says nothing about

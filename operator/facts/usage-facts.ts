@@ -1,5 +1,5 @@
 import { lossIdOf, type EpochCopies } from '../../core/usage/epoch.js';
-import type { ConditionReason } from '../../core/meta/conditions.js';
+import type { ConditionReason } from '../../core/meta/condition-reasons.js';
 import { createPolled, type Polled, type PolledDeps } from './polled.js';
 
 /**

@@ -1,7 +1,8 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import { defaultTokenLossBudget } from '../../core/policy/token-loss.js';
 import type { Chain } from '../../core/resources/chain.js';
-import { conditionReasons, finding } from '../../core/meta/conditions.js';
+import { conditionReasons } from '../../core/meta/condition-reasons.js';
+import { finding } from '../../core/meta/conditions.js';
 import type { Finding } from '../../core/meta/conditions.js';
 import type { Signers } from '../../core/paymaster/signer.js';
 import { acceptedLossAnnotation } from '../../core/meta/meta.js';

@@ -1,4 +1,5 @@
-import { findCondition, type ConditionReason, type Finding } from '../../core/meta/conditions.js';
+import type { ConditionReason } from '../../core/meta/condition-reasons.js';
+import { findCondition, type Finding } from '../../core/meta/conditions.js';
 import type { Condition } from '../../core/meta/meta.js';
 import { parseInstant, type EpochMs } from '../../core/units/time.js';
 import { recoveryMs, troubleMs } from '../facts/steady.js';

@@ -6,6 +6,7 @@ import { findingsOf } from './findings.js';
 import { judge, type JudgeRules } from './judge.js';
 import { readFiles } from './read-files.js';
 import { hasErrors, renderJson, renderText } from './report.js';
+import { messageOf } from '../../core/errors.js';
 
 export const usage = `usage: validate [--json] [--with PATH]... [--dev] PATH...
   PATH       a manifest, or a folder of manifests with its subfolders
@@ -79,6 +80,6 @@ function parseCommand(args: readonly string[]): {
     };
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(messageOf(error));
   }
 }

@@ -6,6 +6,7 @@ import { type ManifestObject, parseManifest } from '../../adapters/manifests/par
 import type { Tree } from '../../core/meta/field-tree.js';
 import { isKind } from '../../core/resources/kinds.js';
 import { group } from '../../core/meta/meta.js';
+import { messageOf } from '../../core/errors.js';
 
 export type ReadManifests = {
   readonly files: readonly string[];
@@ -18,7 +19,7 @@ export type ReadManifests = {
 /** A path that cannot be read: a wrong argument of the command, not a mistake in a manifest. */
 export class UnreadablePath extends Error {
   constructor(path: string, cause: unknown) {
-    super(`${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`${path} cannot be read: ${messageOf(cause)}`, { cause });
     this.name = 'UnreadablePath';
   }
 }

@@ -5,6 +5,7 @@ import { freePort } from './free-port.js';
 import { countStates } from '../resource-state.js';
 import { printClusterBanner } from './cluster-banner.js';
 import { applyQuickstart, describeQuickstart } from './quickstart.js';
+import { messageOf } from '../../core/errors.js';
 
 // Entry point of `make run-kube`: runs the parts of an installation as processes of this machine, until a signal.
 
@@ -24,7 +25,7 @@ async function main(): Promise<number> {
     await aborted(stopping);
   } catch (error) {
     if (!stopping.aborted) {
-      process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+      process.stderr.write(`error: ${messageOf(error)}\n`);
       await cluster?.stop();
       return 1;
     }

@@ -6,6 +6,7 @@ import { startAnvil } from './anvil.js';
 import { deployDevChain } from './deployments.js';
 import { devAccounts } from './dev-accounts.js';
 import { exposeChain } from './expose.js';
+import { messageOf } from '../../core/errors.js';
 
 // Entry point of the image `paymaster-dev-chain`: the chain of `make run` on its own, for a trial in a cluster. It stores
 // nothing, and listens only once every contract is deployed, so that a probe of its port shows when it is complete.
@@ -40,7 +41,7 @@ async function main(): Promise<number> {
     }
     return 0;
   } catch (error) {
-    process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`error: ${messageOf(error)}\n`);
     return 1;
   }
 }

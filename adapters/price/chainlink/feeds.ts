@@ -5,6 +5,7 @@ import { decodeRound, latestRoundDataCall, type FeedRound } from '../../../core/
 import { refused, type RefusedPrice } from '../../../core/pricing/price-source.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { shareInFlight } from '../../share-in-flight.js';
+import { decimalsCall, decodeDecimals } from '../decimals.js';
 
 /** The current answer of a feed. */
 export type FeedReading = {
@@ -25,7 +26,6 @@ export type FeedsDeps = {
   readonly chain: (chainId: number) => Chain;
 };
 
-const decimalsCall: Hex = '0x313ce567';
 const descriptionCall: Hex = '0x7284e416';
 /** Feeds have 8 or 18 decimals; a contract with more than this is something else. */
 const maxDecimals = 60n;
@@ -70,7 +70,7 @@ export function createFeeds({ chain }: FeedsDeps): Feeds {
       known.get(key)?.currency ?? readCurrency(from, feed),
     ]);
     const round = decodeRound(roundResult);
-    const decimals = decodeDecimals(decimalsResult);
+    const decimals = decodeDecimals(decimalsResult, maxDecimals);
     if (round === undefined || decimals === undefined)
       return refused({ source, reason: 'MALFORMED', detail: 'does not answer as a price feed' });
     const before = known.get(key)?.decimals;
@@ -94,10 +94,4 @@ async function readCurrency(chain: Chain, feed: string): Promise<string | undefi
   } catch {
     return undefined;
   }
-}
-
-function decodeDecimals(result: Hex): number | undefined {
-  if (!/^0x[0-9a-fA-F]{64}$/.test(result)) return undefined;
-  const decimals = BigInt(result);
-  return decimals > maxDecimals ? undefined : Number(decimals);
 }

@@ -5,6 +5,7 @@ import { refused, type PriceFault, type RefusedPrice } from '../../../core/prici
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import { shareInFlight } from '../../share-in-flight.js';
 import { createHeaderFiles, HeadersUnusable } from './headers-file.js';
+import { basicAuth } from '../../basic-auth.js';
 
 export type DocumentReading = {
   readonly ok: true;
@@ -82,11 +83,17 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly body: string }> {
+    const authorization = basicAuth(url);
     const { statusCode, body } = await agent.request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       method: 'GET',
-      headers: { accept: 'application/json', 'accept-encoding': 'identity', ...basicAuth(url), ...headers },
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        ...(authorization === undefined ? {} : { authorization }),
+        ...headers,
+      },
       signal,
     });
     if (statusCode === 200) return { status: statusCode, body: await readBody(body) };
@@ -115,12 +122,6 @@ async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-function basicAuth({ username, password }: URL): Readonly<Record<string, string>> {
-  if (username === '' && password === '') return {};
-  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
 }
 
 function describeStatus(status: number): string {

@@ -15,8 +15,8 @@ const threshold = text(
   },
 );
 
-export const scopes = ['PAYMASTER', 'SMART_ACCOUNT'] as const;
-export const thresholdTypes = ['COUNT', 'NATIVE_ASSET'] as const;
+const scopes = ['PAYMASTER', 'SMART_ACCOUNT'] as const;
+const thresholdTypes = ['COUNT', 'NATIVE_ASSET'] as const;
 
 export const spendingLimitSchema = object<SpendingLimitSpec>(
   'A limit per cycle, for policyType PAYMASTER_SA_LIMIT.',

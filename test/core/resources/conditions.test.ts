@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { conditionReasons, finding, setCondition, setConditions } from '../../../core/meta/conditions.js';
+import { conditionReasons } from '../../../core/meta/condition-reasons.js';
+import { finding, setCondition, setConditions } from '../../../core/meta/conditions.js';
 import type { EpochMs } from '../../../core/units/time.js';
 
 const t0 = 1_700_000_000_000 as EpochMs;

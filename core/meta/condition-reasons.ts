@@ -1,0 +1,228 @@
+import type { ConditionStatus } from './meta.js';
+
+export type ReasonText = { readonly status: ConditionStatus; readonly text: string };
+
+const yes = (text: string): ReasonText => ({ status: 'True', text });
+const no = (text: string): ReasonText => ({ status: 'False', text });
+const unknown = (text: string): ReasonText => ({ status: 'Unknown', text });
+
+const chainNotAsked = unknown('The chain was not asked yet, or does not answer.');
+const contractNotAsked = unknown('The contract was not asked yet, or the chain does not answer.');
+
+/**
+ * Every condition that a status may show, with each of its reasons. The documentation for users is rendered from this
+ * table. `status` is the value that goes with the reason.
+ */
+export const conditionReasons = {
+  Accepted: {
+    Accepted: yes('The spec is valid and its names are unique.'),
+    Invalid: no('A field is wrong; the message names it.'),
+    BadChecksum: no('An address in mixed case is not its EIP-55 checksum; the message names the field.'),
+    NameConflict: no('An older or already programmed object uses the name or address.'),
+    NoOrganisation: no('No Organisation names this namespace.'),
+    FundingNotProven: no(
+      'Nothing shows that the funding wallet agreed; nothing is signed until something does.',
+    ),
+    ChainNotAllowed: no('The Organisation may not use this chain.'),
+    QuotaExceeded: no('A quota of the Organisation is used up by older objects.'),
+    TooMany: no(
+      'Only so many contracts, and policies of a type, of a paymaster count: the oldest. The message says how many.',
+    ),
+  },
+  ResolvedRefs: {
+    ResolvedRefs: yes('Everything that the spec refers to exists.'),
+    ChainNotFound: no('No Chain offers this chainId; the message lists those offered.'),
+    VersionNotFound: no('The Chain has no such profile; the message lists those offered.'),
+    PaymasterNotFound: no('The paymasterRef names no Paymaster of this namespace.'),
+    SignerNotFound: no('No key is mounted under the file name of a profile.'),
+  },
+  Programmed: {
+    Programmed: yes('What is served contains this object as it stands.'),
+    NotAccepted: no('Accepted or ResolvedRefs is False; see its message.'),
+    TooLarge: no(
+      'Contracts and methods are over their bound; of them those are served that fitted last and are still wanted.',
+    ),
+    StoreRejected: no('The config store refused the compiled form.'),
+    Pending: unknown('Waits for the Paymaster or Chain that it belongs to.'),
+  },
+  Ready: {
+    Ready: yes('In use.'),
+    NotAccepted: no('Accepted is False; see its message.'),
+    NotResolved: no('ResolvedRefs is False; see its message.'),
+    NotProgrammed: no('Programmed is False; see its message.'),
+    PolicyInvalid: no('An active policy has never been valid, so every request is refused.'),
+    NotFunded: no('There is no funding wallet.'),
+    NoCode: no('The contract has no code on the chain; see ContractCode.'),
+    NoAccess: no(
+      'The namespace is not there for a minute, or the dashboard may not work in it; see DashboardAccess.',
+    ),
+    SecretNotWritten: no(
+      'The Secret of writeConnectionSecretToRef is not written for a minute; see ConnectionSecret.',
+    ),
+    SignerNotAuthorized: no('The contract does not accept the signer.'),
+    ChainNotReady: no('The profile of the chain is not usable; see the Chain.'),
+    PriceNotUsable: no('The token on chain is not as the fee token describes it; see PriceUsable.'),
+    ClockSkew: no('The chain is too far ahead of our clock; see ClockSkew.'),
+    UsageStoreLost: no('The usage store has lost its data; see UsageStoreLost.'),
+    Suspended: no('Suspended by spec.suspended of the Paymaster or its Chain.'),
+    Paused: no('Its field active is false.'),
+    Pending: unknown('Not checked against the chain yet.'),
+  },
+  Serving: {
+    Serving: yes('Data are signed.'),
+    NotReady: no('Ready is False; see its message.'),
+    DepositEmpty: no('The deposit that pays is empty; see Funded.'),
+    LimitFull: no(
+      'A limit that all users share is full: a request was refused by it in the last five minutes.',
+    ),
+    WebhookFailing: no(
+      'A webhook does not answer, and its policy refuses then: a request was refused in the last five minutes.',
+    ),
+    TokensUnpriced: yes(
+      'Sponsorships are signed; payments in some tokens are refused, which have had no usable price for a minute.',
+    ),
+    Unknown: unknown('Not checked against the chain yet.'),
+    ContractUnusable: no(
+      'Its chain has said twice that what is signed cannot be mined, so nothing is signed; the message says why.',
+    ),
+  },
+  Funded: {
+    Ok: yes('The deposit covers many operations.'),
+    Low: yes('The deposit covers fewer than 100 ordinary operations at the recent fees: top it up soon.'),
+    Empty: no('The deposit is zero: top it up.'),
+    NoFundingWallet: no('Neither spec.funding nor a default of the profile.'),
+    Unknown: unknown('The deposit was not read yet, or the chain does not answer.'),
+  },
+  SignerAuthorized: {
+    Authorized: yes('The contract accepts the signer of the profile.'),
+    NotAuthorized: no('The contract accepts another signer: replace the key or the contract.'),
+    SignerNotFound: no('No key is mounted under the file name of the profile.'),
+    Unknown: contractNotAsked,
+  },
+  OpenSponsorship: {
+    NoContracts: yes(
+      'No SmartContract is registered and defaultContractAction is Allow: anything is sponsored.',
+    ),
+    Denied: no('No SmartContract is registered and defaultContractAction is Deny: nothing is sponsored.'),
+    ContractsRegistered: no('Only calls of registered contracts are sponsored.'),
+  },
+  OpenFunding: {
+    EveryOrganisation: yes(
+      'A defaultFunding names "*": every Organisation, also one that is made later, spends from the wallet. List those that may.',
+    ),
+  },
+  CapsLimited: {
+    WiderThanPlatform: yes(
+      "A cap of the spec is wider than the platform's, which counts instead; the message has both figures.",
+    ),
+  },
+  AddressChecksum: {
+    Wrong: no(
+      'An address in mixed case is not its EIP-55 checksum. It was in use before this was checked, and stays in use.',
+    ),
+  },
+  ContractCode: {
+    CodePresent: yes('The address has code on the chain.'),
+    NoCode: no('The address has no code: a wrong address, or not deployed yet.'),
+    Unknown: chainNotAsked,
+  },
+  Reachable: {
+    Reachable: yes('The chain answers and its chain id is right.'),
+    Unreachable: no('No RPC URL answers.'),
+    WrongChain: no('The RPC URL serves another chain.'),
+    Unknown: unknown('Not asked yet.'),
+  },
+  ClockSkew: {
+    InStep: no('The newest block is not ahead of the clock of this service.'),
+    Ahead: yes(
+      'The newest block is more than 30 seconds ahead of the clock of this service: check both clocks.',
+    ),
+    FarAhead: yes(
+      'The newest block is more than 2 minutes ahead of the clock of this service: nothing is signed.',
+    ),
+    Unknown: unknown('No block was read yet.'),
+  },
+  CodePresent: {
+    CodePresent: yes('EntryPoint and paymaster contract have code.'),
+    NoCode: no('The EntryPoint or the paymaster contract has no code.'),
+    Unknown: chainNotAsked,
+  },
+  EntryPointMatches: {
+    EntryPointMatches: yes('The contract names the EntryPoint of the profile.'),
+    OtherEntryPoint: no('The contract was deployed for another EntryPoint.'),
+    Unknown: unknown('The contract was not asked yet, or does not answer.'),
+  },
+  HashMatches: {
+    HashMatches: yes('The contract hashes an operation as this service does.'),
+    OtherHash: no('The contract hashes differently: the layout is wrong for it.'),
+    Unknown: unknown('The contract was not asked yet, or does not answer.'),
+  },
+  UsageStoreLost: {
+    Kept: no('The usage store holds what was promised and used.'),
+    Lost: yes(
+      'The usage store has lost its data or came back with old ones, so nothing is signed until every promise made before has expired. Then limits refuse with USAGE_LOST until their window turns or they are updated. A backup does not help: it lacks the latest promises. Find out what emptied or replaced the store.',
+    ),
+    LossAccepted: yes(
+      'An annotation of the Chain accepts this loss: signing begins again as soon as the server that follows the chain has seen it. Promises that were made before the loss may still be mined, and count nowhere.',
+    ),
+    Unknown: unknown('No server has opened the usage of this chain yet.'),
+  },
+  MasterKeys: {
+    InForce: yes('The master keys of the Secret are in force.'),
+    Switching: yes(
+      'The Secret of the master keys has changed: every paymaster is made to accept keys of both. The new key is shown when that is done and every pod has had time to load it.',
+    ),
+    Refused: no(
+      'The Secret of the master keys has changed in a way that would end keys that are in use, or cannot be read: nothing of the change is applied. The message says what is missing.',
+    ),
+    Unknown: unknown('The master keys were not read yet.'),
+  },
+  TokenSecured: {
+    Secured: yes(
+      'The contract takes tokens in validation when they are allowed: such payments cannot be lost.',
+    ),
+    AfterCall: no(
+      'The contract takes tokens after the call, which may move them away: payments draw on tokenLossBudget.',
+    ),
+    NoRefunds: no(
+      'The treasury does not allow the contract to give back what it took too much of every fee token: payments in the others are taken after the call.',
+    ),
+    Unknown: contractNotAsked,
+  },
+  TokenLoss: {
+    WithinBudget: no('Losses of the day leave every version more than half of its tokenLossBudget.'),
+    BudgetLow: yes(
+      'Operations that paid no token cost more than half of tokenLossBudget: payments that are not taken in validation become few for the day.',
+    ),
+    Unknown: unknown('No server has reported yet what token payments have lost.'),
+  },
+  PriceUsable: {
+    Usable: yes('The source gives a price, and the token on chain is as described.'),
+    Stale: no('The price is older than its maximum age.'),
+    Deviation: no('Sources are further apart than maxDeviationPercent.'),
+    TooFewSources: no('Fewer sources than needed give a price.'),
+    DecimalsMismatch: no('The token on chain has other decimals than spec.decimals.'),
+    SymbolMismatch: no('The token on chain has another symbol than spec.symbol.'),
+    Unreachable: no('The source, or the chain, does not answer.'),
+    Reverted: no('The feed or the token refuses to answer.'),
+    Malformed: no('The source answers something else than a price.'),
+    OutOfRange: no('The source answers zero, a negative or an implausible price.'),
+    Incomplete: no('The newest round of the feed has no answer of its own.'),
+    Unknown: unknown('The source was not asked yet.'),
+  },
+  ConnectionSecret: {
+    Written: yes('The Secret of writeConnectionSecretToRef is up to date.'),
+    NotOurs: no('The Secret exists and belongs to somebody else: name another one.'),
+    WriteFailed: no('The Secret could not be written; it is tried again.'),
+  },
+  DashboardAccess: {
+    Granted: yes('The dashboard may work in the namespace.'),
+    NamespaceNotFound: no('The namespace does not exist: create it, and access follows.'),
+    NotOurs: no(
+      'The namespace has a RoleBinding "paymaster-dashboard" or "paymaster-connection-secrets" of somebody else: rename or delete it.',
+    ),
+  },
+} as const satisfies Record<string, Readonly<Record<string, ReasonText>>>;
+
+export type ConditionType = keyof typeof conditionReasons;
+export type ConditionReason<T extends ConditionType> = Extract<keyof (typeof conditionReasons)[T], string>;
