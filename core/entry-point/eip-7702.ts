@@ -6,7 +6,7 @@ export const eip7702Factory: Hex = '0x7702000000000000000000000000000000000000';
 const marker = eip7702Factory.slice(2);
 
 /**
- * True when EntryPoint 0.8 reads `initCode` (lowercase) as the EIP-7702 marker: its first 20 bytes, padded with zeros
+ * True when EntryPoints from 0.8 on read `initCode` (lowercase) as the EIP-7702 marker: its first 20 bytes, padded with zeros
  * where it is shorter, are 0x7702 and zeros.
  */
 export function is7702InitCode(initCode: Hex): boolean {

@@ -15,6 +15,10 @@ export type EntryPointRules = {
    * delegation: nothing is called to create it, and the operation hash contains its delegate instead of the marker.
    */
   readonly readsEip7702Marker: boolean;
+  /** Whether a validity window may count blocks instead of seconds: the top bit is set in both of its ends. */
+  readonly readsBlockWindows: boolean;
+  /** Whether an operation is valid from `validAfter` on; false: only after it. */
+  readonly startsAtValidAfter: boolean;
   /** Gas that is charged in advance when a paymaster pays. */
   readonly requiredGas: (op: FinalUserOperation, paymasterGas: PaymasterGas) => bigint;
   /**

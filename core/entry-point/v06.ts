@@ -10,6 +10,8 @@ export const entryPoint06 = {
   form: unpacked,
   hasher: plainHasher(operationWordsUnpacked),
   readsEip7702Marker: false,
+  readsBlockWindows: false,
+  startsAtValidAfter: true,
   // verificationGasLimit counts three times: it bounds the account's validation, the paymaster's validation and
   // postOp.
   requiredGas: (op) => op.callGasLimit + 3n * op.verificationGasLimit + op.preVerificationGas,

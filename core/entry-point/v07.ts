@@ -10,6 +10,8 @@ export const entryPoint07 = {
   form: packed,
   hasher: plainHasher(operationWordsPacked),
   readsEip7702Marker: false,
+  readsBlockWindows: false,
+  startsAtValidAfter: true,
   requiredGas: requiredGasPacked,
   // A tenth of the sum.
   unusedGasFine: (unusedCall, unusedPostOp) => (unusedCall + unusedPostOp) / 10n,

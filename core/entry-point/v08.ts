@@ -10,6 +10,8 @@ export const entryPoint08 = {
   form: packed,
   hasher: typedDataHasher((paymasterAndData) => paymasterAndData),
   readsEip7702Marker: true,
+  readsBlockWindows: false,
+  startsAtValidAfter: false,
   requiredGas: requiredGasPacked,
   unusedGasFine: fineAboveThreshold,
   passesWholeOperation: true,

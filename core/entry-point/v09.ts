@@ -11,6 +11,8 @@ export const entryPoint09 = {
   form: packed,
   hasher: typedDataHasher(hashedPaymasterAndData),
   readsEip7702Marker: true,
+  readsBlockWindows: true,
+  startsAtValidAfter: false,
   requiredGas: requiredGasPacked,
   unusedGasFine: fineAboveThreshold,
   passesWholeOperation: true,

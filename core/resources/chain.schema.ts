@@ -225,7 +225,7 @@ const spec = object<ChainSpec>('What the platform offers.', {
       maximum: 10_000,
     }),
     delegates: list(
-      'Delegates that EIP-7702 operations may name (EntryPoint 0.8). Absent means none.',
+      'Delegates that EIP-7702 operations may name (EntryPoint 0.8 and later). Absent means none.',
       address('Address of a delegate, e.g. 0xe6Cae83BdE06E4c305530e199D7217f42808555B (Simple7702Account).'),
       { maxItems: 256 },
     ),

@@ -58,7 +58,7 @@ export type ChainSpec = {
   readonly profiles: readonly ProfileSpec[];
   /** Number of blocks on top of an event before it settles a reservation. Default 12. */
   readonly confirmations?: number;
-  /** Delegates that EIP-7702 operations may name (EntryPoint 0.8). */
+  /** Delegates that EIP-7702 operations may name (EntryPoint 0.8 and later). */
   readonly delegates?: readonly string[];
   /** Factories that an initCode may name; where it is absent, every factory. */
   readonly accountFactories?: readonly string[];

@@ -18,7 +18,7 @@ const word = uint(256);
  * Parses what a client sent as a user operation. Quantities may be hex, decimal text or safe integers; absent, null, ''
  * and '0x' mean missing; addresses may have any case; unknown fields, `paymasterAndData` included, are ignored.
  * Operations of EntryPoint 0.6 and 0.7+ and packed ones (`accountGasLimits`, `gasFees`) are accepted whatever the
- * version is; only the EIP-7702 factory needs 0.8. Gas limits may be missing; sender, nonce, callData and fees may not.
+ * version is; only the EIP-7702 factory needs 0.8 or later. Gas limits may be missing; sender, nonce, callData and fees may not.
  * Throws INVALID_INPUT with every problem, each with its path below `path`.
  */
 export function parseUserOperation(

@@ -81,7 +81,8 @@ export async function refusalOf(
   }
 }
 
-function formatFailure(data: Hex): string {
+/** "AA24 signature error" and the like. */
+export function formatFailure(data: Hex): string {
   const failure = data === '0x' ? null : failures.parseError(data);
   if (failure === null) return `reverted with ${data}`;
   if (!failure.name.startsWith('FailedOp')) return `${failure.name}: ${String(failure.args[0])}`;
