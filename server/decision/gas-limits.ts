@@ -5,18 +5,21 @@ import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { SponsorRequest } from './request.js';
 
 /** Limits as the caller gave them; undefined members are missing. */
 export type GivenLimits = Pick<UserOperation, keyof GasLimits>;
 
 /**
  * Whether we find the limits. `calculateGasLimits: true`: yes. `false`: no, and a missing limit throws DomainError
- * INVALID_INPUT. Undefined: only when a limit is missing. A zero verificationGasLimit or preVerificationGas counts
- * as missing, because some clients fill in zeros for what they do not know.
+ * INVALID_INPUT. Undefined or `missing`: only when a limit is missing.
  */
-export function wantsEstimate(op: UserOperation, calculateGasLimits: boolean | undefined): boolean {
+export function wantsEstimate(
+  op: UserOperation,
+  calculateGasLimits: SponsorRequest['calculateGasLimits'],
+): boolean {
   if (calculateGasLimits === true) return true;
-  if (calculateGasLimits === undefined) return !isComplete(op);
+  if (calculateGasLimits !== false) return limitNames.some((name) => givenLimit(op, name) === undefined);
   const problems: Problem[] = limitNames
     .filter((name) => op[name] === undefined)
     .map((name) => ({ field: `params[0].${name}`, expected: 'given when calculateGasLimits is false' }));
@@ -26,9 +29,23 @@ export function wantsEstimate(op: UserOperation, calculateGasLimits: boolean | u
 
 const limitNames = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
 
-function isComplete(op: UserOperation): boolean {
-  if (op.callGasLimit === undefined || !op.verificationGasLimit || !op.preVerificationGas) return false;
-  return op.callGasLimit !== 0n || op.callData === '0x';
+/** A zero counts as missing where it cannot be right: some clients fill in zeros for what they do not know. */
+function givenLimit(op: UserOperation, name: keyof GasLimits): bigint | undefined {
+  const isRight = name === 'callGasLimit' && op.callData === '0x';
+  return op[name] === 0n && !isRight ? undefined : op[name];
+}
+
+/** The limits to use, given what an estimate found: the caller's own where only the missing ones were asked for. */
+export function foundLimits(
+  { op, calculateGasLimits }: Pick<SponsorRequest, 'op' | 'calculateGasLimits'>,
+  found: GivenLimits,
+): GivenLimits {
+  if (calculateGasLimits !== 'missing') return found;
+  return {
+    callGasLimit: givenLimit(op, 'callGasLimit') ?? found.callGasLimit,
+    verificationGasLimit: givenLimit(op, 'verificationGasLimit') ?? found.verificationGasLimit,
+    preVerificationGas: givenLimit(op, 'preVerificationGas') ?? found.preVerificationGas,
+  };
 }
 
 /** The operation with limits filled in; missing limits become 0, so its cost is a lower bound. */

@@ -25,7 +25,7 @@ import {
   estimateIfAsked,
   gatherTokenFacts,
   maxChargeOf,
-  tokenStubData,
+  tokenStubDataForLater,
   tokenTermsOf,
   type TokenFacts,
 } from './token-terms.js';
@@ -174,7 +174,11 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     stub: (on, now) => {
       const plain = tokenTermsOf(on, known(on.token), known(on.price), toSeconds(now));
       // The longest data that may be signed: by the time of its final operation the account may be able to pay in advance.
-      return tokenStubData(on, on.request.op, on.mode.isSecured ? { ...plain, inAdvance: true } : plain);
+      return tokenStubDataForLater(
+        on,
+        on.request.op,
+        on.mode.isSecured ? { ...plain, inAdvance: true } : plain,
+      );
     },
     gas: ({ mode }) => mode.gas,
   };

@@ -9,8 +9,11 @@ import type { ServedProfile } from '../view/served-chain.js';
 /** A request to sponsor one operation, parsed; it says nothing about how it arrived. */
 export type SponsorRequest = {
   readonly op: UserOperation;
-  /** Undefined: we calculate the limits unless the caller gave all of them. */
-  readonly calculateGasLimits: boolean | undefined;
+  /**
+   * Undefined: we calculate the limits unless the caller gave all of them. `missing`: we calculate those that the caller
+   * did not give, and sign the others as given.
+   */
+  readonly calculateGasLimits: boolean | 'missing' | undefined;
   /** Undefined: the default. */
   readonly expirySeconds: number | undefined;
   /** As the caller sent it; `{}` when absent. */

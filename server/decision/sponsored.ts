@@ -1,10 +1,10 @@
 import { digestOf } from '../../core/paymaster/digest.js';
 import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
-import { stubSignature } from '../../core/paymaster/signature.js';
+import { sponsorshipStub } from '../../core/paymaster/stub.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { decideWebhooks } from '../../core/policy/webhook/decide.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
-import { refuseReverted, type Verdict } from '../../core/refusal.js';
+import { pass, refuseReverted, type Verdict } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
@@ -15,7 +15,7 @@ import { renderUserOperation } from '../../core/userop/render.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { guardOf } from '../view/served-chain.js';
 import type { FactDeps, RequestFacts } from './facts.js';
-import { estimateRequest, noLimits, withLimits } from './gas-limits.js';
+import { estimateRequest, foundLimits, noLimits, withLimits } from './gas-limits.js';
 import { promiseOf, type Stake } from './promise.js';
 import type { SponsorRequest } from './request.js';
 import { rulesOfSponsored } from './rules.js';
@@ -54,11 +54,12 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
       const given = decideGiven(on);
       if (!given.pass) return given;
     }
-    const stub = stubData(on, toSeconds(clock.now()));
+    const stub = stubData(on);
     const estimate = await estimator.estimate(estimateRequest(profile, paymaster, request.op, stub));
-    on.op ??= withLimits(request.op, estimate);
+    on.op ??= withLimits(request.op, foundLimits(request, estimate));
     if (estimate.reverted !== undefined) return refuseReverted(estimate.reverted, estimate.remedy);
-    return estimating ? decideGas(on, on.op) : decideUnused(on, on.op, estimate);
+    const bounded = estimating ? decideGas(on, on.op) : pass;
+    return bounded.pass ? decideUnused(on, on.op, estimate) : bounded;
   }
 
   /** Calls all webhooks concurrently with the operation as it will be signed. */
@@ -97,7 +98,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     ],
     draft: draftSponsorship,
     encode: ({ profile }, op, terms, signature) => profile.layout.sponsorship.encode(op, terms, signature),
-    stub: (on, now) => stubData(on, toSeconds(now)),
+    stub: stubData,
     gas: ({ profile }) => profile.paymasterGas,
   };
 }
@@ -110,16 +111,16 @@ function decideGiven(on: SponsorCase): Verdict {
 
 /** Caps and floors of the limits that will be signed. */
 function decideGas(on: SponsorCase, op: FinalUserOperation): Verdict {
-  const { chain, paymaster, profile, now } = on;
+  const { chain, paymaster, profile } = on;
   return decideGasLimits(guardOf(chain, paymaster.gas), op, {
     minVerificationGasLimit: profile.layout.sponsorship.minVerificationGasLimit,
-    ownPreVerificationGas: () => boundedPreVerificationGas(op, stubData(on, toSeconds(now))),
+    ownPreVerificationGas: () => boundedPreVerificationGas(op, stubData(on)),
   });
 }
 
 /** The operation at its lowest possible cost, with 0 for missing limits, so that no operation that could still pass is refused. */
 function leastOp({ request, estimating }: RequestFacts): FinalUserOperation {
-  return withLimits(request.op, estimating ? noLimits : request.op);
+  return withLimits(request.op, estimating ? foundLimits(request, noLimits) : request.op);
 }
 
 function finalOp({ op }: Case): FinalUserOperation {
@@ -132,22 +133,30 @@ function termsOf(
   fundingAddress: AddressKey,
   now: EpochSeconds,
 ): SponsorshipTerms {
-  const { paymaster, profile } = on;
   const { validUntil, validAfter } = windowOf(on, now);
+  return { ...placeOf(on, fundingAddress), validUntil, validAfter };
+}
+
+/** The terms without their window. */
+function placeOf(
+  { paymaster, profile }: Pick<SponsorCase, 'paymaster' | 'profile'>,
+  fundingAddress: AddressKey,
+) {
   return {
     chainId: paymaster.chainId,
     paymaster: profile.contract,
     fundingAddress,
-    validUntil,
-    validAfter,
     options: profile.options,
   };
 }
 
-function stubData(on: SponsorCase, now: EpochSeconds): Hex {
+function stubData(on: SponsorCase): Hex {
   const { profile, request, funding = noWallet } = on;
-  const op = withLimits(request.op, request.op);
-  return profile.layout.sponsorship.encode(op, termsOf(on, funding, now), stubSignature());
+  return sponsorshipStub(
+    profile.layout.sponsorship,
+    withLimits(request.op, request.op),
+    placeOf(on, funding),
+  );
 }
 
 function stakeOf({ profile, funding }: SponsorCase, op: FinalUserOperation): Stake {

@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors.js';
 import type { TokenTerms } from '../../core/paymaster/layout.js';
-import { stubSignature } from '../../core/paymaster/signature.js';
+import { tokenStub, tokenStubForLater } from '../../core/paymaster/stub.js';
 import { limitsWithPayment } from '../../core/paymaster/token-payment.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { refuseReverted, type Verdict } from '../../core/refusal.js';
@@ -16,7 +16,7 @@ import type { FinalUserOperation, UserOperation } from '../../core/entry-point/u
 import { guardOf, type ServedTokenMode } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { gatherFacts, type FactDeps, type RequestFacts } from './facts.js';
-import { estimateRequest, withLimits } from './gas-limits.js';
+import { estimateRequest, foundLimits, withLimits } from './gas-limits.js';
 import type { SponsorRequest } from './request.js';
 import { decideUnused, needsSimulation } from './unused-gas.js';
 import { windowOf } from './window.js';
@@ -64,7 +64,12 @@ export function tokenTermsOf(
 
 /** Data of the final shape with a dummy signature. Throws FEE_TOKEN_UNSUPPORTED. */
 export function tokenStubData({ mode }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
-  return atRate(terms, () => mode.codec.encode(withLimits(op, op), terms, stubSignature()));
+  return atRate(terms, () => tokenStub(mode.codec, withLimits(op, op), terms));
+}
+
+/** The same for a wallet, which asks for the final data later. Throws FEE_TOKEN_UNSUPPORTED. */
+export function tokenStubDataForLater({ mode }: TokenFacts, op: UserOperation, terms: TokenTerms): Hex {
+  return atRate(terms, () => tokenStubForLater(mode.codec, withLimits(op, op), terms));
 }
 
 /**
@@ -86,7 +91,8 @@ export function leastOperation(facts: TokenFacts, terms: TokenTerms): FinalUserO
   const { mode, request } = facts;
   const nothing = { callGasLimit: 0n, verificationGasLimit: 0n, preVerificationGas: 0n };
   const stub = tokenStubData(facts, request.op, terms);
-  return withLimits(request.op, limitsWithPayment(nothing, request.op, mode.codec, stub, mode.options));
+  const least = limitsWithPayment(nothing, request.op, mode.codec, stub, mode.options);
+  return withLimits(request.op, foundLimits(request, least));
 }
 
 /** The operation with final limits, and whether these limits are acceptable. */
@@ -99,7 +105,7 @@ export function decideTokenLimits(
   const stub = () => tokenStubData(facts, request.op, terms);
   const isFound = facts.estimating && estimate !== undefined;
   const limits = isFound
-    ? limitsWithPayment(estimate, request.op, mode.codec, stub(), mode.options)
+    ? foundLimits(request, limitsWithPayment(estimate, request.op, mode.codec, stub(), mode.options))
     : request.op;
   const op = withLimits(request.op, limits);
   if (estimate?.reverted !== undefined)

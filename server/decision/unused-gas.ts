@@ -6,7 +6,7 @@ import {
   unusedGasFeeCap,
   type UnusedGasQuestion,
 } from '../../core/policy/rules/price-guard/unused-gas.js';
-import { pass, type Verdict } from '../../core/refusal.js';
+import type { Verdict } from '../../core/refusal.js';
 import type { Estimate } from '../../core/userop/estimator.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { guardOf } from '../view/served-chain.js';
@@ -26,13 +26,12 @@ export function needsSimulation(facts: RequestFacts, gas: PaymasterGas): boolean
   return unusedGasFee(questionOf(facts, { callGasLimit, maxFeePerGas }, gas)) > capOf(facts);
 }
 
-/** Compares the caller's limits with the gas that the call needs in a simulation. Limits that we found ourselves need no check. */
+/** Compares the limits with the gas that the call needs in a simulation. Those that we found ourselves always pass. */
 export function decideUnused(
   facts: RequestFacts,
   op: FinalUserOperation,
   { callGasLimit: neededGas }: Pick<Estimate, 'callGasLimit'>,
 ): Verdict {
-  if (facts.estimating) return pass;
   return decideUnusedGas({ op, version: facts.profile.entryPointVersion }, { neededGas, cap: capOf(facts) });
 }
 

@@ -61,6 +61,12 @@ export const openRpcSchemas = {
         type: 'object',
         properties: {
           ...modeProperties(),
+          calculateGasLimits: {
+            type: 'boolean',
+            default: false,
+            description:
+              'pm_getPaymasterData: limits that the operation lacks are found, and all signed limits are answered. Limits that it has are signed as given, always.',
+          },
           token: { ...ref('Address'), description: 'Short for tokenInfo.feeTokenAddress and mode ERC20.' },
         },
       },

@@ -59,7 +59,7 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   },
   pm_getPaymasterData: {
     summary:
-      'ERC-7677: signed data for exactly the gas limits of the operation, or for ours with calculateGasLimits: true in the context.',
+      'ERC-7677: signed data for exactly the gas limits of the operation. With calculateGasLimits: true in the context those that it lacks are found, and all are answered.',
     params: erc7677Params,
     result: result('PaymasterFields'),
   },

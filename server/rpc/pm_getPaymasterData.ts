@@ -8,7 +8,9 @@ import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
 
 /**
  * ERC-7677, second call of a wallet: signed data for exactly the gas limits that it sends. A wallet that sends
- * `calculateGasLimits: true` in the context gets our limits with the data, under the operation's own field names.
+ * `calculateGasLimits: true` in the context gets our limits where it sends none, and all that were signed are in the
+ * answer, under the operation's own field names. Many clients drop them (viem from 2.57.18 on), so what a wallet sends
+ * is never replaced.
  */
 export function pm_getPaymasterData(deps: SponsorMethodDeps): RpcMethod {
   return {
@@ -31,9 +33,11 @@ async function signed(
   { sponsor, payInTokens }: SponsorMethodDeps,
   paymaster: ServedPaymaster,
   asked: ModeRequest,
-  calculateGasLimits: boolean,
+  calculated: boolean,
 ): Promise<Sponsored> {
-  const limits: Pick<SponsorRequest, 'calculateGasLimits'> = { calculateGasLimits };
+  const limits: Pick<SponsorRequest, 'calculateGasLimits'> = {
+    calculateGasLimits: calculated ? 'missing' : false,
+  };
   return asked.mode === 'ERC20'
     ? requireSponsored(await payInTokens(paymaster, { ...asked.request, ...limits }), { isPayer: true })
     : requireSponsored(await sponsor(paymaster, { ...asked.request, ...limits }), { isPayer: false });

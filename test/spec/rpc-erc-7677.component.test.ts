@@ -185,3 +185,66 @@ describe('a refusal names the call and the request', () => {
     },
   );
 });
+
+describe('pm_getPaymasterData signs the limits of the request', () => {
+  const found = { callGasLimit: 90_001n, verificationGasLimit: 180_001n, preVerificationGas: 50_001n };
+  const ask = (operation: WireOperation, context: unknown) =>
+    host.call('pm_getPaymasterData', [operation, entryPoints['0.6'], '0x7a69', context]);
+  const signedLimits = (result: Readonly<Record<string, unknown>> | undefined) =>
+    Object.fromEntries(Object.keys(limits).map((name) => [name, Number(result?.[name])]));
+
+  test('calculateGasLimits: true, limits given: they are signed and answered, and nothing is simulated', async () => {
+    host.world.estimate = () => Promise.reject(new Error('nobody asked for an estimate'));
+    const operation = anOperation({ nonce: 31 });
+    const { body } = await ask(operation, { calculateGasLimits: true });
+    expect(signedLimits(body.result)).toEqual(limits);
+    expect(verifySponsorship(operation, { ...limits, ...body.result }).signer).toBe(signerAddress);
+  });
+
+  test.each([
+    ['no limit', { callGasLimit: undefined, verificationGasLimit: undefined, preVerificationGas: undefined }],
+    ['zeros', { callGasLimit: '0x0', verificationGasLimit: '0x0', preVerificationGas: '0x0' }],
+  ])('calculateGasLimits: true, %s given: all are found, signed and answered', async (_name, given) => {
+    host.world.estimate = () => Promise.resolve(found);
+    const operation = anOperation({ nonce: 32, ...given });
+    const { body } = await ask(operation, { calculateGasLimits: true });
+    expect(signedLimits(body.result)).toEqual(
+      Object.fromEntries(Object.entries(found).map(([name, value]) => [name, Number(value)])),
+    );
+    const final = { ...operation, ...signedLimits(body.result) };
+    expect(verifySponsorship(final, { ...signedLimits(body.result), ...body.result }).signer).toBe(
+      signerAddress,
+    );
+  });
+
+  test('calculateGasLimits: true, one limit missing: the others are signed as given', async () => {
+    host.world.estimate = () => Promise.resolve(found);
+    const operation = anOperation({ nonce: 33, preVerificationGas: undefined });
+    const { body } = await ask(operation, { calculateGasLimits: true });
+    expect(signedLimits(body.result)).toEqual({ ...limits, preVerificationGas: 50_001 });
+  });
+
+  test('a limit that was given beside missing ones is bounded by the fine that it could cost', async () => {
+    await host.put({ version: '2.0.0' });
+    host.world.estimate = () => Promise.resolve(found);
+    const given = { callGasLimit: '0x895440', preVerificationGas: undefined };
+    const fees = { maxFeePerGas: '0xb2d05e00', maxPriorityFeePerGas: '0x3b9aca00' };
+    const params = [
+      anOperation({ nonce: 34, ...given, ...fees }),
+      entryPoints['0.7'],
+      '0x7a69',
+      { calculateGasLimits: true },
+    ];
+    const { body } = await host.call('pm_getPaymasterData', params);
+    expect(body.error?.data.reason).toBe('GAS_LIMIT_TOO_HIGH');
+    expect(body.error?.message).toContain('A gas limit is above its cap');
+  });
+
+  test('without calculateGasLimits a missing limit is -32602, and no limits are in the answer', async () => {
+    const missing = await ask(anOperation({ preVerificationGas: undefined }), {});
+    expect(missing.body.error?.code).toBe(-32602);
+    expect(missing.body.error?.message).toContain('params[0].preVerificationGas');
+    const { body } = await ask(anOperation({ nonce: 35 }), {});
+    expect(body.result).not.toHaveProperty('callGasLimit');
+  });
+});
