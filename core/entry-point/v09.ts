@@ -17,8 +17,8 @@ export const entryPoint09 = {
   unusedGasFine: fineAboveThreshold,
   passesWholeOperation: true,
   simulation: {
-    // Of the release candidate: no package has the simulations of the final release. Its rules are the same; only gas
-    // differs, by less than the margins of an estimate.
+    // Of the release candidate: no package has the simulations of the final release. Gas differs by less than the margins
+    // of an estimate, and windows, which a simulation does not check, where an end is the bare flag of blocks.
     codeArtifact: 'aa09/artifacts/EntryPointSimulations.json',
     abi: [simulateHandleOpPacked],
     answersBy: 'return',

@@ -1,5 +1,4 @@
 import { addressKeyAt, type AddressKey } from '../units/address.js';
-import { hexQuantity, type Hex } from '../units/hex.js';
 import { entryPointRules } from './table.js';
 import type { EntryPointVersion } from './version.js';
 

@@ -16,6 +16,7 @@ import { loadNativeCurve } from '../../adapters/signer/native.js';
 import { loadWasmCurve } from '../../adapters/signer/wasm.js';
 import { personalDigest } from '../../core/crypto/keccak.js';
 import { entryPoints } from '../../core/entry-point/address.js';
+import { entryPointVersions } from '../../core/entry-point/version.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { userOpHasher } from '../../core/entry-point/user-op-hash.js';
@@ -186,7 +187,7 @@ for (const id of layoutIds) {
     return sponsorship.encode(at(operations, index), terms, stubSignature());
   });
 }
-for (const version of ['0.6', '0.7', '0.8'] as const) {
+for (const version of entryPointVersions) {
   const hasher = userOpHasher({ version, entryPoint: entryPoints[version], chainId: 31337 });
   const data: Hex = `0x${'ab'.repeat(276)}`;
   measure(`userOpHash ${version}`, (index) => hasher(at(operations, index), data));

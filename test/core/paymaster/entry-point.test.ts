@@ -46,7 +46,9 @@ describe('userOpHash', () => {
       ),
     );
   });
+});
 
+describe.each(['0.8', '0.9'] as const)('userOpHash of an EIP-7702 account on EntryPoint %s', (version) => {
   const eip7702Auth: Eip7702Auth = {
     address: toAddressKey('0xe6cae83bde06e4c305530e199d7217f42808555b'),
     chainId: 31337n,
@@ -55,23 +57,23 @@ describe('userOpHash', () => {
     s: `0x${'22'.repeat(32)}`,
     yParity: 0,
   };
-  const target = { version: '0.8', entryPoint: entryPoints['0.8'], chainId: 31337 } as const;
+  const target = { version, entryPoint: entryPoints[version], chainId: 31337 };
 
   test.each<{ name: string; initCode: Hex }>([
     { name: 'alone', initCode: eip7702Factory },
     { name: 'with factory data', initCode: `${eip7702Factory}c0ffee` },
-  ])('of 0.8 puts the delegate in the place of the EIP-7702 marker, $name', ({ initCode }) => {
+  ])('puts the delegate in the place of the EIP-7702 marker, $name', ({ initCode }) => {
     const op = { ...anExampleOperation, initCode, eip7702Auth };
-    expect(userOpHash(op, '0x', target)).toBe(hashByViem(op, '0x', '0.8', 31337));
+    expect(userOpHash(op, '0x', target)).toBe(hashByViem(op, '0x', version, 31337));
   });
 
-  test('of 0.8 does not depend on how the marker is padded, as in the EntryPoint', () => {
+  test('does not depend on how the marker is padded, as in the EntryPoint', () => {
     const short = { ...anExampleOperation, initCode: '0x7702' as const, eip7702Auth };
     const padded = { ...anExampleOperation, initCode: eip7702Factory, eip7702Auth };
     expect(userOpHash(short, '0x', target)).toBe(userOpHash(padded, '0x', target));
   });
 
-  test('of 0.8 is unknown when only the chain knows the delegate', () => {
+  test('is unknown when only the chain knows the delegate', () => {
     expect(userOpHash({ ...anExampleOperation, initCode: eip7702Factory }, '0x', target)).toBeUndefined();
   });
 });

@@ -67,6 +67,12 @@ test.each<Case>([
     detail: 'the factory is 0x7702 and eip7702Auth is missing',
   },
   {
+    name: 'the marker without an authorization is refused on 0.9',
+    op: { initCode: eip7702Factory },
+    version: '0.9',
+    detail: 'the factory is 0x7702 and eip7702Auth is missing',
+  },
+  {
     name: 'what is the marker on 0.8 is an ordinary factory before',
     op: { initCode: eip7702Factory },
     version: '0.7',

@@ -61,6 +61,7 @@ describe('the factory of an initCode', () => {
       version: '0.8',
     },
     { name: 'is not meant by the short marker', chain: list(), initCode: '0x7702', version: '0.8' },
+    { name: 'is not meant by the marker on 0.9', chain: list(), initCode: eip7702Factory, version: '0.9' },
     {
       name: 'is meant by the same bytes on an EntryPoint without EIP-7702',
       chain: list(),
