@@ -5,7 +5,7 @@ import { bytesToHex } from '../../core/units/hex.js';
 import type { Estimate, EstimateRequest } from '../../core/userop/estimator.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import { RpcError } from '../chain/node-errors.js';
-import { printable } from './revert-reason.js';
+import { explainMessage } from './revert-reason.js';
 import { estimationFailed } from './simulate-handle-op.js';
 
 /** ERC-7769 codes by which a bundler refuses an operation, as opposed to failing itself. */
@@ -37,7 +37,8 @@ async function ask(bundler: Chain, params: readonly unknown[]): Promise<unknown>
   } catch (error) {
     if (!(error instanceof DomainError) || !(error.cause instanceof RpcError)) throw error;
     if (!refusals.has(error.cause.code)) throw error;
-    throw estimationFailed(printable(error.cause.message));
+    const { text, remedy } = explainMessage(error.cause.message);
+    throw estimationFailed(text, remedy);
   }
 }
 

@@ -14,7 +14,7 @@ export type CustomError = {
 
 /** Undefined for errors that no row of {@link knownErrors} has, and for values that do not decode. */
 export function decodeCustomError(data: Hex): CustomError | undefined {
-  const shape = shapes.get(data.slice(0, 10));
+  const shape = shapes.get(data.slice(0, 10).toLowerCase());
   if (shape === undefined) return undefined;
   const { name, parameters, remedy, wraps } = shape;
   const types = parameters.map(({ type }) => type);

@@ -63,10 +63,23 @@ function formatValue(value: unknown): string {
   return isHexBytes(text) && hexSize(text) > mostBytes ? `${text.slice(0, 2 + 2 * mostBytes)}...` : text;
 }
 
+/** A bundler's message, which may hold revert data as hex: known errors in it are named. */
+export function explainMessage(message: string): RevertReason {
+  let remedy: string | undefined;
+  const text = message.replace(/0x[0-9a-f]{8}(?:[0-9a-f]{64})*(?![0-9a-f])/gi, (hex) => {
+    if (!isHexBytes(hex) || decodeCustomError(hex) === undefined) return hex;
+    const named = explainRevert(hex);
+    remedy ??= named.remedy;
+    return named.text;
+  });
+  return withRemedy(printable(text), remedy ?? remedyOfReason(text));
+}
+
 /** What to do about a reason of an EntryPoint, e.g. "AA25 invalid account nonce", or about the text of an account. */
 export function remedyOfReason(reason: string): string | undefined {
-  // EntryPoint 0.6 puts the text of the account behind its own.
-  const ofAccount = reason.replace(/^AA\d\d reverted: /, '');
+  // A bundler writes something in front, and EntryPoint 0.6 puts the text of the account behind its own.
+  const ofEntryPoint = /\bAA\d\d\b.*/su.exec(reason)?.[0] ?? reason;
+  const ofAccount = ofEntryPoint.replace(/^AA\d\d reverted: /, '');
   return knownReasons.find(({ prefixes }) => prefixes.some((prefix) => ofAccount.startsWith(prefix)))?.remedy;
 }
 

@@ -4,7 +4,12 @@ import { describe, expect, test } from '@jest/globals';
 import { AbiCoder, ErrorFragment, Interface, id, type ParamType } from 'ethers';
 import fc from 'fast-check';
 import { knownErrors, wrappingErrors } from '../../../adapters/estimator/known-errors.js';
-import { explainRevert, formatRevert, remedyOfReason } from '../../../adapters/estimator/revert-reason.js';
+import {
+  explainMessage,
+  explainRevert,
+  formatRevert,
+  remedyOfReason,
+} from '../../../adapters/estimator/revert-reason.js';
 import type { Hex } from '../../../core/units/hex.js';
 
 const require = createRequire(import.meta.url);
@@ -149,6 +154,40 @@ describe('what to do', () => {
   test('is not told where nothing is known', () => {
     expect(explainRevert(dataOf('Nobody(uint256)', [1])).remedy).toBeUndefined();
     expect(remedyOfReason('AA23 reverted: no')).toBeUndefined();
+  });
+});
+
+describe('a bundler’s message', () => {
+  test.each<{ name: string; message: string; text: string; remedy: RegExp | undefined }>([
+    {
+      name: 'names the error whose data it holds',
+      message: 'UserOperation reverted during simulation with reason: AA23 reverted 0xf645eedf',
+      text: 'UserOperation reverted during simulation with reason: AA23 reverted ECDSAInvalidSignature()',
+      remedy: /dummy signature/,
+    },
+    {
+      name: 'names an error with values',
+      message: `execution reverted: ${dataOf('OwnableUnauthorizedAccount(address)', [account])}`,
+      text: `execution reverted: OwnableUnauthorizedAccount(account=${account})`,
+      remedy: /may not call this method/,
+    },
+    {
+      name: 'keeps addresses, hashes and unknown errors',
+      message: `${account} 0x${'f645eedf'.repeat(8)} 0x12345678`,
+      text: `${account} 0x${'f645eedf'.repeat(8)} 0x12345678`,
+      remedy: undefined,
+    },
+    {
+      name: 'has a remedy by the reason of the EntryPoint',
+      message: 'failed: AA25 invalid account nonce',
+      text: 'failed: AA25 invalid account nonce',
+      remedy: /getNonce/,
+    },
+  ])('$name', ({ message, text, remedy }) => {
+    const found = explainMessage(message);
+    expect(found.text).toBe(text);
+    if (remedy === undefined) expect(found.remedy).toBeUndefined();
+    else expect(found.remedy).toMatch(remedy);
   });
 });
 
