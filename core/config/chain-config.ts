@@ -1,4 +1,5 @@
 import type { LayoutId } from '../paymaster/layout.js';
+import type { OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
 import type { FeeTokenSpec } from '../pricing/fee-token-spec.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from '../resources/paymaster.js';
@@ -69,6 +70,7 @@ export type ProfileConfig = {
     readonly priceMarkup: number;
     readonly unaccountedGas: number;
     readonly treasury?: Address;
+    readonly openZeppelin?: OpenZeppelinOptions;
   };
   /**
    * The most that one organisation may take of an account that the platform pays from: 1 to 100 percent. Absent: the

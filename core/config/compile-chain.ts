@@ -1,6 +1,6 @@
 import { quote } from '../errors.js';
 import { entryPointVersion } from '../entry-point/address.js';
-import type { TokenCodec } from '../paymaster/layout.js';
+import type { SponsorshipCodec, TokenCodec } from '../paymaster/layout.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 import type { Chain, ProfileSpec } from '../resources/chain.js';
 import { finding } from '../meta/conditions.js';
@@ -20,6 +20,7 @@ export type LayoutFacts = Readonly<
     string,
     {
       readonly entryPointVersion: EntryPointVersion;
+      readonly sponsorship: Pick<SponsorshipCodec, 'domainCall'>;
       readonly token: Pick<TokenCodec, 'namesTreasury'> | undefined;
     }
   >
@@ -147,6 +148,8 @@ function acceptedLossOf({ metadata }: Chain): Pick<ChainConfig, 'acceptedLoss'> 
   return acceptedLoss !== undefined && lossPattern.test(acceptedLoss) ? { acceptedLoss } : {};
 }
 
+const openZeppelinDefaults = { initCodeHash: 'AsGiven', readsPaymasterSignature: false } as const;
+
 function compileProfile(profile: ProfileSpec): ProfileConfig {
   const { defaultFunding, options, addresses } = profile;
   return {
@@ -168,6 +171,9 @@ function compileProfile(profile: ProfileSpec): ProfileConfig {
       priceMarkup: options?.priceMarkup ?? 1_000_000,
       unaccountedGas: options?.unaccountedGas ?? 50_000,
       ...(options?.treasury === undefined ? {} : { treasury: parseAddress(options.treasury) }),
+      ...(options?.openZeppelin === undefined
+        ? {}
+        : { openZeppelin: { ...openZeppelinDefaults, ...options.openZeppelin } }),
     },
     ...(profile.organisationShare === undefined ? {} : { organisationShare: profile.organisationShare }),
     ...(profile.tokenPayment === 'preFund' ? { tokenPayment: 'preFund' } : {}),
@@ -204,6 +210,8 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   const version = entryPointVersion(entryPoint);
   if (version !== undefined && version !== layout.entryPointVersion)
     return `entryPoint is the EntryPoint of version ${version}, but layout ${profile.layout} speaks to ${layout.entryPointVersion}.`;
+  if (layout.sponsorship.domainCall !== undefined && options?.openZeppelin === undefined)
+    return `options.openZeppelin must be given: data of layout ${profile.layout} are signed for the EIP-712 domain of the contract.`;
   if (addresses.token === undefined) {
     if (profile.tokenLossBudget === undefined) return undefined;
     return `tokenLossBudget must be absent: without addresses.token there is no mode ERC20 that it could stop.`;

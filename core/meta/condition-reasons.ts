@@ -154,7 +154,9 @@ export const conditionReasons = {
   },
   HashMatches: {
     HashMatches: yes('The contract hashes an operation as this service does.'),
-    OtherHash: no('The contract hashes differently: the layout is wrong for it.'),
+    OtherHash: no(
+      'The contract hashes differently, or has another EIP-712 domain: the layout or its options are wrong for it.',
+    ),
     Unknown: unknown('The contract was not asked yet, or does not answer.'),
   },
   UsageStoreLost: {

@@ -60,6 +60,14 @@ export function verifyingSignerCall(signer: Address): SignerCall {
   };
 }
 
+/** For contracts with one signer: `signer()` must answer it. */
+export function signerCall(signer: Address): SignerCall {
+  return {
+    data: encodeCall('function signer()', []),
+    isAuthorised: (result) => wordOf(result) === BigInt(signer),
+  };
+}
+
 /** For contracts with a set of signers: `signers(signer)` must answer true. */
 export function signersCall(signer: Address): SignerCall {
   return {

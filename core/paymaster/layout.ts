@@ -2,6 +2,7 @@ import type { Address, AddressKey } from '../units/address.js';
 import type { Hex } from '../units/hex.js';
 import type { EntryPointVersion } from '../entry-point/version.js';
 import type { FinalUserOperation, PaymasterGas } from '../entry-point/user-operation.js';
+import type { OpenZeppelinOptions } from './openzeppelin/options.js';
 
 export const layoutIds = [
   'vendor-1.1.0',
@@ -10,6 +11,11 @@ export const layoutIds = [
   'singleton-0.7',
   'singleton-0.8',
   'verifying-0.7',
+  'verifying-0.9',
+  'hybrid-0.9',
+  'openzeppelin-0.7',
+  'openzeppelin-0.8',
+  'openzeppelin-0.9',
 ] as const;
 export type LayoutId = (typeof layoutIds)[number];
 
@@ -22,7 +28,15 @@ export type SponsorshipTerms = {
   /** Unix seconds, 48 bits. */
   readonly validUntil: number;
   readonly validAfter: number;
-  readonly options: { readonly priceMarkup: number; readonly unaccountedGas: number };
+  readonly options: SponsorshipOptions;
+};
+
+/** What a profile says about its contract. A layout ignores an option for which its data has no field. */
+export type SponsorshipOptions = {
+  readonly priceMarkup: number;
+  readonly unaccountedGas: number;
+  /** Always given for the OpenZeppelin layouts, and only there. */
+  readonly openZeppelin?: OpenZeppelinOptions;
 };
 
 /** What an operation may take from each balance in the worst case, in wei. */
@@ -54,8 +68,13 @@ export type SponsorshipCodec = {
   /** Terms and signature of data made by `encode`; throws RangeError on other bytes. */
   readonly decode: (paymasterAndData: Hex) => DecodedSponsorship;
   readonly recognise: Recognise;
-  /** Call data of the contract's own hash function, to compare with `hash` by eth_call. */
-  readonly getHashCall: (op: FinalUserOperation, terms: SponsorshipTerms) => Hex;
+  /** Call data of the contract's own hash function, to compare with `hash` by eth_call; undefined when it has none. */
+  readonly getHashCall: ((op: FinalUserOperation, terms: SponsorshipTerms) => Hex) | undefined;
+  /** A call that shows whether the contract's EIP-712 domain is the one of the options; absent when it has none. */
+  readonly domainCall?: (terms: SponsorshipTerms) => {
+    readonly data: Hex;
+    readonly isSame: (result: Hex) => boolean;
+  };
   /** Read-only calls for the activation check: is `signer` authorised, which EntryPoint, which balance. */
   readonly signerCall: (signer: Address) => {
     readonly data: Hex;
@@ -225,6 +244,11 @@ export type Layout = {
   readonly entryPointVersion: EntryPointVersion;
   readonly title: string;
   readonly sponsorship: SponsorshipCodec;
+  /**
+   * Whether the contract also takes its signature from the tail of `paymasterAndData`, which EntryPoint 0.9 leaves out
+   * of the operation hash: see `tail.ts`.
+   */
+  readonly readsTail: (options: Pick<SponsorshipOptions, 'openZeppelin'>) => boolean;
   /** Mode ERC20; undefined when the contract does not have this mode. */
   readonly token: TokenCodec | undefined;
   /**

@@ -1,7 +1,8 @@
 import { layoutIds } from '../paymaster/layout.js';
 import type { KindDefinition } from '../schema/crd.js';
 import { boolean, choice, integer, keyedList, list, object, text } from '../schema/structural.js';
-import type { ChainSpec, ChainStatus, ProfileSpec, SignerSpec } from './chain.js';
+import { initCodeHashes } from '../paymaster/openzeppelin/options.js';
+import type { ChainSpec, ChainStatus, OpenZeppelinSpec, ProfileSpec, SignerSpec } from './chain.js';
 import { kindNames } from './kinds.js';
 import {
   address,
@@ -44,13 +45,15 @@ const signer = (description: string) =>
     optional: {},
   });
 
+const domainText = (description: string) => text(description, { minLength: 1, maxLength: 128 });
+
 const profile = object<ProfileSpec>(
   'A paymaster contract that Paymasters of this chain may use.',
   {
     required: {
       version: version('Name by which a Paymaster chooses this profile, e.g. "2.0.0".'),
       layout: choice(
-        'How the contract reads paymasterAndData. vendor-1.1.0: EntryPoint 0.6, a balance for each funding wallet; for accounts that are on 0.6 already. vendor-2.x: EntryPoint 0.7, the same; choose it where several teams pay from wallets of their own. singleton-0.6, -0.7, -0.8: one contract for both modes, one deposit for all; choose it where the platform pays, for token payments that are taken in validation, and for EntryPoint 0.8. verifying-0.7: the reference contract of EntryPoint 0.7, sponsorships only, one deposit for all; the smallest. Signing keys: singleton contracts accept several at once, vendor contracts one that can be changed, verifying-0.7 the one of its constructor, so that a new key is a new contract. It must be the layout of what is deployed: condition HashMatches says whether it is.',
+        'How the contract reads paymasterAndData. vendor-1.1.0: EntryPoint 0.6, a balance for each funding wallet; for accounts that are on 0.6 already. vendor-2.x: EntryPoint 0.7, the same; choose it where several teams pay from wallets of their own. singleton-0.6, -0.7, -0.8: one contract for both modes, one deposit for all; choose it where the platform pays, for token payments that are taken in validation, and for EntryPoint 0.8. verifying-0.7: the reference contract of EntryPoint 0.7, sponsorships only, one deposit for all; the smallest. verifying-0.9, hybrid-0.9: our contracts for EntryPoint 0.9, like verifying-0.7 and vendor-2.x. openzeppelin-0.7, -0.8, -0.9: PaymasterSigner of OpenZeppelin with an ECDSA signer, sponsorships only, one deposit for all; needs options.openZeppelin. Signing keys: singleton contracts accept several at once, vendor, hybrid-0.9 and verifying-0.9 contracts one that can be changed, verifying-0.7 the one of its constructor, so that a new key is a new contract; openzeppelin contracts as their deployer chose. It must be the layout of what is deployed: condition HashMatches says whether it is.',
         layoutIds,
       ),
       entryPoint: address(
@@ -103,7 +106,7 @@ const profile = object<ProfileSpec>(
         required: {},
         optional: {
           priceMarkup: integer(
-            'vendor-2.x: what a sponsor is charged, e.g. 1100000 for 10 percent more than the gas. Default 1000000, no premium.',
+            'vendor-2.x, hybrid-0.9: what a sponsor is charged, e.g. 1100000 for 10 percent more than the gas. Default 1000000, no premium.',
             {
               minimum: 1_000_000,
               maximum: 2_000_000,
@@ -115,6 +118,26 @@ const profile = object<ProfileSpec>(
           }),
           treasury: address(
             'singleton layouts, mode ERC20: who receives the tokens, e.g. 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed.',
+          ),
+          openZeppelin: object<OpenZeppelinSpec>(
+            'openzeppelin layouts: what the deployer of the contract chose. Signatures are made for this EIP-712 domain; condition HashMatches says whether the contract answers it.',
+            {
+              required: {
+                domainName: domainText(
+                  'name of eip712Domain() of the contract, e.g. MyPaymasterECDSASigner.',
+                ),
+                domainVersion: domainText('version of eip712Domain() of the contract, e.g. "1".'),
+              },
+              optional: {
+                initCodeHash: choice(
+                  'What is signed for the initCode of an EIP-7702 account. AsGiven: initCode with its marker 0x7702, as in release 5.7. Delegate: the delegate of the account instead of the marker, as in later releases. Default AsGiven.',
+                  initCodeHashes,
+                ),
+                readsPaymasterSignature: boolean(
+                  'EntryPoint 0.9: true where the contract overrides _decodePaymasterUserOp to take its signature from the end of paymasterAndData too, so that it can be made after that of the account. As published it does not. Default false.',
+                ),
+              },
+            },
           ),
         },
       }),
@@ -139,8 +162,24 @@ const profile = object<ProfileSpec>(
     message: 'must be a profile with exactly one of signer and signers',
   },
   {
-    rule: "self.layout == 'vendor-2.x' || !has(self.options) || !(has(self.options.priceMarkup) || has(self.options.unaccountedGas))",
-    message: 'must be without priceMarkup and unaccountedGas: only the layout vendor-2.x has them',
+    rule: "self.layout in ['vendor-2.x', 'hybrid-0.9'] || !has(self.options) || !has(self.options.priceMarkup)",
+    message: 'must be without priceMarkup: only the layouts vendor-2.x and hybrid-0.9 have it',
+    fieldPath: '.options',
+  },
+  {
+    rule: "self.layout == 'vendor-2.x' || !has(self.options) || !has(self.options.unaccountedGas)",
+    message: 'must be without unaccountedGas: only the layout vendor-2.x has it',
+    fieldPath: '.options',
+  },
+  {
+    rule: "self.layout.startsWith('openzeppelin-') == (has(self.options) && has(self.options.openZeppelin))",
+    message: 'must be with openZeppelin for the openzeppelin layouts, and without it for any other',
+    fieldPath: '.options',
+  },
+  {
+    rule: "self.layout == 'openzeppelin-0.9' || !has(self.options) || !has(self.options.openZeppelin) || !has(self.options.openZeppelin.readsPaymasterSignature) || !self.options.openZeppelin.readsPaymasterSignature",
+    message:
+      'must be without readsPaymasterSignature: EntryPoint 0.9 is the first with a signature of the paymaster',
     fieldPath: '.options',
   },
   {
@@ -164,8 +203,8 @@ const profile = object<ProfileSpec>(
     fieldPath: '.tokenPayment',
   },
   {
-    rule: "self.layout != 'verifying-0.7' || !has(self.addresses.token)",
-    message: 'must be without token: the layout verifying-0.7 has no token mode',
+    rule: "!has(self.addresses.token) || !(self.layout.startsWith('verifying-') || self.layout.startsWith('openzeppelin-'))",
+    message: 'must be without token: the verifying and openzeppelin layouts have no token mode',
     fieldPath: '.addresses',
   },
 );

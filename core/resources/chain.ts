@@ -1,10 +1,18 @@
 import type { LayoutId } from '../paymaster/layout.js';
+import type { InitCodeHash, OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
 import type { Condition, Resource } from '../meta/meta.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from './paymaster.js';
 
 /** A signing key: a mounted file in the signer directory that contains it (0x and 64 hex digits). */
 export type SignerSpec = { readonly file: string };
+
+export type OpenZeppelinSpec = Pick<OpenZeppelinOptions, 'domainName' | 'domainVersion'> & {
+  /** Default `AsGiven`. */
+  readonly initCodeHash?: InitCodeHash;
+  /** Default false. */
+  readonly readsPaymasterSignature?: boolean;
+};
 
 export type ProfileSpec = {
   /** The `version` that a Paymaster names. Several profiles may use the same contract. */
@@ -34,6 +42,8 @@ export type ProfileSpec = {
     readonly unaccountedGas?: number;
     /** Singleton, mode ERC20: the address that receives the tokens. */
     readonly treasury?: string;
+    /** OpenZeppelin layouts, and required there: what the deployer of the contract chose. */
+    readonly openZeppelin?: OpenZeppelinSpec;
   };
   /**
    * The most that the pending operations of one organisation may take of an account that the platform pays from, in

@@ -1,7 +1,7 @@
 import type { Block, BlockTag, Chain } from '../../core/chain/chain.js';
 import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
-import type { Layout, LayoutId } from '../../core/paymaster/layout.js';
+import type { Layout, LayoutId, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import type { Signer, Signers } from '../../core/paymaster/signer.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Address } from '../../core/units/address.js';
@@ -129,20 +129,23 @@ export function createProbe({ chain, config, layouts, signers, clock }: ProbeDep
 
   /** Signatures are worthless when the contract hashes an operation differently than we do. */
   async function hashOf(
-    { address, hash, getHashCall }: ProbedContract,
+    { address, hashCall }: ProbedContract,
     block: BlockTag,
   ): Promise<ProfileFacts['hash']> {
-    const answer = await askCall(chain, { to: address, data: getHashCall(), block });
+    const { data, isSame } = hashCall();
+    const answer = await askCall(chain, { to: address, data, block });
     if (answer === undefined) return 'Unknown';
-    return answer === bytesToHex(hash()) ? 'HashMatches' : 'OtherHash';
+    return isSame(answer) ? 'HashMatches' : 'OtherHash';
   }
 }
+
+type HashCall = { readonly data: Hex; readonly isSame: (answer: Hex) => boolean };
 
 /** One of a profile's contracts, with the calls of its mode. */
 type ProbedContract = {
   readonly address: Address;
-  readonly hash: () => Uint8Array;
-  readonly getHashCall: () => Hex;
+  /** A call whose answer shows whether the contract hashes as we do. */
+  readonly hashCall: () => HashCall;
 };
 
 /** The contract of mode SPONSORED and that of mode ERC20, which may be at the same address. */
@@ -154,17 +157,31 @@ function contractsOf(
   const terms = probeTerms(chainId, profile);
   const sponsoring: ProbedContract = {
     address: profile.sponsorship,
-    hash: () => sponsorship.hash(probeOperation, terms),
-    getHashCall: () => sponsorship.getHashCall(probeOperation, terms),
+    hashCall: () => sponsoredHashCall(sponsorship, terms),
   };
   if (profile.token === undefined || token === undefined) return [sponsoring];
   const tokenTerms = probeTokenTerms(chainId, profile, profile.token);
   const paidInTokens: ProbedContract = {
     address: profile.token,
-    hash: () => token.hash(probeOperation, tokenTerms),
-    getHashCall: () => token.getHashCall(probeOperation, tokenTerms),
+    hashCall: () => ({
+      data: token.getHashCall(probeOperation, tokenTerms),
+      isSame: (answer) => answer === bytesToHex(token.hash(probeOperation, tokenTerms)),
+    }),
   };
   return [sponsoring, paidInTokens];
+}
+
+/** The contract's own hash of an operation, or its EIP-712 domain if it shows no more than that. */
+function sponsoredHashCall(
+  { domainCall, getHashCall, hash }: SponsorshipCodec,
+  terms: SponsorshipTerms,
+): HashCall {
+  if (domainCall !== undefined) return domainCall(terms);
+  if (getHashCall === undefined) throw new TypeError('a layout must have a view to compare hashes by');
+  return {
+    data: getHashCall(probeOperation, terms),
+    isSame: (answer) => answer === bytesToHex(hash(probeOperation, terms)),
+  };
 }
 
 /** `balanceOf(address)`. */

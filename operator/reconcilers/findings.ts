@@ -55,7 +55,11 @@ export function contractFindings(facts: ProfileFacts, profile: ProfileConfig): r
   const { sponsorship, entryPoint, layout } = profile;
   const noCode = `EntryPoint ${entryPoint} or contract ${sponsorship} has no code on this chain: deploy it, or correct the profile.`;
   const other = `Contract ${sponsorship} does not name EntryPoint ${entryPoint}: correct entryPoint or addresses of the profile.`;
-  const hash = `Contract ${sponsorship} hashes an operation differently: layout ${layout} or its options are wrong for it.`;
+  const { openZeppelin } = profile.options;
+  const hash =
+    openZeppelin === undefined
+      ? `Contract ${sponsorship} hashes an operation differently: layout ${layout} or its options are wrong for it.`
+      : `eip712Domain() of contract ${sponsorship} does not answer name "${openZeppelin.domainName}" and version "${openZeppelin.domainVersion}", with this chain and contract: correct options.openZeppelin of the profile.`;
   return [
     finding('CodePresent', facts.code, facts.code === 'NoCode' ? noCode : undefined),
     finding(

@@ -128,8 +128,8 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger): 
 
 function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile {
   const layout = layouts[profile.layout];
-  const { priceMarkup, unaccountedGas } = profile.options;
-  const options = { priceMarkup, unaccountedGas };
+  const { priceMarkup, unaccountedGas, openZeppelin } = profile.options;
+  const options = { priceMarkup, unaccountedGas, ...(openZeppelin === undefined ? {} : { openZeppelin }) };
   return Object.freeze({
     version: profile.version,
     layout,

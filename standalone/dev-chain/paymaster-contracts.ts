@@ -6,6 +6,7 @@ import type { EntryPointRules } from '../../core/entry-point/rules.js';
 import { entryPoint06 } from '../../core/entry-point/v06.js';
 import { entryPoint07 } from '../../core/entry-point/v07.js';
 import { entryPoint08 } from '../../core/entry-point/v08.js';
+import { entryPoint09 } from '../../core/entry-point/v09.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { readNpmArtifact, readOwnArtifact, readSingletonInitCode } from './artifacts.js';
@@ -43,10 +44,15 @@ export function paymasterContracts(signer: Address, owner: Address): readonly Pa
       ['address', 'address', 'address', 'address[]'],
       [address, owner, owner, [signer]],
     );
-  const verifying = withArguments(
+  const verifying07 = withArguments(
     readNpmArtifact('aa07', 'VerifyingPaymaster').bytecode,
     ['address', 'address'],
     [entryPoint07.address, signer],
+  );
+  const verifying09 = withArguments(
+    readOwnArtifact('VerifyingPaymaster09').bytecode,
+    ['address', 'address', 'address'],
+    [entryPoint09.address, owner, signer],
   );
   return [
     described('1.1.0', 'vendor-1.1.0', 'HybridPaymaster06', hybrid(entryPoint06, 'HybridPaymaster06'), {}),
@@ -62,7 +68,9 @@ export function paymasterContracts(signer: Address, owner: Address): readonly Pa
     described('singleton-0.8', 'singleton-0.8', 'SingletonPaymasterV8', singleton(entryPoint08, '08'), {
       treasury,
     }),
-    described('verifying-0.7', 'verifying-0.7', 'VerifyingPaymaster', verifying, {}),
+    described('verifying-0.7', 'verifying-0.7', 'VerifyingPaymaster', verifying07, {}),
+    described('verifying-0.9', 'verifying-0.9', 'VerifyingPaymaster09', verifying09, {}),
+    described('hybrid-0.9', 'hybrid-0.9', 'HybridPaymaster09', hybrid(entryPoint09, 'HybridPaymaster09'), {}),
   ];
 }
 
@@ -84,7 +92,7 @@ function described(
     entryPoint: entryPoints[entryPointVersion],
     entryPointVersion,
     sponsorship,
-    ...(layout === 'verifying-0.7' ? {} : { token: sponsorship }),
+    ...(layouts[layout].token === undefined ? {} : { token: sponsorship }),
     options,
     name,
     initCode,

@@ -4,6 +4,7 @@ import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
+import type { OpenZeppelinOptions } from '../../core/paymaster/openzeppelin/options.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { parseAddress, type Address } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
@@ -38,6 +39,17 @@ const layoutOfVersion: Readonly<Record<string, LayoutId>> = {
   'singleton-0.7': 'singleton-0.7',
   'singleton-0.8': 'singleton-0.8',
   'verifying-0.7': 'verifying-0.7',
+  'verifying-0.9': 'verifying-0.9',
+  'hybrid-0.9': 'hybrid-0.9',
+  'openzeppelin-0.8': 'openzeppelin-0.8',
+  'openzeppelin-0.9': 'openzeppelin-0.9',
+};
+
+const openZeppelin: OpenZeppelinOptions = {
+  domainName: 'MyPaymasterECDSASigner',
+  domainVersion: '1',
+  initCodeHash: 'AsGiven',
+  readsPaymasterSignature: false,
 };
 
 export const someVersions = Object.keys(layoutOfVersion);
@@ -51,7 +63,11 @@ export function aProfileConfig(version = '1.1.0', overrides: Partial<ProfileConf
     entryPoint: entryPoints[layouts[layout].entryPointVersion],
     sponsorship: addressOf(0xc000 + index),
     signerFile,
-    options: { priceMarkup: 1_000_000, unaccountedGas: 50_000 },
+    options: {
+      priceMarkup: 1_000_000,
+      unaccountedGas: 50_000,
+      ...(layout.startsWith('openzeppelin') ? { openZeppelin } : {}),
+    },
     ...overrides,
   };
 }

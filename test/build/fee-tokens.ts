@@ -1,11 +1,14 @@
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { Price } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
+import { layouts } from '../../core/paymaster/layouts.js';
 import { parseAddress } from '../../core/units/address.js';
 import { addressOf, aProfileConfig, someChainId, someNow, someVersions } from './configs.js';
 
 /** Versions of the example chain whose layout has a token mode. */
-export const tokenVersions = someVersions.filter((version) => version !== 'verifying-0.7');
+export const tokenVersions = someVersions.filter(
+  (version) => layouts[aProfileConfig(version).layout].token !== undefined,
+);
 
 /** The account whose balance in the contract pays in token mode. */
 export const someTokenAccount = parseAddress(`0x${'7e'.repeat(20)}`);

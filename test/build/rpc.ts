@@ -10,6 +10,7 @@ import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { DomainError } from '../../core/errors.js';
 import { silentLogger, type Logger } from '../../core/log.js';
 import { tokenAccountCall } from '../../core/paymaster/abi.js';
+import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { priced, type PriceAnswer } from '../../core/pricing/price-source.js';
 import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
@@ -303,16 +304,17 @@ export function verifySponsorship(
     verificationGasLimit: BigInt(String(result?.['verificationGasLimit'])),
     preVerificationGas: BigInt(String(result?.['preVerificationGas'])),
   };
-  const hash = layout.sponsorship.hash(op, {
+  const terms: SponsorshipTerms = {
     chainId: someChainId,
     paymaster: profile.sponsorship,
     fundingAddress: decoded.fundingAddress ?? toAddressKey(someFunding),
     validUntil: decoded.validUntil,
     validAfter: decoded.validAfter,
     options: profile.options,
-  });
+  };
+  const digest = layout.sponsorship.toSign(layout.sponsorship.hash(op, terms), op, terms);
   return {
-    signer: recoverAddress(hashMessage(getBytes(bytesToHex(hash))), decoded.signature),
+    signer: recoverAddress(bytesToHex(digest), decoded.signature),
     validUntil: decoded.validUntil,
     validAfter: decoded.validAfter,
     paymaster: decoded.paymaster,

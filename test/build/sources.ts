@@ -7,10 +7,10 @@ import type { EpochMs } from '../../core/units/time.js';
 import { aChain, aPaymaster, anOrganisation } from './resources.js';
 
 export const someLayouts: LayoutFacts = {
-  'vendor-1.1.0': { entryPointVersion: '0.6', token: { namesTreasury: false } },
-  'vendor-2.x': { entryPointVersion: '0.7', token: { namesTreasury: false } },
-  'singleton-0.7': { entryPointVersion: '0.7', token: { namesTreasury: true } },
-  'verifying-0.7': { entryPointVersion: '0.7', token: undefined },
+  'vendor-1.1.0': { entryPointVersion: '0.6', sponsorship: {}, token: { namesTreasury: false } },
+  'vendor-2.x': { entryPointVersion: '0.7', sponsorship: {}, token: { namesTreasury: false } },
+  'singleton-0.7': { entryPointVersion: '0.7', sponsorship: {}, token: { namesTreasury: true } },
+  'verifying-0.7': { entryPointVersion: '0.7', sponsorship: {}, token: undefined },
 };
 
 export const someNow = Date.parse('2026-02-01T00:00:00.000Z') as EpochMs;

@@ -26,6 +26,8 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
+// OpenZeppelin publishes no contract that could be deployed as it is.
+const deployed = layoutIds.filter((id) => !id.startsWith('openzeppelin'));
 const signerAddress = parseAddress('0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC');
 
 describe('deploying a dev chain', () => {
@@ -38,7 +40,7 @@ describe('deploying a dev chain', () => {
       ]),
     );
     const deployments = await deployDevChain({ rpcUrl: anvil.url, signerAddress, log: silentLogger });
-    expect(deployments.profiles.length).toBeGreaterThan(layoutIds.length);
+    expect(deployments.profiles.length).toBeGreaterThan(deployed.length);
   });
 
   test('puts a contract for every layout where code is, and a second time changes nothing', async () => {
@@ -53,7 +55,7 @@ describe('deploying a dev chain', () => {
       });
     const deployments = await deploy();
     expect(steps.length).toBeGreaterThan(10);
-    expect(new Set(deployments.profiles.map(({ layout }) => layout))).toEqual(new Set(layoutIds));
+    expect(new Set(deployments.profiles.map(({ layout }) => layout))).toEqual(new Set(deployed));
     const addresses = [
       ...deployments.profiles.map(({ sponsorship }) => sponsorship),
       ...Object.values(deployments.factories),

@@ -32,7 +32,10 @@ async function countOf(account: TestAccount): Promise<bigint> {
 }
 
 describe.each(profileNames)('profile %s', (version) => {
-  test.each(['ethers', 'permissionless'] as const)(
+  // permissionless has no account for EntryPoint 0.9.
+  const libraries = version.endsWith('0.9') ? (['ethers'] as const) : (['ethers', 'permissionless'] as const);
+
+  test.each(libraries)(
     'operations built by %s are mined: the first creates the account, then a second one, then a batch',
     async (library) => {
       const profile = devChain.profile(version);
@@ -67,8 +70,8 @@ describe.each(profileNames)('profile %s', (version) => {
     const terms = await buildTerms(devChain, profile);
     const first = await buildUserOp(account, [incrementCall()]);
     for (const op of [first, { ...first, initCode: '0x' as const, nonce: (7n << 64n) + 5n }]) {
-      const data = sponsorship.getHashCall(op, terms);
-      const answer = await devChain.chain.call({ to: profile.sponsorship, data });
+      const data = sponsorship.getHashCall?.(op, terms);
+      const answer = await devChain.chain.call({ to: profile.sponsorship, data: data! });
       expect(bytesToHex(sponsorship.hash(op, terms))).toBe(answer);
     }
   });

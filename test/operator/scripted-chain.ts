@@ -75,7 +75,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
   const { sponsorship, token } = layouts['vendor-1.1.0'];
   // Encoded once: that takes milliseconds, and every call is compared with it.
   const terms = probeTerms(31337, profile);
-  const hashCall = sponsorship.getHashCall(probeOperation, terms);
+  const hashCall = sponsorship.getHashCall?.(probeOperation, terms);
   const hash = sponsorship.hash(probeOperation, terms);
   const tokenTerms = probeTokenTerms(31337, profile, tokenContract);
   const tokenHashCall = token?.getHashCall(probeOperation, tokenTerms);

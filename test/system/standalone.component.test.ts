@@ -115,10 +115,12 @@ test('connection.json names every version with its layout and addresses, and is 
     '1.0.0 on 0.6',
     '1.1.0 on 0.6',
     '2.0.0 on 0.7',
+    'hybrid-0.9 on 0.9',
     'singleton-0.6 on 0.6',
     'singleton-0.7 on 0.7',
     'singleton-0.8 on 0.8',
     'verifying-0.7 on 0.7',
+    'verifying-0.9 on 0.9',
   ]);
   expect(connection).toMatchObject({
     chainId: 31337,

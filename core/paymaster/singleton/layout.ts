@@ -43,6 +43,7 @@ export const singleton06: Layout = {
   entryPointVersion: entryPoint06.version,
   title: 'Singleton paymaster for EntryPoint 0.6',
   sponsorship: sponsorshipCodec(entryPoint06.version, noPaymasterGas),
+  readsTail: () => false,
   token: tokenCodec(entryPoint06.version, token06),
 };
 
@@ -51,6 +52,7 @@ export const singleton07: Layout = {
   entryPointVersion: entryPoint07.version,
   title: 'Singleton paymaster for EntryPoint 0.7',
   sponsorship: sponsorshipCodec(entryPoint07.version, gas07),
+  readsTail: () => false,
   token: tokenCodec(entryPoint07.version, token07),
 };
 
@@ -59,5 +61,6 @@ export const singleton08: Layout = {
   entryPointVersion: entryPoint08.version,
   title: 'Singleton paymaster for EntryPoint 0.8',
   sponsorship: sponsorshipCodec(entryPoint08.version, gas07),
+  readsTail: () => false,
   token: tokenCodec(entryPoint08.version, token08),
 };

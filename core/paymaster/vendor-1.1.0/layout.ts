@@ -10,6 +10,7 @@ export const vendor110: Layout = {
   entryPointVersion: entryPoint06.version,
   title: 'Vendor sponsorship paymaster 1.1.0, token paymaster 1.x',
   sponsorship,
+  readsTail: () => false,
   token,
   chargeEvent: {
     // keccak256("GasBalanceDeducted(address,uint256)"): funding wallet and charge, both indexed.

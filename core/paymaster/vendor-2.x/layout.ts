@@ -10,6 +10,7 @@ export const vendor2x: Layout = {
   entryPointVersion: entryPoint07.version,
   title: 'Vendor sponsorship and token paymasters 2.x',
   sponsorship,
+  readsTail: () => false,
   token,
   chargeEvent: {
     // keccak256("GasBalanceDeducted(address,uint256,uint256)"): funding wallet, charge, premium, all indexed.

@@ -8,5 +8,6 @@ export const verifying07: Layout = {
   entryPointVersion: entryPoint07.version,
   title: 'VerifyingPaymaster for EntryPoint 0.7',
   sponsorship,
+  readsTail: () => false,
   token: undefined,
 };

@@ -1,4 +1,5 @@
 import { entryPoint07 } from '../../entry-point/v07.js';
+import type { EntryPointVersion } from '../../entry-point/version.js';
 import { keccak256, personalDigest } from '../../crypto/keccak.js';
 import { bytesToHex } from '../../units/hex.js';
 import type { Hex } from '../../units/hex.js';
@@ -36,11 +37,11 @@ import { writeUint48, zeroed } from '../../units/words.js';
  * Hash = keccak of 12 words: sender, nonce, keccak(initCode), keccak(callData), accountGasLimits, the 32 bytes @20,
  * preVerificationGas, gasFees, chainId, paymaster, validUntil, validAfter. No balance per sponsor.
  */
-export function sponsorshipCodec(gas: PaymasterGas): SponsorshipCodec {
+export function sponsorshipCodec(version: EntryPointVersion, gas: PaymasterGas): SponsorshipCodec {
   return {
     gas: () => gas,
     minVerificationGasLimit: 0n,
-    need: (op) => ({ entryPoint: maxCost(op, entryPoint07.version, gas), funding: undefined }),
+    need: (op) => ({ entryPoint: maxCost(op, version, gas), funding: undefined }),
     hash: (op, terms) => hash(op, terms, gas),
     toSign: personalDigest,
     encode: (_op, terms, signature) => encode(terms, gas, signature),
@@ -53,7 +54,7 @@ export function sponsorshipCodec(gas: PaymasterGas): SponsorshipCodec {
 }
 
 /** Validation uses about 21,000 gas; the contract has no postOp. */
-export const sponsorship = sponsorshipCodec({
+export const sponsorship = sponsorshipCodec(entryPoint07.version, {
   paymasterVerificationGasLimit: 30_000n,
   paymasterPostOpGasLimit: 0n,
 });

@@ -39,6 +39,8 @@ export const profileNames = [
   'singleton-0.7',
   'singleton-0.8',
   'verifying-0.7',
+  'verifying-0.9',
+  'hybrid-0.9',
 ] as const;
 
 /** Public key of anvil's third dev account: the signer of the vectors, too. */

@@ -1,6 +1,7 @@
 import { AbiCoder, concat, keccak256, toBeHex } from 'ethers';
 import { encodeAbiParameters, encodePacked, keccak256 as viemKeccak, parseAbiParameters } from 'viem';
 import type { PaymasterGas } from '../../../core/entry-point/user-operation.js';
+import type { Address } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
 
@@ -99,4 +100,27 @@ export function singleton07Hash(
     keccak(unsigned),
   ]);
   return keccak(abi('bytes32,uint256', [keccak(operation), chainId]));
+}
+
+/** `getHash` of our hybrid contract for EntryPoint 0.9: `unsigned` is its data up to the signature. */
+export function hybrid09Hash(
+  { abi, packed, keccak }: Library,
+  op: FinalUserOperation,
+  { chainId, paymaster }: { readonly chainId: number; readonly paymaster: Address },
+  unsigned: Hex,
+): Hex {
+  return keccak(
+    abi('address,uint256,bytes32,bytes32,bytes32,uint256,bytes32,bytes32,uint256,address', [
+      op.sender,
+      op.nonce,
+      keccak(op.initCode),
+      keccak(op.callData),
+      accountGasLimits(packed, op),
+      op.preVerificationGas,
+      gasFees(packed, op),
+      keccak(unsigned),
+      chainId,
+      paymaster,
+    ]),
+  );
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { SponsorshipTerms, TokenTerms } from '../../../core/paymaster/layout.js';
+import { initCodeHashes } from '../../../core/paymaster/openzeppelin/options.js';
 import { parseAddress, toAddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import type { FinalUserOperation } from '../../../core/entry-point/user-operation.js';
@@ -42,6 +43,12 @@ export const anyTerms: fc.Arbitrary<SponsorshipTerms> = fc.record({
   options: fc.record({
     priceMarkup: fc.integer({ min: 1_000_000, max: 2_000_000 }),
     unaccountedGas: fc.integer({ min: 0, max: 100_000 }),
+    openZeppelin: fc.record({
+      domainName: fc.string({ minLength: 1 }),
+      domainVersion: fc.string({ minLength: 1 }),
+      initCodeHash: fc.constantFrom(...initCodeHashes),
+      readsPaymasterSignature: fc.boolean(),
+    }),
   }),
 });
 
@@ -93,7 +100,16 @@ export const exampleTerms: SponsorshipTerms = {
   fundingAddress: toAddressKey('0x95857bffc1cd833cd196af29eb0f61dbc66db4ad'),
   validUntil: 1_893_456_000,
   validAfter: 1_700_000_000,
-  options: { priceMarkup: 1_100_000, unaccountedGas: 50_000 },
+  options: {
+    priceMarkup: 1_100_000,
+    unaccountedGas: 50_000,
+    openZeppelin: {
+      domainName: 'MyPaymasterECDSASigner',
+      domainVersion: '1',
+      initCodeHash: 'AsGiven',
+      readsPaymasterSignature: false,
+    },
+  },
 };
 
 export const exampleTokenTerms: TokenTerms = {

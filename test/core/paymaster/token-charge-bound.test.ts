@@ -70,6 +70,23 @@ const contracts: readonly { name: string; layout: LayoutId; charge: Charge }[] =
     },
   },
   {
+    name: 'HybridPaymaster09, paid after the call',
+    layout: 'hybrid-0.9',
+    charge: (_op, { exchangeRate, priceMarkup }, { gas, price }) => {
+      const cost = (gas + 60_000n + 10_000n) * price;
+      return ceil(cost * exchangeRate * BigInt(priceMarkup), coin * 1_000_000n);
+    },
+  },
+  {
+    name: 'HybridPaymaster09, paid in validation',
+    layout: 'hybrid-0.9',
+    charge: (op, { exchangeRate, priceMarkup }) => {
+      const gas = op.callGasLimit + op.verificationGasLimit + op.preVerificationGas + 190_000n;
+      const taken = (gas + 60_000n) * op.maxFeePerGas + 10_000n * op.maxFeePerGas;
+      return ceil(taken * exchangeRate * BigInt(priceMarkup), coin * 1_000_000n);
+    },
+  },
+  {
     name: 'singleton 0.6',
     layout: 'singleton-0.6',
     charge: (_op, terms, { gas, price }) =>

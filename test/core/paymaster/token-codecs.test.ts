@@ -14,6 +14,7 @@ import {
   byEthers,
   byViem,
   gasFees,
+  hybrid09Hash,
   paymasterGas,
   singleton06Hash,
   singleton07Hash,
@@ -33,6 +34,7 @@ const tokenLayouts = [
   'singleton-0.6',
   'singleton-0.7',
   'singleton-0.8',
+  'hybrid-0.9',
 ] as const;
 type TokenLayout = (typeof tokenLayouts)[number];
 
@@ -134,6 +136,26 @@ const encodings: Readonly<Record<TokenLayout, Encoding>> = {
   },
   'singleton-0.7': singleton07,
   'singleton-0.8': singleton07,
+  'hybrid-0.9': (library, op, terms, gas) => {
+    const { packed } = library;
+    const unsigned = packed(
+      ['bytes', 'bytes', 'uint8', 'uint48', 'uint48', 'bytes', 'uint256', 'uint32'],
+      [
+        terms.paymaster,
+        paymasterGas(packed, gas),
+        1,
+        terms.validUntil,
+        terms.validAfter,
+        terms.token,
+        terms.exchangeRate,
+        terms.priceMarkup,
+      ],
+    );
+    return {
+      hash: hybrid09Hash(library, op, terms, unsigned),
+      data: (signature) => packed(['bytes', 'bytes'], [unsigned, signature]),
+    };
+  },
 };
 
 function singleton07(library: Library, op: FinalUserOperation, terms: TokenTerms, gas: PaymasterGas) {
@@ -189,7 +211,7 @@ function singletonTail({ packed }: Library, terms: TokenTerms, postOpGas: bigint
 
 describe.each(tokenLayouts)('%s', (id) => {
   const codec = codecOf(id);
-  const hasMarkup = id.startsWith('vendor');
+  const hasMarkup = !id.startsWith('singleton');
 
   test.each([
     { library: 'ethers', reference: byEthers },
@@ -235,7 +257,8 @@ describe.each(tokenLayouts)('%s', (id) => {
   test('refuses data of another mode and with flags that it does not know', () => {
     const good = codec.encode(anExampleOperation, exampleTokenTerms, stubSignature());
     const modeAt = id.endsWith('0.6') || id === 'vendor-1.1.0' ? 20 : 52;
-    for (const [offset, byte] of [[modeAt, 1], ...(hasMarkup ? [] : [[modeAt + 1, 8] as const])] as const) {
+    // No layout has a mode 2 here.
+    for (const [offset, byte] of [[modeAt, 2], ...(hasMarkup ? [] : [[modeAt + 1, 8] as const])] as const) {
       const bytes = Buffer.from(good.slice(2), 'hex');
       bytes[offset] = byte;
       expect(() => codec.decode(bytesToHex(bytes))).toThrow(RangeError);
@@ -344,6 +367,7 @@ describe('events that say what was charged', () => {
       values: (amount) => [sender, token, amount, zeroAddress, 1, userOpHash, 9n, 0],
     },
     { id: 'vendor-2.x', event: paidGas, values: (amount) => [sender, token, 7n, amount, 1, 9n, userOpHash] },
+    { id: 'hybrid-0.9', event: paidGas, values: (amount) => [sender, token, 7n, amount, 1, 9n, userOpHash] },
     ...(['singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const).map((id) => ({
       id,
       event: sponsored,

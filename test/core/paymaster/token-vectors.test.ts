@@ -32,8 +32,10 @@ const cases = tokenVectors().map(({ layout, vector }, index) => ({
   codec: codecOf(layout, vector),
 }));
 
-test('there is a vector for every layout with a token mode', () => {
-  const withTokens = Object.values(layouts).filter(({ token }) => token !== undefined);
+test('there is a vector for every layout of a third party with a token mode', () => {
+  const withTokens = Object.values(layouts).filter(
+    ({ id, token }) => token !== undefined && id !== 'hybrid-0.9',
+  );
   expect(new Set(cases.map(({ layout }) => layout))).toEqual(new Set(withTokens.map(({ id }) => id)));
 });
 

@@ -28,6 +28,7 @@ export type RuleCase = {
 const hash = 'a'.repeat(64);
 const wallet = '0x1111111111111111111111111111111111111111';
 const other = '0x2222222222222222222222222222222222222222';
+const openZeppelin = { domainName: 'MyPaymasterECDSASigner', domainVersion: '1' };
 const webhook = { url: 'https://rules.example.com/check' };
 const document = { url: 'https://prices.example.com/{symbol}', path: 'eth' };
 const feed = { nativeFeed: wallet };
@@ -180,9 +181,43 @@ export const ruleCases: readonly RuleCase[] = [
   },
   {
     field: 'spec.profiles[0].options',
-    message: 'without priceMarkup and unaccountedGas: only the layout vendor-2.x has them',
-    passes: { now: profile({ layout: 'vendor-2.x', options: { priceMarkup: 1_100_000 } }) },
+    message: 'without priceMarkup: only the layouts vendor-2.x and hybrid-0.9 have it',
+    passes: { now: profile({ layout: 'hybrid-0.9', options: { priceMarkup: 1_100_000 } }) },
     fails: { now: profile({ layout: 'vendor-1.1.0', options: { priceMarkup: 1_100_000 } }) },
+  },
+  {
+    field: 'spec.profiles[0].options',
+    message: 'without unaccountedGas: only the layout vendor-2.x has it',
+    passes: { now: profile({ layout: 'vendor-2.x', options: { unaccountedGas: 10_000 } }) },
+    fails: { now: profile({ layout: 'hybrid-0.9', options: { unaccountedGas: 10_000 } }) },
+  },
+  {
+    field: 'spec.profiles[0].options',
+    message: 'with openZeppelin for the openzeppelin layouts, and without it for any other',
+    passes: { now: profile({ layout: 'openzeppelin-0.8', options: { openZeppelin } }) },
+    fails: { now: profile({ layout: 'openzeppelin-0.8' }) },
+  },
+  {
+    field: 'spec.profiles[0].options',
+    message: 'with openZeppelin for the openzeppelin layouts, and without it for any other',
+    passes: { now: profile({ layout: 'openzeppelin-0.7', options: { openZeppelin } }) },
+    fails: { now: profile({ layout: 'verifying-0.7', options: { openZeppelin } }) },
+  },
+  {
+    field: 'spec.profiles[0].options',
+    message: 'without readsPaymasterSignature: EntryPoint 0.9 is the first with a signature of the paymaster',
+    passes: {
+      now: profile({
+        layout: 'openzeppelin-0.9',
+        options: { openZeppelin: { ...openZeppelin, readsPaymasterSignature: true } },
+      }),
+    },
+    fails: {
+      now: profile({
+        layout: 'openzeppelin-0.8',
+        options: { openZeppelin: { ...openZeppelin, readsPaymasterSignature: true } },
+      }),
+    },
   },
   {
     field: 'spec.profiles[0].options',
@@ -216,7 +251,7 @@ export const ruleCases: readonly RuleCase[] = [
   },
   {
     field: 'spec.profiles[0].addresses',
-    message: 'without token: the layout verifying-0.7 has no token mode',
+    message: 'without token: the verifying and openzeppelin layouts have no token mode',
     passes: { now: profile({ layout: 'verifying-0.7', addresses: { sponsorship: wallet } }) },
     fails: { now: profile({ layout: 'verifying-0.7', addresses: { sponsorship: wallet, token: other } }) },
   },

@@ -1,0 +1,20 @@
+import { entryPoint09 } from '../../entry-point/v09.js';
+import { toAddressKey } from '../../units/address.js';
+import type { Layout } from '../layout.js';
+import { sponsorship } from './sponsorship.js';
+import { token } from './token.js';
+
+/** `contracts/HybridPaymaster09.sol`: both modes at one address, a deposit per funding wallet. */
+export const hybrid09: Layout = {
+  id: 'hybrid-0.9',
+  entryPointVersion: entryPoint09.version,
+  title: 'Hybrid paymaster for EntryPoint 0.9',
+  sponsorship,
+  readsTail: () => true,
+  token,
+  chargeEvent: {
+    // keccak256("GasBalanceDeducted(address,uint256,uint256)"): funding wallet, charge, premium, all indexed.
+    topic0: '0x683b3fc4c8726e960b5b0aa3838c1071e2a9b7045fcd4dfc953fc1092923f537',
+    fundingAddress: ({ topics }) => toAddressKey(`0x${(topics[1] ?? '').slice(26)}`),
+  },
+};
