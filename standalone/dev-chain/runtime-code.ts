@@ -21,7 +21,10 @@ export function runtimeContracts(): readonly RuntimeContract[] {
  * Sets the code unless the address has code; true if this call set it. Needs a dev node: DomainError UNAVAILABLE if the
  * node cannot set code.
  */
-export async function setCodeOnce(chain: Chain, { name, address, code }: RuntimeContract): Promise<boolean> {
+export async function setCodeOnce(
+  chain: Pick<Chain, 'code' | 'request'>,
+  { name, address, code }: RuntimeContract,
+): Promise<boolean> {
   if ((await chain.code(address)) !== '0x') return false;
   for (const method of ['anvil_setCode', 'hardhat_setCode']) {
     try {

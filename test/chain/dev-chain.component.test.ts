@@ -7,12 +7,15 @@ import { createChains } from '../../adapters/chain/chains.js';
 import { layoutIds } from '../../core/paymaster/layout.js';
 import { silentLogger } from '../../core/log.js';
 import { noMetrics } from '../../core/metrics.js';
+import { DomainError } from '../../core/errors.js';
 import { parseAddress } from '../../core/units/address.js';
+import { hexSize, type Hex } from '../../core/units/hex.js';
 import { parseEther } from '../../core/units/wei.js';
 import { systemClock } from '../../core/units/time.js';
 import { findAnvil, startAnvil, type Anvil } from '../../standalone/dev-chain/anvil.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { deployDevChain } from '../../standalone/dev-chain/deployments.js';
+import { runtimeContracts, setCodeOnce } from '../../standalone/dev-chain/runtime-code.js';
 import { succeeds, until } from '../support/until.js';
 
 let directory: string;
@@ -84,6 +87,33 @@ describe('deploying a dev chain', () => {
     const other = await deploy(second, devAccounts.treasury.address);
     const addressesOf = ({ profiles }: typeof other) => profiles.map(({ sponsorship }) => sponsorship);
     for (const address of addressesOf(other)) expect(addressesOf(deployments)).not.toContain(address);
+  });
+
+  test('sets the published code of EntryPoint 0.9 and of its SenderCreator, which a restart keeps', async () => {
+    const stateFile = join(directory, 'state.json');
+    const codes = (anvil: Anvil) =>
+      onChain(anvil, (chain) => Promise.all(runtimeContracts().map(({ address }) => chain.code(address))));
+    const published = runtimeContracts().map(({ code }) => code);
+    expect(published.map(hexSize)).toEqual([22_425, 1_210]);
+
+    const first = await start({ stateFile });
+    await deployDevChain({ rpcUrl: first.url, signerAddress, log: silentLogger });
+    expect(await codes(first)).toEqual(published);
+    await first.stop();
+    expect(await codes(await start({ stateFile }))).toEqual(published);
+  });
+
+  test('on a node that cannot set code fails with the contract that is missing', async () => {
+    const [contract] = runtimeContracts();
+    if (contract === undefined) throw new Error('no contract needs its code set');
+    const node = {
+      code: () => Promise.resolve<Hex>('0x'),
+      request: (method: string) =>
+        Promise.reject(new DomainError('UNAVAILABLE', `the method ${method} does not exist`)),
+    };
+    await expect(setCodeOnce(node, contract)).rejects.toThrow(
+      `EntryPoint 0.9 is missing at ${contract.address}, and the node cannot set code`,
+    );
   });
 
   test('by a key without ether fails with what was tried', async () => {
