@@ -12,7 +12,7 @@ export class SlotsBusy extends Error {
   readonly code = 'SLOTS_BUSY';
 
   constructor() {
-    super('too many calls are under way or wait');
+    super('too many calls are running or waiting');
     this.name = 'SlotsBusy';
   }
 }

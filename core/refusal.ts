@@ -152,7 +152,7 @@ export const refusals = {
   },
   DEPOSIT_TOO_LOW: {
     text: 'The deposit does not cover this operation and those already promised.',
-    remedy: 'Deposit more for the account named, or wait until what is promised is settled.',
+    remedy: 'Deposit more for the account named, or wait until its promises are settled.',
     details: 'owner',
   },
   WEBHOOK_REFUSED: {
@@ -193,7 +193,7 @@ export const refusals = {
     details: 'owner',
   },
   TOO_MANY_PROMISES: {
-    text: 'The paymaster has too many operations under way that are not mined yet.',
+    text: 'The paymaster has too many operations that are signed and not mined yet.',
     remedy: 'Wait until operations are mined or expire.',
     details: 'owner',
   },

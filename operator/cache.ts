@@ -79,7 +79,7 @@ export function createCache(deps: {
         try {
           onChange(change);
         } catch (error) {
-          deps.log.error('a change of a resource could not be queued', { error });
+          deps.log.error('queueing a changed resource failed', { error });
         }
       };
       await Promise.all(kinds.map((kind) => follow(kind, notify)));

@@ -87,7 +87,7 @@ export function createKeyRotation(deps: {
       failure = undefined;
     } catch (error) {
       const text = String(error);
-      if (text !== failure) log.warn('looking at the master keys failed', { error });
+      if (text !== failure) log.warn('checking the master keys failed', { error });
       failure = text;
       // Files or an announcement with a wrong content. An outage says nothing about them.
       if (isDomainError(error, 'INVALID_INPUT')) refuse(`${source.place}: ${error.message}.`);

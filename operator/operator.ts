@@ -371,7 +371,7 @@ function whileLeading<T extends object>(leader: Leader, port: T): T {
       if (typeof member !== 'function') return member;
       return (...args: readonly unknown[]): unknown => {
         if (leader.mayWrite()) return Reflect.apply(member, target, args);
-        return Promise.reject(new DomainError('UNAVAILABLE', 'this operator does not lead any more'));
+        return Promise.reject(new DomainError('UNAVAILABLE', 'this operator is no longer the leader'));
       };
     },
   });

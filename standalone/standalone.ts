@@ -274,7 +274,7 @@ async function refuseBusyPort({ port, host }: StandaloneConfig): Promise<void> {
 function refuseMissingManifests({ manifestDirectory }: StandaloneConfig): void {
   if (statSync(manifestDirectory, { throwIfNoEntry: false })?.isDirectory()) return;
   throw new StartError(
-    `${manifestDirectory} is no directory: set PAYMASTER_MANIFESTS to a directory of YAML manifests, or leave it unset`,
+    `${manifestDirectory} is not a directory: set PAYMASTER_MANIFESTS to a directory of YAML manifests, or leave it unset`,
   );
 }
 
@@ -286,7 +286,7 @@ function portMessage(port: number, host: string, code: string | undefined): stri
       return `port ${port} may not be opened by this user: choose one above 1023 with PORT=8080 make run`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `HOST=${host} is no address of this machine`;
+      return `HOST=${host} is not an address of this machine`;
     default:
       return `port ${port} of ${host} cannot be opened (${code ?? 'unknown reason'})`;
   }

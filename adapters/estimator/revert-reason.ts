@@ -8,7 +8,7 @@ const panics: Readonly<Record<string, string>> = {
   '1': 'assertion failed',
   '17': 'arithmetic overflow or underflow',
   '18': 'division by zero',
-  '33': 'value is no member of its enum',
+  '33': 'value is not a member of its enum',
   '50': 'array index out of bounds',
   '65': 'out of memory',
 };

@@ -51,7 +51,7 @@ export function createKubeEventRecorder(deps: {
         await send(event);
       } catch (error) {
         dropped.inc();
-        log.debug('an event could not be written', { reason: event.reason, error });
+        log.debug('writing an event failed', { reason: event.reason, error });
       }
     }
     sending = undefined;

@@ -131,7 +131,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       return renewed(await put(current, nextSpec(current), timeoutMs), startedAt);
     } catch (error) {
       if (!stopped.signal.aborted && !isStatus(error, 409)) {
-        log.warn('the lease could not be written', {
+        log.warn('writing the lease failed', {
           lease: `${namespace}/${name}`,
           error: messageOf(error),
         });

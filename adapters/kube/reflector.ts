@@ -136,7 +136,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
     mayBeRewound = true;
     const asked = error instanceof KubeApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
     const wait = Math.max(asked, backoff.next());
-    log.warn('the API server could not be followed, trying again', {
+    log.warn('watching the API server failed, trying again', {
       kind,
       reason: reasonOf(error),
       waitMs: Math.round(wait),
@@ -286,7 +286,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
       await pause(timing.auditMs * (0.9 + 0.2 * random()), stopped.signal);
       if (stopped.signal.aborted) return;
       await audit().catch((error: unknown) => {
-        log.debug('the audit could not be done', { kind, error: String(error) });
+        log.debug('audit failed', { kind, error: String(error) });
         // The version of the copy does not exist yet: etcd was restored to an older state.
         if (isTooLargeResourceVersion(error)) relist('rewound');
       });

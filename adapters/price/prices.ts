@@ -232,7 +232,7 @@ class WarmPrices implements KeptPrices {
       return mismatch ?? answer;
     } catch (error) {
       // Sources answer every expected fault. Any other error is a bug, and a bug must not give gas away.
-      this.#deps.log.error('price source failed unexpectedly', { symbol: token.symbol, error });
+      this.#deps.log.error('price source failed', { symbol: token.symbol, error });
       return refused({ source: 'price source', reason: 'MALFORMED', detail: 'failed unexpectedly' });
     }
   }

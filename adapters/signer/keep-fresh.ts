@@ -17,7 +17,7 @@ export function keepFresh(
     signers
       .reload()
       .catch((error: unknown) =>
-        log.error('signing keys could not be read again; those of before stay', { error }),
+        log.error('signing keys could not be read again, keeping the former ones', { error }),
       );
   }, everyMs);
   timer.unref();

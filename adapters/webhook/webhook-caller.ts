@@ -207,7 +207,7 @@ class UndiciWebhookCaller implements WebhookCaller {
       const { policyId } = webhook;
       const fields = { policyId, host: endpoint.host, outcome };
       if (wasOpen) this.#deps.log.info('webhook host answers again', fields);
-      else this.#deps.log.warn('webhook host does not answer and is not called for a while', fields);
+      else this.#deps.log.warn('webhook host does not answer, pausing calls to it', fields);
     }
     return outcome;
   }

@@ -209,7 +209,7 @@ function problemOfProfile(profile: ProfileSpec, layouts: LayoutFacts): string | 
   }
   const version = entryPointVersion(entryPoint);
   if (version !== undefined && version !== layout.entryPointVersion)
-    return `entryPoint is the EntryPoint of version ${version}, but layout ${profile.layout} speaks to ${layout.entryPointVersion}.`;
+    return `entryPoint is the EntryPoint of version ${version}, but layout ${profile.layout} is for ${layout.entryPointVersion}.`;
   if (layout.sponsorship.domainCall !== undefined && options?.openZeppelin === undefined)
     return `options.openZeppelin must be given: data of layout ${profile.layout} are signed for the EIP-712 domain of the contract.`;
   if (addresses.token === undefined) {

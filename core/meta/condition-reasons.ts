@@ -209,7 +209,7 @@ export const conditionReasons = {
     Reverted: no('The feed or the token refuses to answer.'),
     Malformed: no('The source answers something else than a price.'),
     OutOfRange: no('The source answers zero, a negative or an implausible price.'),
-    Incomplete: no('The newest round of the feed has no answer of its own.'),
+    Incomplete: no('The newest round of the feed has no answer.'),
     Unknown: unknown('The source was not asked yet.'),
   },
   ConnectionSecret: {

@@ -44,7 +44,7 @@ export function readNumber(document: JsonDocument, path: DocumentPath): Decimal 
   if (typeof text !== 'string') return `has ${describe(value)} at ${formatPath(path)}, not a number`;
   return (
     parseNumberText(text.trim()) ??
-    `has a text at ${formatPath(path)} that is no decimal number of at most 80 digits`
+    `has a text at ${formatPath(path)} that is not a decimal number of at most 80 digits`
   );
 }
 

@@ -247,7 +247,7 @@ const spec = object<ChainSpec>('What the platform offers.', {
       { maxItems: 32 },
       {
         rule: 'self.all(a, self.exists_one(b, a.version == b.version))',
-        message: 'must be a list in which every profile has a version of its own',
+        message: 'must be a list in which no two profiles have the same version',
       },
     ),
   },

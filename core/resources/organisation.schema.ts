@@ -51,7 +51,7 @@ const spec = object<OrganisationSpec>(
         { maxItems: 64 },
         {
           rule: 'self.all(a, self.exists_one(b, a.name == b.name))',
-          message: 'must be a list in which every token has a name of its own',
+          message: 'must be a list in which no two tokens have the same name',
         },
       ),
       fundingAddresses: list(

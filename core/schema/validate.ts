@@ -71,7 +71,7 @@ function render(error: ErrorObject, root: string): Problem {
   if (error.keyword === 'additionalProperties')
     return {
       field: joinField(field, String(error.params['additionalProperty'])),
-      expected: `left out: there is no such field, the fields here are ${names(schema)}`,
+      expected: `left out: the field does not exist; the fields here are ${names(schema)}`,
     };
   const expected = error.keyword === 'eip55' ? checksumExpectation : expectation(schema);
   return schema.confidential ? { field, expected } : { field, expected, value: quote(error.data) };

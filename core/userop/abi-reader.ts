@@ -31,7 +31,7 @@ export class AbiReader {
   address(at: number): AddressKey {
     this.expectWord(at);
     if (!this.isZero(at, at + 12))
-      throw new Undecodable(`the word at byte ${at} is no address: its padding is not zero`);
+      throw new Undecodable(`the word at byte ${at} is not an address: its padding is not zero`);
     return addressKeyAt(this.source.hex, at + 12);
   }
 

@@ -41,7 +41,7 @@ function readBatch(callData: DecodedHex, args: Range): readonly Call[] {
   const datas = reader.elements(args.start + 64, maxCalls);
   if (datas.length !== targets.length || (values.length !== 0 && values.length !== targets.length))
     throw new Undecodable(
-      `${targets.length} targets, ${values.length} values and ${datas.length} byte strings are no batch`,
+      `${targets.length} targets, ${values.length} values and ${datas.length} byte strings do not form a batch`,
     );
   const calls: Call[] = [];
   for (let index = 0; index < targets.length; index += 1)
@@ -61,7 +61,7 @@ function readBatchWithoutValues(callData: DecodedHex, args: Range): readonly Cal
   const targets = reader.words(args.start, maxCalls);
   const datas = reader.elements(args.start + 32, maxCalls);
   if (datas.length !== targets.length)
-    throw new Undecodable(`${targets.length} targets and ${datas.length} byte strings are no batch`);
+    throw new Undecodable(`${targets.length} targets and ${datas.length} byte strings do not form a batch`);
   const calls: Call[] = [];
   for (let index = 0; index < targets.length; index += 1)
     calls.push(

@@ -213,7 +213,7 @@ export function createChainFacts(deps: ChainFactsDeps): ChainFacts {
     try {
       return await asked(poll, config);
     } catch (error) {
-      deps.log.warn('facts of a chain could not be read', { chainId: config.chainId, error });
+      deps.log.warn('polling a chain failed', { chainId: config.chainId, error });
       return undefined;
     }
   }

@@ -130,7 +130,7 @@ export async function askRound(
   ): Promise<boolean> =>
     inGroups(entries, async ([key, question]) => {
       const fact = await answer(question, key).catch((error: unknown) => {
-        log.warn('a fact could not be read', { fact: key, error });
+        log.warn('reading a fact failed', { fact: key, error });
         return undefined;
       });
       if (fact === undefined) {
@@ -200,7 +200,7 @@ async function readHead(probe: Probe, log: Logger): Promise<Block | undefined> {
   try {
     return await probe.head();
   } catch (error) {
-    log.warn('a fact could not be read', { fact: 'head', error });
+    log.warn('reading a fact failed', { fact: 'head', error });
     return undefined;
   }
 }

@@ -44,7 +44,7 @@ export function createConnectionSecretWriter(deps: {
         // An outage or a conflict is retried with the whole reconcile; any other error must not keep the status from
         // being written.
         if (isDomainError(error, 'UNAVAILABLE') || isDomainError(error, 'WRITE_CONFLICT')) throw error;
-        deps.log.error('a connection secret could not be written', { paymaster: metadata.name, error });
+        deps.log.error('writing a connection secret failed', { paymaster: metadata.name, error });
         return finding(
           'ConnectionSecret',
           'WriteFailed',

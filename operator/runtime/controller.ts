@@ -88,7 +88,7 @@ export function createController(deps: ControllerDeps): Controller {
     // While the API server is away every key fails, and each of them again and again.
     if (isDomainError(error, 'UNAVAILABLE'))
       outages.failed(error.details.reason ?? error.code, { key, error });
-    else deps.log.warn('reconcile failed and is tried again', { key, retries: queue.retries(key), error });
+    else deps.log.warn('reconcile failed, trying again', { key, retries: queue.retries(key), error });
     queue.addRateLimited(key);
     return 'error';
   }

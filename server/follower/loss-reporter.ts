@@ -79,7 +79,7 @@ export function createLossReporter({ usage, reports, chain, clock, log }: LossRe
       Object.assign(told, { report: text, toldAt: now, hasFailed: false });
     } catch (error) {
       // Logged once; the next rounds try again.
-      if (!told.hasFailed) log.warn('losses of token payments could not be reported', { chainId, error });
+      if (!told.hasFailed) log.warn('reporting token losses failed', { chainId, error });
       told.hasFailed = true;
     }
   }

@@ -64,7 +64,7 @@ export function createInstruments(metrics: Metrics) {
     }),
     reservedDeposit: metrics.gauge<'chain' | 'account'>({
       name: 'paymaster_deposit_reserved_gwei',
-      help: 'Sum of what is promised to operations that are not settled yet.',
+      help: 'Sum of the amounts promised to operations that are not settled yet.',
       labels: ['chain', 'account'],
     }),
     reservations: metrics.gauge<'chain'>({
@@ -140,7 +140,7 @@ export function createInstruments(metrics: Metrics) {
     }),
     configAge: metrics.gauge({
       name: 'paymaster_config_confirmed_age_seconds',
-      help: 'Time since the config store last confirmed that what is served is current.',
+      help: 'Time since the config store last confirmed that the served configs are current.',
     }),
     dashboardRequests: metrics.counter<'route' | 'status'>({
       name: 'paymaster_dashboard_requests_total',

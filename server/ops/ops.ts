@@ -98,7 +98,7 @@ function answer(
       return json(500, { error: 'internal error, see the log' });
     })
     .then((reply) => send(response, reply, request.method === 'HEAD'))
-    .catch((error: unknown) => log.warn('operations answer could not be sent', { error }));
+    .catch((error: unknown) => log.warn('sending an operations answer failed', { error }));
 }
 
 function send(response: ServerResponse, { status, contentType, body }: Reply, isHead: boolean): void {

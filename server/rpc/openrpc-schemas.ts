@@ -177,7 +177,7 @@ export const openRpcSchemas = {
       exchangeRate: { type: 'number', exclusiveMinimum: 0, description: 'Token base units per native coin.' },
       premiumPercentage: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
       validUntil: { type: 'integer', description: 'Unix seconds.' },
-      logoUrl: { type: 'string', description: 'Empty where there is none.' },
+      logoUrl: { type: 'string', description: 'Empty where the token has no logo.' },
     },
   },
   PaymasterFields: {

@@ -83,7 +83,7 @@ export function startBundler(options: BundlerOptions): Bundler {
   }
 
   const url = start();
-  // Whoever awaits it gets the error; a stop before that is not one.
+  // The caller that awaits it gets the error; a stop before that is not an error.
   url.catch(() => {});
   return {
     url,

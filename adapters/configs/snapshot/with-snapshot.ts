@@ -54,9 +54,7 @@ function watchWithSnapshot(deps: SnapshotDeps, handler: (event: ConfigEvent) => 
     handler(event);
   });
   const patience = setTimeout(() => {
-    serveSnapshot().catch((error: unknown) =>
-      deps.log.error('the snapshot of the configs cannot be used', { error }),
-    );
+    serveSnapshot().catch((error: unknown) => deps.log.error('config snapshot not usable', { error }));
   }, timing.patienceMs);
   void inner.synced.then(() => {
     if (isStopped || initial === undefined) return;
@@ -118,7 +116,7 @@ function createWriter(file: SnapshotFile, deps: SnapshotDeps, timing: SnapshotTi
   function run(task: () => Promise<void>): void {
     last = last.then(task).catch((error: unknown) => {
       failures.inc();
-      deps.log.error('the snapshot of the configs could not be written', { error });
+      deps.log.error('writing the config snapshot failed', { error });
     });
   }
 

@@ -53,7 +53,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
         const refuse = (reason: TextFault, detail: string) =>
           refused({ source: sourceName(url), reason, detail });
         if (stopped !== undefined) return refuse('UNREACHABLE', 'was not asked, the service is stopping');
-        if (!URL.canParse(url)) return refuse('UNREACHABLE', 'was not asked, its url is none');
+        if (!URL.canParse(url)) return refuse('UNREACHABLE', 'was not asked, its url is not valid');
         const askedAt = clock.now();
         const deadline = AbortSignal.timeout(timeoutMs);
         try {

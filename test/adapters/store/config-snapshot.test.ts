@@ -168,7 +168,7 @@ describe('a snapshot on disk', () => {
       ...log,
       error: (message) => faults.push(message),
     });
-    await until('it was found damaged', () => faults.includes('the snapshot of the configs cannot be used'));
+    await until('it was found damaged', () => faults.includes('config snapshot not usable'));
     expect(events).toEqual([]);
     late.come();
     await second.synced;

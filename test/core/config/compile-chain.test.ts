@@ -175,7 +175,7 @@ describe('a profile is left out, and the others served,', () => {
     {
       name: 'when its EntryPoint is of another version than its layout',
       profile: { entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032' },
-      message: 'EntryPoint of version 0.7, but layout vendor-1.1.0 speaks to 0.6',
+      message: 'EntryPoint of version 0.7, but layout vendor-1.1.0 is for 0.6',
     },
     {
       name: 'when its contract is not an address',

@@ -60,6 +60,6 @@ test('limits close to what the call needs pass, others are refused with all figu
     pass: false,
     reason: 'GAS_LIMIT_TOO_HIGH',
     detail:
-      'callGasLimit is 200010 gas, the call needs 100000: the fine for what is unused could be 0.000010001 coins, the cap is 0.00001',
+      'callGasLimit is 200010 gas, the call needs 100000: the fine for unused gas could be 0.000010001 coins, the cap is 0.00001',
   });
 });

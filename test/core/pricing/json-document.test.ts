@@ -57,13 +57,13 @@ describe('a number in a document', () => {
       name: 'words',
       json: '{"a":"n/a"}',
       path: 'a',
-      want: 'has a text at a that is no decimal number of at most 80 digits',
+      want: 'has a text at a that is not a decimal number of at most 80 digits',
     },
     {
       name: 'a number too long to be one',
       json: `{"a":${'9'.repeat(400)}}`,
       path: 'a',
-      want: 'has a text at a that is no decimal number of at most 80 digits',
+      want: 'has a text at a that is not a decimal number of at most 80 digits',
     },
     {
       name: 'a name that every object inherits',

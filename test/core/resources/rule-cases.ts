@@ -161,7 +161,7 @@ export const ruleCases: readonly RuleCase[] = [
   // Organisation
   {
     field: 'spec.tokens',
-    message: 'a list in which every token has a name of its own',
+    message: 'a list in which no two tokens have the same name',
     passes: { now: anOrganisation({ tokens: [token('ci'), token('me')] }) },
     fails: { now: anOrganisation({ tokens: [token('ci'), token('me'), token('ci')] }) },
   },
@@ -175,7 +175,7 @@ export const ruleCases: readonly RuleCase[] = [
   },
   {
     field: 'spec.profiles',
-    message: 'a list in which every profile has a version of its own',
+    message: 'a list in which no two profiles have the same version',
     passes: { now: aChain({ profiles: [aProfile, { ...aProfile, version: '1.0.0' }] }) },
     fails: { now: aChain({ profiles: [aProfile, aProfile] }) },
   },

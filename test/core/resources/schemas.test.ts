@@ -195,7 +195,7 @@ describe('a problem names field, expectation and value', () => {
       spec: { ...aPaymaster().spec, funding: { adress: '0x' } },
       want: [
         'spec.funding.address must be set: an address: 0x and 40 hex digits',
-        'spec.funding.adress must be left out: there is no such field, the fields here are address, message, signature',
+        'spec.funding.adress must be left out: the field does not exist; the fields here are address, message, signature',
       ],
     },
     {

@@ -146,7 +146,7 @@ export const wrongFolders: readonly WrongFolder[] = [
   ),
   raw(
     'two profiles of one version',
-    'spec.profiles must be a list in which every profile has a version of its own',
+    'spec.profiles must be a list in which no two profiles have the same version',
     manifest(aChain(), {
       metadata: { name: 'two' },
       spec: { ...aChain().spec, chainId: 2, profiles: [aProfile, aProfile] },
@@ -177,7 +177,7 @@ export const wrongFolders: readonly WrongFolder[] = [
   ),
   wrong(
     'a layout for another EntryPoint',
-    'layout vendor-1.1.0 speaks to 0.6',
+    'layout vendor-1.1.0 is for 0.6',
     aChain({ profiles: [{ ...aProfile, entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032' }] }),
   ),
   wrong(

@@ -50,6 +50,6 @@ export function decideUnusedGas(
   if (fee <= cap) return pass;
   return refuse(
     'GAS_LIMIT_TOO_HIGH',
-    `callGasLimit is ${op.callGasLimit} gas, the call needs ${neededGas}: the fine for what is unused could be ${formatDecimal(fee, 18)} coins, the cap is ${formatDecimal(cap, 18)}`,
+    `callGasLimit is ${op.callGasLimit} gas, the call needs ${neededGas}: the fine for unused gas could be ${formatDecimal(fee, 18)} coins, the cap is ${formatDecimal(cap, 18)}`,
   );
 }
