@@ -8,7 +8,8 @@ import { balanceOf } from './support/balances.js';
 import { profileNames, startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp } from './support/handle-ops.js';
 import { buildPermissionlessAccount } from './support/permissionless-account.js';
-import { buildTerms, buildUserOp, sponsorUserOp } from './support/user-op.js';
+import { deployOpenZeppelin, openZeppelinNames } from './support/open-zeppelin.js';
+import { buildTerms, buildUserOp, sponsorUserOp, type TestProfile } from './support/user-op.js';
 
 const counter = new Interface([
   'function increment()',
@@ -17,9 +18,11 @@ const counter = new Interface([
 const builders = { ethers: buildAccount, permissionless: buildPermissionlessAccount } as const;
 
 let devChain: DevChain;
+let openZeppelin: ReadonlyMap<string, TestProfile>;
 beforeAll(async () => {
   devChain = await startDevChain();
-});
+  openZeppelin = await deployOpenZeppelin(devChain);
+}, 300_000);
 afterAll(() => devChain.stop());
 
 function incrementCall(): Call {
@@ -31,14 +34,15 @@ async function countOf(account: TestAccount): Promise<bigint> {
   return BigInt(await devChain.chain.call({ to: devChain.deployments.sponsoredContract.address, data }));
 }
 
-describe.each(profileNames)('profile %s', (version) => {
+describe.each([...profileNames, ...openZeppelinNames])('profile %s', (version) => {
+  const profileOf = () => openZeppelin.get(version) ?? devChain.profile(version);
   // permissionless has no account for EntryPoint 0.9.
-  const libraries = version.endsWith('0.9') ? (['ethers'] as const) : (['ethers', 'permissionless'] as const);
+  const libraries = version.includes('0.9') ? (['ethers'] as const) : (['ethers', 'permissionless'] as const);
 
   test.each(libraries)(
     'operations built by %s are mined: the first creates the account, then a second one, then a batch',
     async (library) => {
-      const profile = devChain.profile(version);
+      const profile = profileOf();
       const account = await builders[library](devChain, profile.entryPointVersion);
       const deposit = () => balanceOf(devChain, profile.entryPoint, profile.sponsorship);
 
@@ -63,21 +67,23 @@ describe.each(profileNames)('profile %s', (version) => {
     },
   );
 
-  test("our hash equals the contract's own getHash, for an account that exists and one that does not", async () => {
-    const profile = devChain.profile(version);
+  test("our hash equals the contract's own getHash, or our domain its own, for an account that exists and one that does not", async () => {
+    const profile = profileOf();
     const { sponsorship } = layouts[profile.layout];
     const account = await buildAccount(devChain, profile.entryPointVersion);
     const terms = await buildTerms(devChain, profile);
     const first = await buildUserOp(account, [incrementCall()]);
     for (const op of [first, { ...first, initCode: '0x' as const, nonce: (7n << 64n) + 5n }]) {
-      const data = sponsorship.getHashCall?.(op, terms);
-      const answer = await devChain.chain.call({ to: profile.sponsorship, data: data! });
-      expect(bytesToHex(sponsorship.hash(op, terms))).toBe(answer);
+      const asked = sponsorship.domainCall?.(terms);
+      const data = asked?.data ?? sponsorship.getHashCall!(op, terms);
+      const answer = await devChain.chain.call({ to: profile.sponsorship, data });
+      if (asked === undefined) expect(bytesToHex(sponsorship.hash(op, terms))).toBe(answer);
+      else expect(asked.isSame(answer)).toBe(true);
     }
   });
 
   test('the contract knows our signer and nobody else', async () => {
-    const profile = devChain.profile(version);
+    const profile = profileOf();
     const { sponsorship } = layouts[profile.layout];
     const ask = async (signer: Address) => {
       const { data, isAuthorised } = sponsorship.signerCall(signer);

@@ -5,19 +5,28 @@ import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
 import { toAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { DevProfile } from '../../standalone/dev-chain/paymaster-contracts.js';
 import { buildAccount, encodeWith, type TestAccount } from './support/account.js';
 import { profileNames, startDevChain, type DevChain } from './support/dev-chain.js';
 import { handleOp, refusalOf } from './support/handle-ops.js';
 import { changedOperations, type Tampering } from './support/tampering.js';
-import { buildTerms, buildUserOp, signByAccount, signSponsorship, sponsorUserOp } from './support/user-op.js';
+import { deployOpenZeppelin, openZeppelinNames } from './support/open-zeppelin.js';
+import {
+  buildTerms,
+  buildUserOp,
+  signByAccount,
+  signSponsorship,
+  sponsorUserOp,
+  type TestProfile,
+} from './support/user-op.js';
 
 const counter = new Interface(['function increment()', 'function burn(uint256 rounds)']);
 
 let devChain: DevChain;
+let openZeppelin: ReadonlyMap<string, TestProfile>;
 beforeAll(async () => {
   devChain = await startDevChain();
-});
+  openZeppelin = await deployOpenZeppelin(devChain);
+}, 300_000);
 afterAll(() => devChain.stop());
 
 const cases: readonly Tampering<SponsorshipTerms>[] = [
@@ -28,17 +37,17 @@ const cases: readonly Tampering<SponsorshipTerms>[] = [
   {
     name: 'the funding wallet',
     terms: () => ({ fundingAddress: toAddressKey(devChain.deployments.treasury) }),
-    layouts: /vendor/,
+    layouts: /vendor|hybrid/,
   },
   {
     name: 'the markup',
     terms: () => ({ options: { priceMarkup: 1_000_001, unaccountedGas: 10_000 } }),
-    layouts: /vendor-2/,
+    layouts: /vendor-2|hybrid/,
   },
 ];
 
-describe.each(profileNames)('profile %s', (version) => {
-  const layoutOf = () => devChain.profile(version).layout;
+describe.each([...profileNames, ...openZeppelinNames])('profile %s', (version) => {
+  const layoutOf = () => profileOf(version).layout;
 
   test('data that nobody changed is accepted', async () => {
     const { profile, account, op } = await deployedAccount(version);
@@ -66,7 +75,7 @@ describe.each(profileNames)('profile %s', (version) => {
   });
 
   test('a signature over a changed initCode is AA34', async () => {
-    const profile = devChain.profile(version);
+    const profile = profileOf(version);
     const owner = new Wallet(Wallet.createRandom().privateKey);
     const account = await buildAccount(devChain, profile.entryPointVersion, owner);
     const op = await buildUserOp(account, []);
@@ -100,11 +109,15 @@ describe.each(profileNames)('profile %s', (version) => {
   });
 });
 
+function profileOf(version: string): TestProfile {
+  return openZeppelin.get(version) ?? devChain.profile(version);
+}
+
 /** An account that exists already, and its next operation. */
 async function deployedAccount(
   version: string,
-): Promise<{ profile: DevProfile; account: TestAccount; op: FinalUserOperation }> {
-  const profile = devChain.profile(version);
+): Promise<{ profile: TestProfile; account: TestAccount; op: FinalUserOperation }> {
+  const profile = profileOf(version);
   const account = await buildAccount(devChain, profile.entryPointVersion);
   const deployment = await sponsorUserOp(devChain, profile, account, await buildUserOp(account, []));
   const { event } = await handleOp(devChain, profile.entryPointVersion, deployment);
@@ -114,7 +127,7 @@ async function deployedAccount(
 
 /** Data with other terms and the signature of the original. */
 function retermed(
-  profile: DevProfile,
+  profile: TestProfile,
   op: FinalUserOperation,
   terms: SponsorshipTerms,
   changes: Partial<SponsorshipTerms>,

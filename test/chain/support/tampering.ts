@@ -20,8 +20,8 @@ export const changedOperations = [
   { name: 'maxFeePerGas', op: (op) => ({ maxFeePerGas: op.maxFeePerGas + 1n }) },
   { name: 'maxPriorityFeePerGas', op: (op) => ({ maxPriorityFeePerGas: op.maxPriorityFeePerGas + 1n }) },
   { name: 'the key of the nonce', op: () => ({ nonce: 1n << 64n }) },
-  { name: 'paymasterVerificationGasLimit', data: (data) => raised(data, 20, 16), layouts: /2\.x|0\.7|0\.8/ },
-  { name: 'paymasterPostOpGasLimit', data: (data) => raised(data, 36, 16), layouts: /2\.x|0\.7|0\.8/ },
+  { name: 'paymasterVerificationGasLimit', data: (data) => raised(data, 20, 16), layouts: /2\.x|0\.[789]/ },
+  { name: 'paymasterPostOpGasLimit', data: (data) => raised(data, 36, 16), layouts: /2\.x|0\.[789]/ },
 ] as const satisfies readonly Tampering<never>[];
 
 /** The data with one added to the number of `width` bytes at `offset`. */

@@ -12,7 +12,14 @@ import type { DevChain } from './dev-chain.js';
 import { signByAccount, type SignedUserOp } from './user-op.js';
 
 /** Every profile whose layout has a token mode. */
-export const tokenProfiles = ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'singleton-0.8'] as const;
+export const tokenProfiles = [
+  '1.1.0',
+  '2.0.0',
+  'singleton-0.6',
+  'singleton-0.7',
+  'singleton-0.8',
+  'hybrid-0.9',
+] as const;
 
 /** 3,000 tokens of 6 decimals per native coin. */
 const devRate = 3_000_000_000n;

@@ -1,4 +1,5 @@
 import { getBytes } from 'ethers';
+import type { OpenZeppelinOptions } from '../../../core/paymaster/openzeppelin/options.js';
 import type { SponsorshipTerms } from '../../../core/paymaster/layout.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
 import { toAddressKey } from '../../../core/units/address.js';
@@ -7,6 +8,11 @@ import type { FinalUserOperation } from '../../../core/entry-point/user-operatio
 import type { DevProfile } from '../../../standalone/dev-chain/paymaster-contracts.js';
 import type { Call, TestAccount } from './account.js';
 import type { DevChain } from './dev-chain.js';
+
+/** A profile of the dev chain, or of a contract that only a test deploys. */
+export type TestProfile = Omit<DevProfile, 'options'> & {
+  readonly options: DevProfile['options'] & { readonly openZeppelin?: OpenZeppelinOptions };
+};
 
 /** An operation with everything that goes to `handleOps`. */
 export type SignedUserOp = { readonly op: FinalUserOperation; readonly paymasterAndData: Hex };
@@ -45,37 +51,43 @@ export async function buildUserOp(
 /** Terms of a sponsorship by the dev chain's default funding wallet, valid for an hour around the newest block. */
 export async function buildTerms(
   devChain: DevChain,
-  profile: DevProfile,
+  profile: TestProfile,
   overrides: Partial<SponsorshipTerms> = {},
 ): Promise<SponsorshipTerms> {
+  const { unaccountedGas = 50_000, openZeppelin } = profile.options;
   return {
     chainId: devChain.chainId,
     paymaster: profile.sponsorship,
     fundingAddress: toAddressKey(devChain.deployments.defaultFunding),
     validUntil: (await devChain.time()) + 3_600,
     validAfter: 0,
-    options: { priceMarkup: 1_000_000, unaccountedGas: profile.options.unaccountedGas ?? 50_000 },
+    options: {
+      priceMarkup: 1_000_000,
+      unaccountedGas,
+      ...(openZeppelin === undefined ? {} : { openZeppelin }),
+    },
     ...overrides,
   };
 }
 
-/** Our codec's data, signed (EIP-191) with ethers by `signer`, as the service would answer them. */
+/** Our codec's data, signed with ethers by `signer`, as the service would answer them. */
 export function signSponsorship(
   devChain: DevChain,
-  profile: DevProfile,
+  profile: TestProfile,
   op: FinalUserOperation,
   terms: SponsorshipTerms,
   signer = devChain.sponsorSigner,
 ): Hex {
   const { sponsorship } = layouts[profile.layout];
-  const signature = signer.signMessageSync(sponsorship.hash(op, terms));
+  const digest = sponsorship.toSign(sponsorship.hash(op, terms), op, terms);
+  const signature = signer.signingKey.sign(digest).serialized;
   return bytesToHex(getBytes(sponsorship.encode(op, terms, getBytes(signature))));
 }
 
 /** Sponsors the operation and lets the account sign it: ready for `handleOps`. */
 export async function sponsorUserOp(
   devChain: DevChain,
-  profile: DevProfile,
+  profile: TestProfile,
   account: TestAccount,
   op: FinalUserOperation,
   termOverrides: Partial<SponsorshipTerms> = {},
