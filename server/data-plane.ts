@@ -40,6 +40,7 @@ import { showInTokens } from './decision/show-token.js';
 import { createSponsor } from './decision/sign.js';
 import { createSigningBatch } from './decision/signing-batch.js';
 import { sponsoredMode } from './decision/sponsored.js';
+import { createTokenList } from './decision/token-list.js';
 import { createStub } from './decision/stub.js';
 import { timeDependencies } from './decision/timing.js';
 import { createTokenAccounts, type TokenAccounts } from './decision/token-accounts.js';
@@ -150,6 +151,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     quoteFees: createQuote(shared),
     payInTokens: createSponsor(shared, inTokens),
     tokenStub: createStub(inTokens, { clock, isPayer: true }),
+    supportedTokens: createTokenList(shared),
   });
   const bodies = createRequestBodies();
   const rateLimiter = createRateLimiter({ clock });

@@ -166,6 +166,7 @@ function assemble(
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
+    ...(spec.sponsor === undefined ? {} : { sponsor: spec.sponsor }),
     ...(memory === undefined ? {} : { memory }),
   };
 }

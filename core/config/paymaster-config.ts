@@ -1,7 +1,7 @@
 import type { Address } from '../units/address.js';
 import type { PaymasterMemory } from './memory.js';
 import type { EpochMs } from '../units/time.js';
-import type { ContractAction, RateLimits } from '../resources/paymaster.js';
+import type { ContractAction, RateLimits, SponsorInfo } from '../resources/paymaster.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { PolicyParts } from '../policy/derived.js';
 
@@ -53,6 +53,8 @@ export type PaymasterConfig = {
   readonly rateLimit?: RateLimits;
   /** Absent: the factories that the chain allows. */
   readonly accountFactories?: readonly Address[];
+  /** Shown by wallets; absent: they show none. */
+  readonly sponsor?: SponsorInfo;
 } & PolicyParts;
 
 export const maxConfigBytes = 512 * 1024;

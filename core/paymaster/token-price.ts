@@ -57,7 +57,10 @@ export function tokensFor(costWei: bigint, exchangeRate: bigint, priceMarkup: nu
 }
 
 /** The rate multiplied by the markup, rounded up, for data that has no field for the premium. */
-export function rateWithMarkup({ exchangeRate, priceMarkup }: TokenTerms): bigint {
+export function rateWithMarkup({
+  exchangeRate,
+  priceMarkup,
+}: Pick<TokenTerms, 'exchangeRate' | 'priceMarkup'>): bigint {
   const rate = divideUp(exchangeRate * BigInt(priceMarkup), BigInt(markupUnit));
   if (rate >= wordLimit) throw new RangeError(`exchangeRate with its premium exceeds 256 bits: ${rate}`);
   return rate;

@@ -1,7 +1,7 @@
 import type { KindDefinition } from '../schema/crd.js';
 import { boolean, choice, immutable, integer, list, object, text } from '../schema/structural.js';
 import { kindNames } from './kinds.js';
-import type { PaymasterSpec, PaymasterStatus } from './paymaster.js';
+import type { PaymasterSpec, PaymasterStatus, SponsorInfo } from './paymaster.js';
 import {
   address,
   ageColumn,
@@ -44,6 +44,23 @@ const funding = object<NonNullable<PaymasterSpec['funding']>>(
     rule: 'has(self.message) == has(self.signature)',
     message:
       'must be given with both message and signature, or with neither when the Organisation lists the address',
+  },
+);
+
+const sponsor = object<SponsorInfo>(
+  'Who pays, as wallets show it to their users: sent with ERC-7677 stub data in mode SPONSORED.',
+  {
+    required: { name: displayName('Name of the sponsor, e.g. "My Shop".') },
+    optional: {
+      icon: text(
+        'Square image of at least 96 by 96 pixels as a data URI of at most 16 KiB: PNG, WebP or SVG in base64, e.g. data:image/png;base64,iVBORw0KGgo=',
+        {
+          maxLength: 16_384,
+          pattern: '^data:image/(png|webp|svg\\+xml);base64,[A-Za-z0-9+/]+={0,2}$',
+          expected: 'a data URI of a PNG, WebP or SVG image in base64: data:image/png;base64,…',
+        },
+      ),
+    },
   },
 );
 
@@ -99,6 +116,7 @@ const spec = object<PaymasterSpec>(
         { maxItems: 256 },
       ),
       rateLimit: rateLimits("Limits of requests. They can only tighten the Chain's; none by default."),
+      sponsor,
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(
         'Secret in the same namespace that receives apiKey, rpcUrl, paymasterId, chainId and webhookKey, e.g. {name: shop-connection}.',
         { required: { name: objectName('Name of the Secret, e.g. shop-paymaster.') }, optional: {} },

@@ -9,6 +9,13 @@ export type RateLimit = { readonly requests: number; readonly perSeconds: number
 /** `perKey`: all requests with one apiKey. `perClient`: the requests of one client address with that key. */
 export type RateLimits = { readonly perKey?: RateLimit; readonly perClient?: RateLimit };
 
+/** Who pays, as wallets show it to their users. */
+export type SponsorInfo = {
+  readonly name: string;
+  /** A data URI (RFC 2397) of a PNG, WebP or SVG image in base64. */
+  readonly icon?: string;
+};
+
 export type PaymasterSpec = {
   readonly name: string;
   readonly chainId: number;
@@ -30,6 +37,8 @@ export type PaymasterSpec = {
   readonly rateLimit?: RateLimits;
   /** Factories that an initCode may name, among those that the Chain allows. Absent: all of them. */
   readonly accountFactories?: readonly string[];
+  /** Sent with ERC-7677 stub data. */
+  readonly sponsor?: SponsorInfo;
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 

@@ -39,7 +39,7 @@ export function gatherCase(deps: FactDeps, paymaster: ServedPaymaster, request: 
  * sponsor pays from the contract's single deposit: no wallet is named, and a default that lists organisations only says
  * which of them may draw on the deposit.
  */
-function payerOf(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey | undefined {
+export function payerOf(profile: ServedProfile, paymaster: ServedPaymaster): AddressKey | undefined {
   const { defaultFunding } = profile;
   const byDefault = servesByDefault(profile, paymaster.namespace) ? defaultFunding?.address : undefined;
   if (profile.keepsBalances) return paymaster.fundingAddress ?? byDefault;

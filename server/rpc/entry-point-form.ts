@@ -32,20 +32,20 @@ export function parseEntryPointParams(
   profile: ServedProfile,
   requestId: string,
 ): ModeRequest {
-  if (!isAddressText(entryPoint) || entryPoint.toLowerCase() !== profile.entryPointKey)
-    throw invalidInput([
-      {
-        field: 'params[1]',
-        expected: `the EntryPoint of this paymaster, ${profile.entryPoint}`,
-        value: quote(entryPoint),
-      },
-    ]);
+  requireEntryPoint(entryPoint, profile, 'params[1]');
   const params = [operation, context ?? {}];
   const parsed = parseSponsorParams(params, profile, requestId, contextPath);
   const { request, members } = parsed;
   const mode = parsed.mode ?? (members['token'] === undefined ? 'SPONSORED' : 'ERC20');
   if (mode === 'SPONSORED') return { mode, request };
   return { mode, request: { ...request, feeToken: parseFeeToken(members, contextPath) } };
+}
+
+/** Throws INVALID_INPUT. */
+export function requireEntryPoint(value: unknown, profile: ServedProfile, field: string): void {
+  if (isAddressText(value) && value.toLowerCase() === profile.entryPointKey) return;
+  const expected = `the EntryPoint of this paymaster, ${profile.entryPoint}`;
+  throw invalidInput([{ field, expected, value: quote(value) }]);
 }
 
 /**

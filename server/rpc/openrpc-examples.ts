@@ -2,7 +2,7 @@ import { entryPoint06 } from '../../core/entry-point/v06.js';
 import type { ServedMethods } from './methods.js';
 
 /** For each method, example params and an example result; a test checks both against the schemas. */
-export type RpcExample = { readonly params: readonly unknown[]; readonly result: object };
+export type RpcExample = { readonly params: readonly unknown[]; readonly result: unknown };
 
 const sender = '0x1234567890123456789012345678901234567890';
 const contract = '0xF5ED58C7FE1A6622C1d43c5471c0721137caCDc8';
@@ -62,6 +62,22 @@ export const rpcExamples = {
     result: { paymasterAndData, validUntil: 1_767_225_900, isFinal: false },
   },
   pm_getPaymasterData: { params: erc7677, result: { paymasterAndData, validUntil: 1_767_225_900 } },
+  pm_chainId: { params: [], result: '0x7a69' },
+  pm_supportedEntryPoints: { params: [], result: [entryPoint06.address] },
+  pm_supportedERC20Tokens: {
+    params: [entryPoint06.address],
+    result: {
+      paymasterMetadata: {
+        name: 'My Shop',
+        description: 'Vendor paymaster 1.1.0',
+        icons: [],
+        address: contract,
+        sponsoredEventTopic: '0x',
+        dummyPaymasterAndData: paymasterAndData,
+      },
+      tokens: [{ name: 'DUSD', symbol: 'DUSD', address: token, decimals: 6, exchangeRate: '0xb2d05e00' }],
+    },
+  },
   pm_explainSponsorship: {
     params: [userOp, { mode: 'SPONSORED', callWebhook: false }],
     result: {

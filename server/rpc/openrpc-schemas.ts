@@ -197,12 +197,90 @@ export const openRpcSchemas = {
       paymasterPostOpGasLimit: ref('HexQuantity'),
       ...windowProperties(),
       isFinal: { const: false, description: 'Stub only: the signature comes with the second call.' },
+      sponsor: {
+        ...ref('Sponsor'),
+        description: 'Stub only, mode SPONSORED: spec.sponsor of the Paymaster, where it is set.',
+      },
       preVerificationGas: {
         ...ref('HexQuantity'),
         description: 'The limits that were signed; only with calculateGasLimits: true in the context.',
       },
       verificationGasLimit: ref('HexQuantity'),
       callGasLimit: ref('HexQuantity'),
+    },
+  },
+  Sponsor: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['name'],
+    properties: {
+      name: { type: 'string' },
+      icon: { type: 'string', description: 'Data URI of a PNG, WebP or SVG image in base64.' },
+    },
+  },
+  SupportedTokens: {
+    description: 'In the names that AbstractionKit reads.',
+    type: 'object',
+    additionalProperties: false,
+    required: ['paymasterMetadata', 'tokens'],
+    properties: {
+      paymasterMetadata: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['name', 'description', 'icons', 'address', 'sponsoredEventTopic', 'dummyPaymasterAndData'],
+        properties: {
+          name: { type: 'string', description: 'spec.sponsor.name of the Paymaster, else its contract.' },
+          description: { type: 'string' },
+          icons: { type: 'array', items: { type: 'string' } },
+          address: { ...ref('Address'), description: 'Whom the account has to allow to take its tokens.' },
+          sponsoredEventTopic: {
+            type: 'string',
+            description: 'First topic of the event about a payment in tokens; 0x where there is none.',
+          },
+          dummyPaymasterAndData: {
+            description:
+              'Stub data for a gas estimate: of mode SPONSORED where somebody would pay, else of a payment in the first token. Text on EntryPoint 0.6, the four fields later.',
+            oneOf: [
+              ref('Bytes'),
+              {
+                type: 'object',
+                additionalProperties: false,
+                required: [
+                  'paymaster',
+                  'paymasterVerificationGasLimit',
+                  'paymasterPostOpGasLimit',
+                  'paymasterData',
+                ],
+                properties: {
+                  paymaster: ref('Address'),
+                  paymasterVerificationGasLimit: ref('HexQuantity'),
+                  paymasterPostOpGasLimit: ref('HexQuantity'),
+                  paymasterData: ref('Bytes'),
+                },
+              },
+            ],
+          },
+        },
+      },
+      tokens: {
+        type: 'array',
+        description: 'Tokens whose price may be used now.',
+        items: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['name', 'symbol', 'address', 'decimals', 'exchangeRate'],
+          properties: {
+            name: { type: 'string' },
+            symbol: { type: 'string' },
+            address: ref('Address'),
+            decimals: { type: 'integer', minimum: 0 },
+            exchangeRate: {
+              ...ref('HexQuantity'),
+              description: 'Token base units per 10^18 wei, premium included, rounded up.',
+            },
+          },
+        },
+      },
     },
   },
   Explanation: {

@@ -73,6 +73,22 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
       schema: { oneOf: [reference('Explanation'), reference('TokenExplanation')] },
     },
   },
+  pm_chainId: {
+    summary: 'The chain of the paymaster.',
+    params: [],
+    result: result('HexQuantity'),
+  },
+  pm_supportedEntryPoints: {
+    summary: 'The EntryPoints that the paymaster signs for.',
+    params: [],
+    result: { name: 'result', schema: { type: 'array', items: reference('Address') } },
+  },
+  pm_supportedERC20Tokens: {
+    summary:
+      'Tokens that pay for gas, with their present rate, and stub data for a gas estimate, as AbstractionKit reads them.',
+    params: [{ ...parameter('entryPoint', 'Address'), required: false }],
+    result: result('SupportedTokens'),
+  },
 };
 
 function exampleOf(name: string, { params }: Description): object {

@@ -4,7 +4,7 @@ import { compilePriceGuard } from '../../core/policy/rules/price-guard/compile.j
 import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { serveParts, type ServedPolicies } from '../../core/policy/derived.js';
 import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
-import type { RateLimits } from '../../core/resources/paymaster.js';
+import type { RateLimits, SponsorInfo } from '../../core/resources/paymaster.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Sharing } from './sharing.js';
@@ -35,6 +35,7 @@ export type ServedPaymaster = {
   readonly rateLimit: RateLimits | undefined;
   /** Factories that operations may create accounts with; undefined: what the chain allows. */
   readonly accountFactories: FactoryList;
+  readonly sponsor: SponsorInfo | undefined;
 } & ServedPolicies;
 
 /** Compiles a config. Throws RangeError or SyntaxError on a config that no operator writes, e.g. with a threshold that is not a number. */
@@ -61,6 +62,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedP
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
+    sponsor: config.sponsor,
   });
 }
 

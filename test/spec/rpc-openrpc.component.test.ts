@@ -37,6 +37,8 @@ const op = anOperation();
 const refusedOp = anOperation({ callData: execute(addressOf(0xdead)) });
 const v07 = (): Promise<void> => host.put({ version: 'singleton-0.7' });
 const v06 = (): Promise<void> => host.put();
+const withSponsor = (): Promise<void> =>
+  host.put({ sponsor: { name: 'My Shop', icon: 'data:image/png;base64,iVBORw0KGgo=' } });
 const feeToken = { tokenInfo: { feeTokenAddress: usdx.address } };
 
 type Call = {
@@ -93,6 +95,22 @@ const results: readonly Call[] = [
       params: [op, entryPoints['0.6'], '0x7a69', { calculateGasLimits: true }],
     },
   ]),
+  {
+    name: 'with a sponsor',
+    method: 'pm_getPaymasterStubData',
+    params: [op, entryPoints['0.6'], '0x7a69', {}],
+    setUp: withSponsor,
+  },
+  { name: 'the chain', method: 'pm_chainId', params: [] },
+  { name: 'the EntryPoints', method: 'pm_supportedEntryPoints', params: [] },
+  { name: 'tokens', method: 'pm_supportedERC20Tokens', params: [entryPoints['0.6']] },
+  { name: 'tokens on 0.7', method: 'pm_supportedERC20Tokens', params: [entryPoints['0.7']], setUp: v07 },
+  {
+    name: 'tokens of a sponsor',
+    method: 'pm_supportedERC20Tokens',
+    params: [entryPoints['0.6']],
+    setUp: withSponsor,
+  },
   { name: 'an explanation', method: 'pm_explainSponsorship', params: [refusedOp, { mode: 'SPONSORED' }] },
   {
     name: 'an explanation of a payment in tokens',

@@ -125,6 +125,12 @@ describe('a paymaster that has all it needs', () => {
     const reversed = { contracts: [...contracts].reverse(), policies: [...policies].reverse() };
     expect(compile(reversed).config).toEqual(compile({ contracts, policies }).config);
   });
+
+  test('is served with the sponsor that wallets show', () => {
+    const sponsor = { name: 'My Shop', icon: 'data:image/png;base64,iVBORw0KGgo=' };
+    expect(compile({ paymaster: aPaymaster({ sponsor }) }).config).toMatchObject({ sponsor });
+    expect(compiled.config).not.toHaveProperty('sponsor');
+  });
 });
 
 describe('a paymaster may not be served', () => {

@@ -168,6 +168,22 @@ describe('a problem names field, expectation and value', () => {
       ],
     },
     {
+      name: 'an icon that wallets would have to fetch',
+      kind: 'Paymaster',
+      spec: { ...aPaymaster().spec, sponsor: { name: 'Shop', icon: 'https://example.com/a.png' } },
+      want: [
+        'spec.sponsor.icon must be a data URI of a PNG, WebP or SVG image in base64: data:image/png;base64,…, got "https://example.com/a.png"',
+      ],
+    },
+    {
+      name: 'an icon that is no image',
+      kind: 'Paymaster',
+      spec: { ...aPaymaster().spec, sponsor: { name: 'Shop', icon: 'data:text/html;base64,PGI+' } },
+      want: [
+        'spec.sponsor.icon must be a data URI of a PNG, WebP or SVG image in base64: data:image/png;base64,…, got "data:text/html;base64,PGI+"',
+      ],
+    },
+    {
       name: 'a gas limit beyond what any block holds',
       kind: 'Chain',
       spec: { ...aChain().spec, gas: { maxCallGasLimit: 1_000_000_001 } },
