@@ -3,6 +3,7 @@ import type { Chain } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import type { DevChain } from '../chain/support/dev-chain.js';
 import type { NodeFaults } from './chain/model-chain.js';
+import { signingWallets } from './chain/signing-keys.js';
 import type { PairedChain } from './chain/paired-chain.js';
 import type { Ground } from './run.js';
 
@@ -12,7 +13,7 @@ export function realGround(dev: DevChain, paired: PairedChain): Ground {
   return {
     model,
     port: faulty(dev.chain, model.faults),
-    sign: (digest) => getBytes(dev.sponsorSigner.signingKey.sign(digest).serialized),
+    sign: (digest, key) => getBytes(signingWallets[key]!.signingKey.sign(digest).serialized),
     hasFickleAccounts: false,
     hasCheapBlocks: false,
     mine: (action, time) => paired.mine(action, time),

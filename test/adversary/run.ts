@@ -3,7 +3,7 @@ import { silentLogger, type Logger } from '../../core/log.js';
 import { contractFence } from '../../core/usage/counter-names.js';
 import { chainFence, type Cursor, type UsageStore } from '../../core/usage/usage-store.js';
 import { contractLosses } from '../../core/usage/token-losses.js';
-import type { AddressKey } from '../../core/units/address.js';
+import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { toMs, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Chain } from '../../core/chain/chain.js';
@@ -11,7 +11,7 @@ import { ChainFollower } from '../../server/follower/chain-follower.js';
 import { chainId } from '../conformance/usage-requests.js';
 import { aClock } from '../adapters/usage/clock.js';
 import { prefundOf } from './chain/operations.js';
-import { walletName, type Nature } from './chain/entry-point.js';
+import { keysOf, walletName, type Nature } from './chain/entry-point.js';
 import { callDataOf } from './chain/real-chain.js';
 import { ModelChain } from './chain/model-chain.js';
 import type {
@@ -22,7 +22,9 @@ import type {
   ContractSpec,
 } from './chain/operations.js';
 import { BrokenRule } from './broken-rule.js';
+import { accepts, changedKeys, signingKeys } from './chain/signing-keys.js';
 import { Forgeries } from './forgeries.js';
+import { KeyRule, KeyWatch, type KeyFacts } from './key-watch.js';
 import { ask, forge, rate, signNothing, type Answer, type Asked, type Behind, type Sign } from './service.js';
 import type { AskStep, MineStep, Step } from './steps.js';
 import type { OpenStores, Stores } from './stores.js';
@@ -51,6 +53,8 @@ export type Switches = {
   readonly chain?: (chain: Chain) => Chain;
   /** Whether a recreated paymaster counts as a new one. */
   readonly forgetsNames?: boolean;
+  /** Wraps what the operator knows of the contracts' signers. */
+  readonly keyFacts?: (facts: KeyFacts) => KeyFacts;
 };
 
 /** Where operations are mined: the model, or a real chain beside it. */
@@ -67,7 +71,7 @@ export type Ground = {
   mine(action: ChainAction, time: number, nature: Nature): Promise<ActionResult>;
   mineEmpty(time: number): Promise<void>;
   /** The model's height of a block that the follower has settled; undefined where the block was removed. */
-  heightOf(settled: Cursor): Promise<number | undefined>;
+  heightOf(settled: Pick<Cursor, 'blockNumber' | 'blockHash'>): Promise<number | undefined>;
   /** Removes the blocks above this height of the model. */
   reorganise(height: number): Promise<void>;
   stop(): Promise<void>;
@@ -163,6 +167,9 @@ export class Run {
   #noted: readonly number[] = [];
   #notedChain = 1;
   readonly #forgeries: Forgeries;
+  /** The operator. */
+  readonly #watch: KeyWatch;
+  readonly #keyRule = new KeyRule();
   /** The first block that the current follower remembers, once it has taken a step. */
   #remembersFrom: number | undefined;
   /** A reorganisation below the settled block that the follower has not noticed yet. */
@@ -181,7 +188,8 @@ export class Run {
     this.#ground = ground;
     this.#chain = ground.model;
     this.#begunAt = ground.model.height;
-    this.#configs = new Configs(switches.forgetsNames);
+    this.#watch = new KeyWatch(clock, switches.keyFacts);
+    this.#configs = new Configs(this.#watch, switches.forgetsNames);
     this.truth = new Truth(this.#chain);
     this.#forgeries = new Forgeries(this.#chain);
   }
@@ -194,6 +202,7 @@ export class Run {
       for (const { address } of specs)
         await this.#mine({ do: 'tokens', sender, call: this.#call('approve', sender, address) });
     for (let i = 0; i <= confirmations; i++) await this.#mineEmpty(2);
+    await this.#look();
     this.#newFollower(0);
     await this.#round();
     await this.#mineEmpty(2);
@@ -259,12 +268,14 @@ export class Run {
         return;
       case 'reorganise': {
         if (step.isDeep) return this.#reorganiseDeeply(step.depth);
-        // Never deeper than the confirmations allow, counted from the highest block that a follower has seen.
+        // Never deeper than the confirmations allow, counted from the highest block that a follower has seen. After a deep one fewer
+        // blocks than that are on top of the settled block.
         const to = Math.max(
           this.#seenHeight - confirmations,
           this.#chain.height - step.depth,
           this.#begunAt,
           this.#remembersFrom ?? 0,
+          (await this.#settledHeight()) ?? 0,
         );
         if (to >= this.#chain.height) return;
         await this.#ground.reorganise(to);
@@ -312,6 +323,8 @@ export class Run {
         await unlessUnavailable(() => this.#resume());
         return;
       case 'new-follower':
+        this.#watch.restart();
+        this.#keyRule.restart();
         if (await this.#hasNoticed()) this.#newFollower(this.#seenHeight);
         return;
       case 'kill':
@@ -337,7 +350,19 @@ export class Run {
       }
       case 'profile':
         this.#configs.toggleProfile(step.profile);
-        return this.#noteGenerations();
+        this.#keyRule.forget(specs[step.profile]!.address);
+        await this.#noteGenerations();
+        // The operator asks about a new profile at once.
+        return this.#look();
+      case 'signer': {
+        const { address: contract, kind } = specs[step.contract]!;
+        const accepted = keysOf(this.#chain.state(), contract);
+        if (changedKeys(kind, accepted, step) === accepted) return;
+        await this.#mine({ do: 'signer', contract, key: step.key, isAccepted: step.isAccepted });
+        return;
+      }
+      case 'look':
+        return this.#look();
       case 'rotate-key':
         this.#configs.rotateKey(step.paymaster, this.#clock.now());
         this.#keyGenerations[step.paymaster]! += 1;
@@ -404,6 +429,7 @@ export class Run {
     if (asked.keyGeneration < this.#keyGenerations[step.paymaster]!)
       throw new BrokenRule(14, `${paymasterId} was served by a key that was rotated`);
     this.#forgeries.checkSigned(spec.address);
+    this.#keyRule.checkSigned(spec.address, answer.signedBy);
     const bundled = signedOperation(step.paymaster, { asked, spec, call }, answer);
     const needs = needsOf(bundled);
     const cost = ceilGwei(needs[0]!.amount);
@@ -425,7 +451,11 @@ export class Run {
   /** Signed with the contract's own key and mined at once, without the service. */
   async #forge(step: AskStep, used: number): Promise<void> {
     const found = this.#askedBy({ ...step, ahead: 0 });
-    const context = { chainTime: this.#chain.time, sign: this.#ground.sign, now: this.#clock.now() };
+    const accepted = keysOf(this.#chain.state(), found.spec.address);
+    const signedBy = signingKeys.findIndex((_, key) => accepts(accepted, key));
+    if (signedBy === -1) return;
+    const now = this.#clock.now();
+    const context = { chainTime: this.#chain.time, sign: this.#ground.sign, now, signedBy };
     const answer = forge(this.#configs, found.asked, context);
     if (answer === undefined) return;
     const operation = signedOperation(step.paymaster, found, answer);
@@ -447,8 +477,7 @@ export class Run {
   async #reorganiseDeeply(depth: number): Promise<void> {
     if (this.#remembersFrom === undefined || this.#lostGrants.length > 0 || this.#isDetached) return;
     const to = Math.max(this.#chain.height - depth, this.#begunAt, this.#remembersFrom);
-    const cursor = await unlessUnavailable(() => this.#store(this.#followedBy).cursor(chainId));
-    const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
+    const settled = await this.#settledHeight();
     if (settled === undefined || to >= this.#chain.height) return;
     await this.#ground.reorganise(to);
     this.truth.excess.reorganised(to);
@@ -460,6 +489,12 @@ export class Run {
     this.#isBackupUsable = false;
     this.#reports = [];
     this.truth.excess.mayGrow = true;
+  }
+
+  /** The model's height of the block that is settled; undefined where the store does not answer, or the block was removed. */
+  async #settledHeight(): Promise<number | undefined> {
+    const cursor = await unlessUnavailable(() => this.#store(this.#followedBy).cursor(chainId));
+    return cursor && this.#ground.heightOf(cursor);
   }
 
   /** True once the follower knows the last reorganisation: a follower that takes over before that cannot know what was removed. */
@@ -563,13 +598,28 @@ export class Run {
     // The process whose confirmed write was lost notices it at its next call; the others cannot know before that.
     for (const i of this.#stores.replicas.keys())
       await unlessUnavailable(() => this.#store(i).cursor(chainId));
-    const cursor = await unlessUnavailable(() => this.#store(this.#followedBy).cursor(chainId));
-    const settled = cursor === undefined ? undefined : await this.#ground.heightOf(cursor);
+    const settled = await this.#settledHeight();
     // New data after a loss contain nothing about earlier blocks.
     if (settled === undefined) this.#forgeries.mayBeHidden();
     this.#forgeries.goBack(settled ?? 0);
     // The follower's memory no longer matches the data.
     this.#remembersFrom = undefined;
+  }
+
+  /** The operator asks every offered contract which keys it accepts, and stores which key signs. */
+  async #look(): Promise<void> {
+    const { port } = this.#ground;
+    const head = await unlessUnavailable(() => port.block('latest'));
+    if (head === undefined) return;
+    const config = this.#configs.chainConfig();
+    await this.#watch.look(port, config);
+    const height = await this.#ground.heightOf({ blockNumber: head.number, blockHash: head.hash });
+    const state = this.#chain.state(height);
+    const offered = config.profiles.map(({ sponsorship }) => toAddressKey(sponsorship));
+    this.#keyRule.looked(offered, (contract) => keysOf(state, contract), this.#now());
+    if (!this.#configs.storeSeen()) return;
+    this.#count('key or stop stored');
+    await this.#noteGenerations();
   }
 
   async #noteGenerations(): Promise<void> {
@@ -832,7 +882,7 @@ const reorganised = 'chain was reorganised or replaced below the settled block';
 function signedOperation(
   paymaster: number,
   { asked, spec, call }: { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall },
-  { paymasterAndData, validUntil }: Pick<Answer, 'paymasterAndData' | 'validUntil'>,
+  { paymasterAndData, validUntil, signedBy }: Omit<Answer, 'result'>,
 ): BundledOperation {
   const { mode, op, inAdvance } = asked;
   const bare: BundledOperation = {
@@ -848,6 +898,7 @@ function signedOperation(
       ...(inAdvance && mode === 'ERC20' ? { inAdvance: true as const } : {}),
     },
     isSigned: true,
+    signedBy,
     call,
   };
   if (bare.terms.inAdvance !== true || spec.kind === 'hybrid') return bare;

@@ -12,6 +12,7 @@ import type { SponsorCase } from '../../server/decision/sponsored-case.js';
 import { draftSponsorship } from '../../server/decision/sponsored.js';
 import { windowOf } from '../../server/decision/window.js';
 import { servesByDefault, type ServedProfile } from '../../server/view/served-chain.js';
+import { signingKeys } from './chain/signing-keys.js';
 import { apiKeyHash } from './ownership.js';
 import { feeToken, secondsOf, treasury, type Configs } from './world.js';
 
@@ -34,11 +35,13 @@ export type Answer = {
   readonly result: Reserved['result'];
   readonly paymasterAndData: Hex;
   readonly validUntil: number;
+  /** Which of the service's keys has signed. */
+  readonly signedBy: number;
 };
 
 export const rate = 3_000_000_000n;
-/** Signs 32 bytes as they are. */
-export type Sign = (digest: Uint8Array) => Uint8Array;
+/** Signs 32 bytes as they are, with one of the service's keys. */
+export type Sign = (digest: Uint8Array, key: number) => Uint8Array;
 /** The model does not check the signature: the test tells the contract whether it is valid. */
 export const signNothing: Sign = () => stubSignature();
 
@@ -50,6 +53,7 @@ type Drafted = {
   readonly toSign: Uint8Array;
   readonly terms: SponsorshipTerms | TokenTerms;
   readonly dataWith: (signature: Uint8Array) => Hex;
+  readonly profile: ServedProfile;
 };
 
 /**
@@ -67,26 +71,41 @@ export async function ask(
   }: { readonly chainTime: number; readonly sign?: Sign; readonly behind?: Behind },
 ): Promise<Answer | undefined> {
   const drafted = draft(configs, asked, { chainTime, now: usage.now(), behind });
-  if (drafted === undefined) return undefined;
+  const address = drafted?.profile.signer()?.address;
+  if (drafted === undefined || address === undefined || drafted.profile.unusable !== undefined)
+    return undefined;
+  const signedBy = signingKeys.indexOf(address);
   const { result } = await reserve(usage, planReservation(drafted.promised, usage.capacity()));
   return {
     result,
-    paymasterAndData: drafted.dataWith(sign(drafted.toSign)),
+    paymasterAndData: drafted.dataWith(sign(drafted.toSign, signedBy)),
     validUntil: drafted.terms.validUntil,
+    signedBy,
   };
 }
 
-/** The same data, signed with the contract's key without the service. */
+/** The same data, signed with a key that the contract accepts, without the service. */
 export function forge(
   configs: Configs,
   asked: Asked,
-  { chainTime, sign, now }: { readonly chainTime: number; readonly sign: Sign; readonly now: EpochMs },
+  {
+    chainTime,
+    sign,
+    now,
+    signedBy,
+  }: {
+    readonly chainTime: number;
+    readonly sign: Sign;
+    readonly now: EpochMs;
+    readonly signedBy: number;
+  },
 ): Omit<Answer, 'result'> | undefined {
   const drafted = draft(configs, asked, { chainTime, now, behind: current });
   if (drafted === undefined) return undefined;
   return {
-    paymasterAndData: drafted.dataWith(sign(drafted.toSign)),
+    paymasterAndData: drafted.dataWith(sign(drafted.toSign, signedBy)),
     validUntil: drafted.terms.validUntil,
+    signedBy,
   };
 }
 
@@ -120,7 +139,7 @@ function draft(
       now,
     );
     const dataWith = (signature: Uint8Array) => profile.layout.sponsorship.encode(asked.op, terms, signature);
-    return { promised, terms, toSign, dataWith };
+    return { promised, terms, toSign, dataWith, profile };
   }
   const mode = profile.token!;
   const payer: AddressKey | undefined = profile.keepsBalances ? treasury : undefined;
@@ -138,7 +157,7 @@ function draft(
   };
   const { promised, toSign } = draftPayment(tokenFacts, asked.op, terms, now);
   const dataWith = (signature: Uint8Array) => mode.codec.encode(asked.op, terms, signature);
-  return { promised, terms, toSign, dataWith };
+  return { promised, terms, toSign, dataWith, profile };
 }
 
 function defaultOf(profile: ServedProfile, namespace: string): AddressKey | undefined {

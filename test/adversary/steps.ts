@@ -35,6 +35,9 @@ export type Step =
       readonly isActive: boolean;
     }
   | { readonly do: 'profile'; readonly profile: number }
+  /** The owner lets a contract accept one of the service's keys, or refuse it; `look`: the operator asks the contracts. */
+  | { readonly do: 'signer'; readonly contract: number; readonly key: number; readonly isAccepted: boolean }
+  | { readonly do: 'look' }
   /** The owner rotates the key, or deletes the object and recreates it as it was written first. */
   | { readonly do: 'rotate-key' | 'make-again'; readonly paymaster: number };
 
@@ -168,6 +171,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   ),
   weighted(1, fc.record({ do: fc.constant('profile'), profile: fc.nat(3) })),
+  weighted(
+    1,
+    fc.record({
+      do: fc.constant('signer'),
+      contract: fc.nat(3),
+      key: fc.nat(1),
+      isAccepted: often(true, fc.constant(false), 2),
+    }),
+  ),
+  weighted(4, fc.record({ do: fc.constant('look') })),
   weighted(1, fc.record({ do: fc.constantFrom('rotate-key', 'make-again'), paymaster: fc.nat(7) })),
 );
 

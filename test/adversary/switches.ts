@@ -2,6 +2,7 @@ import { createMemoryEpochMirror } from '../../core/usage/epoch.js';
 import type { FollowerStep, ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
 import { gwei } from '../../core/units/wei.js';
 import type { Chain } from '../../core/chain/chain.js';
+import { filesOf, unknownProfile } from '../../operator/facts/facts.js';
 import { openInFile, type OpenStores } from './stores.js';
 import type { Switches } from './run.js';
 
@@ -167,6 +168,30 @@ export const defects: readonly Defect[] = [
     name: 'a paymaster that is made again is a new one',
     rules: [14],
     forgetsNames: true,
+  },
+  {
+    name: 'the key in front signs, whether the contract accepts it or not',
+    rules: [15],
+    keyFacts: (facts) => ({
+      ...facts,
+      profile: (id, profile) => {
+        const found = facts.profile(id, profile);
+        return {
+          ...found,
+          signers: Object.fromEntries(filesOf(profile).map((file) => [file, 'Authorized'])),
+        };
+      },
+    }),
+  },
+  {
+    name: 'the key of before signs on when the contract has let go of it',
+    rules: [15],
+    keyFacts: (facts) => ({ ...facts, profile: () => unknownProfile }),
+  },
+  {
+    name: 'a contract that accepts no key is signed for',
+    rules: [15],
+    keyFacts: (facts) => ({ ...facts, usability: () => 'usable' }),
   },
   {
     name: 'a backup that is put back passes for the newest data',

@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { LimitConfig } from '../../core/policy/spending-limit/spec.js';
 import type { PaymasterConfig } from '../../core/config/paymaster-config.js';
 import { Wallet } from 'ethers';
+import { bothKeys, listedFiles, type KeyWatch } from './key-watch.js';
 import { apiKeyHash, NameMemory } from './ownership.js';
 import { silentLogger } from '../../core/log.js';
 import type { LayoutId } from '../../core/paymaster/layout.js';
-import type { Signers } from '../../core/paymaster/signer.js';
 import { entryPoints } from '../../core/entry-point/address.js';
 import { parseAddress, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
@@ -93,9 +94,6 @@ function policyIdOf(index: number, limit: number): string {
   return `${paymasters[index]!.paymasterId}/${limit}`;
 }
 
-/** Compiling configs signs nothing. */
-const noSigners: Signers = { get: () => undefined, recover: () => undefined };
-
 /** What the platform and the tenants have written, and the configs that the real code compiles from it. */
 export class Configs {
   readonly limits: LimitState[][] = paymasters.map(() =>
@@ -111,16 +109,24 @@ export class Configs {
   #chain: ServedChain | undefined;
   #chainBefore: ServedChain | undefined;
 
-  constructor(forgetsNames = false) {
+  /** The profiles as they were stored last, with the keys that sign. */
+  #profiles: readonly ProfileConfig[] = worlds.map((world) => ({
+    ...profilesOf.get(world)!,
+    signerFile: 'dev',
+  }));
+  readonly #watch: KeyWatch;
+
+  constructor(watch: KeyWatch, forgetsNames = false) {
+    this.#watch = watch;
     this.#names = paymasters.map(() => new NameMemory(forgetsNames));
     for (const index of paymasters.keys()) this.#publish(index, startMs);
   }
 
   chainConfig(): ChainConfig {
-    return (this.#config ??= this.#chainConfig());
+    return (this.#config ??= { ...this.#asWritten(), profiles: this.#profiles });
   }
 
-  #chainConfig(): ChainConfig {
+  #asWritten(): ChainConfig {
     return {
       chainId,
       objectName: 'dev',
@@ -141,7 +147,7 @@ export class Configs {
   /** `isBehind`: as it was before the last change. */
   chain(isBehind = false): ServedChain {
     if (isBehind) return this.#chainBefore ?? this.chain();
-    return (this.#chain ??= serveChain(this.chainConfig(), noSigners, silentLogger));
+    return (this.#chain ??= serveChain(this.chainConfig(), bothKeys, silentLogger));
   }
 
   /** `generationsBehind`: as it was so many changes ago. */
@@ -192,8 +198,25 @@ export class Configs {
   toggleProfile(index: number): void {
     const { layout } = worlds[index]!;
     if (!this.#removed.delete(layout)) this.#removed.add(layout);
+    this.#store(this.#compiled());
+  }
+
+  /** Stores which keys sign now, as the operator has seen it. Answers whether that changed anything. */
+  storeSeen(): boolean {
+    const profiles = this.#compiled();
+    if (isDeepStrictEqual(profiles, this.#profiles)) return false;
+    this.#store(profiles);
+    return true;
+  }
+
+  #compiled(): readonly ProfileConfig[] {
+    return this.#watch.seenIn(this.#asWritten(), this.#profiles);
+  }
+
+  #store(profiles: readonly ProfileConfig[]): void {
     this.#chainBefore = this.chain();
     this.chainGeneration += 1;
+    this.#profiles = profiles;
     this.#config = undefined;
     this.#chain = undefined;
   }
@@ -273,7 +296,8 @@ function profileOf({ layout, contract, version }: World): ProfileConfig {
     entryPoint: entryPoints[version],
     sponsorship: address,
     token: address,
-    signerFile: 'dev',
+    signerFile: listedFiles[0],
+    signerFiles: listedFiles,
     defaultFunding: { address: parseAddress(defaultWallet), organisations: ['*'] },
     options: {
       priceMarkup: 1_000_000,

@@ -11,6 +11,7 @@ import {
   type ContractSpec,
   type OperationResult,
 } from './operations.js';
+import { accepts, changedKeys, firstKeyAlone } from './signing-keys.js';
 
 /** Everything on chain that money depends on. Maps are never changed: an action makes new ones. */
 export type ChainState = {
@@ -24,6 +25,8 @@ export type ChainState = {
   readonly tokens: ReadonlyMap<string, bigint>;
   /** Fee tokens that contracts may take, by `account/contract`. */
   readonly allowances: ReadonlyMap<string, bigint>;
+  /** Mask of the service's keys that a contract accepts; absent: the first alone. */
+  readonly signers: ReadonlyMap<string, bigint>;
 };
 
 export const emptyState: ChainState = {
@@ -32,6 +35,7 @@ export const emptyState: ChainState = {
   nonces: new Map(),
   tokens: new Map(),
   allowances: new Map(),
+  signers: new Map(),
 };
 
 /** Values that the model does not compute: how much gas an execution takes. The model gives the upper bound of each. */
@@ -56,6 +60,11 @@ export function walletName(contract: AddressKey, wallet: AddressKey): string {
 
 export function nonceName(entryPoint: AddressKey, sender: AddressKey, nonce: bigint): string {
   return `${entryPoint}/${sender}/${nonce >> 64n}`;
+}
+
+/** Mask of the service's keys that a contract accepts. */
+export function keysOf({ signers }: Pick<ChainState, 'signers'>, contract: AddressKey): bigint {
+  return signers.get(contract) ?? firstKeyAlone;
 }
 
 /** Whether an operation of this nonce can still be mined as far as the EntryPoint's nonces go. */
@@ -96,6 +105,11 @@ export function carryOut(
         return { state, result: { outcome: 'failed', index: 0, code: 'reverted' } };
       draft.add('wallets', name, -action.amount);
       draft.add('deposits', action.contract, -action.amount);
+      return done();
+    }
+    case 'signer': {
+      const { kind } = context.contracts.get(action.contract)!;
+      draft.set('signers', action.contract, changedKeys(kind, keysOf(state, action.contract), action));
       return done();
     }
     case 'spend-nonce':
@@ -166,7 +180,8 @@ function validate(
     if (takeTokens(draft, op.sender, contract, most)) tokensTaken = most;
     else if (terms.inAdvance === true) return 'AA33';
   }
-  if (!operation.isSigned) return 'AA34';
+  const isAccepted = accepts(keysOf(draft.state(), contract), operation.signedBy ?? 0);
+  if (!operation.isSigned || !isAccepted) return 'AA34';
   if (terms.preFund !== undefined) {
     if (!takeTokens(draft, op.sender, contract, terms.preFund)) return 'AA33';
     tokensTaken = terms.preFund;

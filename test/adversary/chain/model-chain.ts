@@ -13,10 +13,19 @@ import { layouts } from '../../../core/paymaster/layouts.js';
 import { userOpHash } from '../../../core/entry-point/user-op-hash.js';
 import { parseAddress, type Address, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
-import { carryOut, emptyState, nonceName, walletName, type ChainState, type Nature } from './entry-point.js';
+import {
+  carryOut,
+  emptyState,
+  keysOf,
+  nonceName,
+  walletName,
+  type ChainState,
+  type Nature,
+} from './entry-point.js';
 import { handleOpsData } from './handle-ops-data.js';
 import { logsOf, word, type BareLog } from './logs.js';
 import type { ActionResult, ChainAction, ContractSpec, OperationResult } from './operations.js';
+import { answerAboutKeys } from './signing-keys.js';
 
 type Transaction = { readonly hash: Hex; readonly to: Hex; readonly input: () => Hex };
 type Mined = {
@@ -213,7 +222,7 @@ export class ModelChain implements Chain {
 
   async stop(): Promise<void> {}
 
-  /** balanceOf of an EntryPoint, getBalance of a hybrid contract, getNonce. */
+  /** balanceOf of an EntryPoint, getBalance of a hybrid contract, getNonce, and a contract's EntryPoint and signers. */
   #read(state: ChainState, { to, data }: WordCall): bigint | undefined {
     const target = to.toLowerCase() as AddressKey;
     const subject = `0x${data.slice(34, 74)}` as AddressKey;
@@ -228,8 +237,12 @@ export class ModelChain implements Chain {
         const key = BigInt(`0x${data.slice(74, 138)}`);
         return (key << 64n) | (state.nonces.get(nonceName(target, subject, key << 64n)) ?? 0n);
       }
-      default:
-        return undefined;
+      case '0xb0d691fe':
+        return BigInt(this.contracts.get(target)?.entryPoint ?? 0);
+      default: {
+        const kind = this.contracts.get(target)?.kind;
+        return kind && answerAboutKeys(kind, keysOf(state, target), data);
+      }
     }
   }
 

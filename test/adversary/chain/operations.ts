@@ -46,6 +46,8 @@ export type BundledOperation = {
   readonly terms: OperationTerms;
   /** Whether the signature in the data is by the contract's signer and covers exactly these bytes. */
   readonly isSigned: boolean;
+  /** Which of the service's keys has signed; absent: the first. */
+  readonly signedBy?: number;
   readonly call: AccountCall;
 };
 
@@ -69,6 +71,13 @@ export type ChainAction =
       readonly contract: AddressKey;
       readonly wallet: AddressKey;
       readonly amount: bigint;
+    }
+  /** The owner lets a contract accept one of the service's keys, or refuse it. */
+  | {
+      readonly do: 'signer';
+      readonly contract: AddressKey;
+      readonly key: number;
+      readonly isAccepted: boolean;
     }
   /** `incrementNonce`: spends a nonce, and no event says so. */
   | {

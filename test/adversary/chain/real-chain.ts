@@ -1,7 +1,7 @@
 import { Interface } from 'ethers';
 import { decodeUserOperationEvent } from '../../../core/entry-point/user-operation-event.js';
 import { layouts } from '../../../core/paymaster/layouts.js';
-import { toAddressKey, type AddressKey } from '../../../core/units/address.js';
+import { toAddressKey, type Address, type AddressKey } from '../../../core/units/address.js';
 import type { Hex } from '../../../core/units/hex.js';
 import { devAccounts } from '../../../standalone/dev-chain/dev-accounts.js';
 import { asHex, encodeWith } from '../../chain/support/account.js';
@@ -9,11 +9,15 @@ import type { DevChain } from '../../chain/support/dev-chain.js';
 import { encodeHandleOps } from '../../chain/support/handle-ops.js';
 import { chargesIn } from '../../chain/support/hybrid.js';
 import type { AccountCall, ActionResult, ChainAction, ContractSpec, OperationResult } from './operations.js';
+import { foreignKey, signingKeys } from './signing-keys.js';
 
 const abi = new Interface([
   'function depositTo(address account) payable',
   'function depositFor(address paymasterId) payable',
   'function withdrawTo(address to, uint256 amount)',
+  'function setSigner(address signer)',
+  'function addSigner(address signer)',
+  'function removeSigner(address signer)',
   'function incrementNonce(uint192 key)',
   'function mint(address to, uint256 amount)',
   'function balanceOf(address account) view returns (uint256)',
@@ -190,6 +194,11 @@ export class RealChain {
           to: action.contract,
           data: encodeWith(abi, 'withdrawTo', [sink, action.amount]),
         };
+      case 'signer': {
+        const { kind } = this.#contracts.get(action.contract)!;
+        const [method, signer] = ownerCall(kind, action.isAccepted, signingKeys[action.key]!);
+        return { from: bundler, to: action.contract, data: encodeWith(abi, method, [signer]) };
+      }
       case 'spend-nonce':
         return {
           from: action.sender,
@@ -269,6 +278,16 @@ export class RealChain {
   #request(method: string, params: readonly unknown[]): Promise<unknown> {
     return this.#dev.chain.request(method, params);
   }
+}
+
+/** How the owner of a contract lets it accept a key, or refuse it. */
+function ownerCall(
+  kind: ContractSpec['kind'],
+  isAccepted: boolean,
+  signer: Address,
+): readonly [string, Address] {
+  if (kind === 'hybrid') return ['setSigner', isAccepted ? signer : foreignKey];
+  return [isAccepted ? 'addSigner' : 'removeSigner', signer];
 }
 
 /** Contracts that an open account calls. */
