@@ -21,7 +21,7 @@ import { aChainConfig } from './followed.js';
 
 const counter = new Interface(['function increment()']);
 const spend = { counter: 'spend', unit: 'NATIVE_ASSET' } as const;
-const versions = ['1.1.0', '2.0.0', 'singleton-0.8', 'verifying-0.7'] as const;
+const versions = ['1.1.0', '2.0.0', 'singleton-0.8', 'verifying-0.7', 'verifying-0.9', 'hybrid-0.9'] as const;
 
 let devChain: DevChain;
 let usage: UsageStore;
