@@ -55,9 +55,8 @@ export class KeyWatch {
 
   async look(chain: Chain, { chainId, profiles }: Pick<ChainConfig, 'chainId' | 'profiles'>): Promise<void> {
     const asked = new Map(profiles.map((profile) => [profileKey(profile), profile]));
-    for (const key of [...this.#known.profiles.keys()]) if (!asked.has(key)) this.#known.profiles.delete(key);
-    for (const key of [...this.#known.standings.keys()])
-      if (!asked.has(key)) this.#known.standings.delete(key);
+    for (const key of this.#known.profiles.keys()) if (!asked.has(key)) this.#known.profiles.delete(key);
+    for (const key of this.#known.standings.keys()) if (!asked.has(key)) this.#known.standings.delete(key);
     const probe = createProbe({ chain, config: { chainId }, layouts, signers: bothKeys, clock: this.#clock });
     await lookAtSigning(this.#known, asked, probe, () => this.#clock.now());
   }
