@@ -37,7 +37,9 @@ export function confirm(standing: Standing, answer: Usability, now: EpochMs): St
   if (answer === settled) return { settled, ...(changedAt === undefined ? {} : { changedAt }) };
   if (doubt?.answer !== answer) return { ...standing, doubt: { answer, since: now } };
   if (now < dueAt(doubt.since, changedAt)) return standing;
-  return { settled: answer, changedAt: now };
+  // That all is well when the operator begins to ask is no change: it must not delay a stop.
+  const isChange = settled !== undefined || answer !== 'usable';
+  return { settled: answer, ...(isChange ? { changedAt: now } : {}) };
 }
 
 /** Milliseconds from now until the unconfirmed answer would count if it were given again; undefined: there is none. */

@@ -46,6 +46,8 @@ describe('an answer counts', () => {
     { name: 'not when another one came between', said: [[0, bad], [5, 'usable'], [10, bad]], want: undefined }, // prettier-ignore
     { name: 'as it stood while another is in doubt', said: [[0, 'usable'], [10, 'usable'], [90, bad]], want: 'usable' }, // prettier-ignore
     { name: 'not within a minute of the last change', said: [[0, bad], [10, bad], [20, 'usable'], [69, 'usable']], want: bad }, // prettier-ignore
+    { name: 'within a minute of the first "usable", which changes nothing', said: [[0, 'usable'], [10, 'usable'], [12, bad], [22, bad]], want: bad }, // prettier-ignore
+    { name: 'not within a minute of a first stop', said: [[0, bad], [10, bad], [12, 'usable'], [22, 'usable']], want: bad }, // prettier-ignore
     { name: 'a minute after the last change', said: [[0, bad], [10, bad], [20, 'usable'], [70, 'usable']], want: 'usable' }, // prettier-ignore
   ])('$name', ({ said, want }) => {
     expect(after(...said).settled).toBe(want);
