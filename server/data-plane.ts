@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createDataFees, type KeptDataFees } from '../adapters/data-fee/data-fees.js';
 import { createGasEstimator } from '../adapters/estimator/estimator.js';
 import { createTokenPaymentChecker } from '../adapters/estimator/token-payment.js';
 import { createPrices, type KeptPrices } from '../adapters/price/prices.js';
@@ -69,6 +70,8 @@ export type DataPlaneDeps = {
   readonly estimator?: GasEstimator;
   /** Prices of fee tokens. Default: read from their sources, and kept warm. */
   readonly prices?: KeptPrices;
+  /** Prices of posted data. Default: read from the chains that have one. */
+  readonly dataFees?: KeptDataFees;
   /** Directory of the header files that HTTP price sources name. */
   readonly priceHeadersDirectory?: string;
   /** Default: simulation on the chain's node. */
@@ -125,6 +128,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   const estimator = deps.estimator ?? createGasEstimator({ ...simulation, log });
   const payments = deps.payments ?? createTokenPaymentChecker(simulation);
   const prices = deps.prices ?? keepPrices(deps, view);
+  const dataFees = deps.dataFees ?? followDataFees(deps, view);
   const signing = createSigningBatch({ instruments });
   const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks, payments }, instruments);
   const notes = deps.servingReports && createServingNotes({ reports: deps.servingReports, clock, log });
@@ -136,7 +140,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
           usage: { ...waits.usage, ...notes.ofUsage(waits.usage) },
           webhooks: notes.ofWebhooks(waits.webhooks),
         };
-  const shared = { view, heads, clock, prices, tokenAccounts, signing, ...noted };
+  const shared = { view, heads, dataFees, clock, prices, tokenAccounts, signing, ...noted };
   const sponsored = sponsoredMode(shared);
   const inTokens = tokenMode(shared);
   const methods = createMethods({
@@ -239,6 +243,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       await view.start();
       follower?.start();
       prices.start();
+      dataFees.start();
       notes?.start();
       await warmUp(view.chains(), { signing, clock });
       isWarm = true;
@@ -247,7 +252,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       isWarm = false;
       view.stop();
       seen.stop();
-      await Promise.all([follower?.stop(), prices.stop()]);
+      await Promise.all([follower?.stop(), prices.stop(), dataFees.stop()]);
       await losses?.stop();
       await notes?.stop();
     },
@@ -275,6 +280,11 @@ function keepPrices(deps: DataPlaneDeps, view: ConfigView): KeptPrices {
     metrics,
     ...(priceHeadersDirectory === undefined ? {} : { headersDirectory: priceHeadersDirectory }),
   });
+}
+
+function followDataFees({ chains, clock, log, metrics }: DataPlaneDeps, view: ConfigView): KeptDataFees {
+  const chainConfigs = () => Array.from(view.chains(), ({ config }) => config);
+  return createDataFees({ chains, chainConfigs, clock, log, metrics });
 }
 
 function reportLosses(deps: DataPlaneDeps, view: ConfigView): LossReporter | undefined {

@@ -9,7 +9,8 @@ export type EstimatorDeps = SimulatorsDeps & { readonly log: Logger };
 
 /**
  * Gas limits by our own simulation, which needs only an Ethereum node with state overrides. If the node does not
- * support them, the chain's bundler estimates. Throws DomainError ESTIMATION_FAILED with the EntryPoint's reason, and
+ * support them, the chain's bundler estimates. Where only a bundler knows the data fee, it is asked at the same time for
+ * preVerificationGas. Throws DomainError ESTIMATION_FAILED with the EntryPoint's reason, and
  * UNAVAILABLE when neither answers or the paymaster has too many running simulations.
  */
 export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): GasEstimator {
@@ -19,18 +20,30 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
     estimate: (request) =>
       withSimulator(request, async (reached) => {
         try {
-          return await simulateLimits(reached.simulate, request);
+          if (!reached.asksBundlerForDataFee) return await simulateLimits(reached.simulate, request);
+          const [simulated, bundlers] = await Promise.all([
+            simulateLimits(reached.simulate, request),
+            askBundler(request, reached),
+          ]);
+          return withDataFeeOf(bundlers, simulated);
         } catch (error) {
           if (!(error instanceof OverridesUnsupported)) throw error;
           log.warn('node has no state overrides, asking the bundler', { chainId: request.chainId });
-          return withoutOverrides(request, reached);
+          return askBundler(request, reached);
         }
       }),
   };
 
-  function withoutOverrides(request: EstimateRequest, { bundlerUrl }: Reached): Promise<Estimate> {
+  async function askBundler(
+    request: EstimateRequest,
+    { bundlerUrl, asksBundlerForDataFee }: Reached,
+  ): Promise<Estimate> {
     if (bundlerUrl === undefined)
-      throw estimationFailed('the chain node knows no state overrides, and no bundlerUrl is configured');
+      throw estimationFailed(
+        asksBundlerForDataFee
+          ? 'dataFee.kind of the Chain is Bundler, and no bundlerUrl is configured'
+          : 'the chain node knows no state overrides, and no bundlerUrl is configured',
+      );
     const bundler = chains.get({
       chainId: request.chainId,
       rpc: { urls: [bundlerUrl] },
@@ -38,4 +51,9 @@ export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): Gas
     });
     return estimateByBundler(bundler, request);
   }
+}
+
+/** Our own limits, with the preVerificationGas of the bundler where that is higher: it contains the data fee. */
+function withDataFeeOf({ preVerificationGas: bundlers }: Estimate, simulated: Estimate): Estimate {
+  return bundlers > simulated.preVerificationGas ? { ...simulated, preVerificationGas: bundlers } : simulated;
 }

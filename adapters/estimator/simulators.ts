@@ -1,5 +1,6 @@
 import type { Chains } from '../../core/chain/chains.js';
 import type { Chain } from '../../core/chain/chain.js';
+import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import { DomainError } from '../../core/errors.js';
 import type { Address } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
@@ -19,6 +20,7 @@ export type SimulatorsDeps = {
 export type EstimatorEndpoint = {
   readonly rpc: { readonly urls?: readonly string[]; readonly file?: string };
   readonly bundlerUrl?: string;
+  readonly dataFee?: Pick<DataFeeSpec, 'kind'>;
 };
 
 export type SimulationTarget = {
@@ -35,6 +37,8 @@ export type SimulationTarget = {
 export type Reached = {
   readonly chain: Chain;
   readonly bundlerUrl: string | undefined;
+  /** True when only the bundler knows what the chain charges for posted data. */
+  readonly asksBundlerForDataFee: boolean;
   readonly simulate: Simulator;
 };
 
@@ -95,6 +99,7 @@ export function createSimulators({ chains, endpoint, clock }: SimulatorsDeps): W
     simulators.set(chain, known);
     const simulate = known.get(entryPoint) ?? createSimulator(chain, entryPoint, entryPointVersion, clock);
     known.set(entryPoint, simulate);
-    return { chain, bundlerUrl: reached.bundlerUrl, simulate };
+    const asksBundlerForDataFee = reached.dataFee?.kind === 'Bundler';
+    return { chain, bundlerUrl: reached.bundlerUrl, asksBundlerForDataFee, simulate };
   }
 }

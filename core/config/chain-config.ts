@@ -1,3 +1,4 @@
+import type { DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { LayoutId } from '../paymaster/layout.js';
 import type { OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
 import type { FeeTokenSpec } from '../pricing/fee-token-spec.js';
@@ -22,6 +23,8 @@ export type ChainConfig = {
   /** Any factory where it is absent. */
   readonly accountFactories?: readonly Address[];
   readonly gas: GasCaps;
+  /** Absent: None. */
+  readonly dataFee?: DataFeeSpec;
   /** Absent: `defaultMaxExpirySeconds`. */
   readonly maxExpirySeconds?: number;
   readonly rateLimit?: RateLimits;

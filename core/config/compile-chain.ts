@@ -109,6 +109,7 @@ export function compileChain({
     delegates: delegates.kept,
     ...(factories === undefined ? {} : { accountFactories: factories.kept }),
     gas: spec.gas ?? {},
+    ...(spec.dataFee === undefined ? {} : { dataFee: spec.dataFee }),
     ...(spec.maxExpirySeconds === undefined ? {} : { maxExpirySeconds: spec.maxExpirySeconds }),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
     ...acceptedLossOf(chain),

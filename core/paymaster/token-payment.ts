@@ -1,6 +1,7 @@
 import { pass, refuse, type Verdict } from '../refusal.js';
 import { preVerificationGas } from '../userop/pre-verification-gas.js';
 import type { FinalUserOperation, GasLimits, UserOperation } from '../entry-point/user-operation.js';
+import { divideUp } from '../units/divide.js';
 import type { Hex } from '../units/hex.js';
 import type { TokenCodec, TokenOptions, TokenTerms } from './layout.js';
 import { markupUnit, tokensFor } from './token-price.js';
@@ -12,7 +13,8 @@ import { markupUnit, tokensFor } from './token-price.js';
  * - callGasLimit: 22,100 for the first write of the allowance, 4,700 for touching token and account, 3,000 for the event, as
  *   much again for a token behind a proxy that checks lists, the batch's own loop, and an estimate's margin of a tenth.
  * - verificationGasLimit: hashing and copying some 500 bytes more; on 0.6 it counts three times.
- * - preVerificationGas: those 500 bytes as calldata, 80 of them not zero.
+ * - preVerificationGas: those 500 bytes as calldata, 80 of them not zero. Where a roll-up charges for them, its data fee
+ *   for {@link approvalBytes} comes on top.
  */
 export const approvalAllowance: GasLimits = {
   callGasLimit: 60_000n,
@@ -20,20 +22,26 @@ export const approvalAllowance: GasLimits = {
   preVerificationGas: 5_000n,
 };
 
-/** The quoted operation as it may come back, with an `approve` in front. `maxGasFee` is computed for this one. */
-export function withApproval(op: FinalUserOperation): FinalUserOperation {
+/** What those 500 bytes count after compression: addresses, amount, selectors, and the words that place them. */
+export const approvalBytes = 160;
+
+/**
+ * The quoted operation as it may come back, with an `approve` in front. `maxGasFee` is computed for this one. `dataGas`:
+ * what the roll-up charges for posting the `approve`, as gas.
+ */
+export function withApproval(op: FinalUserOperation, dataGas = 0n): FinalUserOperation {
   return {
     ...op,
     callGasLimit: op.callGasLimit + approvalAllowance.callGasLimit,
     verificationGasLimit: op.verificationGasLimit + approvalAllowance.verificationGasLimit,
-    preVerificationGas: op.preVerificationGas + approvalAllowance.preVerificationGas,
+    preVerificationGas: op.preVerificationGas + approvalAllowance.preVerificationGas + dataGas,
   };
 }
 
 /**
  * Limits in mode ERC20, computed from limits that were estimated without a paymaster; so an account that cannot pay
  * yet still gets a quote. Adds the cost of the paymaster's validation and of its `paymasterAndData` (of the final
- * length).
+ * length). Without the data fee of roll-ups.
  */
 export function limitsWithPayment(
   estimated: GasLimits,
@@ -44,10 +52,13 @@ export function limitsWithPayment(
 ): GasLimits {
   const verification = estimated.verificationGasLimit + codec.validationGas(options);
   const least = codec.minVerificationGasLimit;
+  const own = preVerificationGas(op, paymasterAndData);
+  // A bundler's figure knows a data fee that ours does not. The paymaster's data raise both in the same proportion.
+  const proportional = divideUp(estimated.preVerificationGas * own, preVerificationGas(op, '0x'));
   return {
     callGasLimit: estimated.callGasLimit,
     verificationGasLimit: verification > least ? verification : least,
-    preVerificationGas: preVerificationGas(op, paymasterAndData),
+    preVerificationGas: proportional > own ? proportional : own,
   };
 }
 

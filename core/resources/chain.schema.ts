@@ -1,6 +1,7 @@
 import { layoutIds } from '../paymaster/layout.js';
 import type { KindDefinition } from '../schema/crd.js';
 import { boolean, choice, integer, keyedList, list, object, text } from '../schema/structural.js';
+import { dataFeeKindNames, type DataFeeSpec } from '../chain/data-fee/spec.js';
 import { initCodeHashes } from '../paymaster/openzeppelin/options.js';
 import type { ChainSpec, ChainStatus, OpenZeppelinSpec, ProfileSpec, SignerSpec } from './chain.js';
 import { kindNames } from './kinds.js';
@@ -209,83 +210,127 @@ const profile = object<ProfileSpec>(
   },
 );
 
-const spec = object<ChainSpec>('What the platform offers.', {
-  required: {
-    chainId: chainId('Chain id, e.g. 8453; one Chain object each.'),
-    rpc: object<ChainSpec['rpc']>(
-      'How to reach the chain: exactly one of urls and file.',
-      {
-        required: {},
-        optional: {
-          urls: list(
-            'JSON-RPC URLs in order of preference, e.g. [https://mainnet.base.org]. For URLs that hold a key use file.',
-            httpUrl('A URL, e.g. https://mainnet.base.org.', { confidential: true }),
-            { minItems: 1, maxItems: 16 },
-          ),
-          file: mountedFile(
-            'Key of the Secret that is mounted for chain URLs (paymaster-chain-urls), e.g. base: one URL per line.',
-          ),
-        },
-      },
-      { rule: 'has(self.urls) != has(self.file)', message: 'must be given by exactly one of urls and file' },
-    ),
-    nativeCurrency: object<ChainSpec['nativeCurrency']>('The coin that pays gas.', {
-      required: {
-        name: text('Name, e.g. Ether.', { minLength: 1, maxLength: 64 }),
-        symbol: text('Symbol, e.g. ETH.', { minLength: 1, maxLength: 32 }),
-        decimals: integer('Decimals; 18 on every EVM chain.', {
-          minimum: 18,
-          maximum: 18,
-          expected: '18: thresholds and prices are counted in units of 10^18 wei',
-        }),
-      },
-      optional: {},
-    }),
-    profiles: list(
-      'Paymaster contracts that may be used.',
-      profile,
-      { maxItems: 32 },
-      {
-        rule: 'self.all(a, self.exists_one(b, a.version == b.version))',
-        message: 'must be a list in which no two profiles have the same version',
-      },
-    ),
-  },
-  optional: {
-    suspended: boolean('True stops every signature on this chain at once.'),
-    bundlerUrl: httpUrl(
-      'Bundler that is asked for gas estimates instead of our own simulation, e.g. https://bundler.example.org/rpc.',
-      {
-        confidential: true,
-      },
-    ),
-    confirmations: integer('Blocks on top of an event before it settles a reservation. Default 12.', {
-      minimum: 0,
-      maximum: 10_000,
-    }),
-    delegates: list(
-      'Delegates that EIP-7702 operations may name (EntryPoint 0.8 and later). Absent means none.',
-      address('Address of a delegate, e.g. 0xe6Cae83BdE06E4c305530e199D7217f42808555B (Simple7702Account).'),
-      { maxItems: 256 },
-    ),
-    accountFactories: list(
-      'Factories that the initCode of an operation may name; code that is paid for before any call is looked at. Absent means any, an empty list none. A Paymaster can only tighten it. What a factory does within maxDeploymentGas is not bounded by this.',
-      address(
-        'Address of a factory, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985 (SimpleAccount, EntryPoint 0.7).',
+const dataFee = object<DataFeeSpec>(
+  'How a roll-up charges for the data that it posts to layer 1. Estimates, caps, quotes and token charges follow it. What is read from the chain is read every 10 seconds, never by a request; a reading that is older than 15 minutes counts for nothing.',
+  {
+    required: {
+      kind: choice(
+        'None: nothing is charged (default). OpStack: the predeploy GasPriceOracle of the OP stack, from its upgrade Fjord on; an operator fee is not in it. Arbitrum: the precompile NodeInterface. Bundler: every estimate asks bundlerUrl for preVerificationGas; caps do not follow it, so set gas.maxPreVerificationGas. Factor: our own preVerificationGas times factor.',
+        dataFeeKindNames,
       ),
-      { maxItems: 256 },
-    ),
-    gas: gasCaps(
-      'Caps on the gas fields that callers choose. They replace the defaults; a Paymaster can only tighten them.',
-    ),
-    maxExpirySeconds: expirySeconds(
-      'Longest validity of signed data in seconds; a Paymaster can only shorten it. Data for payments in tokens are valid for 600 at most. Default 600.',
-    ),
-    rateLimit: rateLimits(
-      'Most requests that each Paymaster of the chain answers; a Paymaster can only tighten it. None by default.',
-    ),
+    },
+    optional: {
+      factor: text(
+        'Kind Factor: how often our own preVerificationGas counts, e.g. "2.5". Divide what a bundler of the chain asks for by what pm_explainSponsorship shows without it.',
+        {
+          minLength: 1,
+          maxLength: 11,
+          pattern: '^([1-9][0-9]{0,2}|1000)([.][0-9]{1,6})?$',
+          expected: 'decimal text in quotes such as "2.5": from 1 to 1000, at most 6 digits after the point',
+        },
+      ),
+      maxFee: coins(
+        'The most that the data fee of one operation may add to the default cap on preVerificationGas, in native coins, e.g. "0.002": whatever an oracle says. Default "0.001".',
+      ),
+    },
   },
-});
+  {
+    rule: "(self.kind == 'Factor') == has(self.factor)",
+    message: 'must be with factor where kind is Factor, and without it elsewhere',
+  },
+);
+
+const spec = object<ChainSpec>(
+  'What the platform offers.',
+  {
+    required: {
+      chainId: chainId('Chain id, e.g. 8453; one Chain object each.'),
+      rpc: object<ChainSpec['rpc']>(
+        'How to reach the chain: exactly one of urls and file.',
+        {
+          required: {},
+          optional: {
+            urls: list(
+              'JSON-RPC URLs in order of preference, e.g. [https://mainnet.base.org]. For URLs that hold a key use file.',
+              httpUrl('A URL, e.g. https://mainnet.base.org.', { confidential: true }),
+              { minItems: 1, maxItems: 16 },
+            ),
+            file: mountedFile(
+              'Key of the Secret that is mounted for chain URLs (paymaster-chain-urls), e.g. base: one URL per line.',
+            ),
+          },
+        },
+        {
+          rule: 'has(self.urls) != has(self.file)',
+          message: 'must be given by exactly one of urls and file',
+        },
+      ),
+      nativeCurrency: object<ChainSpec['nativeCurrency']>('The coin that pays gas.', {
+        required: {
+          name: text('Name, e.g. Ether.', { minLength: 1, maxLength: 64 }),
+          symbol: text('Symbol, e.g. ETH.', { minLength: 1, maxLength: 32 }),
+          decimals: integer('Decimals; 18 on every EVM chain.', {
+            minimum: 18,
+            maximum: 18,
+            expected: '18: thresholds and prices are counted in units of 10^18 wei',
+          }),
+        },
+        optional: {},
+      }),
+      profiles: list(
+        'Paymaster contracts that may be used.',
+        profile,
+        { maxItems: 32 },
+        {
+          rule: 'self.all(a, self.exists_one(b, a.version == b.version))',
+          message: 'must be a list in which no two profiles have the same version',
+        },
+      ),
+    },
+    optional: {
+      suspended: boolean('True stops every signature on this chain at once.'),
+      bundlerUrl: httpUrl(
+        'Bundler that is asked for gas estimates instead of our own simulation, e.g. https://bundler.example.org/rpc.',
+        {
+          confidential: true,
+        },
+      ),
+      confirmations: integer('Blocks on top of an event before it settles a reservation. Default 12.', {
+        minimum: 0,
+        maximum: 10_000,
+      }),
+      delegates: list(
+        'Delegates that EIP-7702 operations may name (EntryPoint 0.8 and later). Absent means none.',
+        address(
+          'Address of a delegate, e.g. 0xe6Cae83BdE06E4c305530e199D7217f42808555B (Simple7702Account).',
+        ),
+        { maxItems: 256 },
+      ),
+      accountFactories: list(
+        'Factories that the initCode of an operation may name; code that is paid for before any call is looked at. Absent means any, an empty list none. A Paymaster can only tighten it. What a factory does within maxDeploymentGas is not bounded by this.',
+        address(
+          'Address of a factory, e.g. 0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985 (SimpleAccount, EntryPoint 0.7).',
+        ),
+        { maxItems: 256 },
+      ),
+      gas: gasCaps(
+        'Caps on the gas fields that callers choose. They replace the defaults; a Paymaster can only tighten them.',
+      ),
+      dataFee,
+      maxExpirySeconds: expirySeconds(
+        'Longest validity of signed data in seconds; a Paymaster can only shorten it. Data for payments in tokens are valid for 600 at most. Default 600.',
+      ),
+      rateLimit: rateLimits(
+        'Most requests that each Paymaster of the chain answers; a Paymaster can only tighten it. None by default.',
+      ),
+    },
+  },
+  {
+    rule: "!has(self.dataFee) || self.dataFee.kind != 'Bundler' || has(self.bundlerUrl)",
+    message: 'must be of another kind than Bundler without bundlerUrl, which is asked for the fee',
+    fieldPath: '.dataFee',
+  },
+);
 
 const status = object<ChainStatus>('What the operator found.', {
   required: {},

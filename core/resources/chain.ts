@@ -1,5 +1,6 @@
 import type { LayoutId } from '../paymaster/layout.js';
 import type { InitCodeHash, OpenZeppelinOptions } from '../paymaster/openzeppelin/options.js';
+import type { DataFeeSpec } from '../chain/data-fee/spec.js';
 import type { Condition, Resource } from '../meta/meta.js';
 import type { GasCaps } from '../policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from './paymaster.js';
@@ -73,6 +74,8 @@ export type ChainSpec = {
   /** Factories that an initCode may name; where it is absent, every factory. */
   readonly accountFactories?: readonly string[];
   readonly gas?: GasCaps;
+  /** How the chain charges for data that it posts to layer 1. Default None. */
+  readonly dataFee?: DataFeeSpec;
   /** Longest window of signed data in seconds. Default 600. */
   readonly maxExpirySeconds?: number;
   /** The highest request rate for each Paymaster of the chain. Default: no limit. */

@@ -38,7 +38,7 @@ export const gasCaps = (description: string): SchemaOf<GasCaps> =>
         'Highest verificationGasLimit that is signed with initCode. Default 1000000.',
       ),
       maxPreVerificationGas: gasLimit(
-        'Highest preVerificationGas that is signed. Default: the larger of 200000 and twice our own figure, for which at most 2 KiB of the signature count.',
+        'Highest preVerificationGas that is signed. Default: the larger of 200000 and twice our own figure, which contains the data fee of a roll-up (dataFee of the Chain) up to its maxFee, and for which at most 2 KiB of the signature count.',
       ),
       maxUnusedGasFee: weiText(
         'Highest fine for unused call and postOp gas (a tenth of them at maxFeePerGas, EntryPoint 0.7 and later), in wei, that is risked without a simulation; above it the limits are compared with one. Default: the larger of 10^15 and what 150000 gas cost at the latest base fee.',

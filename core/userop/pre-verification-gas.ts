@@ -19,8 +19,9 @@ const authorizationGas = 25_000n;
 
 /**
  * Gas that a bundler asks for work that no limit covers: the transaction, calldata, and the EntryPoint's own work.
- * Bundlers differ by a few thousand; this figure is on the bundlers' side of break-even. Roll-ups add a data fee that
- * this figure leaves out. `paymasterAndData` and signature must have their final length, as in a stub.
+ * Bundlers differ by a few thousand; this figure is on the bundlers' side of break-even. This figure leaves out the
+ * data fee of roll-ups, which `chain/data-fee` adds. `paymasterAndData` and signature must have their final length, as
+ * in a stub.
  */
 export function preVerificationGas(op: UserOperation, paymasterAndData: Hex): bigint {
   const fields = [op.initCode, op.callData, paymasterAndData, op.signature];
@@ -35,14 +36,13 @@ export function preVerificationGas(op: UserOperation, paymasterAndData: Hex): bi
 const maxCountedSignatureBytes = 2048;
 
 /**
- * Our own figure, which bounds what is signed: as {@link preVerificationGas}, with at most 2 KiB of the signature and
- * without an authorization. A caller who sends more, and has the operation mined without it, would keep the
- * difference. Caps are twice this figure, so an honest operation with an authorization stays below.
+ * The part of an operation that counts in a figure that bounds what is signed: at most 2 KiB of the signature, and no
+ * authorization. A caller who sends more, and has the operation mined without it, would keep the difference. Caps are
+ * twice our own figure, so an honest operation with an authorization stays below.
  */
-export function boundedPreVerificationGas(op: UserOperation, paymasterAndData: Hex): bigint {
+export function boundedForCaps(op: UserOperation): UserOperation {
   const { eip7702Auth: _authorization, ...rest } = op;
-  const signature: Hex = `0x${op.signature.slice(2, 2 + 2 * maxCountedSignatureBytes)}`;
-  return preVerificationGas({ ...rest, signature }, paymasterAndData);
+  return { ...rest, signature: `0x${op.signature.slice(2, 2 + 2 * maxCountedSignatureBytes)}` };
 }
 
 function dynamicGas(field: Hex): bigint {

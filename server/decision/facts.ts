@@ -1,5 +1,6 @@
 import { clockSkew } from '../../core/chain/clock-skew.js';
 import type { Head, Heads } from '../../core/chain/heads.js';
+import type { DataFeeReading, DataFees } from '../../core/chain/data-fee/data-fees.js';
 import { DomainError } from '../../core/errors.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import type { Clock, EpochMs } from '../../core/units/time.js';
@@ -17,6 +18,8 @@ export type RequestFacts = {
   readonly signer: Signer;
   readonly request: SponsorRequest;
   readonly head: Head;
+  /** The last reading of the chain's data fee, however old; undefined if there is none. */
+  readonly dataReading: DataFeeReading | undefined;
   readonly now: EpochMs;
   readonly expirySeconds: number;
   /** The expiry that the caller asked for, in seconds, when it is longer than `expirySeconds`. */
@@ -28,11 +31,12 @@ export type RequestFacts = {
 export type FactDeps = {
   readonly view: Pick<ConfigView, 'chain' | 'isStale'>;
   readonly heads: Heads;
+  readonly dataFees: DataFees;
   readonly clock: Clock;
 };
 
-/** A base fee and a tip that are older than this say nothing about the current ones. */
-const maxHeadAgeMs = 15 * 60_000;
+/** Base fee, tip and data fee that are older than this say nothing about the current ones. */
+export const maxHeadAgeMs = 15 * 60_000;
 
 /**
  * Gathers the facts of a request. Throws PAYMASTER_NOT_READY when nothing can be signed whatever the rules say,
@@ -40,7 +44,7 @@ const maxHeadAgeMs = 15 * 60_000;
  * `longestExpirySeconds` is the mode's bound on the window, in addition to the bounds of chain and paymaster.
  */
 export function gatherFacts(
-  { view, heads, clock }: FactDeps,
+  { view, heads, dataFees, clock }: FactDeps,
   paymaster: ServedPaymaster,
   request: SponsorRequest,
   longestExpirySeconds = Infinity,
@@ -78,6 +82,7 @@ export function gatherFacts(
     signer,
     request,
     head,
+    dataReading: dataFees.get(paymaster.chainId),
     now,
     ...expiryOf(
       request,

@@ -16,6 +16,7 @@ import {
   tokenTermsOf,
   type TokenFacts,
 } from './token-terms.js';
+import { dataGasOfApproval } from './data-fee.js';
 import type { FactDeps } from './facts.js';
 import type { SponsorRequest } from './request.js';
 import { rulesOfAnyMode } from './rules.js';
@@ -103,7 +104,7 @@ function quoteOne(prices: Prices, facts: TokenFacts, { token, answer, estimate, 
   return renderFeeQuote({
     token,
     price,
-    maxCharge: maxChargeOf(facts, withApproval(op), terms),
+    maxCharge: maxChargeOf(facts, withApproval(op, dataGasOfApproval(facts, op)), terms),
     usdPerNative: price.usdPerNative ?? prices.usdPerNative(facts.chain.chainId),
     validUntil: plusSeconds(now, quoteLifeSeconds),
   });

@@ -7,6 +7,7 @@ import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import type { EpochMs, EpochSeconds } from '../../core/units/time.js';
 import { formatDecimal } from '../../core/units/wei.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
+import { dataGasOfApproval } from './data-fee.js';
 import type { TokenCase, TokenModeDeps } from './in-tokens.js';
 import type { Trace } from './run.js';
 import { ether, showGas, showOutcome, showPaymaster, showUsage } from './show.js';
@@ -64,12 +65,13 @@ function showPrice(token: FeeTokenSpec, answer: PriceAnswer | undefined, now: Ep
 function showFee({ prices }: Pick<TokenModeDeps, 'prices'>, on: TokenCase): object {
   const { token, price, draft, charge, chain } = on;
   if (token === undefined || price === undefined || draft === undefined || charge === undefined) return {};
+  const dataGas = dataGasOfApproval(on, draft.op);
   let quoted: FeeQuote;
   try {
     quoted = renderFeeQuote({
       token,
       price,
-      maxCharge: maxChargeOf(on, withApproval(draft.op), draft.terms),
+      maxCharge: maxChargeOf(on, withApproval(draft.op, dataGas), draft.terms),
       usdPerNative: price.usdPerNative ?? prices.usdPerNative(chain.chainId),
       validUntil: quoteLifeSeconds as EpochSeconds,
     });
@@ -88,7 +90,7 @@ function showFee({ prices }: Pick<TokenModeDeps, 'prices'>, on: TokenCase): obje
       gasForApproval: {
         callGasLimit: approvalAllowance.callGasLimit.toString(),
         verificationGasLimit: approvalAllowance.verificationGasLimit.toString(),
-        preVerificationGas: approvalAllowance.preVerificationGas.toString(),
+        preVerificationGas: (approvalAllowance.preVerificationGas + dataGas).toString(),
       },
       maxGasFee,
       ...(maxGasFeeUSD === undefined ? {} : { maxGasFeeUSD }),

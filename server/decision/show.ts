@@ -1,5 +1,6 @@
 import type { Address } from '../../core/units/address.js';
 import { formatDecimal } from '../../core/units/wei.js';
+import { ordinaryDataFee } from '../../core/chain/data-fee/data-gas.js';
 import type { Trace } from './run.js';
 import type { PlannedReservation } from './reservation.js';
 import type { Case } from './step.js';
@@ -39,7 +40,7 @@ export function showGas(
   { gas, maxCost }: { readonly gas: PaymasterGas; readonly maxCost: (op: NonNullable<Case['op']>) => bigint },
 ): object {
   const { op, estimating } = on;
-  if (op === undefined) return {};
+  if (op === undefined) return showDataFee(on);
   const unused = unusedFees(on, op, gas);
   return {
     gas: {
@@ -52,6 +53,25 @@ export function showGas(
       maxCost: formatDecimal(maxCost(op), 18),
       unusedGasFee: formatDecimal(unused.fee, 18),
       maxUnusedGasFee: formatDecimal(unused.cap, 18),
+    },
+    ...showDataFee(on),
+  };
+}
+
+/** What the chain charges for posted data; empty where it charges nothing. Amounts of coins. */
+function showDataFee({ chain, dataReading, now }: Case): object {
+  const { dataFee: spec } = chain;
+  if (spec.kind === 'None') return {};
+  return {
+    dataFee: {
+      ...spec,
+      ...(dataReading === undefined
+        ? {}
+        : {
+            ordinaryOperation: formatDecimal(ordinaryDataFee(spec, dataReading.price), 18),
+            readAt: new Date(dataReading.observedAt).toISOString(),
+            ageSeconds: Math.max(0, Math.floor((now - dataReading.observedAt) / 1000)),
+          }),
     },
   };
 }

@@ -10,10 +10,10 @@ import type { Hex } from '../../core/units/hex.js';
 import { toSeconds, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import { renderUserOperation } from '../../core/userop/render.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { guardOf } from '../view/served-chain.js';
+import { ownPreVerificationGas, requireDataFee, withDataFee } from './data-fee.js';
 import type { FactDeps, RequestFacts } from './facts.js';
 import { estimateRequest, foundLimits, noLimits, withLimits } from './gas-limits.js';
 import { promiseOf, type Stake } from './promise.js';
@@ -53,10 +53,10 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     if (!estimating) {
       const given = decideGiven(on);
       if (!given.pass) return given;
-    }
+    } else requireDataFee(on);
     const stub = stubData(on);
     const estimate = await estimator.estimate(estimateRequest(profile, paymaster, request.op, stub));
-    on.op ??= withLimits(request.op, foundLimits(request, estimate));
+    on.op ??= withLimits(request.op, foundLimits(request, withDataFee(on, estimate, request.op, stub)));
     if (estimate.reverted !== undefined) return refuseReverted(estimate.reverted, estimate.remedy);
     const bounded = estimating ? decideGas(on, on.op) : pass;
     return bounded.pass ? decideUnused(on, on.op, estimate) : bounded;
@@ -114,7 +114,7 @@ function decideGas(on: SponsorCase, op: FinalUserOperation): Verdict {
   const { chain, paymaster, profile } = on;
   return decideGasLimits(guardOf(chain, paymaster.gas), op, {
     minVerificationGasLimit: profile.layout.sponsorship.minVerificationGasLimit,
-    ownPreVerificationGas: () => boundedPreVerificationGas(op, stubData(on)),
+    ownPreVerificationGas: () => ownPreVerificationGas(on, op, stubData(on)),
   });
 }
 

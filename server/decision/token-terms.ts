@@ -11,10 +11,10 @@ import { parseAddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { EpochSeconds } from '../../core/units/time.js';
 import type { Estimate, GasEstimator } from '../../core/userop/estimator.js';
-import { boundedPreVerificationGas } from '../../core/userop/pre-verification-gas.js';
-import type { FinalUserOperation, UserOperation } from '../../core/entry-point/user-operation.js';
+import type { FinalUserOperation, GasLimits, UserOperation } from '../../core/entry-point/user-operation.js';
 import { guardOf, type ServedTokenMode } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { ownPreVerificationGas, requireDataFee, withDataFee } from './data-fee.js';
 import { gatherFacts, type FactDeps, type RequestFacts } from './facts.js';
 import { estimateRequest, foundLimits, withLimits } from './gas-limits.js';
 import type { SponsorRequest } from './request.js';
@@ -83,6 +83,7 @@ export async function estimateIfAsked(
 ): Promise<Estimate | undefined> {
   const { profile, paymaster, request, mode } = facts;
   if (!needsSimulation(facts, mode.gas)) return undefined;
+  if (facts.estimating) requireDataFee(facts);
   return estimator.estimate(estimateRequest(profile, paymaster, request.op, undefined));
 }
 
@@ -104,18 +105,22 @@ export function decideTokenLimits(
   const { chain, paymaster, mode, request } = facts;
   const stub = () => tokenStubData(facts, request.op, terms);
   const isFound = facts.estimating && estimate !== undefined;
-  const limits = isFound
-    ? foundLimits(request, limitsWithPayment(estimate, request.op, mode.codec, stub(), mode.options))
-    : request.op;
+  const limits = isFound ? foundLimits(request, withPayment(facts, estimate, stub())) : request.op;
   const op = withLimits(request.op, limits);
   if (estimate?.reverted !== undefined)
     return { op, verdict: refuseReverted(estimate.reverted, estimate.remedy) };
   const verdict = decideGasLimits(guardOf(chain, paymaster.gas), op, {
     minVerificationGasLimit: mode.codec.minVerificationGasLimit,
-    ownPreVerificationGas: () => boundedPreVerificationGas(op, stub()),
+    ownPreVerificationGas: () => ownPreVerificationGas(facts, op, stub()),
   });
   if (!verdict.pass || estimate === undefined) return { op, verdict };
   return { op, verdict: decideUnused(facts, op, estimate) };
+}
+
+function withPayment(facts: TokenFacts, estimate: Estimate, data: Hex): GasLimits {
+  const { mode, request } = facts;
+  const limits = limitsWithPayment(estimate, request.op, mode.codec, data, mode.options);
+  return withDataFee(facts, limits, request.op, data);
 }
 
 /** The most that the contract can take, in token base units. Throws FEE_TOKEN_UNSUPPORTED. */

@@ -63,6 +63,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
       observedAt: clock.now(),
     }),
   };
+  const dataFees = { get: () => undefined };
   const usage = {
     reserve: () => Promise.resolve({ outcome: 'reserved' } as const),
     peek: () => notAsked(),
@@ -73,7 +74,7 @@ function dummyMethod(served: ServedChain, signing: SigningBatch, clock: Clock): 
   const webhooks = { call: () => notAsked() };
   const sponsor = createSponsor(
     { view, usage, signing, clock },
-    sponsoredMode({ view, heads, usage, estimator, webhooks, clock }),
+    sponsoredMode({ view, heads, dataFees, usage, estimator, webhooks, clock }),
   );
   return pm_sponsorUserOperation({ view, sponsor, payInTokens: () => notAsked() });
 }

@@ -3,6 +3,8 @@ import {
   type ChainConfig,
   type ProfileConfig,
 } from '../../core/config/chain-config.js';
+import { dataFeeKinds } from '../../core/chain/data-fee/kinds.js';
+import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import type { RecoverAddress } from '../../core/paymaster/signer.js';
 import type { FactoryList } from '../../core/policy/rules/factory.js';
 import { defaultMaxExpirySeconds } from '../../core/config/expiry.js';
@@ -27,6 +29,7 @@ export type ServedChain = {
   readonly config: ChainConfig;
   readonly suspended: boolean;
   readonly gas: GasCaps;
+  readonly dataFee: DataFeeSpec;
   /** The caps in force for paymasters without caps of their own. */
   readonly guard: PriceGuard;
   /** Guards by the paymasters' own caps: compiled at the first use, and dropped with this object. */
@@ -114,6 +117,7 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger): 
     config,
     suspended: config.suspended,
     gas: config.gas,
+    dataFee: dataFeeOf(config, log),
     guard: compilePriceGuard({}, config.gas),
     guards: new WeakMap(),
     maxExpirySeconds: config.maxExpirySeconds ?? defaultMaxExpirySeconds,
@@ -124,6 +128,13 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger): 
     profiles,
     feeTokens: new Map(config.feeTokens.map((token) => [toAddressKey(parseAddress(token.address)), token])),
   });
+}
+
+/** A kind of a newer release counts as None, with which estimates and caps are lowest. */
+function dataFeeOf({ chainId, dataFee = { kind: 'None' } }: ChainConfig, log: Logger): DataFeeSpec {
+  if (Object.hasOwn(dataFeeKinds, dataFee.kind)) return dataFee;
+  log.error('unknown kind of data fee, none is added', { chainId, kind: dataFee.kind });
+  return { kind: 'None' };
 }
 
 function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile {

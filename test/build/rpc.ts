@@ -3,6 +3,7 @@ import { createMetrics } from '../../adapters/metrics/prometheus.js';
 import { loadSigners } from '../../adapters/signer/signers.js';
 import type { KeptPrices } from '../../adapters/price/prices.js';
 import type { Chain } from '../../core/chain/chain.js';
+import type { DataFeeReading } from '../../core/chain/data-fee/data-fees.js';
 import type { Head } from '../../core/chain/heads.js';
 import type { ChainConfig, ProfileConfig } from '../../core/config/chain-config.js';
 import type { ConfigStore } from '../../core/config/config-store.js';
@@ -92,6 +93,8 @@ export type RpcHost = {
 
 export type World = {
   head: Head | undefined;
+  /** The last reading of the chain's data fee. */
+  dataReading: DataFeeReading | undefined;
   estimate: (request: EstimateRequest) => Promise<Estimate>;
   webhook: (request: WebhookRequest) => Promise<readonly WebhookOutcome[]>;
   /** The current answer of a token's price source. */
@@ -135,6 +138,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
       priorityFeePerGas: 1_000_000_000n,
       observedAt: now,
     },
+    dataReading: undefined,
     estimate: () => Promise.reject(new DomainError('ESTIMATION_FAILED', 'AA13 initCode failed or OOG')),
     webhook: ({ webhooks }) => Promise.resolve(webhooks.map(() => ({ verdict: 'verified' }) as const)),
     price: () => priced(aPrice()),
@@ -162,6 +166,12 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     },
     estimator: { estimate: (request) => world.estimate(request) },
     heads: { get: () => world.head },
+    dataFees: {
+      get: () => world.dataReading,
+      fault: () => undefined,
+      start: () => {},
+      stop: () => Promise.resolve(),
+    },
     clock,
     log,
     metrics,

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface } from 'ethers';
 import { createGasEstimator } from '../../adapters/estimator/estimator.js';
+import type { DataFeeSpec } from '../../core/chain/data-fee/spec.js';
 import { isDomainError } from '../../core/errors.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';
@@ -89,6 +90,30 @@ describe('a node without state overrides', () => {
   });
 });
 
+describe('a chain whose data fee only the bundler knows', () => {
+  const asking = (url: string | undefined) =>
+    estimatorOver(devChain.url, url, systemClock, { kind: 'Bundler' });
+  const answering = (preVerificationGas: string) =>
+    proxy(() => ({ result: { callGasLimit: '0x1', verificationGasLimit: '0x1', preVerificationGas } }));
+
+  test.each([
+    { name: 'above ours', figure: '0x123456', want: 0x123456n },
+    { name: 'below ours, which stays', figure: '0x1', want: undefined },
+  ])('has the bundler’s preVerificationGas and our other limits: $name', async ({ figure, want }) => {
+    const { estimate } = await prepared('0.7');
+    const ours = await estimate(estimatorOver(devChain.url));
+    const limits = await estimate(asking(await answering(figure)));
+    expect(limits).toEqual({ ...ours, preVerificationGas: want ?? ours.preVerificationGas });
+  });
+
+  test('is not estimated while the bundler fails, or where the Chain names none', async () => {
+    const { estimate } = await prepared('0.7');
+    const failing = await proxy(() => ({ error: { code: -32603, message: 'internal error' } }));
+    expect(isDomainError(await failureOf(estimate(asking(failing))), 'UNAVAILABLE')).toBe(true);
+    expect(String(await failureOf(estimate(asking(undefined))))).toContain('no bundlerUrl is configured');
+  });
+});
+
 test('a node without block overrides simulates at its own time', async () => {
   const node = await proxy((method, params) =>
     method === 'eth_call' && params.length > 3 ? tooManyArguments : 'pass',
@@ -157,10 +182,15 @@ test.each([
   else expect(isDomainError(await failureOf(estimate(estimatorOver(node))), want)).toBe(true);
 });
 
-function estimatorOver(url: string, bundlerUrl?: string, clock: Clock = systemClock): GasEstimator {
+function estimatorOver(
+  url: string,
+  bundlerUrl?: string,
+  clock: Clock = systemClock,
+  dataFee: DataFeeSpec = { kind: 'None' },
+): GasEstimator {
   return createGasEstimator({
     chains: devChain.chains,
-    endpoint: () => ({ rpc: { urls: [url] }, ...(bundlerUrl === undefined ? {} : { bundlerUrl }) }),
+    endpoint: () => ({ rpc: { urls: [url] }, dataFee, ...(bundlerUrl === undefined ? {} : { bundlerUrl }) }),
     clock,
     log: silentLogger,
   });

@@ -174,6 +174,18 @@ export const ruleCases: readonly RuleCase[] = [
     fails: { now: aChain({ rpc: { urls: ['http://127.0.0.1:8545'], file: 'mainnet' } }) },
   },
   {
+    field: 'spec.dataFee',
+    message: 'with factor where kind is Factor, and without it elsewhere',
+    passes: { now: aChain({ dataFee: { kind: 'Factor', factor: '2.5' } }) },
+    fails: { now: aChain({ dataFee: { kind: 'OpStack', factor: '2.5' } }) },
+  },
+  {
+    field: 'spec.dataFee',
+    message: 'of another kind than Bundler without bundlerUrl, which is asked for the fee',
+    passes: { now: aChain({ bundlerUrl: 'https://bundler.example.org', dataFee: { kind: 'Bundler' } }) },
+    fails: { now: aChain({ dataFee: { kind: 'Bundler' } }) },
+  },
+  {
     field: 'spec.profiles',
     message: 'a list in which no two profiles have the same version',
     passes: { now: aChain({ profiles: [aProfile, { ...aProfile, version: '1.0.0' }] }) },

@@ -164,6 +164,7 @@ function decisionOf(at: Situation) {
       refresh: () => Promise.resolve(at.isStale ? undefined : paymaster),
       isCurrent: () => true,
     },
+    dataFees: { get: () => undefined },
     heads: {
       get: () => ({
         number: 1,

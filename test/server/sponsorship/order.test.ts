@@ -305,6 +305,7 @@ function aSponsor(
       ...view,
     },
     heads: { get: () => head },
+    dataFees: { get: () => undefined },
     usage: { ...usage, now: () => someNow, capacity: () => Number.POSITIVE_INFINITY },
     estimator: { estimate: () => Promise.reject(new Error('not asked')) },
     webhooks: { call: () => Promise.reject(new Error('not asked')) },
