@@ -17,13 +17,16 @@ import { buildTerms, buildUserOp, signByAccount, sponsorUserOp } from './support
 
 const counter = new Interface(['function increment()', 'function fail()']);
 
+/** The builds that name the markup in the data. */
+const later = ['2.0.0', 'hybrid-0.9'] as const;
+
 let devChain: DevChain;
 beforeAll(async () => {
   devChain = await startDevChain();
 });
 afterAll(() => devChain.stop());
 
-describe.each(['1.1.0', '2.0.0'] as const)('our contract as profile %s', (version) => {
+describe.each(['1.1.0', '2.0.0', 'hybrid-0.9'] as const)('our contract as profile %s', (version) => {
   test('says what a service must check at activation', async () => {
     const { sponsorship, entryPoint, options } = devChain.profile(version);
     const ask = async (method: string) =>
@@ -194,28 +197,31 @@ describe.each(['1.1.0', '2.0.0'] as const)('our contract as profile %s', (versio
   });
 });
 
-test('a premium is credited to the token account and paid by the sponsor, on 0.7', async () => {
-  const { profile, sponsor, terms } = await fundedSponsor('2.0.0', parseEther('1'));
-  const account = await buildAccount(devChain, profile.entryPointVersion);
-  const treasury = () => sponsorBalance(devChain, profile.sponsorship, devChain.deployments.treasury);
-  const before = await treasury();
-  const op = await buildUserOp(account, [call('increment')]);
-  const signed = await sponsorUserOp(devChain, profile, account, op, {
-    ...terms,
-    options: { priceMarkup: 1_500_000, unaccountedGas: 10_000 },
-  });
-  const { event, logs } = await handleOp(devChain, '0.7', signed);
-  const [charged] = chargesIn(logs);
-  const premium = (await treasury()) - before;
-  expect(charged).toMatchObject({ payer: sponsor.address, premium });
-  expect(premium).toBeGreaterThan(event.actualGasCost / 4n);
-  expect((charged?.charge ?? 0n) - premium).toBeGreaterThanOrEqual(event.actualGasCost);
-  expect(await balanceOf(devChain, profile.entryPoint, profile.sponsorship)).toBeGreaterThan(0n);
-});
+test.each(later)(
+  'a premium is credited to the token account and paid by the sponsor, profile %s',
+  async (version) => {
+    const { profile, sponsor, terms } = await fundedSponsor(version, parseEther('1'));
+    const account = await buildAccount(devChain, profile.entryPointVersion);
+    const treasury = () => sponsorBalance(devChain, profile.sponsorship, devChain.deployments.treasury);
+    const before = await treasury();
+    const op = await buildUserOp(account, [call('increment')]);
+    const signed = await sponsorUserOp(devChain, profile, account, op, {
+      ...terms,
+      options: { priceMarkup: 1_500_000, unaccountedGas: 10_000 },
+    });
+    const { event, logs } = await handleOp(devChain, profile.entryPointVersion, signed);
+    const [charged] = chargesIn(logs);
+    const premium = (await treasury()) - before;
+    expect(charged).toMatchObject({ payer: sponsor.address, premium });
+    expect(premium).toBeGreaterThan(event.actualGasCost / 4n);
+    expect((charged?.charge ?? 0n) - premium).toBeGreaterThanOrEqual(event.actualGasCost);
+    expect(await balanceOf(devChain, profile.entryPoint, profile.sponsorship)).toBeGreaterThan(0n);
+  },
+);
 
-test('a markup outside 1,000,000 to 2,000,000 is refused, on 0.7', async () => {
-  const { profile, terms } = await fundedSponsor('2.0.0', parseEther('1'));
-  const account = await buildAccount(devChain, '0.7');
+test.each(later)('a markup outside 1,000,000 to 2,000,000 is refused, profile %s', async (version) => {
+  const { profile, terms } = await fundedSponsor(version, parseEther('1'));
+  const account = await buildAccount(devChain, profile.entryPointVersion);
   const op = await buildUserOp(account, []);
   for (const [priceMarkup, want] of [
     [999_999, /^AA33 reverted/],
@@ -225,7 +231,7 @@ test('a markup outside 1,000,000 to 2,000,000 is refused, on 0.7', async () => {
   ] as const) {
     const options = { priceMarkup, unaccountedGas: 10_000 };
     const signed = await sponsorUserOp(devChain, profile, account, op, { ...terms, options });
-    expect(await refusalOf(devChain, '0.7', [signed])).toMatch(want);
+    expect(await refusalOf(devChain, profile.entryPointVersion, [signed])).toMatch(want);
   }
 });
 
@@ -247,21 +253,24 @@ test('a verificationGasLimit that leaves nothing for postOp is refused in valida
   expect(await refusal(10_001n)).toBe('accepted');
 });
 
-test('a postOp limit below what postOp is charged for is refused in validation, on 0.7', async () => {
-  const { profile, terms } = await fundedSponsor('2.0.0', parseEther('1'));
-  const account = await buildAccount(devChain, '0.7');
-  const op = await buildUserOp(account, []);
-  const { paymasterAndData } = await sponsorUserOp(devChain, profile, account, op, terms);
-  const tooLow = new Interface(['error PostOpGasLimitTooLow(uint256 required)']);
-  const selector = tooLow.getError('PostOpGasLimitTooLow')?.selector;
-  const limited = (limit: bigint): Hex =>
-    `0x${paymasterAndData.slice(2, 74)}${limit.toString(16).padStart(32, '0')}${paymasterAndData.slice(106)}`;
-  const refusal = async (limit: bigint) =>
-    refusalOf(devChain, '0.7', [await signByAccount(account, op, limited(limit))]);
-  expect(await refusal(9_999n)).toBe(`AA33 reverted ${selector}`);
-  // Past that check: now only the signature, which covers the limit, is wrong.
-  expect(await refusal(10_000n)).toBe('AA34 signature error');
-});
+test.each(later)(
+  'a postOp limit below what postOp is charged for is refused in validation, profile %s',
+  async (version) => {
+    const { profile, terms } = await fundedSponsor(version, parseEther('1'));
+    const account = await buildAccount(devChain, profile.entryPointVersion);
+    const op = await buildUserOp(account, []);
+    const { paymasterAndData } = await sponsorUserOp(devChain, profile, account, op, terms);
+    const tooLow = new Interface(['error PostOpGasLimitTooLow(uint256 required)']);
+    const selector = tooLow.getError('PostOpGasLimitTooLow')?.selector;
+    const limited = (limit: bigint): Hex =>
+      `0x${paymasterAndData.slice(2, 74)}${limit.toString(16).padStart(32, '0')}${paymasterAndData.slice(106)}`;
+    const refusal = async (limit: bigint) =>
+      refusalOf(devChain, profile.entryPointVersion, [await signByAccount(account, op, limited(limit))]);
+    expect(await refusal(9_999n)).toBe(`AA33 reverted ${selector}`);
+    // Past that check: now only the signature, which covers the limit, is wrong.
+    expect(await refusal(10_000n)).toBe('AA34 signature error');
+  },
+);
 
 type FundedSponsor = {
   readonly profile: ReturnType<DevChain['profile']>;

@@ -36,7 +36,7 @@ const operation = fc.record({
 });
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
-describe.each(['1.1.0', '2.0.0'] as const)('profile %s', (version) => {
+describe.each(['1.1.0', '2.0.0', 'hybrid-0.9'] as const)('profile %s', (version) => {
   test('whatever limits, fees, markups and failing calls: no operation costs the contract more than its payer paid', async () => {
     const profile = devChain.profile(version);
     await devChain.transactor.send('deposit', {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => devChain.stop());
 
-describe.each(['1.1.0', '2.0.0'] as const)('token mode of profile %s', (version) => {
+describe.each(['1.1.0', '2.0.0', 'hybrid-0.9'] as const)('token mode of profile %s', (version) => {
   test.each([
     { name: 'an approval inside the operation pays after the call', approval: 'in-call' },
     { name: 'an approval from before pays in validation', approval: 'before' },

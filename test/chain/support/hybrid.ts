@@ -78,9 +78,11 @@ export async function signTokenPayment(
   op: FinalUserOperation,
   terms: TokenTerms,
 ): Promise<Hex> {
-  return profile.entryPointVersion === '0.6'
-    ? signTokenPayment06(devChain, profile.sponsorship, op, terms)
-    : signTokenPayment07(devChain, profile.sponsorship, op, terms);
+  if (profile.entryPointVersion === '0.6')
+    return signTokenPayment06(devChain, profile.sponsorship, op, terms);
+  return profile.entryPointVersion === '0.7'
+    ? signTokenPayment07(devChain, profile.sponsorship, op, terms)
+    : signTokenPayment09(devChain, profile.sponsorship, op, terms);
 }
 
 async function signTokenPayment06(
@@ -122,16 +124,31 @@ async function signTokenPayment07(
     terms.markup,
   ]);
   const signature = await signed(devChain, await devChain.chain.call({ to: paymaster, data }));
-  const fields = [
-    '00',
+  return asHex(`${head}00${fieldsOf(terms)}${signature.slice(2)}`.toLowerCase());
+}
+
+async function signTokenPayment09(
+  devChain: DevChain,
+  paymaster: Address,
+  op: FinalUserOperation,
+  terms: TokenTerms,
+) {
+  const abi = new Interface([`function getHash(${userOperation07} op) view returns (bytes32)`]);
+  const head = `${paymaster.toLowerCase()}${hex(90_000n, 16)}${hex(100_000n, 16)}`;
+  const unsigned = asHex(`${head}01${fieldsOf(terms)}`.toLowerCase());
+  const data = encodeWith(abi, 'getHash', [userOperation07Values(op, unsigned)]);
+  const signature = await signed(devChain, await devChain.chain.call({ to: paymaster, data }));
+  return asHex(`${unsigned}${signature.slice(2)}`);
+}
+
+function fieldsOf(terms: TokenTerms): string {
+  return [
     hex(BigInt(terms.validUntil), 6),
     hex(BigInt(terms.validAfter), 6),
     terms.token.slice(2),
     hex(terms.rate, 32),
     hex(BigInt(terms.markup), 4),
-    signature.slice(2),
-  ];
-  return asHex(`${head}${fields.join('')}`.toLowerCase());
+  ].join('');
 }
 
 function signed(devChain: DevChain, hash: Hex): Promise<string> {
