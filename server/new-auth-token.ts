@@ -1,6 +1,6 @@
 import { formatProblem } from '../core/errors.js';
 import { validateResource } from '../core/resources/validate.js';
-import { newAuthToken } from './http/new-auth-token.js';
+import { newAuthToken } from './dashboard/new-auth-token.js';
 
 // Prints a new token of the dashboard API and the entry for the Organisation that lists it. Stores and sends nothing.
 

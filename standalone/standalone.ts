@@ -22,7 +22,7 @@ import type { ResourceStore } from '../core/resources/resource-store.js';
 import { systemClock } from '../core/units/time.js';
 import { createOperator } from '../operator/operator.js';
 import { systemTimers } from '../operator/runtime/timers.js';
-import { newAuthToken } from '../server/http/new-auth-token.js';
+import { newAuthToken } from '../server/dashboard/new-auth-token.js';
 import { createRecentRefusals } from '../server/ops/recent-refusals.js';
 import { createServer } from '../server/server.js';
 import type { StandaloneConfig } from './config.js';

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../core/errors.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { StructuralSchema } from '../../core/schema/structural.js';
-import type { Principal } from '../http/auth.js';
+import type { Principal } from './auth.js';
 
 /** One row of the endpoint table of the service document. */
 export type Endpoint = OrganisationEndpoint | PaymasterEndpoint;

@@ -6,7 +6,7 @@ import { keyOf } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import { parseAddress } from '../../core/units/address.js';
 import { plusMs } from '../../core/units/time.js';
-import { currentApiKey } from '../http/auth.js';
+import { currentApiKey } from './auth.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import { findChain } from './paymasters.js';

@@ -9,7 +9,7 @@ import type { PaymasterPolicy, PaymasterPolicySpec } from '../../core/resources/
 import type { PolicyType } from '../../core/policy/kinds.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
-import type { Principal } from '../http/auth.js';
+import type { Principal } from './auth.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import type { CreatePolicy } from './schemas.js';

@@ -7,7 +7,7 @@ import { smartContractObjectName } from '../../core/resources/names.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
 import type { SmartContract } from '../../core/resources/smart-contract.js';
 import { parseAddress } from '../../core/units/address.js';
-import type { Principal } from '../http/auth.js';
+import type { Principal } from './auth.js';
 import type { Tools } from './deps.js';
 import type { PaymasterCall, Reply } from './endpoint.js';
 import type { CreateContract } from './schemas.js';

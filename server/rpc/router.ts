@@ -12,8 +12,8 @@ import { invalidRequest, maxBatchCalls, parseCall, type RpcCall } from './envelo
 import { writeAnswer, writePreflight, type HttpAnswer } from './http-answer.js';
 import type { RpcContext } from './method.js';
 import { parseRpcPath } from './path.js';
-import type { RateLimiter } from './rate-limit.js';
-import type { RequestIds } from './request-id.js';
+import type { RateLimiter } from '../http/rate-limit.js';
+import type { RequestIds } from '../http/request-id.js';
 
 export type RpcRouterDeps = {
   readonly view: Pick<ConfigView, 'find' | 'load' | 'chain'>;

@@ -14,8 +14,8 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { readBody, type UnreadBody } from './body.js';
 import { writeAnswer, writePreflight } from './http-answer.js';
 import { isOwner } from './owner.js';
-import type { RateLimiter } from './rate-limit.js';
-import type { RequestIds } from './request-id.js';
+import type { RateLimiter } from '../http/rate-limit.js';
+import type { RequestIds } from '../http/request-id.js';
 
 export type WebhookDeliveryDeps = {
   readonly view: Pick<ConfigView, 'find' | 'load'>;

@@ -4,7 +4,7 @@ import { withinDeadline } from '../../adapters/within-deadline.js';
 import { DomainError } from '../../core/errors.js';
 import type { RateLimit } from '../../core/resources/paymaster.js';
 import type { Clock } from '../../core/units/time.js';
-import { createRateLimiter } from '../rpc/rate-limit.js';
+import { createRateLimiter } from '../http/rate-limit.js';
 import type { ServedPaymaster } from './served-paymaster.js';
 
 /**

@@ -12,7 +12,7 @@ export function findAlto(root: string): string | undefined {
 }
 
 /**
- * Starts alto for the EntryPoints of a dev chain, on all interfaces (it offers no other choice) and on `port`; 0: any free one. It
+ * Starts alto for the EntryPoints of a dev chain, on all interfaces (it offers no other choice) and on `port`; 0 for a free one. It
  * writes JSON lines to its standard output. At its start it deploys contracts of its own to the chain, for estimates.
  */
 export function spawnAlto(
@@ -39,15 +39,10 @@ export function spawnAlto(
     'rpc-log-level': 'info',
   };
   const values = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-  const { PATH: path, HOME: home } = process.env;
   return spawn(process.execPath, ['--no-warnings', script, 'run', ...values], {
     // alto reads a file .env of its folder, and variables ALTO_…: neither is meant for it here.
     cwd: at.directory,
-    env: {
-      ...(path === undefined ? {} : { PATH: path }),
-      ...(home === undefined ? {} : { HOME: home }),
-      OTEL_SDK_DISABLED: 'true',
-    },
+    env: { OTEL_SDK_DISABLED: 'true' },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A Ctrl-C in the terminal reaches only us; alto ends before the chain that it uses.
     detached: true,

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
-import { createHttpServer, type HttpServer } from '../../server/http-server.js';
+import { createHttpServer, type HttpServer } from '../../server/http/http-server.js';
 import { until } from '../support/until.js';
 
 // One address holds idle connections, so that none are left for others.

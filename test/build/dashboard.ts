@@ -10,7 +10,7 @@ import type { MasterKeys } from '../../core/secrets.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { createDashboard } from '../../server/dashboard/dashboard.js';
 import type { DashboardDeps } from '../../server/dashboard/deps.js';
-import { createHttpServer } from '../../server/http-server.js';
+import { createHttpServer } from '../../server/http/http-server.js';
 import { createInstruments } from '../../server/ops/instruments.js';
 import { masterKeys } from './operator.js';
 import { aChain, aProfile, anAbi } from './resources.js';

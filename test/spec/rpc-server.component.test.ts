@@ -4,7 +4,7 @@ import { DomainError } from '../../core/errors.js';
 import { silentLogger, type LogFields, type Logger } from '../../core/log.js';
 import { refusals } from '../../core/refusal.js';
 import { entryPoints } from '../../core/entry-point/address.js';
-import { createHttpServer } from '../../server/http-server.js';
+import { createHttpServer } from '../../server/http/http-server.js';
 import { rpcErrors } from '../../server/rpc/errors.js';
 import { aPaymasterConfig } from '../build/configs.js';
 import { anOperation, sponsored } from '../build/operations.js';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { EpochMs } from '../../../core/units/time.js';
-import { createRateLimiter } from '../../../server/rpc/rate-limit.js';
+import { createRateLimiter } from '../../../server/http/rate-limit.js';
 
 const limit = { requests: 3, perSeconds: 6 };
 

@@ -3,14 +3,14 @@ import { noPolicies } from '../../core/policy/derived.js';
 import { DomainError } from '../../core/errors.js';
 import type { Address } from '../../core/units/address.js';
 import type { Clock } from '../../core/units/time.js';
-import type { RpcMethod } from '../rpc/method.js';
-import { pm_sponsorUserOperation } from '../rpc/pm_sponsorUserOperation.js';
+import type { RpcMethod } from './method.js';
+import { pm_sponsorUserOperation } from './pm_sponsorUserOperation.js';
 import type { ServedChain, ServedProfile } from '../view/served-chain.js';
 import { servePaymaster, type ServedPaymaster } from '../view/served-paymaster.js';
 import { createSharing } from '../view/sharing.js';
-import type { SigningBatch } from './signing-batch.js';
-import { createSponsor } from './sign.js';
-import { sponsoredMode } from './sponsored.js';
+import type { SigningBatch } from '../decision/signing-batch.js';
+import { createSponsor } from '../decision/sign.js';
+import { sponsoredMode } from '../decision/sponsored.js';
 
 /** Enough rounds for the engine to compile the path: after them, a request costs as much as the thousandth. */
 const rounds = 128;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { pause } from '../adapters/pause.js';
+import { pause } from '../../adapters/pause.js';
 
 /** A listening socket with limits, which can be drained. */
 export type HttpServer = {

@@ -1,7 +1,7 @@
 import express from 'express';
 import type { RequestHandler } from 'express';
 import { DomainError } from '../../core/errors.js';
-import { parseJson } from './json.js';
+import { parseJson } from '../http/json.js';
 
 /** A contract's ABI has up to 196,608 characters and doubles when its quotes are escaped; the rest is small. */
 export const maxBodyBytes = 1024 * 1024;
