@@ -59,6 +59,7 @@ const about: Partial<Readonly<Record<string, string>>> = {
   TokenSecured: 'Of a profile of a Chain with a token mode.',
   SignerAuthorized: 'Of a profile of a Chain, and of a Paymaster.',
   ContractCode: 'Of a SmartContract.',
+  DataFeeUsable: 'Of a Chain whose `dataFee` is read from the chain.',
   PriceUsable: 'Of a FeeToken.',
   ConnectionSecret: 'Of a Paymaster with writeConnectionSecretToRef.',
   DashboardAccess: 'Of an Organisation.',
@@ -131,6 +132,9 @@ const remedies: Readonly<Record<string, string>> = {
   'TokenSecured/AfterCall': 'Nothing, or set `tokenPayment: preFund` where the layout has it.',
   'TokenSecured/NoRefunds': 'Let the treasury allow the contract to spend each fee token.',
   'TokenLoss/BudgetLow': 'Find out why operations did not pay; raise `tokenLossBudget` to go on today.',
+  'DataFeeUsable/Unreachable': 'Check the URLs of the Chain; see Reachable.',
+  'DataFeeUsable/Unsupported':
+    'Correct `spec.dataFee.kind`; a chain with another rule takes Bundler or Factor.',
   'PriceUsable/Stale': priceSource,
   'PriceUsable/Deviation': priceSource,
   'PriceUsable/TooFewSources': priceSource,

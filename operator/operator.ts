@@ -24,6 +24,7 @@ import { createChainFacts } from './facts/chain-facts.js';
 import { createLossFacts } from './facts/loss-facts.js';
 import { createUsageFacts } from './facts/usage-facts.js';
 import { createPlatformView } from './facts/platform-view.js';
+import { createDataFeeFacts } from './facts/data-fee-facts.js';
 import { createPriceFacts } from './facts/price-facts.js';
 import { createServingFacts } from './facts/serving-facts.js';
 import { createFollowers } from './followers.js';
@@ -155,6 +156,7 @@ export function createOperator(deps: OperatorDeps): Operator {
       addChain(chainId);
     },
   });
+  const dataFees = createDataFeeFacts({ chains: deps.chains, clock, timers, log, onChange: addChain });
   const losses =
     deps.tokenLosses &&
     createLossFacts({
@@ -233,6 +235,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         statuses,
         facts,
         prices,
+        dataFees,
         losses,
         usage,
         signers,
@@ -343,6 +346,7 @@ export function createOperator(deps: OperatorDeps): Operator {
       await Promise.all([
         facts.stop(),
         prices.stop(),
+        dataFees.stop(),
         losses?.stop(),
         usage?.stop(),
         serving?.stop(),

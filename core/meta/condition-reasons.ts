@@ -198,6 +198,18 @@ export const conditionReasons = {
     ),
     Unknown: unknown('No server has reported yet what token payments have lost.'),
   },
+  DataFeeUsable: {
+    Usable: { status: 'True', text: 'The chain says what it charges for posted data.' },
+    Unreachable: {
+      status: 'False',
+      text: 'The chain does not answer: the last figure counts for 15 minutes.',
+    },
+    Unsupported: {
+      status: 'False',
+      text: 'The chain does not charge as dataFee.kind says: nothing is estimated, and no cap follows the fee.',
+    },
+    Unknown: { status: 'Unknown', text: 'The chain was not asked yet.' },
+  },
   PriceUsable: {
     Usable: yes('The source gives a price, and the token on chain is as described.'),
     Stale: no('The price is older than its maximum age.'),

@@ -19,12 +19,14 @@ import type { ChainFacts } from '../facts/chain-facts.js';
 import { filesOf } from '../facts/facts.js';
 import type { LossFacts } from '../facts/loss-facts.js';
 import type { UsageFacts } from '../facts/usage-facts.js';
+import type { DataFeeFacts } from '../facts/data-fee-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 import { done } from '../runtime/controller.js';
 import type { Reconcile } from '../runtime/controller.js';
 import { writeFeeTokens } from './fee-token.js';
 import { withSeen } from './seen-on-chain.js';
 import {
+  dataFeeFindings,
   missingKeys,
   profileFindings,
   reachabilityFinding,
@@ -41,6 +43,7 @@ export type ChainReconcilerDeps = {
   readonly statuses: StatusWriter;
   readonly facts: ChainFacts;
   readonly prices: PriceFacts;
+  readonly dataFees: Pick<DataFeeFacts, 'setChain' | 'removeChain' | 'level'>;
   /** Undefined when nothing reports losses. */
   readonly losses: Pick<LossFacts, 'of'> | undefined;
   /** Undefined when there is no source of facts about the usage store. */
@@ -66,6 +69,7 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
     if (chain === undefined) {
       deps.facts.removeChain(chainId);
       deps.prices.removeChain(chainId);
+      deps.dataFees.removeChain(chainId);
       await deps.configs.deleteChain(chainId);
       deps.stopped.with({ chain: key }).set(0);
       await writeFeeTokens(deps, feeTokens, undefined);
@@ -79,6 +83,7 @@ export function createChainReconciler(deps: ChainReconcilerDeps): Reconcile {
     tellAcceptedLoss(deps, compiled.config, previous?.config);
     deps.facts.setChain(asWritten.config);
     deps.prices.setChain(compiled.config);
+    deps.dataFees.setChain(compiled.config);
     await runAll([
       () => writeChain(deps, chain, compiled, programmed),
       ...others.map((loser) => () => writeLoser(deps, loser, chain)),
@@ -142,6 +147,7 @@ async function writeChain(
   );
   const clock = told(finding('ClockSkew', deps.facts.clock(chainId)));
   const usage = deps.usage && told(usageFinding(deps.usage.of(chainId), chain));
+  const dataFee = dataFeeFindings(deps.dataFees.level(chainId)).map(told);
   const keys = deps.masterKeys && told(deps.masterKeys());
   const own = [compiled.accepted, resolvedRefs(deps, compiled.config.profiles), programmed];
   const profiles = compiled.profiles.map((profile) => ({
@@ -167,6 +173,7 @@ async function writeChain(
     ...(usage === undefined ? [] : [usage]),
     ...(keys === undefined ? [] : [keys]),
     ...losses,
+    ...dataFee,
     ...openFunding(compiled.config),
     ready,
   ];

@@ -8,6 +8,7 @@ import type { Signers } from '../../core/paymaster/signer.js';
 import { acceptedLossAnnotation } from '../../core/meta/meta.js';
 import type { Address } from '../../core/units/address.js';
 import { filesOf } from '../facts/facts.js';
+import type { DataFeeLevel } from '../facts/data-fee-facts.js';
 import type { UsageFact } from '../facts/usage-facts.js';
 import { fewOperations, ordinaryGas } from '../facts/facts.js';
 import type { CodeLevel, FundingLevel, FundingQuestion, ProfileFacts, Reachability } from '../facts/facts.js';
@@ -121,6 +122,23 @@ export function usageFinding(fact: UsageFact | undefined, { metadata }: Chain): 
     'Lost',
     `${conditionReasons.UsageStoreLost.Lost.text} ${howTo}${other && `.${other}`}`,
   );
+}
+
+/** Empty where nothing is read: the condition would say nothing. */
+export function dataFeeFindings(level: DataFeeLevel): readonly Finding[] {
+  switch (level) {
+    case 'none':
+      return [];
+    case 'unknown':
+      return [finding('DataFeeUsable', 'Unknown')];
+    case 'usable':
+      return [finding('DataFeeUsable', 'Usable')];
+    default: {
+      const { outcome, oracle, detail } = level;
+      const reason = outcome === 'unsupported' ? 'Unsupported' : 'Unreachable';
+      return [finding('DataFeeUsable', reason, `${oracle} ${detail}.`)];
+    }
+  }
 }
 
 /** `profiles`: the profiles with a token mode. */

@@ -24,7 +24,14 @@ import { createOrganisationReconciler } from '../reconcilers/organisation.js';
 import { createPaymasterReconciler } from '../reconcilers/paymaster.js';
 import { createStatusWriter } from '../reconcilers/status.js';
 import type { Reconcile } from '../runtime/controller.js';
-import { anySigner, noChainFacts, noPriceFacts, noSecrets, throwawayKeys } from './offline.js';
+import {
+  anySigner,
+  noChainFacts,
+  noDataFeeFacts,
+  noPriceFacts,
+  noSecrets,
+  throwawayKeys,
+} from './offline.js';
 
 export type JudgeRules = {
   readonly webhookRules: WebhookUrlRules;
@@ -120,6 +127,7 @@ async function startReconcilers(
   const chains = createChainReconciler({
     ...shared,
     prices: noPriceFacts,
+    dataFees: noDataFeeFacts,
     losses: undefined,
     usage: undefined,
     urlPlace: undefined,

@@ -3,6 +3,7 @@ import type { Signers } from '../../core/paymaster/signer.js';
 import type { ConnectionSecrets, MasterKeys } from '../../core/secrets.js';
 import type { ChainFacts } from '../facts/chain-facts.js';
 import { unknownProfile } from '../facts/facts.js';
+import type { DataFeeFacts } from '../facts/data-fee-facts.js';
 import type { PriceFacts } from '../facts/price-facts.js';
 
 /** What the operator has besides the manifests, for a check that contacts nobody: chains, prices, keys and Secrets. */
@@ -20,6 +21,13 @@ export const noChainFacts: ChainFacts = {
   usability: () => undefined,
   code: () => 'Unknown',
   stop: async () => undefined,
+};
+
+export const noDataFeeFacts: DataFeeFacts = {
+  setChain: () => {},
+  removeChain: () => {},
+  level: () => 'none',
+  stop: () => Promise.resolve(),
 };
 
 export const noPriceFacts: PriceFacts = {

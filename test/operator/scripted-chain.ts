@@ -1,5 +1,6 @@
 import { AbiCoder } from 'ethers';
 import type { Chain } from '../../core/chain/chain.js';
+import { arbitrumFormula } from '../../core/chain/data-fee/arbitrum/arbitrum.js';
 import type { Chains } from '../../core/chain/chains.js';
 import type { ProfileConfig } from '../../core/config/chain-config.js';
 import { DomainError } from '../../core/errors.js';
@@ -35,9 +36,13 @@ export type ChainState = {
   depositsAsked: number;
   /** Symbol and decimals that the fee token of `aFeeToken` reports. */
   token: { decimals: number; symbol: string };
+  /** What Arbitrum's precompile NodeInterface answers as the price of layer 1, in wei; undefined: there is none. */
+  l1BaseFee: bigint | undefined;
   /** Answers of price feeds with 8 decimals, by lowercase address. */
   readonly feeds: Map<string, { readonly answer: bigint; readonly updatedAt: number }>;
 };
+
+const nodeInterface = '0x00000000000000000000000000000000000000C8';
 
 const profile: ProfileConfig = {
   version: '1.1.0',
@@ -70,6 +75,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     requests: 0,
     depositsAsked: 0,
     token: { decimals: 6, symbol: 'USD' },
+    l1BaseFee: undefined,
     feeds: new Map(),
   };
   const { sponsorship, token } = layouts['vendor-1.1.0'];
@@ -94,6 +100,15 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     if (data === '0x7284e416') return '0x';
     if (data !== '0xfeaf968c' || feed === undefined) return undefined;
     const words = [1n, feed.answer, 0n, BigInt(feed.updatedAt), 1n];
+    return `0x${words.map((value) => word(`0x${value.toString(16)}`).slice(2)).join('')}`;
+  }
+
+  /** In place of the precompile, which has no bytecode: gas at 0.1 gwei, base fee, price of layer 1. */
+  function answerDataFee(): Hex {
+    const { l1BaseFee } = state;
+    if (l1BaseFee === undefined) return '0x';
+    const baseFee = 100_000_000n;
+    const words = [arbitrumFormula.fee(600, l1BaseFee) / baseFee, baseFee, l1BaseFee];
     return `0x${words.map((value) => word(`0x${value.toString(16)}`).slice(2)).join('')}`;
   }
 
@@ -123,6 +138,7 @@ export function createScriptedChain(): { readonly state: ChainState; readonly ch
     },
     call: async ({ to, data }) => {
       reached();
+      if (to === nodeInterface) return answerDataFee();
       return answerPricing(to, data) ?? answer(data);
     },
     block: async () => {
