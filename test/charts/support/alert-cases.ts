@@ -192,6 +192,21 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'PaymasterDataFeeUnknown',
+    fires: { 'paymaster_data_fee_age_seconds{chain="8453"}': '0+60x30' },
+    quiet: {
+      'paymaster_data_fee_age_seconds{chain="8453"}': '300x30',
+      'paymaster_data_fee_reads_total{chain="8453",outcome="ok"}': '0+6x30',
+      'paymaster_data_fee_reads_total{chain="8453",outcome="unsupported"}': never,
+    },
+  },
+  {
+    alert: 'PaymasterDataFeeUnknown',
+    // A chain that charges by another rule has no reading, so no age.
+    fires: { 'paymaster_data_fee_reads_total{chain="8453",outcome="unsupported"}': '0+6x30' },
+    quiet: { 'paymaster_data_fee_reads_total{chain="8453",outcome="unreachable"}': '0+6x30' },
+  },
+  {
     alert: 'PaymasterChainNotReady',
     fires: { [condition('Chain', 'Ready')]: '0x30' },
     quiet: { [condition('Chain', 'Ready')]: '0x15 1x30', [condition('Paymaster', 'Ready')]: '0x30' },
