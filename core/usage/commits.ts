@@ -1,7 +1,7 @@
 import type { EpochMs, EpochSeconds } from '../units/time.js';
 import type { EntryCommit } from './held.js';
 import { operationOf, type Entry } from './reservations.js';
-import { commitMs, openCommitsPerSender, type Commit, type ReservationKey } from './usage-store.js';
+import { commitMs, openCommitsPerSender, type ReservationKey, type ReserveRequest } from './usage-store.js';
 
 type Committed = Entry & { commit: EntryCommit };
 
@@ -47,13 +47,19 @@ export class Commits {
   }
 }
 
-/** Whether this commitment can be finalized now: it is the last one of the operation, and its time is not over. */
-export function isOpen(
-  commit: EntryCommit | undefined,
-  commitment: Commit['commitment'],
+/**
+ * Whether a request has the commit that it needs. A finalize needs the last commit of its operation, in time, with the same
+ * commitment; once that is signed, also the promise that was made for it.
+ */
+export function isFinalizable(
+  { phase, promise }: ReserveRequest,
+  former: Entry | undefined,
   now: EpochMs,
-): commit is EntryCommit {
-  return commit !== undefined && commit.commitment === commitment && now < commit.until;
+): boolean {
+  if (phase?.kind !== 'finalize') return true;
+  const { commit, promises = [] } = former ?? {};
+  if (commit?.commitment !== phase.commitment || now >= commit.until) return false;
+  return !commit.isSigned || promises.some(({ digest }) => digest === promise.digest);
 }
 
 /** The end of a commit that is made now. */

@@ -1,6 +1,7 @@
 import { DomainError } from '../errors.js';
 import type { EpochMs } from '../units/time.js';
 import type { Account, Accounts } from './accounts.js';
+import { isFinalizable } from './commits.js';
 import type { Counter, Counters } from './counters.js';
 import type { Fences } from './fences.js';
 import { heldOf } from './held.js';
@@ -80,6 +81,7 @@ export function decideShares(
     decideLimits(chain, request, former, found, over) ??
     decideHolds(chain, request, former, now, found) ??
     decideAccounts(chain, request, former, now, found) ??
+    decideCommit(request, former, now) ??
     (over.length === 0 ? reserved : { outcome: 'reserved', over })
   );
 }
@@ -186,6 +188,14 @@ function decideAccounts(
       return { outcome: 'deposit', index, balance, reserved: others };
   }
   return undefined;
+}
+
+function decideCommit(
+  request: ReserveRequest,
+  former: Entry | undefined,
+  now: EpochMs,
+): ReserveRefusal | undefined {
+  return isFinalizable(request, former, now) ? undefined : { outcome: 'not-committed' };
 }
 
 function plusUsed(chain: LedgerState, { plusUsed: names, unit }: HoldShare): number {

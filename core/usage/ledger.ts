@@ -1,7 +1,7 @@
 import type { EpochMs } from '../units/time.js';
 import { Accounts, balanceOf, type Account } from './accounts.js';
 import { noChanges, type Changes } from './changes.js';
-import { Commits, commitUntil, isOpen } from './commits.js';
+import { Commits, commitUntil } from './commits.js';
 import { ceilSeconds, lastMoment, partOf, raised, signedPart, trim } from './signed-part.js';
 import { Counters, type Counter } from './counters.js';
 import { decide, decideFences, decideShares, explained, type Found } from './decide.js';
@@ -27,7 +27,6 @@ import type {
 
 const nothingFolded: Entry['folded'] = [];
 const noPromises: Entry['promises'] = [];
-const notCommitted: ReserveResult = Object.freeze({ outcome: 'not-committed' });
 /** If the clock is set back by less than this, every counter is still there. */
 const graceMs = 600_000;
 
@@ -81,13 +80,8 @@ export class ChainLedger {
     this.noteGenerations(request.fences, now);
     const result = decideShares(this, request, former, now, found);
     if (result.outcome !== 'reserved') return result;
-    const { phase, promise } = request;
-    if (phase?.kind === 'finalize') {
-      if (!isOpen(former?.commit, phase.commitment, now)) return notCommitted;
-      // Signed before: the same promise is there and holds its amounts.
-      if (former!.commit!.isSigned)
-        return former!.promises.some(({ digest }) => digest === promise.digest) ? result : notCommitted;
-    }
+    // Finalized before: the same promise is there and holds its amounts.
+    if (request.phase?.kind === 'finalize' && former?.commit?.isSigned === true) return result;
     this.#take(request, operation, former, found, now);
     return result;
   }

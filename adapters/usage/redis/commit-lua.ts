@@ -4,10 +4,29 @@ import { replies } from './script.js';
 /** A sender's open commits are kept at least this long; a commit is over much earlier, and says so itself. */
 const listMs = 3_600_000;
 
+/** Lua, at the end of `judged`: refuses a finalize without its commit, and takes nothing for one that was signed before. */
+export const commitChecks = `
+  local phase = terms[at + 13]
+  if phase == 0 or phase[1] == 1 then return end
+  local commit, list = record and record[11], values[terms[nextTerm - 1]]
+  if not commit or not list or commit[1] ~= phase[2] or now >= commit[2] then return {${replies.notCommitted}} end
+  local isListed = false
+  for i, value in ipairs(cjson.decode(list)) do
+    if i % 3 == 1 and value == phase[3] then isListed = true end
+  end
+  if not isListed then return {${replies.notCommitted}} end
+  if commit[3] == 0 then return end
+  takes = 0
+  for _, one in ipairs(record[9]) do
+    if one[1] == phase[4] then return end
+  end
+  return {${replies.notCommitted}}
+`;
+
 /**
  * Lua: `phased(request, at, text)` for a request that is a commit or a finalize, or whose operation has a commit. Uses
  * the variables of reserve-script.ts after `judged`. Returns the new text of the record and the end of its reservation;
- * or false and the verdict, when nothing changes. It leaves in `lists` the open commits of senders by place, and in `dues` ends
+ * false when nothing changes. It leaves in `lists` the open commits of senders by place, and in `dues` ends
  * and members in turn.
  *
  * Its helpers are inside it: a script creates its functions for every call, and few calls have a commit.
@@ -39,18 +58,10 @@ local function phased(request, at, text)
   end
 
   if phase[1] == 2 then
-    local at
+    if commit[3] == 1 then return false end
     for i = 1, #list, 3 do
-      if list[i] == nonce then at = i end
+      if list[i] == nonce then list[i + 2] = 1 end
     end
-    if not at or not commit or commit[1] ~= commitment or now >= commit[2] then return false, {${replies.notCommitted}} end
-    if commit[3] == 1 then
-      for _, one in ipairs(record[9]) do
-        if one[1] == asked[9][1][1] then return false, reserved end
-      end
-      return false, {${replies.notCommitted}}
-    end
-    list[at + 2] = 1
     keep(list)
     return promised(1)
   end

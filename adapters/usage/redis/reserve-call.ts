@@ -124,10 +124,10 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
     terms += `,${account.need}`;
   }
   let phaseTerm = '0';
-  if (phase !== undefined && isReal) {
+  if (phase !== undefined) {
     keys.push(`${prefix}${kinds.senderCommits}${senderName(key)}`, `${prefix}commits`);
     const kind = phase.kind === 'commit' ? 1 : 2;
-    phaseTerm = `[${kind},${JSON.stringify(phase.commitment)},"${key.nonce.toString(16)}"]`;
+    phaseTerm = `[${kind},${JSON.stringify(phase.commitment)},"${key.nonce.toString(16)}","${promise.digest}"]`;
   }
   const counts = `${fences.length},${bars.length},${limits.length},${holds.length},${uses},${accounts.length}`;
   return {

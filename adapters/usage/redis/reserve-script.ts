@@ -1,4 +1,4 @@
-import { phasedRecords, writePhased } from './commit-lua.js';
+import { commitChecks, phasedRecords, writePhased } from './commit-lua.js';
 import { mergeRecords } from './merge.js';
 import { closeChain, openChain, replies, script } from './script.js';
 
@@ -21,7 +21,7 @@ export const generationMs = 30 * 86_400_000;
  * The terms are one JSON list, because separate arguments cost several times as much each. They are the number of
  * requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in which the windows of
  * the plan are the current ones, 4 depositMaxAgeMs, 5 paymasterId, 6 to 11 numbers of fences, bars, limits, holds,
- * settled uses, and accounts, 12 validUntil as a text, 13 phase: 0, or [1 commit or 2 finalize, commitment, nonce]; then per fence generation, per bar most, per limit threshold
+ * settled uses, and accounts, 12 validUntil as a text, 13 phase: 0, or [1 commit or 2 finalize, commitment, nonce, digest]; then per fence generation, per bar most, per limit threshold
  * (-1: not enforced), cost and end of the window, per hold cost, threshold (1000, or [2, 25]: 25 % of the balance of
  * the second account), number of settled uses and 1 if it admits one alone, per account need; last the places of its
  * keys among the others: of its fences, bars, limits and holds, of the uses that also count for its holds, in turn, and
@@ -206,6 +206,7 @@ local function judged(request, at)
     takes = takes + 1
     takePlaces[takes], takeAmounts[takes] = place, need - own
   end
+${commitChecks}
 end
 `;
 
@@ -245,7 +246,8 @@ local function decide(request, at)
   local expiry = terms[at + 12]
   if terms[at + 13] ~= 0 or (record and record[11]) then
     text, expiry = phased(request, at, text)
-    if not text then return expiry end
+    -- Finalized before: it holds its amounts already.
+    if not text then return reserved end
   elseif former then
     -- It keeps what it holds, raised to the larger amounts: the earlier signature stays valid.
     text = merged(record, cjson.decode(text), true)

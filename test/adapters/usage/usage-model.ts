@@ -68,16 +68,8 @@ export class UsageModel implements UsageStore {
     if (result.outcome !== 'turned') noteAll(chain, request.fences);
     if (result.outcome !== 'reserved') return result;
     const own = find(chain, request.key);
-    const { phase, promise } = request;
-    if (phase?.kind === 'finalize') {
-      const commit = own?.commit;
-      if (commit?.commitment !== phase.commitment || commit.until <= this.#clock.now())
-        return { outcome: 'not-committed' };
-      if (commit.isSigned)
-        return own?.promises.some(({ digest }) => digest === promise.digest) === true
-          ? result
-          : { outcome: 'not-committed' };
-    }
+    const { phase } = request;
+    if (phase?.kind === 'finalize' && own?.commit?.isSigned === true) return result;
     const made: Live = {
       key: request.key,
       promises: [request.promise],
@@ -328,7 +320,15 @@ export class UsageModel implements UsageStore {
       const own = Math.max(account.need, needOf(find(chain, key)?.accounts ?? [], account));
       if (others + own > balance) return { outcome: 'deposit', index, balance, reserved: others };
     }
+    if (!this.#isCommitted(request, find(chain, key))) return { outcome: 'not-committed' };
     return over.length === 0 ? { outcome: 'reserved' } : { outcome: 'reserved', over };
+  }
+
+  #isCommitted({ phase, promise }: ReserveRequest, own: Live | undefined): boolean {
+    if (phase?.kind !== 'finalize') return true;
+    const commit = own?.commit;
+    if (commit?.commitment !== phase.commitment || commit.until <= this.#clock.now()) return false;
+    return !commit.isSigned || own?.promises.some(({ digest }) => digest === promise.digest) === true;
   }
 
   #spend(chain: ChainState, own: Live, actualCost: number): void {

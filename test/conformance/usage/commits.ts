@@ -153,6 +153,20 @@ export function commitsConformance(it: Suite): void {
       expect(await it.store.reservations(chainId)).toEqual(once);
     });
 
+    test('is refused by a peek where it would be refused', async () => {
+      await it.deposit(1000);
+      const asked = (commitment: number) =>
+        it.store.peek(
+          aRequest({ limits: [aSpend(30)], phase: { kind: 'finalize', commitment: aHash(commitment) } }),
+        );
+      expect((await asked(1)).result).toEqual(notCommitted);
+      await commit(0n, 1);
+      expect((await asked(1)).result).toEqual(reserved);
+      expect((await asked(2)).result).toEqual(notCommitted);
+      it.clock.advance(60_000);
+      expect((await asked(1)).result).toEqual(notCommitted);
+    });
+
     test('without a commit, or of another one, is refused and changes nothing', async () => {
       await it.deposit(1000);
       expect(await finalize(0n)).toEqual(notCommitted);
