@@ -239,6 +239,18 @@ export const refusals = {
     remedy: 'Use a listed factory, or add this one to spec.accountFactories of Chain and Paymaster.',
     details: 'caller',
   },
+  ACCOUNT_SIGNATURE_REQUIRED: {
+    text: 'This paymaster signs only operations that their account has signed: send signingPhase "commit", then "finalize".',
+    remedy:
+      'Use a client that signs in two phases (context.signingPhase of pm_getPaymasterData), or set requireAccountSignature of the Paymaster to false.',
+    details: 'caller',
+  },
+  ACCOUNT_VALIDATION_FAILED: {
+    text: 'The account does not accept the operation as it is signed.',
+    remedy:
+      'Have the account sign the operation exactly as the commit answered it, and finalize it with that signature.',
+    details: 'caller',
+  },
   COMMIT_NOT_OPEN: {
     text: 'There is no open commit of this operation: commit again and finalize the answer within 60 seconds.',
     remedy:

@@ -80,6 +80,8 @@ const remedies: Readonly<Record<string, string>> = {
   'Accepted/TooMany': 'Delete what is not needed; the oldest count.',
   'ResolvedRefs/ChainNotFound': 'Use one of the chains that the message lists.',
   'ResolvedRefs/VersionNotFound': 'Use one of the versions that the message lists.',
+  'ResolvedRefs/AccountSignatureUnsupported':
+    'Use a version on EntryPoint 0.9 whose contract reads the paymaster signature, e.g. `verifying-0.9`, or set `requireAccountSignature: false`.',
   'ResolvedRefs/PaymasterNotFound': 'Create the Paymaster, or correct `spec.paymasterRef`.',
   'ResolvedRefs/SignerNotFound': 'Add the key file to the Secret of the signers.',
   'OpenFunding/EveryOrganisation':

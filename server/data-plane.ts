@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createDataFees, type KeptDataFees } from '../adapters/data-fee/data-fees.js';
+import { createAccountValidator } from '../adapters/estimator/account-validator.js';
 import { createGasEstimator } from '../adapters/estimator/estimator.js';
 import { createTokenPaymentChecker } from '../adapters/estimator/token-payment.js';
 import { createPrices, type KeptPrices } from '../adapters/price/prices.js';
@@ -17,6 +18,7 @@ import type { UsageRecovery } from '../core/usage/epoch.js';
 import type { UsageStore } from '../core/usage/usage-store.js';
 import type { WebhookCaller } from '../core/policy/webhook/webhook-caller.js';
 import type { Clock } from '../core/units/time.js';
+import type { AccountValidator } from '../core/userop/account-validation.js';
 import type { GasEstimator } from '../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checker.js';
 import type { Instruments } from './ops/instruments.js';
@@ -46,6 +48,7 @@ import { createStub } from './decision/stub.js';
 import { timeDependencies } from './decision/timing.js';
 import { createTokenAccounts, type TokenAccounts } from './decision/token-accounts.js';
 import { warmUp } from './rpc/warm-up.js';
+import { createCommit, createFinalize } from './decision/two-phase.js';
 import { createServingNotes } from './ops/serving-notes.js';
 import { createConfigView, type ConfigView } from './view/config-view.js';
 import { createSeenGenerations } from './view/seen-generations.js';
@@ -76,6 +79,8 @@ export type DataPlaneDeps = {
   readonly priceHeadersDirectory?: string;
   /** Default: simulation on the chain's node. */
   readonly payments?: TokenPaymentChecker;
+  /** Default: simulation on the chain's node. */
+  readonly accounts?: AccountValidator;
   /** Proxies in front that each append to X-Forwarded-For, for rate limits per client. Default 0. */
   readonly trustedProxies?: number;
   /** Remembers refused requests. Default: they are not remembered. */
@@ -127,10 +132,14 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   };
   const estimator = deps.estimator ?? createGasEstimator({ ...simulation, log });
   const payments = deps.payments ?? createTokenPaymentChecker(simulation);
+  const accounts = deps.accounts ?? createAccountValidator(simulation);
   const prices = deps.prices ?? keepPrices(deps, view);
   const dataFees = deps.dataFees ?? followDataFees(deps, view);
   const signing = createSigningBatch({ instruments });
-  const waits = timeDependencies({ usage, estimator, webhooks: deps.webhooks, payments }, instruments);
+  const waits = timeDependencies(
+    { usage, estimator, webhooks: deps.webhooks, payments, accounts },
+    instruments,
+  );
   const notes = deps.servingReports && createServingNotes({ reports: deps.servingReports, clock, log });
   const noted =
     notes === undefined
@@ -147,6 +156,8 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     view,
     clock,
     sponsor: createSponsor(shared, sponsored),
+    commit: createCommit(shared, sponsored),
+    finalize: createFinalize(shared, sponsored, sponsored.finalize),
     sponsorStub: createStub(sponsored, { clock, isPayer: false }),
     explain: createExplain(view, sponsored, showSponsored),
     explainTokenPayment: createExplain(view, inTokens, (on, trace, { choice }: ExplainedPayment) =>

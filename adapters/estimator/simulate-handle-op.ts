@@ -24,6 +24,8 @@ export type Simulation = {
 export type SimulationResult = {
   /** Gas of validation (with preVerificationGas, which simulations set to 0). */
   readonly preOpGas: bigint;
+  /** What the account's validation returned; undefined when the EntryPoint does not show it (0.6). */
+  readonly accountValidationData: bigint | undefined;
   /** Wei that the operation paid; equals gas because simulations pay 1 wei per gas. */
   readonly paid: bigint;
   readonly targetSuccess: boolean;
@@ -207,8 +209,10 @@ function decodeRevert({ data, message }: CallReverted, speech: Speech): Simulati
 }
 
 function toResult(values: { readonly [name: string]: unknown }): SimulationResult {
+  const validation = values['accountValidationData'];
   return {
     preOpGas: BigInt(String(values['preOpGas'])),
+    accountValidationData: typeof validation === 'bigint' ? validation : undefined,
     paid: BigInt(String(values['paid'])),
     targetSuccess: values['targetSuccess'] === true,
     targetResult: asHex(String(values['targetResult'])),

@@ -1,10 +1,11 @@
 import { finding } from '../meta/conditions.js';
 import type { Finding } from '../meta/conditions.js';
 import { parseInstant } from '../units/time.js';
+import { layouts } from '../paymaster/layouts.js';
 import type { ProfileConfig } from './chain-config.js';
 import { judgeAddresses, judgeChecksum, worstOf } from './checksum.js';
 import { quotaOf } from './platform.js';
-import type { Paymaster } from '../resources/paymaster.js';
+import type { Paymaster, PaymasterSpec } from '../resources/paymaster.js';
 import { conflicts, countBefore, rank } from './ranking.js';
 import type { PaymasterSources } from './sources.js';
 
@@ -87,6 +88,12 @@ export function resolution(
       'ChainNotFound',
       `No Chain with chainId ${chainId} is offered; offered: ${list(offeredChains)}.`,
     );
+  if (profile !== undefined && !canDemandSignature(paymaster.spec, profile))
+    return finding(
+      'ResolvedRefs',
+      'AccountSignatureUnsupported',
+      `Version "${version}" cannot demand the account's signature: its contract reads no separate paymaster signature.`,
+    );
   if (profile !== undefined) return finding('ResolvedRefs', 'ResolvedRefs');
   const offered = chain.profiles.map((each) => each.version);
   return finding(
@@ -94,6 +101,14 @@ export function resolution(
     'VersionNotFound',
     `Chain ${chainId} has no version "${version}"; offered: ${list(offered)}.`,
   );
+}
+
+/** Without the second phase there is no moment at which the account has signed and the paymaster has not. */
+function canDemandSignature(
+  { requireAccountSignature }: PaymasterSpec,
+  { layout, options }: ProfileConfig,
+): boolean {
+  return requireAccountSignature !== true || layouts[layout].readsTail(options);
 }
 
 function list(values: readonly (string | number)[]): string {

@@ -167,6 +167,7 @@ function assemble(
     maxExpirySeconds: shorterExpiry(spec.maxExpirySeconds, sources.chain?.maxExpirySeconds),
     ...(spec.rateLimit === undefined ? {} : { rateLimit: spec.rateLimit }),
     ...(spec.sponsor === undefined ? {} : { sponsor: spec.sponsor }),
+    ...(spec.requireAccountSignature === true ? { requireAccountSignature: true } : {}),
     ...(memory === undefined ? {} : { memory }),
   };
 }

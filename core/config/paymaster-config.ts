@@ -55,6 +55,8 @@ export type PaymasterConfig = {
   readonly accountFactories?: readonly Address[];
   /** Shown by wallets; absent: they show none. */
   readonly sponsor?: SponsorInfo;
+  /** Nothing is signed for an operation that its account has not signed. */
+  readonly requireAccountSignature?: boolean;
 } & PolicyParts;
 
 export const maxConfigBytes = 512 * 1024;

@@ -33,6 +33,9 @@ export const conditionReasons = {
     ResolvedRefs: yes('Everything that the spec refers to exists.'),
     ChainNotFound: no('No Chain offers this chainId; the message lists those offered.'),
     VersionNotFound: no('The Chain has no such profile; the message lists those offered.'),
+    AccountSignatureUnsupported: no(
+      'The Paymaster demands the signature of the account, and the contract of its version cannot sign after the account.',
+    ),
     PaymasterNotFound: no('The paymasterRef names no Paymaster of this namespace.'),
     SignerNotFound: no('No key is mounted under the file name of a profile.'),
   },

@@ -115,6 +115,9 @@ const spec = object<PaymasterSpec>(
         ),
         { maxItems: 256 },
       ),
+      requireAccountSignature: boolean(
+        'True signs only operations that their account has signed: clients send signingPhase, first commit, then finalize. Stock ERC-7677 clients do not. Needs a version whose contract reads the paymaster signature of EntryPoint 0.9, e.g. verifying-0.9.',
+      ),
       rateLimit: rateLimits("Limits of requests. They can only tighten the Chain's; none by default."),
       sponsor,
       writeConnectionSecretToRef: object<NonNullable<PaymasterSpec['writeConnectionSecretToRef']>>(

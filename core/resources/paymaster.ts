@@ -39,6 +39,8 @@ export type PaymasterSpec = {
   readonly accountFactories?: readonly string[];
   /** Sent with ERC-7677 stub data. */
   readonly sponsor?: SponsorInfo;
+  /** Sign only in two phases, after the account has signed. Default false. */
+  readonly requireAccountSignature?: boolean;
   readonly writeConnectionSecretToRef?: { readonly name: string };
 };
 

@@ -1,5 +1,6 @@
 import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
+import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
 import type { Refusal } from '../../core/refusal.js';
 import type { AddressKey } from '../../core/units/address.js';
 import type { Hex } from '../../core/units/hex.js';
@@ -19,7 +20,12 @@ export type SponsorRequest = {
   /** As the caller sent it; `{}` when absent. */
   readonly webhookData: unknown;
   readonly requestId: string;
+  /** Set in a request of two phases; see two-phase.ts. */
+  readonly phase?: SigningPhase;
 };
+
+/** The second phase: `committed` is what the commit answered, `paymasterAndData` with a placeholder in its tail. */
+export type FinalizeRequest = SponsorRequest & { readonly committed: Hex };
 
 /** A request for data with which the account pays for its gas in a token. */
 export type TokenPaymentRequest = SponsorRequest & { readonly feeToken: AddressKey };

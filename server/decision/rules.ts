@@ -1,3 +1,4 @@
+import { decideAccountSignature } from '../../core/policy/rules/account-signature.js';
 import { decideCalls } from '../../core/policy/rules/allow-list/decide.js';
 import { decideDelegate } from '../../core/policy/rules/delegate.js';
 import { decideFees } from '../../core/policy/rules/price-guard/decide.js';
@@ -17,6 +18,12 @@ import { step, type Step } from './step.js';
 const suspended = step<RequestFacts>('suspended', ({ paymaster, chain }) =>
   decideSuspended(paymaster, chain),
 );
+/** Where the account must have signed, a request for data at once is refused before anything else is looked at. */
+const accountSignature = step<RequestFacts>(
+  'accountSignature',
+  ({ paymaster, request }) => decideAccountSignature(paymaster, request.phase),
+  { applies: ({ paymaster }) => paymaster.requiresAccountSignature },
+);
 const standing: readonly Step<RequestFacts>[] = [
   step('factory', decideFactories),
   step('delegate', decideDelegation),
@@ -28,10 +35,11 @@ const standing: readonly Step<RequestFacts>[] = [
 ];
 
 /** Mode ERC20 has no other rules, since the user pays. */
-export const rulesOfAnyMode: readonly Step<RequestFacts>[] = [suspended, ...standing];
+export const rulesOfAnyMode: readonly Step<RequestFacts>[] = [suspended, accountSignature, ...standing];
 
 export const rulesOfSponsored: readonly Step<SponsorCase>[] = [
   suspended,
+  accountSignature,
   step('funding', ({ funding, paymaster, profile }) =>
     decideFunding(funding, { version: profile.version, organisation: paymaster.namespace }),
   ),

@@ -1,6 +1,8 @@
 import { DomainError } from '../../core/errors.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { Signer } from '../../core/paymaster/signer.js';
 import type { Refusal } from '../../core/refusal.js';
+import type { Hex } from '../../core/units/hex.js';
 import type { Clock } from '../../core/units/time.js';
 import { reserve } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
@@ -8,11 +10,11 @@ import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { withFreshConfig } from './fresh-config.js';
 import { limitsOfRefusal } from './gas-limits.js';
-import type { RefusedSponsorship, SponsorRequest, Sponsorship } from './request.js';
-import { planReservation } from './reservation.js';
+import type { RefusedSponsorship, Sponsored, SponsorRequest, Sponsorship } from './request.js';
+import { planReservation, type Promised } from './reservation.js';
 import { runToRefusal } from './run.js';
 import type { SigningBatch } from './signing-batch.js';
-import type { Case, Mode, Window } from './step.js';
+import type { Case, Mode, Outcome, Step, Window } from './step.js';
 import { outcomeOf } from './usage.js';
 
 export type SignDeps = {
@@ -42,32 +44,68 @@ export function createSponsor<Request extends SponsorRequest, C extends Case, Te
 }
 
 async function attempt<C extends Case, Terms extends Window>(
-  { view, usage, signing, clock }: SignDeps,
+  deps: SignDeps,
   mode: Mode<never, C, Terms>,
   on: C,
 ): Promise<Sponsorship | 'stale'> {
-  const { paymaster, chain, profile, signer, expiryAsked } = on;
-  const running = runToRefusal(mode.steps, on);
-  const outcome = running instanceof Promise ? await running : running;
-  if (outcome === 'stale') return 'stale';
-  if (!outcome.pass) return refused(on, outcome);
-  // Steps may take seconds: if the config was paused, tightened or suspended meanwhile, we must no longer sign on it.
-  if (!view.isCurrent(paymaster, chain)) return 'stale';
-  const { op } = on;
-  if (op === undefined) throw new Error('every step has passed, and the gas limits are not known');
+  const { usage, signing, clock } = deps;
+  const running = decideSteps(deps, mode.steps, on);
+  const decided = running instanceof Promise ? await running : running;
+  if (decided.outcome !== 'passed') return decided.answer;
+  const { op } = decided;
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const { promised, terms, toSign } = mode.draft(on, op, clock.now());
-  const reserved = outcomeOf(paymaster, await reserve(usage, planReservation(promised, usage.capacity())));
+  const reserved = outcomeOf(on.paymaster, await reserve(usage, planReservation(promised, usage.capacity())));
   if (reserved === 'stale') return 'stale';
   if (!reserved.pass) return refused(on, reserved);
-  const signature = await signDigest(signing, signer, toSign);
+  const signature = await signDigest(signing, on.signer, toSign);
+  const paymasterAndData = mode.encode(on, op, terms, signature);
+  return sponsored(mode, on, op, { promised, terms, paymasterAndData });
+}
+
+type Decided =
+  | { readonly outcome: 'passed'; readonly op: FinalUserOperation }
+  | { readonly outcome: 'answered'; readonly answer: RefusedSponsorship | 'stale' };
+
+/** Runs the steps; passed means that they have all passed on a config that is still the newest. */
+export function decideSteps<C extends Case>(
+  { view }: Pick<SignDeps, 'view'>,
+  steps: readonly Step<C>[],
+  on: C,
+): Decided | Promise<Decided> {
+  const running = runToRefusal(steps, on);
+  if (running instanceof Promise) return running.then((outcome) => afterSteps(view, on, outcome));
+  return afterSteps(view, on, running);
+}
+
+function afterSteps(view: SignDeps['view'], on: Case, outcome: Outcome): Decided {
+  if (outcome === 'stale') return { outcome: 'answered', answer: 'stale' };
+  if (!outcome.pass) return { outcome: 'answered', answer: refused(on, outcome) };
+  // Steps may take seconds: if the config was paused, tightened or suspended meanwhile, we must no longer sign on it.
+  if (!view.isCurrent(on.paymaster, on.chain)) return { outcome: 'answered', answer: 'stale' };
+  if (on.op === undefined) throw new Error('every step has passed, and the gas limits are not known');
+  return { outcome: 'passed', op: on.op };
+}
+
+/** The answer for an operation that is signed, or committed. */
+export function sponsored<C extends Case, Terms extends Window>(
+  mode: Pick<Mode<never, C, Terms>, 'gas'>,
+  on: C,
+  op: FinalUserOperation,
+  {
+    promised,
+    terms,
+    paymasterAndData,
+  }: { readonly promised: Promised; readonly terms: Terms; readonly paymasterAndData: Hex },
+): Sponsored {
+  const { paymaster, profile, expiryAsked } = on;
   return {
     outcome: 'sponsored',
     profile,
     paymasterGas: mode.gas(on),
     op,
-    paymasterAndData: mode.encode(on, op, terms, signature),
+    paymasterAndData,
     isOpen: promised.promise.mode === 'SPONSORED' && paymaster.allowList.kind === 'open',
     validUntil: terms.validUntil,
     validAfter: terms.validAfter,
@@ -76,7 +114,7 @@ async function attempt<C extends Case, Terms extends Window>(
 }
 
 /** The client needs limits even when the refusal comes before they were found. */
-function refused({ profile, request, estimating, op }: Case, refusal: Refusal): RefusedSponsorship {
+export function refused({ profile, request, estimating, op }: Case, refusal: Refusal): RefusedSponsorship {
   return { outcome: 'refused', profile, refusal, limits: op ?? limitsOfRefusal(request.op, estimating) };
 }
 

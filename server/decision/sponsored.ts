@@ -1,6 +1,7 @@
 import { digestOf } from '../../core/paymaster/digest.js';
-import type { SponsorshipTerms } from '../../core/paymaster/layout.js';
+import type { DecodedSponsorship, SponsorshipCodec, SponsorshipTerms } from '../../core/paymaster/layout.js';
 import { sponsorshipStub } from '../../core/paymaster/stub.js';
+import { signatureToTail } from '../../core/paymaster/tail.js';
 import { decideGasLimits } from '../../core/policy/rules/price-guard/decide.js';
 import { decideWebhooks } from '../../core/policy/webhook/decide.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
@@ -20,7 +21,7 @@ import { promiseOf, type Stake } from './promise.js';
 import type { SponsorRequest } from './request.js';
 import { rulesOfSponsored } from './rules.js';
 import { gatherCase, noWallet, type SponsorCase } from './sponsored-case.js';
-import { step, type Case, type Draft, type Mode } from './step.js';
+import { step, type Case, type Draft, type Finalize, type Mode } from './step.js';
 import { decideUnused } from './unused-gas.js';
 import { peekUsage } from './usage.js';
 import { windowOf } from './window.js';
@@ -31,7 +32,9 @@ export type SponsoredDeps = FactDeps & {
   readonly webhooks: Pick<WebhookCaller, 'call'>;
 };
 
-export type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms>;
+export type SponsoredMode = Mode<SponsorRequest, SponsorCase, SponsorshipTerms> & {
+  readonly finalize: Finalize<SponsorCase, SponsorshipTerms>;
+};
 
 /**
  * Mode SPONSORED: checks on known facts (state of the paymaster, calls, deployment, prices) → a peek at limits and deposit →
@@ -97,6 +100,7 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
       step('limitsAndDeposit', (on) => peekAt(on, on.op ?? leastOp(on)), { isSettled: () => true }),
     ],
     draft: draftSponsorship,
+    finalize: { steps: [...rulesOfSponsored, step('gas', decideGiven)], redraft: redraftSponsorship },
     encode: ({ profile }, op, terms, signature) => profile.layout.sponsorship.encode(op, terms, signature),
     stub: stubData,
     gas: ({ profile }) => profile.paymasterGas,
@@ -152,11 +156,9 @@ function placeOf(
 
 function stubData(on: SponsorCase): Hex {
   const { profile, request, funding = noWallet } = on;
-  return sponsorshipStub(
-    profile.layout.sponsorship,
-    withLimits(request.op, request.op),
-    placeOf(on, funding),
-  );
+  const op = withLimits(request.op, request.op);
+  const data = sponsorshipStub(profile.layout.sponsorship, op, placeOf(on, funding));
+  return request.phase === undefined ? data : signatureToTail(data);
 }
 
 function stakeOf({ profile, funding }: SponsorCase, op: FinalUserOperation): Stake {
@@ -175,8 +177,31 @@ export function draftSponsorship(
   op: FinalUserOperation,
   now: EpochMs,
 ): Draft<SponsorshipTerms> {
-  if (on.funding === undefined) throw new Error('terms are asked for an operation that nobody pays for');
-  const terms = termsOf(on, on.funding, toSeconds(now));
+  return draftOf(on, op, termsOf(on, payerOf(on), toSeconds(now)), now);
+}
+
+/** The draft with the window of data that were answered before; everything else is decided anew. */
+function redraftSponsorship(
+  on: SponsorCase,
+  op: FinalUserOperation,
+  committed: Hex,
+  now: EpochMs,
+): Draft<SponsorshipTerms> | undefined {
+  const decoded = decodeSponsorship(on.profile.layout.sponsorship, committed);
+  if (decoded === undefined) return undefined;
+  const { validUntil, validAfter } = decoded;
+  const terms = { ...termsOf(on, payerOf(on), toSeconds(now)), validUntil, validAfter };
+  const { promised, ...draft } = draftOf(on, op, terms, now);
+  const promise = { ...promised.promise, validUntil: validUntil as EpochSeconds };
+  return { ...draft, promised: { ...promised, promise } };
+}
+
+function draftOf(
+  on: SponsorCase,
+  op: FinalUserOperation,
+  terms: SponsorshipTerms,
+  now: EpochMs,
+): Draft<SponsorshipTerms> {
   const codec = on.profile.layout.sponsorship;
   const hash = codec.hash(op, terms);
   return {
@@ -184,4 +209,19 @@ export function draftSponsorship(
     terms,
     toSign: codec.toSign(hash, op, terms),
   };
+}
+
+function payerOf({ funding }: SponsorCase): AddressKey {
+  if (funding === undefined) throw new Error('terms are asked for an operation that nobody pays for');
+  return funding;
+}
+
+/** Undefined for data that the codec did not make. */
+function decodeSponsorship(codec: SponsorshipCodec, committed: Hex): DecodedSponsorship | undefined {
+  try {
+    return codec.decode(committed);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

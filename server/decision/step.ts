@@ -68,6 +68,14 @@ export type Draft<Terms> = {
   readonly toSign: Uint8Array;
 };
 
+/** What the second phase decides again: the commit has simulated exactly this operation, and asked the webhooks about it. */
+export type Finalize<C extends Case, Terms extends Window> = {
+  /** Steps that neither wait nor cost anything. */
+  readonly steps: readonly Step<C>[];
+  /** The draft of data that a commit has answered, with its window. Undefined for bytes that are not such data. */
+  readonly redraft: (on: C, op: FinalUserOperation, committed: Hex, now: EpochMs) => Draft<Terms> | undefined;
+};
+
 /** One way to pay for an operation. */
 export type Mode<Request, C extends Case, Terms extends Window = Window> = {
   /** Gathers the facts of a request, without I/O. Throws the errors that no step can change. */

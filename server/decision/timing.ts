@@ -1,5 +1,6 @@
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../core/usage/usage-store.js';
 import type { WebhookCaller } from '../../core/policy/webhook/webhook-caller.js';
+import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { Dependency, Instruments } from '../ops/instruments.js';
@@ -9,11 +10,12 @@ export type Waits = {
   readonly estimator: GasEstimator;
   readonly webhooks: Pick<WebhookCaller, 'call'>;
   readonly payments: TokenPaymentChecker;
+  readonly accounts: AccountValidator;
 };
 
 /** The same ports with every call timed, which shows what a slow sponsorship waited for. Also counts what reservations take from limits. */
 export function timeDependencies(
-  { usage, estimator, webhooks, payments }: Waits,
+  { usage, estimator, webhooks, payments, accounts }: Waits,
   { dependencyDuration, limitsReserved }: Pick<Instruments, 'dependencyDuration' | 'limitsReserved'>,
 ): Waits {
   const timed = (dependency: Dependency) => {
@@ -34,6 +36,7 @@ export function timeDependencies(
   const onEstimator = timed('estimator');
   const onWebhook = timed('webhook');
   const onPayment = timed('token-payment');
+  const onAccount = timed('account-validation');
   const operations = limitsReserved.with({ unit: 'operations' });
   const gwei = limitsReserved.with({ unit: 'gwei' });
   const count = async (
@@ -41,7 +44,8 @@ export function timeDependencies(
     reserving: Promise<ReserveResult>,
   ): Promise<ReserveResult> => {
     const result = await reserving;
-    if (result.outcome === 'reserved')
+    // A commit signs nothing: its finalize counts.
+    if (result.outcome === 'reserved' && request.phase?.kind !== 'commit')
       for (const { unit, cost } of request.limits) (unit === 'COUNT' ? operations : gwei).inc(cost);
     return result;
   };
@@ -59,5 +63,6 @@ export function timeDependencies(
       check: (request) => onPayment(payments.check(request)),
       holdings: (request) => onPayment(payments.holdings(request)),
     },
+    accounts: { validate: (request) => onAccount(accounts.validate(request)) },
   };
 }

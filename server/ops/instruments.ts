@@ -17,7 +17,7 @@ export function createInstruments(metrics: Metrics) {
   for (const reason of Object.keys(refusals)) refused.with({ reason });
 
   return {
-    /** `outcome` is `sponsored`, `refused`, `answered` (anything else that worked) or the code of the error. */
+    /** `outcome` is `sponsored`, `committed` (reserved, not signed yet), `refused`, `answered` (anything else that worked) or the code of the error. */
     rpcRequests: metrics.counter<'method' | 'outcome'>({
       name: 'paymaster_rpc_requests_total',
       help: 'JSON-RPC calls, by method ("unknown" for any other) and outcome.',
@@ -164,8 +164,16 @@ export function createInstruments(metrics: Metrics) {
 
 export type Instruments = ReturnType<typeof createInstruments>;
 
-export type RpcOutcome = 'sponsored' | 'refused' | 'answered' | ErrorCode;
-const dependencies = ['usage-store', 'signer', 'estimator', 'token-payment', 'webhook', 'chain'] as const;
+export type RpcOutcome = 'sponsored' | 'committed' | 'refused' | 'answered' | ErrorCode;
+const dependencies = [
+  'usage-store',
+  'signer',
+  'estimator',
+  'account-validation',
+  'token-payment',
+  'webhook',
+  'chain',
+] as const;
 export type Dependency = (typeof dependencies)[number];
 
 /** From a native signature to the longest budget of a request, in seconds. */

@@ -17,8 +17,8 @@ export type RpcResult = {
   readonly detail?: string;
   /** True when data was signed for a paymaster that sponsors calls to any contract; also sent in a header and counted. */
   readonly isOpen?: boolean;
-  /** Set by methods that sponsor nothing. */
-  readonly outcome?: 'answered';
+  /** Set by methods that sponsor nothing, and by a commit, which signs nothing yet. */
+  readonly outcome?: 'answered' | 'committed';
 };
 
 export type RpcMethod = {

@@ -7,12 +7,14 @@ import { pm_sponsorUserOperation, type SponsorMethodDeps } from './pm_sponsorUse
 import { pm_supportedEntryPoints } from './pm_supportedEntryPoints.js';
 import { pm_supportedERC20Tokens, type TokenListMethodDeps } from './pm_supportedERC20Tokens.js';
 import type { RpcMethod } from './method.js';
+import type { PhaseDeps } from './signing-phases.js';
 
 export type MethodDeps = SponsorMethodDeps &
   QuoteMethodDeps &
   ExplainMethodDeps &
   StubMethodDeps &
-  TokenListMethodDeps;
+  TokenListMethodDeps &
+  PhaseDeps;
 
 /** Every method that is served, by the name that clients call. */
 export function createMethods(deps: MethodDeps) {

@@ -195,6 +195,11 @@ export const openRpcSchemas = {
       paymasterData: ref('Bytes'),
       paymasterVerificationGasLimit: ref('HexQuantity'),
       paymasterPostOpGasLimit: ref('HexQuantity'),
+      paymasterSignature: {
+        ...ref('Bytes'),
+        description:
+          'Only with signingPhase, where the paymasterData of the request does not end in the magic of EntryPoint 0.9: a placeholder after a commit, the signature after a finalize. The other fields then stay as the commit answered them.',
+      },
       ...windowProperties(),
       isFinal: { const: false, description: 'Stub only: the signature comes with the second call.' },
       sponsor: {
@@ -468,6 +473,11 @@ function modeProperties() {
       maximum: maxExpiryAsked,
       default: 300,
       description: 'Seconds. Shortened to what chain and paymaster allow, 600 in mode ERC20.',
+    },
+    signingPhase: {
+      enum: ['commit', 'finalize'],
+      description:
+        'Only for pm_getPaymasterData and its stub, in mode SPONSORED, for versions on EntryPoint 0.9 whose contract reads a separate paymaster signature. commit reserves and answers a placeholder; the account signs; finalize, within 60 seconds, gets the same operation with the signature of the account and the fields that the commit answered, and answers the signature. Absent: signed at once.',
     },
     tokenInfo: {
       type: 'object',

@@ -59,7 +59,7 @@ const descriptions: Readonly<Record<keyof ServedMethods, Description>> = {
   },
   pm_getPaymasterData: {
     summary:
-      'ERC-7677: signed data for exactly the gas limits of the operation. With calculateGasLimits: true in the context those that it lacks are found, and all are answered.',
+      'ERC-7677: signed data for exactly the gas limits of the operation. With calculateGasLimits: true in the context those that it lacks are found, and all are answered. With signingPhase in the context it signs in two phases, the second one after the account.',
     params: erc7677Params,
     result: result('PaymasterFields'),
   },

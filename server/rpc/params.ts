@@ -1,5 +1,6 @@
 import { isObject } from '../../core/schema/json-value.js';
 import { DomainError, invalidInput, isDomainError, quote, type Problem } from '../../core/errors.js';
+import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
 import type { TokenChoice } from '../../core/pricing/token-list.js';
 import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { parseUserOperation } from '../../core/userop/parse.js';
@@ -15,6 +16,7 @@ export type ModeParams = {
   readonly calculateGasLimits: boolean | undefined;
   readonly expirySeconds: number | undefined;
   readonly webhookData: unknown;
+  readonly phase: SigningPhase | undefined;
   readonly members: Readonly<Record<string, unknown>>;
 };
 
@@ -39,6 +41,7 @@ function parseModeParams(value: unknown, path = 'params[1]'): ModeParams {
     mode: readMode(value['mode'], path, problems),
     calculateGasLimits: readFlag(value['calculateGasLimits'], `${path}.calculateGasLimits`, problems),
     expirySeconds: readExpiry(value['expiryDuration'], path, problems),
+    phase: readPhase(value['signingPhase'], path, problems),
     webhookData: readWebhookData(value['sponsorshipInfo'], path, problems),
     members: value,
   };
@@ -64,8 +67,21 @@ export function parseSponsorParams(
     () => parseUserOperation(params[0], entryPointVersion),
     () => parseModeParams(params[1], modePath),
   );
-  const { mode, calculateGasLimits, expirySeconds, webhookData, members } = given;
-  return { mode, members, request: { op, calculateGasLimits, expirySeconds, webhookData, requestId } };
+  const { mode, calculateGasLimits, expirySeconds, webhookData, members, phase } = given;
+  const request = { op, calculateGasLimits, expirySeconds, webhookData, requestId };
+  return { mode, members, request: phase === undefined ? request : { ...request, phase } };
+}
+
+/** For methods that sign in one phase: a caller that asks for two must not get a signature at once. Throws INVALID_INPUT. */
+export function requireOnePhase({ phase }: SponsorRequest, path = 'params[1]'): void {
+  if (phase !== undefined)
+    throw invalidInput([
+      {
+        field: `${path}.signingPhase`,
+        expected: 'left out: only pm_getPaymasterData signs in two phases',
+        value: quote(phase),
+      },
+    ]);
 }
 
 /** Runs both parsers, so that a caller hears of every mistake at once. */
@@ -179,6 +195,13 @@ function readFlag(value: unknown, field: string, problems: Problem[]): boolean |
  * since clients ask for fixed figures.
  */
 export const maxExpiryAsked = 86_400;
+
+function readPhase(value: unknown, path: string, problems: Problem[]): SigningPhase | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (value === 'commit' || value === 'finalize') return value;
+  problems.push({ field: `${path}.signingPhase`, expected: '"commit" or "finalize"', value: quote(value) });
+  return undefined;
+}
 
 function readExpiry(value: unknown, path: string, problems: Problem[]): number | undefined {
   if (value === undefined || value === null) return undefined;

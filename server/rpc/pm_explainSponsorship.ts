@@ -6,6 +6,7 @@ import { requireProfile } from '../decision/facts.js';
 import type { ExplainedPayment } from '../decision/request.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { requirePhases } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import { isOwner } from './owner.js';
 import { parseFeeToken, parseSponsorParams, parseTokenChoice } from './params.js';
@@ -30,6 +31,7 @@ export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
       requireOwner(paymaster, authToken, clock.now());
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, requestId);
+      requirePhases(request, mode ?? 'SPONSORED', profile, 'params[1]');
       const callWebhook = readCallWebhook(members);
       const explanation =
         mode === 'ERC20'

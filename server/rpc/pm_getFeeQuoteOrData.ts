@@ -5,7 +5,7 @@ import type { SponsorRequest } from '../decision/request.js';
 import type { QuoteFees } from '../decision/quote.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import type { RpcMethod, RpcResult } from './method.js';
-import { parseSponsorParams, parseTokenChoice } from './params.js';
+import { parseSponsorParams, parseTokenChoice, requireOnePhase } from './params.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
 import { renderFeeQuotes, renderSponsorship } from './results.js';
 
@@ -21,6 +21,7 @@ export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
     async handle(params, { paymaster, requestId }) {
       const profile = requireProfile(view, paymaster);
       const { mode, request, members } = parseSponsorParams(params, profile, requestId);
+      requireOnePhase(request);
       switch (mode) {
         case 'SPONSORED':
           return renderSponsorship(await sponsor(paymaster, request));

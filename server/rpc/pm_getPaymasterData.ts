@@ -4,6 +4,7 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { parseErc7677Params, requireSponsored, type ModeRequest } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
 import type { SponsorMethodDeps } from './pm_sponsorUserOperation.js';
+import { answerPhase, type PhaseDeps } from './signing-phases.js';
 import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
 
 /**
@@ -12,11 +13,13 @@ import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
  * answer, under the operation's own field names. Many clients drop them (viem from 2.57.18 on), so what a wallet sends
  * is never replaced.
  */
-export function pm_getPaymasterData(deps: SponsorMethodDeps): RpcMethod {
+export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMethod {
   return {
     async handle(params, { paymaster, requestId }) {
       const profile = requireProfile(deps.view, paymaster);
       const asked = parseErc7677Params(params, profile, paymaster, requestId);
+      const { phase } = asked.request;
+      if (phase !== undefined) return answerPhase(deps, params[0], paymaster, { ...asked.request, phase });
       const calculated = asked.request.calculateGasLimits === true;
       const data = await signed(deps, paymaster, asked, calculated);
       const fields = { ...renderErc7677(profile, data.paymasterAndData), ...renderWindow(data) };

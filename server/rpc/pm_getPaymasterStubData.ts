@@ -4,7 +4,9 @@ import type { Stub } from '../decision/stub.js';
 import type { ConfigView } from '../view/config-view.js';
 import { parseErc7677Params } from './entry-point-form.js';
 import type { RpcMethod } from './method.js';
+import { isJoined } from './paymaster-fields.js';
 import { renderErc7677 } from './results.js';
+import { renderPhase } from './signing-phases.js';
 
 export type StubMethodDeps = {
   readonly view: Pick<ConfigView, 'chain'>;
@@ -25,7 +27,11 @@ export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMe
       // In mode ERC20 the user pays, so there is no sponsor to show.
       const sponsor = asked.mode === 'ERC20' ? undefined : paymaster.sponsor;
       // Not final: the signature covers the gas limits, and the wallet has not estimated those yet.
-      const stub = { ...renderErc7677(profile, paymasterAndData), isFinal: false, sponsor };
+      const rendered =
+        asked.request.phase === undefined
+          ? renderErc7677(profile, paymasterAndData)
+          : renderPhase(profile, paymasterAndData, isJoined(params[0]));
+      const stub = { ...rendered, isFinal: false, sponsor };
       return { json: JSON.stringify(stub), outcome: 'answered' };
     },
     answersErrorsWithOk: () => true,

@@ -4,7 +4,7 @@ import type { Sponsorship, TokenPaymentRequest } from '../decision/request.js';
 import type { Sponsor } from '../decision/sign.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { RpcMethod, RpcResult } from './method.js';
-import { modeRequired, parseFeeToken, parseSponsorParams } from './params.js';
+import { modeRequired, parseFeeToken, parseSponsorParams, requireOnePhase } from './params.js';
 import { parseEntryPointParams, requireSponsored } from './entry-point-form.js';
 import { renderSponsorship, renderTokenPayment } from './results.js';
 
@@ -23,11 +23,13 @@ export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorM
         const [operation, entryPoint, context] = params;
         const form = { entryPoint, context, contextPath: 'params[2]' };
         const asked = parseEntryPointParams(operation, form, profile, requestId);
+        requireOnePhase(asked.request, form.contextPath);
         return asked.mode === 'ERC20'
           ? paid(await payInTokens(paymaster, asked.request))
           : renderSponsorship(requireSponsored(await sponsor(paymaster, asked.request), { isPayer: false }));
       }
       const { mode, request, members } = parseSponsorParams(params, profile, requestId);
+      requireOnePhase(request);
       switch (mode) {
         case 'SPONSORED':
           return renderSponsorship(await sponsor(paymaster, request));

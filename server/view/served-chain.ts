@@ -69,6 +69,8 @@ export type ServedProfile = {
   readonly unusable: ProfileConfig['unusable'];
   /** Longest window in seconds; Infinity if the profile sets no bound. */
   readonly maxExpirySeconds: number;
+  /** True if the contract reads its signature from the tail too: then it can be made after the account's. */
+  readonly readsTail: boolean;
   /** True if the contract keeps a balance per sponsor. */
   readonly keepsBalances: boolean;
   /** How much of an account that the platform pays from one organisation may take, in percent; undefined: see shares.ts. */
@@ -156,6 +158,7 @@ function compileProfile(profile: ProfileConfig, signers: Signers): ServedProfile
     unusable: profile.unusable,
     maxExpirySeconds: profile.draining === true ? drainingExpirySeconds : Number.POSITIVE_INFINITY,
     defaultFunding: compileDefaultFunding(profile.defaultFunding),
+    readsTail: layout.readsTail(options),
     keepsBalances: layout.sponsorship.fundingBalanceCall !== undefined,
     organisationShare: profile.organisationShare,
   });

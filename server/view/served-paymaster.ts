@@ -36,6 +36,8 @@ export type ServedPaymaster = {
   /** Factories that operations may create accounts with; undefined: what the chain allows. */
   readonly accountFactories: FactoryList;
   readonly sponsor: SponsorInfo | undefined;
+  /** True if nothing is signed for an operation that its account has not signed. */
+  readonly requiresAccountSignature: boolean;
 } & ServedPolicies;
 
 /** Compiles a config. Throws RangeError or SyntaxError on a config that no operator writes, e.g. with a threshold that is not a number. */
@@ -61,6 +63,7 @@ export function servePaymaster(config: PaymasterConfig, share: Sharing): ServedP
     gas: ownCaps(config.gas),
     maxExpirySeconds: config.maxExpirySeconds,
     rateLimit: config.rateLimit,
+    requiresAccountSignature: config.requireAccountSignature === true,
     accountFactories: config.accountFactories && new Set(config.accountFactories.map(toAddressKey)),
     sponsor: config.sponsor,
   });

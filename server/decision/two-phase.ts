@@ -1,0 +1,124 @@
+import {
+  joinPaymasterSignature,
+  splitPaymasterSignature,
+} from '../../core/entry-point/paymaster-signature.js';
+import { commitmentOf } from '../../core/paymaster/commitment.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import { signatureToTail } from '../../core/paymaster/tail.js';
+import { refuse } from '../../core/refusal.js';
+import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import { peek, reserve } from '../../core/usage/plan.js';
+import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
+import type { AccountValidator } from '../../core/userop/account-validation.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { withFreshConfig } from './fresh-config.js';
+import { withLimits } from './gas-limits.js';
+import type { FinalizeRequest, SponsorRequest } from './request.js';
+import { planReservation, type PlannedReservation, type Promised } from './reservation.js';
+import { runToRefusal } from './run.js';
+import { decideSteps, refused, signDigest, sponsored, type SignDeps, type Sponsor } from './sign.js';
+import type { Case, Finalize, Mode, Window } from './step.js';
+import { outcomeOf } from './usage.js';
+
+export type TwoPhaseDeps = SignDeps & {
+  readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'peek' | 'capacity'>;
+  readonly accounts: AccountValidator;
+};
+
+/**
+ * Signing in two phases, for contracts that read the paymaster's signature from the tail of `paymasterAndData`: the
+ * account signs in between. A commit decides everything, reserves, and answers a placeholder; nothing is signed.
+ */
+export function createCommit<Request extends SponsorRequest, C extends Case, Terms extends Window>(
+  deps: TwoPhaseDeps,
+  mode: Mode<Request, C, Terms>,
+): Sponsor<Request> {
+  const { view, usage, clock } = deps;
+  return (paymaster, request) =>
+    withFreshConfig(view, paymaster, async (current) => {
+      const on = mode.gather(current, request);
+      const decided = await decideSteps(deps, mode.steps, on);
+      if (decided.outcome !== 'passed') return decided.answer;
+      const { op } = decided;
+      const { promised, terms } = mode.draft(on, op, clock.now());
+      const paymasterAndData = signatureToTail(mode.encode(on, op, terms, stubSignature()));
+      const plan = phasePlan('commit', promised, op, paymasterAndData, usage);
+      const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
+      if (reserved === 'stale') return 'stale';
+      if (!reserved.pass) return refused(on, reserved);
+      return sponsored(mode, on, op, { promised, terms, paymasterAndData });
+    });
+}
+
+/**
+ * The second phase: signs the data of an open commit once the account has signed the operation. The operation is the
+ * committed one (compared by {@link commitmentOf}), its account accepts its own signature in a simulation, and the
+ * reservation turns into a promise in one step before the signature is made. Asked again within the time of the
+ * commit, it answers the same bytes, since our signatures are deterministic (RFC 6979).
+ */
+export function createFinalize<Request extends SponsorRequest, C extends Case, Terms extends Window>(
+  deps: TwoPhaseDeps,
+  mode: Mode<Request, C, Terms>,
+  { steps, redraft }: Finalize<C, Terms>,
+): Sponsor<Request & FinalizeRequest> {
+  const { view, usage, signing, accounts, clock } = deps;
+  return (paymaster, request) =>
+    withFreshConfig(view, paymaster, async (current) => {
+      const on = mode.gather(current, request);
+      const op = withLimits(request.op, request.op);
+      on.op = op;
+      const outcome = await runToRefusal(steps, on);
+      if (outcome === 'stale') return 'stale';
+      if (!outcome.pass) return refused(on, outcome);
+      const draft = redraft(on, op, request.committed, clock.now());
+      const paymasterAndData = draft && signatureToTail(mode.encode(on, op, draft.terms, stubSignature()));
+      if (draft === undefined || dataOf(paymasterAndData) !== dataOf(request.committed))
+        return refused(on, refuse('COMMIT_NOT_OPEN', 'paymasterData is not what a commit answered'));
+
+      // A finalize without its commit costs the chain nothing.
+      const plan = phasePlan('finalize', draft.promised, op, request.committed, usage);
+      const peeked = outcomeOf(on.paymaster, await peek(usage, plan));
+      if (peeked === 'stale') return 'stale';
+      if (!peeked.pass) return refused(on, peeked);
+      const { profile } = on;
+      const { paymasterId, chainId } = on.paymaster;
+      const { entryPoint, entryPointVersion } = profile;
+      const target = { paymasterId, chainId, entryPoint, entryPointVersion };
+      const accepted = await accounts.validate({
+        ...target,
+        op,
+        paymasterAndData: request.committed,
+        headBlock: on.head.number,
+      });
+      if (!accepted.pass) return refused(on, accepted);
+      // The simulation takes time, in which the config may have been paused, tightened or suspended.
+      if (!view.isCurrent(on.paymaster, on.chain)) return 'stale';
+
+      const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
+      if (reserved === 'stale') return 'stale';
+      if (!reserved.pass) return refused(on, reserved);
+      const signature = await signDigest(signing, on.signer, draft.toSign);
+      const signed = joinPaymasterSignature(dataOf(request.committed) ?? '0x', bytesToHex(signature));
+      return sponsored(mode, on, op, { ...draft, paymasterAndData: signed });
+    });
+}
+
+function phasePlan(
+  kind: 'commit' | 'finalize',
+  promised: Promised,
+  op: FinalUserOperation,
+  paymasterAndData: Hex,
+  usage: Pick<UsageStore, 'capacity'>,
+): (now: Parameters<ReturnType<typeof planReservation>>[0]) => PlannedReservation {
+  const plan = planReservation(promised, usage.capacity());
+  const commitment = commitmentOf(op, paymasterAndData, promised.promise.digest);
+  const phase: ReserveRequest['phase'] = { kind, commitment };
+  return (now) => ({ ...plan(now), phase });
+}
+
+/** `paymasterAndData` without the signature in its tail; undefined when it has none. */
+function dataOf(paymasterAndData: Hex | undefined): Hex | undefined {
+  if (paymasterAndData === undefined) return undefined;
+  const found = splitPaymasterSignature(paymasterAndData);
+  return found.kind === 'signature' ? found.data : undefined;
+}

@@ -1,0 +1,69 @@
+import {
+  joinPaymasterSignature,
+  paymasterSignatureMagic,
+  splitPaymasterSignature,
+} from '../../core/entry-point/paymaster-signature.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import { isObject } from '../../core/schema/json-value.js';
+import { bytesToHex, hexSize, type Hex } from '../../core/units/hex.js';
+import { Fields, uint } from '../../core/userop/fields.js';
+
+// In two phases a wallet has the paymaster's signature either in a field of its own, `paymasterSignature`, or joined to
+// `paymasterData` with its length and the magic. We answer in the form in which it asks.
+
+const magic = paymasterSignatureMagic.slice(2);
+const uint128 = uint(128);
+
+/** Whether the operation has its data with the magic at the end. */
+export function isJoined(operation: unknown): boolean {
+  if (!isObject(operation)) return false;
+  const { paymasterData, paymasterAndData } = operation;
+  return [paymasterData, paymasterAndData].some(
+    (data) => typeof data === 'string' && data.toLowerCase().endsWith(magic),
+  );
+}
+
+/**
+ * What a commit has answered, from the fields of the operation, in either form: `paymasterAndData` with a placeholder in
+ * its tail. Throws INVALID_INPUT with every problem.
+ */
+export function parseCommitted(operation: unknown, path = 'params[0]'): Hex {
+  const fields = new Fields(isObject(operation) ? operation : {}, path);
+  const packed = fields.bytes('paymasterAndData');
+  const isPacked = !fields.isGiven('paymaster') && packed !== '0x';
+  const data = isPacked ? packed : readUnpacked(fields);
+  const found = splitPaymasterSignature(data);
+  const name = isPacked ? 'paymasterAndData' : 'paymasterData';
+  if (hexSize(data) <= headSize) fields.problem(name, 'the data that the commit answered');
+  if (found.kind === 'tooLong')
+    fields.problem(name, 'with a paymaster signature that is not longer than the data');
+  if (fields.bytes('signature', { secret: true }) === '0x')
+    fields.problem('signature', 'given: the signature of the account is checked before the paymaster signs');
+  fields.done();
+  return joinPaymasterSignature(found.kind === 'signature' ? found.data : data, placeholder);
+}
+
+/** Paymaster 20, verification gas 16, postOp gas 16 bytes. */
+const headSize = 52;
+
+const placeholder = bytesToHex(stubSignature());
+
+function readUnpacked(fields: Fields): Hex {
+  const paymaster: Hex = fields.requiredAddress('paymaster');
+  const gas = [
+    fields.required('paymasterVerificationGasLimit', uint128),
+    fields.quantity('paymasterPostOpGasLimit', uint128) ?? 0n,
+  ];
+  const words = gas.map((limit) => limit.toString(16).padStart(32, '0')).join('');
+  return `${paymaster}${words}${fields.bytes('paymasterData').slice(2)}`;
+}
+
+/** The fields of an answer: joined, or with the signature in a field of its own. */
+export function splitAnswer(
+  paymasterAndData: Hex,
+  joined: boolean,
+): { readonly data: Hex; readonly signature: { readonly paymasterSignature?: Hex } } {
+  const found = splitPaymasterSignature(paymasterAndData);
+  if (joined || found.kind !== 'signature') return { data: paymasterAndData, signature: {} };
+  return { data: found.data, signature: { paymasterSignature: found.signature } };
+}

@@ -1,0 +1,54 @@
+import type { SigningPhase } from '../../core/policy/rules/account-signature.js';
+import type { FinalizeRequest, SponsorRequest } from '../decision/request.js';
+import type { Sponsor } from '../decision/sign.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import { requireSponsored } from './entry-point-form.js';
+import type { RpcResult } from './method.js';
+import { isJoined, parseCommitted, splitAnswer } from './paymaster-fields.js';
+import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
+
+export type PhaseDeps = { readonly commit: Sponsor; readonly finalize: Sponsor<FinalizeRequest> };
+
+/**
+ * `context.signingPhase` of `pm_getPaymasterData`. A commit answers a placeholder for the paymaster's signature, a
+ * finalize the signature, both in the form in which the wallet asks: joined to `paymasterData` where the request's ends
+ * in the magic, else in the field `paymasterSignature`.
+ */
+export async function answerPhase(
+  { commit, finalize }: PhaseDeps,
+  operation: unknown,
+  paymaster: ServedPaymaster,
+  request: SponsorRequest & { readonly phase: SigningPhase },
+): Promise<RpcResult> {
+  const isCommit = request.phase === 'commit';
+  const calculated = isCommit && request.calculateGasLimits === true;
+  const data = requireSponsored(
+    isCommit
+      ? await commit(paymaster, { ...request, calculateGasLimits: calculated ? 'missing' : false })
+      : await finalize(paymaster, {
+          ...request,
+          calculateGasLimits: false,
+          committed: parseCommitted(operation),
+        }),
+    { isPayer: false },
+  );
+  const { isOpen } = data;
+  const answer = {
+    ...renderPhase(data.profile, data.paymasterAndData, isJoined(operation)),
+    ...renderWindow(data),
+    ...(isOpen ? { openSponsorship: true } : {}),
+    ...(calculated ? renderHexLimits(data.op) : {}),
+  };
+  const json = JSON.stringify(answer);
+  return isCommit ? { json, isOpen, outcome: 'committed' } : { json, isOpen };
+}
+
+/** The paymaster's fields of data with a tail. */
+export function renderPhase(
+  profile: Parameters<typeof renderErc7677>[0],
+  paymasterAndData: Parameters<typeof renderErc7677>[1],
+  joined: boolean,
+): Readonly<Record<string, unknown>> {
+  const { data, signature } = splitAnswer(paymasterAndData, joined);
+  return { ...renderErc7677(profile, data), ...signature };
+}

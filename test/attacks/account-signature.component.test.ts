@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Interface } from 'ethers';
+import { entryPoint09 } from '../../core/entry-point/v09.js';
+import { joinPaymasterSignature } from '../../core/entry-point/paymaster-signature.js';
+import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
+import { stubSignature } from '../../core/paymaster/signature.js';
+import { bytesToHex, type Hex } from '../../core/units/hex.js';
+import { renderUserOperation } from '../../core/userop/render.js';
+import { asHex, buildAccount, encodeWith, type TestAccount } from '../chain/support/account.js';
+import { handleOp } from '../chain/support/handle-ops.js';
+import { buildUserOp } from '../chain/support/user-op.js';
+import { rpc, type RpcAnswer } from '../system/support/client.js';
+import { stores } from './support/stores.js';
+import { startWorld, type World } from './support/world.js';
+
+// A Paymaster that demands the account's signature signs in two phases. An attacker holds its key, and asks for operations that
+// their accounts have not signed, in every order and with every change.
+
+const version = 'verifying-0.9';
+const counter = new Interface(['function increment()']);
+const placeholder = bytesToHex(stubSignature());
+
+let world: World;
+let url: string;
+
+describe.each(stores)('on %s', (store) => {
+  beforeAll(async () => {
+    world = await startWorld(store);
+    url = await world.paymaster(version, { requireAccountSignature: true });
+  }, 240_000);
+  afterAll(() => world.stop());
+
+  describe.each(['field', 'joined'] as const)('with the paymaster signature in the form "%s"', (form) => {
+    test('commit, the signature of the account, and finalize: the operation is mined', async () => {
+      const { account, op } = await operation();
+      const committed = await commit(op, form);
+      expect(signatureOf(committed, form)).toBe(placeholder);
+      const signed = await signedBy(account, op, committed, form);
+      const { result } = await finalize(signed, committed);
+      const signature = signatureOf(result, form);
+      expect(signature).toHaveLength(placeholder.length);
+      expect(signature).not.toBe(placeholder);
+      expect(dataOf(result, form)).toBe(dataOf(committed, form));
+      const again = await finalize(signed, committed);
+      expect(again.result).toEqual(result);
+      const { event } = await handleOp(world.devChain, '0.9', {
+        op: signed,
+        paymasterAndData: joinPaymasterSignature(headOf(committed, form), signature),
+      });
+      expect(event.success).toBe(true);
+    });
+
+    test('the placeholder is worth nothing on chain', async () => {
+      const { account, op } = await operation();
+      const committed = await commit(op, form);
+      const signed = await signedBy(account, op, committed, form);
+      const paymasterAndData = joinPaymasterSignature(headOf(committed, form), placeholder);
+      await expect(handleOp(world.devChain, '0.9', { op: signed, paymasterAndData })).rejects.toThrow(
+        /AA34|revert/,
+      );
+    });
+  });
+
+  test('a signature at once is refused, by every method', async () => {
+    const { op } = await operation();
+    const wire = renderUserOperation(op, '0.9');
+    for (const [method, params] of [
+      ['pm_getPaymasterData', erc7677(wire, {})],
+      ['pm_getPaymasterStubData', erc7677(wire, {})],
+      ['pm_sponsorUserOperation', [wire, { mode: 'SPONSORED' }]],
+      ['pm_sponsorUserOperation', [wire, entryPoint09.address, {}]],
+      ['pm_getFeeQuoteOrData', [wire, { mode: 'SPONSORED' }]],
+    ] as const)
+      expect(reasonOf(await rpc(url, method, params))).toBe('ACCOUNT_SIGNATURE_REQUIRED');
+  });
+
+  test.each<{
+    name: string;
+    sign: (account: TestAccount, op: FinalUserOperation, data: Hex) => Promise<Hex>;
+  }>([
+    { name: 'of another key', sign: async (_, op, data) => (await newAccount()).sign(op, data) },
+    {
+      name: 'over other callData',
+      sign: (account, op, data) => account.sign({ ...op, callData: '0x' }, data),
+    },
+    { name: 'over other fees', sign: (account, op, data) => account.sign({ ...op, maxFeePerGas: 1n }, data) },
+    { name: 'of 65 zeros', sign: async () => `0x${'00'.repeat(65)}` },
+    { name: 'that nobody made', sign: async () => placeholder },
+    { name: 'of one byte', sign: async () => '0x01' },
+  ])('a signature $name is never answered with one of the paymaster', async ({ sign }) => {
+    const { account, op } = await operation();
+    const committed = await commit(op, 'field');
+    const data = joinPaymasterSignature(headOf(committed, 'field'), placeholder);
+    const signature = await sign(account, op, data);
+    const answer = await finalize({ ...op, signature }, committed);
+    expect(reasonOf(answer)).toBe('ACCOUNT_VALIDATION_FAILED');
+    expect(answer.result).toBeUndefined();
+    // The commit is still open for the account itself.
+    const own = await finalize(await signedBy(account, op, committed, 'field'), committed);
+    expect(reasonOf(own)).toBeUndefined();
+  });
+
+  test.each<{
+    name: string;
+    change: (op: FinalUserOperation, committed: Fields) => readonly [FinalUserOperation, Fields];
+  }>([
+    { name: 'callData', change: (op, data) => [{ ...op, callData: `${op.callData}00` }, data] },
+    { name: 'nonce', change: (op, data) => [{ ...op, nonce: op.nonce + 1n }, data] },
+    { name: 'callGasLimit', change: (op, data) => [{ ...op, callGasLimit: op.callGasLimit - 1n }, data] },
+    { name: 'maxFeePerGas', change: (op, data) => [{ ...op, maxFeePerGas: op.maxFeePerGas - 1n }, data] },
+    {
+      name: 'paymasterData (a later end)',
+      change: (op, data) => [
+        op,
+        { ...data, paymasterData: String(data['paymasterData']).replace(/^0x(.{60})../, '0x$1ff') },
+      ],
+    },
+    {
+      name: 'paymasterPostOpGasLimit',
+      change: (op, data) => [op, { ...data, paymasterPostOpGasLimit: '0xffff' }],
+    },
+  ])('a finalize with another $name is refused, also when its account has signed it', async ({ change }) => {
+    const { account, op } = await operation();
+    const committed = await commit(op, 'field');
+    const [other, fields] = change(op, committed);
+    const signed = await signedBy(account, other, fields, 'field');
+    const answer = await finalize(signed, fields);
+    expect(answer.result).toBeUndefined();
+    expect(reasonOf(answer)).toBe('COMMIT_NOT_OPEN');
+  });
+
+  test('a finalize without a commit is refused, with data that were committed for another operation too', async () => {
+    const first = await operation();
+    const second = await operation();
+    const committed = await commit(first.op, 'field');
+    const signed = await signedBy(second.account, second.op, committed, 'field');
+    expect(reasonOf(await finalize(signed, committed))).toBe('COMMIT_NOT_OPEN');
+  });
+
+  test('a newer commit of the same account replaces the older one, whoever asked for it', async () => {
+    const { account, op } = await operation();
+    const committed = await commit(op, 'field');
+    await commit({ ...op, maxFeePerGas: op.maxFeePerGas - 1n }, 'field');
+    const signed = await signedBy(account, op, committed, 'field');
+    expect(reasonOf(await finalize(signed, committed))).toBe('COMMIT_NOT_OPEN');
+    const next = await commit(op, 'field');
+    expect(reasonOf(await finalize(await signedBy(account, op, next, 'field'), next))).toBeUndefined();
+  });
+});
+
+type Fields = Readonly<Record<string, unknown>>;
+type Form = 'field' | 'joined';
+
+async function newAccount(): Promise<TestAccount> {
+  return buildAccount(world.devChain, '0.9');
+}
+
+async function operation(): Promise<{ account: TestAccount; op: FinalUserOperation }> {
+  const account = await newAccount();
+  const { address } = world.devChain.deployments.sponsoredContract;
+  const call = { to: address, data: encodeWith(counter, 'increment', []) };
+  return { account, op: await buildUserOp(account, [call]) };
+}
+
+function erc7677(wire: object, context: object): readonly unknown[] {
+  return [wire, entryPoint09.address, `0x${world.devChain.chainId.toString(16)}`, context];
+}
+
+function phase(wire: object, signingPhase: 'commit' | 'finalize'): Promise<RpcAnswer> {
+  return rpc(url, 'pm_getPaymasterData', erc7677(wire, { signingPhase }));
+}
+
+async function commit(op: FinalUserOperation, form: Form): Promise<Fields> {
+  const wire = renderUserOperation(op, '0.9');
+  const joined = { paymaster: entryPoint09.address, paymasterData: '0x22e325a297439656' };
+  const answer = await phase(form === 'joined' ? { ...wire, ...joined } : wire, 'commit');
+  expect(answer.error).toBeUndefined();
+  return answer.result ?? {};
+}
+
+/** The operation with the fields of the commit, and the signature of the account. */
+function finalize(op: FinalUserOperation, fields: Fields): Promise<RpcAnswer> {
+  return phase({ ...renderUserOperation(op, '0.9'), ...fields, signature: op.signature }, 'finalize');
+}
+
+async function signedBy(
+  account: TestAccount,
+  op: FinalUserOperation,
+  fields: Fields,
+  form: Form,
+): Promise<FinalUserOperation> {
+  const paymasterAndData = joinPaymasterSignature(headOf(fields, form), placeholder);
+  return { ...op, signature: await account.sign(op, paymasterAndData) };
+}
+
+/** `paymasterAndData` without the tail. */
+function headOf(fields: Fields, form: Form): Hex {
+  const word = (name: string): string => BigInt(String(fields[name])).toString(16).padStart(32, '0');
+  const gas = `${word('paymasterVerificationGasLimit')}${word('paymasterPostOpGasLimit')}`;
+  return asHex(`${String(fields['paymaster'])}${gas}${dataOf(fields, form).slice(2)}`);
+}
+
+/** `paymasterData` without the tail. */
+function dataOf(fields: Fields | undefined, form: Form): string {
+  const data = String(fields?.['paymasterData']);
+  return form === 'field' ? data : data.slice(0, -2 * (65 + 10));
+}
+
+function signatureOf(fields: Fields | undefined, form: Form): Hex {
+  if (form === 'field') return asHex(String(fields?.['paymasterSignature']));
+  return asHex(`0x${String(fields?.['paymasterData']).slice(-2 * (65 + 10), -2 * 10)}`);
+}
+
+function reasonOf({ result, error }: RpcAnswer): string | undefined {
+  const reason = error?.data?.['reason'] ?? result?.['reason'];
+  return typeof reason === 'string' ? reason : error?.message;
+}
