@@ -1,5 +1,11 @@
 import type { Clock } from '../../core/units/time.js';
 
+export type BreakerLimits = {
+  /** Unanswered calls in a row after which the host is not called. */
+  readonly failures: number;
+  readonly openMs: number;
+};
+
 /**
  * Stops calling a host that does not answer, so that its users get their refusal at once and our sockets stay free. The
  * breaker opens after `failures` in a row, for `openMs`; then one trial call is let through, and its result decides.
@@ -15,7 +21,7 @@ export class Breaker {
   #openUntil = 0;
   #isProbing = false;
 
-  constructor(clock: Clock, options: { readonly failures: number; readonly openMs: number }) {
+  constructor(clock: Clock, options: BreakerLimits) {
     this.#clock = clock;
     this.#failures = options.failures;
     this.#openMs = options.openMs;

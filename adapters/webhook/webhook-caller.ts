@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { pause } from '../pause.js';
-import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
 import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
-import { DomainError, formatProblem } from '../../core/errors.js';
+import { DomainError } from '../../core/errors.js';
 import type { Logger } from '../../core/log.js';
 import type { Metrics } from '../../core/metrics.js';
 import type { WebhookMasterKeys } from '../../core/secrets.js';
@@ -18,13 +17,15 @@ import {
   renderWebhook,
   type RenderedWebhook,
 } from '../../core/policy/webhook/webhook-request.js';
-import { judgeWebhookUrl, type WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
-import { toSeconds, type Clock, type EpochMs } from '../../core/units/time.js';
+import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import { toSeconds, type Clock } from '../../core/units/time.js';
 import { SlotsBusy } from '../fair-slots.js';
-import { Breaker } from './breaker.js';
+import type { BreakerLimits } from './breaker.js';
 import { codeOf, isConnectionError } from './network-errors.js';
 import { createGuardedConnector, createResolver, type ResolveHost } from './ssrf-guard.js';
 import { OwnStalls, startBudget, type Abandoned, type Stalls } from './own-stalls.js';
+import { WebhookEndpoints, keysOf, type Endpoint } from './webhook-endpoints.js';
+import { createWebhookInstruments, type WebhookInstruments } from './webhook-instruments.js';
 import {
   WebhookHosts,
   type HostAnswer,
@@ -53,13 +54,11 @@ export type WebhookCallerDeps = WebhookUrlRules & {
   readonly stalls?: Stalls;
 };
 
-export type CallLimits = HostLimits & {
-  /** Requests of one paymaster with running or waiting webhook calls; further ones are turned away. */
-  readonly requests: number;
-  /** Unanswered calls in a row after which a policy's host is not called for `openMs`. */
-  readonly failures: number;
-  readonly openMs: number;
-};
+export type CallLimits = HostLimits &
+  BreakerLimits & {
+    /** Requests of one paymaster with running or waiting webhook calls; further ones are turned away. */
+    readonly requests: number;
+  };
 
 const defaultLimits: CallLimits = {
   requests: 256,
@@ -76,7 +75,6 @@ const defaultLimits: CallLimits = {
 };
 const defaultBudgetMs = 3000;
 const retryDelayMs = 50;
-const maxPolicies = 10_000;
 
 /**
  * Calls webhook hosts as {@link WebhookCaller} promises, guarded as `ssrf-guard.ts` and `webhook-hosts.ts` describe.
@@ -90,10 +88,10 @@ class UndiciWebhookCaller implements WebhookCaller {
   readonly #limits: CallLimits;
   readonly #budgetMs: number;
   readonly #hosts: WebhookHosts;
-  readonly #instruments: ReturnType<typeof createInstruments>;
+  readonly #instruments: WebhookInstruments;
   readonly #stopResolver: () => void;
-  readonly #endpoints = new Map<string, Endpoint>();
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #endpoints: WebhookEndpoints;
+  readonly #running = new Set<Promise<unknown>>();
   /** Number of requests by paymaster. */
   readonly #requests = new Map<string, number>();
   readonly #stalls: Stalls;
@@ -105,7 +103,7 @@ class UndiciWebhookCaller implements WebhookCaller {
     this.#limits = { ...defaultLimits, ...deps.limits };
     this.#budgetMs = deps.budgetMs ?? defaultBudgetMs;
     this.#stalls = deps.stalls ?? new OwnStalls();
-    this.#instruments = createInstruments(deps.metrics);
+    this.#instruments = createWebhookInstruments(deps.metrics);
     this.#stopResolver = () => resolver.stop();
     const connect = createGuardedConnector({
       guard: createAddressGuard(deps),
@@ -115,6 +113,7 @@ class UndiciWebhookCaller implements WebhookCaller {
       ...(deps.ca === undefined ? {} : { ca: deps.ca }),
     });
     this.#hosts = new WebhookHosts(connect, this.#limits);
+    this.#endpoints = new WebhookEndpoints(deps, this.#limits);
   }
 
   async call(request: WebhookRequest): Promise<readonly WebhookOutcome[]> {
@@ -128,11 +127,11 @@ class UndiciWebhookCaller implements WebhookCaller {
     }
     this.#requests.set(paymasterId, others + 1);
     const calls = this.#callAll(request);
-    this.#underWay.add(calls);
+    this.#running.add(calls);
     try {
       return await calls;
     } finally {
-      this.#underWay.delete(calls);
+      this.#running.delete(calls);
       this.#leave(paymasterId);
     }
   }
@@ -149,7 +148,7 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 
   async #drain(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#running);
     this.#stopResolver();
     await this.#hosts.stop();
   }
@@ -167,7 +166,7 @@ class UndiciWebhookCaller implements WebhookCaller {
   }
 
   async #callOne(webhook: WebhookConfig, round: Round): Promise<Outcome> {
-    const endpoint = this.#endpoint(webhook);
+    const endpoint = this.#endpoints.of(webhook);
     const startedAt = performance.now();
     const outcome = await this.#guarded(endpoint, webhook, round);
     this.#instruments.calls.with({ outcome: outcome.verdict }).inc();
@@ -304,86 +303,7 @@ class UndiciWebhookCaller implements WebhookCaller {
       }
     }
   }
-
-  #endpoint(webhook: WebhookConfig): Endpoint {
-    const key = `${webhook.policyId} ${webhook.keyGeneration ?? 1} ${webhook.url}`;
-    const known = this.#endpoints.get(key);
-    if (known !== undefined) return this.#withPresentKeys(key, known, webhook);
-
-    // Bounded by forgetting all: the breakers start again, which costs a few calls in a fleet of ten thousand webhooks.
-    if (this.#endpoints.size >= maxPolicies) this.#endpoints.clear();
-    const endpoint = this.#createEndpoint(webhook);
-    this.#endpoints.set(key, endpoint);
-    return endpoint;
-  }
-
-  #createEndpoint(webhook: WebhookConfig): Endpoint {
-    const breaker = new Breaker(this.#deps.clock, this.#limits);
-    const keys = this.#derive(webhook);
-    // Checked again although it was checked when stored: rules of the platform may have become stricter since.
-    const problem = judgeWebhookUrl(webhook.url, this.#deps);
-    if (problem !== undefined) {
-      return { fault: formatProblem(problem), origin: '', host: '', keys, breaker };
-    }
-    const { origin, host } = new URL(webhook.url);
-    return { fault: undefined, origin, host, keys, breaker };
-  }
-
-  /** The master keys may have changed since; the state of the host stays. */
-  #withPresentKeys(key: string, endpoint: Endpoint, webhook: WebhookConfig): Endpoint {
-    const { masterKeys } = this.#deps;
-    const { master, formerMaster } = endpoint.keys;
-    if (master === masterKeys.webhook && formerMaster === masterKeys.webhookPrevious) return endpoint;
-    const next = { ...endpoint, keys: this.#derive(webhook) };
-    this.#endpoints.set(key, next);
-    return next;
-  }
-
-  #derive({ policyId, keyGeneration = 1 }: WebhookConfig): SigningKeys {
-    const { webhook: master, webhookPrevious: formerMaster } = this.#deps.masterKeys;
-    const isFirst = keyGeneration === 1;
-    return {
-      master,
-      formerMaster,
-      present: deriveWebhookKey(master, policyId, keyGeneration),
-      former: isFirst ? undefined : deriveWebhookKey(master, policyId, keyGeneration - 1),
-      ofFormerMaster: formerMaster && deriveWebhookKey(formerMaster, policyId, keyGeneration),
-    };
-  }
 }
-
-/** While two keys overlap, a host that knows only the former key finds its signature in the usual header. */
-function keysOf(
-  { keys: { present, former, ofFormerMaster } }: Endpoint,
-  { previousKeyUntil }: WebhookConfig,
-  now: EpochMs,
-): { readonly signingKey: string; readonly nextKey?: string } {
-  const overlaps = previousKeyUntil !== undefined && now < previousKeyUntil;
-  // Two headers carry two keys. When both keys are being rotated, the owner has to take care of a host that has taken
-  // neither.
-  const before = ofFormerMaster ?? (overlaps ? former : undefined);
-  return before === undefined ? { signingKey: present } : { signingKey: before, nextKey: present };
-}
-
-/** The keys of a policy, and the master keys that they are derived from. */
-type SigningKeys = {
-  readonly master: Uint8Array;
-  readonly formerMaster: Uint8Array | undefined;
-  readonly present: string;
-  /** The key of the generation before. */
-  readonly former: string | undefined;
-  readonly ofFormerMaster: string | undefined;
-};
-
-type Endpoint = {
-  /** Why the host is never called. */
-  readonly fault: string | undefined;
-  readonly origin: string;
-  /** Host and port, for messages: path and query can carry the customer's secrets. */
-  readonly host: string;
-  readonly keys: SigningKeys;
-  readonly breaker: Breaker;
-};
 
 /** Common to all webhooks of one request. */
 type Round = HostCaller & {
@@ -423,23 +343,4 @@ function notAsked(outcome: Outcome): Attempt {
 
 function named(endpoint: Endpoint, outcome: WebhookOutcome): WebhookOutcome {
   return outcome.verdict === 'failed' ? failed(`${endpoint.host} ${outcome.detail}`) : outcome;
-}
-
-function createInstruments(metrics: Metrics) {
-  return {
-    calls: metrics.counter<'outcome'>({
-      name: 'paymaster_webhook_calls_total',
-      help: 'Webhook calls by outcome: verified, refused, failed, blocked by our own rules, or busy (not asked in time by us).',
-      labels: ['outcome'],
-    }),
-    retries: metrics.counter({
-      name: 'paymaster_webhook_retries_total',
-      help: 'Second attempts after a connection error or an HTTP 5xx.',
-    }),
-    duration: metrics.histogram({
-      name: 'paymaster_webhook_duration_seconds',
-      help: 'Time of one webhook call, its retry included.',
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10],
-    }),
-  };
 }

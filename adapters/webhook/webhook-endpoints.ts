@@ -1,0 +1,104 @@
+import { formatProblem } from '../../core/errors.js';
+import { deriveWebhookKey } from '../../core/policy/webhook/signing-key.js';
+import type { WebhookConfig } from '../../core/policy/webhook/spec.js';
+import { judgeWebhookUrl, type WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
+import type { WebhookMasterKeys } from '../../core/secrets.js';
+import type { Clock, EpochMs } from '../../core/units/time.js';
+import { Breaker, type BreakerLimits } from './breaker.js';
+
+const maxPolicies = 10_000;
+
+type Deps = WebhookUrlRules & { readonly masterKeys: WebhookMasterKeys; readonly clock: Clock };
+
+/** What calls of each policy's webhook share: its judged URL, its signing keys and its breaker. */
+export class WebhookEndpoints {
+  readonly #deps: Deps;
+  readonly #limits: BreakerLimits;
+  readonly #byPolicy = new Map<string, Endpoint>();
+
+  constructor(deps: Deps, limits: BreakerLimits) {
+    this.#deps = deps;
+    this.#limits = limits;
+  }
+
+  /** The endpoint of a policy; the same object, with its breaker, until its URL or its keys change. */
+  of(webhook: WebhookConfig): Endpoint {
+    const key = `${webhook.policyId} ${webhook.keyGeneration ?? 1} ${webhook.url}`;
+    const known = this.#byPolicy.get(key);
+    if (known !== undefined) return this.#withPresentKeys(key, known, webhook);
+
+    // Bounded by forgetting all: the breakers start again, which costs a few calls in a fleet of ten thousand webhooks.
+    if (this.#byPolicy.size >= maxPolicies) this.#byPolicy.clear();
+    const endpoint = this.#create(webhook);
+    this.#byPolicy.set(key, endpoint);
+    return endpoint;
+  }
+
+  #create(webhook: WebhookConfig): Endpoint {
+    const breaker = new Breaker(this.#deps.clock, this.#limits);
+    const keys = this.#derive(webhook);
+    // Checked again although it was checked when stored: rules of the platform may have become stricter since.
+    const problem = judgeWebhookUrl(webhook.url, this.#deps);
+    if (problem !== undefined) {
+      return { fault: formatProblem(problem), origin: '', host: '', keys, breaker };
+    }
+    const { origin, host } = new URL(webhook.url);
+    return { fault: undefined, origin, host, keys, breaker };
+  }
+
+  /** The master keys may have changed since; the state of the host stays. */
+  #withPresentKeys(key: string, endpoint: Endpoint, webhook: WebhookConfig): Endpoint {
+    const { masterKeys } = this.#deps;
+    const { master, formerMaster } = endpoint.keys;
+    if (master === masterKeys.webhook && formerMaster === masterKeys.webhookPrevious) return endpoint;
+    const next = { ...endpoint, keys: this.#derive(webhook) };
+    this.#byPolicy.set(key, next);
+    return next;
+  }
+
+  #derive({ policyId, keyGeneration = 1 }: WebhookConfig): SigningKeys {
+    const { webhook: master, webhookPrevious: formerMaster } = this.#deps.masterKeys;
+    const isFirst = keyGeneration === 1;
+    return {
+      master,
+      formerMaster,
+      present: deriveWebhookKey(master, policyId, keyGeneration),
+      former: isFirst ? undefined : deriveWebhookKey(master, policyId, keyGeneration - 1),
+      ofFormerMaster: formerMaster && deriveWebhookKey(formerMaster, policyId, keyGeneration),
+    };
+  }
+}
+
+/** While two keys overlap, a host that knows only the former key finds its signature in the usual header. */
+export function keysOf(
+  { keys: { present, former, ofFormerMaster } }: Endpoint,
+  { previousKeyUntil }: WebhookConfig,
+  now: EpochMs,
+): { readonly signingKey: string; readonly nextKey?: string } {
+  const overlaps = previousKeyUntil !== undefined && now < previousKeyUntil;
+  // Two headers carry two keys. When both keys are being rotated, the owner has to take care of a host that has taken
+  // neither.
+  const before = ofFormerMaster ?? (overlaps ? former : undefined);
+  return before === undefined ? { signingKey: present } : { signingKey: before, nextKey: present };
+}
+
+/** The keys of a policy, and the master keys that they are derived from. */
+type SigningKeys = {
+  readonly master: Uint8Array;
+  readonly formerMaster: Uint8Array | undefined;
+  readonly present: string;
+  /** The key of the generation before. */
+  readonly former: string | undefined;
+  readonly ofFormerMaster: string | undefined;
+};
+
+/** A webhook URL that was judged, with the state of its host. */
+export type Endpoint = {
+  /** Why the host is never called. */
+  readonly fault: string | undefined;
+  readonly origin: string;
+  /** Host and port, for messages: path and query can carry the customer's secrets. */
+  readonly host: string;
+  readonly keys: SigningKeys;
+  readonly breaker: Breaker;
+};
