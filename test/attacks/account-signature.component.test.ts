@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Interface } from 'ethers';
+import { Interface, Wallet, type Authorization } from 'ethers';
+import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
 import { joinPaymasterSignature } from '../../core/entry-point/paymaster-signature.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
+import { parseAddress, toAddressKey } from '../../core/units/address.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import { renderUserOperation } from '../../core/userop/render.js';
+import { devAccounts } from '../../standalone/dev-chain/dev-accounts.js';
 import { asHex, buildAccount, encodeWith, type TestAccount } from '../chain/support/account.js';
-import { handleOp } from '../chain/support/handle-ops.js';
+import { sendWithAuthorization } from '../chain/support/authorization.js';
+import { encodeHandleOps, handleOp } from '../chain/support/handle-ops.js';
 import { buildUserOp } from '../chain/support/user-op.js';
 import { rpc, type RpcAnswer } from '../system/support/client.js';
 import { stores } from './support/stores.js';
@@ -17,7 +21,10 @@ import { startWorld, type World } from './support/world.js';
 // their accounts have not signed, in every order and with every change.
 
 const version = 'verifying-0.9';
-const counter = new Interface(['function increment()']);
+const counter = new Interface([
+  'function increment()',
+  'function counts(address account) view returns (uint256)',
+]);
 const placeholder = bytesToHex(stubSignature());
 
 let world: World;
@@ -29,6 +36,49 @@ describe.each(stores)('on %s', (store) => {
     url = await world.paymaster(version, { requireAccountSignature: true });
   }, 240_000);
   afterAll(() => world.stop());
+
+  test('our hybrid contract and an EIP-7702 account: signed last, mined through its authorization', async () => {
+    const hybrid = await world.paymaster('hybrid-0.9', { requireAccountSignature: true });
+    const owner = new Wallet(Wallet.createRandom().privateKey);
+    const delegate = parseAddress(String(world.devChain.deployments.delegates[1]));
+    const authorization = owner.authorizeSync({
+      address: delegate,
+      chainId: world.devChain.chainId,
+      nonce: 0,
+    });
+    const { account, op } = await delegated(owner, authorization);
+    const committed = await commit(op, 'field', hybrid);
+    const signed = await signedBy(account, op, committed, 'field');
+    // The same operation with another authorization is not the committed one.
+    const { s: _, ...rest } = op.eip7702Auth!;
+    const other = { ...signed, eip7702Auth: { ...rest, s: asHex(`0x${'1'.repeat(64)}`) } };
+    expect((await finalize(other, committed, hybrid)).result).toBeUndefined();
+    const { result } = await finalize(signed, committed, hybrid);
+    const paymasterAndData = joinPaymasterSignature(headOf(committed, 'field'), signatureOf(result, 'field'));
+    await sendWithAuthorization(world.devChain, devAccounts.deployer.privateKey, {
+      to: entryPoint09.address,
+      data: encodeHandleOps('0.9', [{ op: signed, paymasterAndData }]),
+      authorization,
+    });
+    const data = encodeWith(counter, 'counts', [owner.address]);
+    const { address } = world.devChain.deployments.sponsoredContract;
+    expect(BigInt(await world.devChain.chain.call({ to: address, data }))).toBe(1n);
+  });
+
+  test('versions whose contract cannot sign last say so, and sign as before', async () => {
+    const old = await world.paymaster('verifying-0.7');
+    const account = await buildAccount(world.devChain, '0.7');
+    const { address } = world.devChain.deployments.sponsoredContract;
+    const call = { to: address, data: encodeWith(counter, 'increment', []) };
+    const wire = renderUserOperation(await buildUserOp(account, [call]), '0.7');
+    const { entryPoint } = world.devChain.profile('verifying-0.7');
+    const ask = (context: object) =>
+      rpc(old, 'pm_getPaymasterData', [wire, entryPoint, world.devChain.chainId, context]);
+    const { error } = await ask({ signingPhase: 'commit' });
+    expect(error).toMatchObject({ code: -32602 });
+    expect(error?.message).toMatch(/params\[3\]\.signingPhase must be left out: the contract of version/);
+    expect((await ask({})).error).toBeUndefined();
+  });
 
   describe.each(['field', 'joined'] as const)('with the paymaster signature in the form "%s"', (form) => {
     test('commit, the signature of the account, and finalize: the operation is mined', async () => {
@@ -162,25 +212,49 @@ async function operation(): Promise<{ account: TestAccount; op: FinalUserOperati
   return { account, op: await buildUserOp(account, [call]) };
 }
 
+async function delegated(
+  owner: Wallet,
+  { signature: { r, s, yParity } }: Authorization,
+): Promise<{ account: TestAccount; op: FinalUserOperation }> {
+  const account: TestAccount = {
+    ...(await buildAccount(world.devChain, '0.9', owner)),
+    address: toAddressKey(parseAddress(owner.address)),
+    initCode: () => Promise.resolve(eip7702Factory),
+    nonce: () => Promise.resolve(0n),
+  };
+  const { address } = world.devChain.deployments.sponsoredContract;
+  const call = { to: address, data: encodeWith(counter, 'increment', []) };
+  const delegate = parseAddress(String(world.devChain.deployments.delegates[1]));
+  const eip7702Auth = {
+    address: toAddressKey(delegate),
+    chainId: BigInt(world.devChain.chainId),
+    nonce: 0n,
+    r: asHex(r),
+    s: asHex(s),
+    yParity,
+  };
+  return { account, op: { ...(await buildUserOp(account, [call])), eip7702Auth } };
+}
+
 function erc7677(wire: object, context: object): readonly unknown[] {
   return [wire, entryPoint09.address, `0x${world.devChain.chainId.toString(16)}`, context];
 }
 
-function phase(wire: object, signingPhase: 'commit' | 'finalize'): Promise<RpcAnswer> {
-  return rpc(url, 'pm_getPaymasterData', erc7677(wire, { signingPhase }));
+function phase(wire: object, signingPhase: 'commit' | 'finalize', at = url): Promise<RpcAnswer> {
+  return rpc(at, 'pm_getPaymasterData', erc7677(wire, { signingPhase }));
 }
 
-async function commit(op: FinalUserOperation, form: Form): Promise<Fields> {
+async function commit(op: FinalUserOperation, form: Form, at = url): Promise<Fields> {
   const wire = renderUserOperation(op, '0.9');
   const joined = { paymaster: entryPoint09.address, paymasterData: '0x22e325a297439656' };
-  const answer = await phase(form === 'joined' ? { ...wire, ...joined } : wire, 'commit');
+  const answer = await phase(form === 'joined' ? { ...wire, ...joined } : wire, 'commit', at);
   expect(answer.error).toBeUndefined();
   return answer.result ?? {};
 }
 
 /** The operation with the fields of the commit, and the signature of the account. */
-function finalize(op: FinalUserOperation, fields: Fields): Promise<RpcAnswer> {
-  return phase({ ...renderUserOperation(op, '0.9'), ...fields, signature: op.signature }, 'finalize');
+function finalize(op: FinalUserOperation, fields: Fields, at = url): Promise<RpcAnswer> {
+  return phase({ ...renderUserOperation(op, '0.9'), ...fields, signature: op.signature }, 'finalize', at);
 }
 
 async function signedBy(

@@ -155,6 +155,12 @@ describe('a paymaster may not be served', () => {
       message: 'Chain 31337 has no version "9.9.9"; offered: 1.1.0.',
     },
     {
+      name: 'with a demand for the signature of the account that its contract cannot meet',
+      sources: { paymaster: aPaymaster({ requireAccountSignature: true }) },
+      reason: 'AccountSignatureUnsupported',
+      message: 'Version "1.1.0" cannot demand the account\'s signature',
+    },
+    {
       name: 'on a chain that its Organisation may not use',
       sources: { organisation: anOrganisation({ chains: [1] }) },
       reason: 'ChainNotAllowed',
