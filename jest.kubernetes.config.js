@@ -17,6 +17,7 @@ const withoutStores = [
   'rpc-server',
   // Decided from the compiled config and the request, before anything is reserved. What reserves, and what the
   // amounts are, is in the suites of sponsorships, reservations and token payments.
+  'rpc-data-fee',
   'rpc-eip-7702',
   'rpc-erc20-quotes',
   'rpc-get-fee-quote',

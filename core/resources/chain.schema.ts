@@ -230,7 +230,7 @@ const dataFee = object<DataFeeSpec>(
         },
       ),
       maxFee: coins(
-        'The most that the data fee of one operation may add to the default cap on preVerificationGas, in native coins, e.g. "0.002": whatever an oracle says. Default "0.001".',
+        'The most that the data fee of one operation counts, whatever an oracle says, in our own figure, of which the default cap on preVerificationGas is twice. In native coins, e.g. "0.002". Default "0.001".',
       ),
     },
   },

@@ -4,8 +4,8 @@ export type DataFeeSpec = {
   /** Kind Factor only: how often our own preVerificationGas counts, as decimal text from 1 to 1000. */
   readonly factor?: string;
   /**
-   * The most that the data fee may add to a cap on preVerificationGas, in coins per operation, as decimal text. Default
-   * {@link defaultMaxDataFee}.
+   * The most that the data fee counts in the figure of which the default cap on preVerificationGas is twice, in coins
+   * per operation, as decimal text. Default {@link defaultMaxDataFee}.
    */
   readonly maxFee?: string;
 };

@@ -5,6 +5,7 @@ import * as knownChains from 'viem/chains';
 import { formatManifestProblem } from '../../../adapters/manifests/manifest-problem.js';
 import { parseManifest } from '../../../adapters/manifests/parse-manifest.js';
 import { validateResource } from '../../../core/resources/validate.js';
+import type { DataFeeSpec } from '../../../core/chain/data-fee/spec.js';
 import { repositoryRoot } from '../../support/repository-root.js';
 
 /** Except objects of Kubernetes itself and values of the chart, which `make e2e-first-steps` applies. */
@@ -40,6 +41,18 @@ test.each(globSync('examples/chains/*.yaml', { cwd: repositoryRoot }).sort())(
       expect(spec['nativeCurrency']).toEqual(published?.nativeCurrency);
     }
     expect(read(file).objects).toHaveLength(1);
+  },
+);
+
+test.each(globSync('examples/chains/*.yaml', { cwd: repositoryRoot }).sort())(
+  '%s says how the chain charges for data, and names the OP stack where wallets know its oracle',
+  (file) => {
+    for (const { spec } of read(file).objects) {
+      const published = Object.values(knownChains).find(({ id }) => id === spec['chainId']);
+      const isOpStack = published !== undefined && 'gasPriceOracle' in (published.contracts ?? {});
+      const { kind } = spec['dataFee'] as DataFeeSpec;
+      expect(kind === 'OpStack').toBe(isOpStack);
+    }
   },
 );
 
