@@ -1,5 +1,6 @@
 import type { Logger } from '../../core/log.js';
 import type { Estimate, EstimateRequest, GasEstimator } from '../../core/userop/estimator.js';
+import { createEarlierNeeds } from './earlier-needs.js';
 import { estimateByBundler } from './bundler.js';
 import { OverridesUnsupported, estimationFailed } from './simulate-handle-op.js';
 import { createSimulators, type Reached, type SimulatorsDeps } from './simulators.js';
@@ -15,14 +16,15 @@ export type EstimatorDeps = SimulatorsDeps & { readonly log: Logger };
  */
 export function createGasEstimator({ log, chains, ...deps }: EstimatorDeps): GasEstimator {
   const withSimulator = createSimulators({ chains, ...deps });
+  const earlier = createEarlierNeeds();
 
   return {
     estimate: (request) =>
       withSimulator(request, async (reached) => {
         try {
-          if (!reached.asksBundlerForDataFee) return await simulateLimits(reached.simulate, request);
+          if (!reached.asksBundlerForDataFee) return await simulateLimits(reached.simulate, request, earlier);
           const [simulated, bundlers] = await Promise.all([
-            simulateLimits(reached.simulate, request),
+            simulateLimits(reached.simulate, request, earlier),
             askBundler(request, reached),
           ]);
           return withDataFeeOf(bundlers, simulated);

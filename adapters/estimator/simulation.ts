@@ -1,5 +1,5 @@
 import { AbiCoder } from 'ethers';
-import { isDomainError } from '../../core/errors.js';
+import { isDomainError, type DomainError } from '../../core/errors.js';
 import { entryPointRules } from '../../core/entry-point/table.js';
 import { stubSignature } from '../../core/paymaster/signature.js';
 import { userOpHash } from '../../core/entry-point/user-op-hash.js';
@@ -9,6 +9,7 @@ import { finesUnusedGas, unusedGasFine } from '../../core/entry-point/gas.js';
 import { preVerificationGas } from '../../core/userop/pre-verification-gas.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { explainRevert } from './revert-reason.js';
+import type { EarlierNeeds, Needs } from './earlier-needs.js';
 import { estimationFailed, GasCapped, type SimulationResult, type Simulator } from './simulate-handle-op.js';
 
 type MeasuringLimits = Pick<
@@ -24,7 +25,7 @@ const measuringLimits: readonly MeasuringLimits[] = [
   { callGasLimit: 12_000_000n, verificationGasLimit: 8_000_000n, preVerificationGas: 0n },
   { callGasLimit: 4_000_000n, verificationGasLimit: 3_000_000n, preVerificationGas: 0n },
 ];
-const maxAttempts = 8;
+const maxRounds = 4;
 /** executeUserOp(PackedUserOperation,bytes32): EntryPoints from 0.7 on call such accounts with the whole operation. */
 const executeUserOpSelector = '0x8dd7712f';
 
@@ -33,12 +34,16 @@ const executeUserOpSelector = '0x8dd7712f';
  * call, after which the EntryPoint makes the call as `target`. Their difference is the call's gas. The second one also
  * shows whether the call succeeds, and if not why, also for accounts that do not exist yet. A third simulation confirms
  * the final limits, because a call may need more gas than it uses (the 63/64 rule, or contracts that check the gas
- * left).
+ * left). All three are made at once where an earlier operation of the same kind tells which limits to expect.
  */
-export async function simulateLimits(simulate: Simulator, request: EstimateRequest): Promise<Estimate> {
+export async function simulateLimits(
+  simulate: Simulator,
+  request: EstimateRequest,
+  earlier: EarlierNeeds,
+): Promise<Estimate> {
   for (const measuring of measuringLimits)
     try {
-      return await measure(simulate, request, measuring);
+      return await measure(simulate, request, { measuring, earlier });
     } catch (error) {
       if (!(error instanceof GasCapped)) throw error;
     }
@@ -48,15 +53,16 @@ export async function simulateLimits(simulate: Simulator, request: EstimateReque
 async function measure(
   simulate: Simulator,
   request: EstimateRequest,
-  measuring: MeasuringLimits,
+  { measuring, earlier }: { readonly measuring: MeasuringLimits; readonly earlier: EarlierNeeds },
 ): Promise<Estimate> {
   const paymasterAndData = request.paymasterAndData ?? '0x';
   const op = measurable(request, measuring);
   const bare = { ...op, callData: '0x' as const };
   const target = { address: op.sender, data: callOfEntryPoint(request, op, paymasterAndData) };
-  const [whole, base] = await Promise.all([
+  const [whole, base, tried] = await Promise.all([
     simulate({ op, paymasterAndData, target: undefined }),
     simulate({ op: bare, paymasterAndData, target: op.callData === '0x' ? undefined : target }),
+    tryExpected(simulate, { op, paymasterAndData, needs: earlier.of(request) }),
   ]);
 
   const callGas = op.callData === '0x' ? 0n : spentByCall(whole, base, request);
@@ -69,7 +75,44 @@ async function measure(
     const { text, remedy } = explainRevert(base.targetResult);
     return { ...limits, reverted: text, ...(remedy === undefined ? {} : { remedy }) };
   }
-  return confirm(simulate, request, { op, paymasterAndData, limits, whole, callGas });
+  earlier.note(request, { callGas, preOpGas: whole.preOpGas });
+  const measured = { op, paymasterAndData, limits, whole, callGas };
+  return isConfirmed(tried, measured, request) ? limits : confirm(simulate, request, measured);
+}
+
+type Tried = { readonly limits: MeasuringLimits; readonly result: SimulationResult };
+
+/** Simulates with limits that an operation with the same needs would more than satisfy. Undefined if it is refused. */
+async function tryExpected(
+  simulate: Simulator,
+  {
+    op,
+    paymasterAndData,
+    needs,
+  }: Pick<Measured, 'op' | 'paymasterAndData'> & { readonly needs: Needs | undefined },
+): Promise<Tried | undefined> {
+  if (needs === undefined) return undefined;
+  const limits = {
+    callGasLimit: withHalfMargin(needs.callGas),
+    verificationGasLimit: withHalfMargin(needs.preOpGas),
+    preVerificationGas: 0n,
+  };
+  try {
+    const result = await simulate({ op: { ...op, ...limits }, paymasterAndData, target: undefined });
+    return { limits, result };
+  } catch (error) {
+    if (isDomainError(error, 'ESTIMATION_FAILED') || error instanceof GasCapped) return undefined;
+    throw error;
+  }
+}
+
+/** Whether the operation behaved as it should with limits that are nowhere above those found. */
+function isConfirmed(tried: Tried | undefined, measured: Measured, request: EstimateRequest): boolean {
+  if (tried === undefined) return false;
+  const { limits, callGas } = measured;
+  const { callGasLimit, verificationGasLimit } = tried.limits;
+  if (callGasLimit > limits.callGasLimit || verificationGasLimit > limits.verificationGasLimit) return false;
+  return callGas === 0n || behavesAlike(measured, tried.result, callGasLimit, request);
 }
 
 type Measured = {
@@ -83,24 +126,63 @@ type Measured = {
 /**
  * Simulates with the limits found. Doubles callGasLimit until the call spends what it spent with plenty of gas (a call
  * that gives up early at the same cost is not noticed). Doubles verificationGasLimit while the EntryPoint refuses an
- * operation that it accepted with plenty of gas.
+ * operation that it accepted with plenty of gas. After the first attempt the next few are made at once.
  */
 async function confirm(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Estimate> {
-  const { op, paymasterAndData, callGas } = measured;
-  let limits = measured.limits;
+  let candidates: readonly MeasuringLimits[] = [measured.limits];
   let failure = estimationFailed('the call needs much more gas than it uses');
-  for (let attempt = 1; attempt <= maxAttempts; attempt += 1)
-    try {
-      const bounded = { ...op, ...limits, preVerificationGas: 0n };
-      const result = await simulate({ op: bounded, paymasterAndData, target: undefined });
-      if (callGas === 0n || behavesAlike(measured, result, limits.callGasLimit, request)) return limits;
-      limits = { ...limits, callGasLimit: limits.callGasLimit * 2n };
-    } catch (error) {
-      if (!isDomainError(error, 'ESTIMATION_FAILED')) throw error;
-      failure = error;
-      limits = { ...limits, verificationGasLimit: limits.verificationGasLimit * 2n };
-    }
+  for (let round = 1; round <= maxRounds; round += 1) {
+    const outcomes = await Promise.all(
+      candidates.map((limits) => attempt(simulate, request, { ...measured, limits })),
+    );
+    const reached = furthest(outcomes);
+    if (reached.lacks === undefined) return reached.limits;
+    if (reached.lacks === 'node') throw reached.failure;
+    failure = reached.failure ?? failure;
+    candidates = doublings(reached.limits, reached.lacks);
+  }
   throw failure;
+}
+
+type Lack = 'callGasLimit' | 'verificationGasLimit';
+type Attempt =
+  /** `lacks`: the limit that was too low; undefined when both were enough. */
+  | { readonly limits: MeasuringLimits; readonly lacks?: Lack; readonly failure?: DomainError }
+  /** The node gives `eth_call` too little gas for these limits. */
+  | { readonly lacks: 'node'; readonly failure: GasCapped };
+
+/** The first with enough gas, or the first that lacks something else than the one before it, or the last. */
+function furthest(attempts: readonly Attempt[]): Attempt {
+  const index = attempts.findIndex(
+    ({ lacks }, at) => lacks === undefined || lacks !== attempts[0]?.lacks || at === attempts.length - 1,
+  );
+  const found = attempts[index];
+  if (found === undefined) throw new RangeError('no limits were tried');
+  return found;
+}
+
+async function attempt(simulate: Simulator, request: EstimateRequest, measured: Measured): Promise<Attempt> {
+  const { op, paymasterAndData, callGas, limits } = measured;
+  try {
+    const bounded = { ...op, ...limits, preVerificationGas: 0n };
+    const result = await simulate({ op: bounded, paymasterAndData, target: undefined });
+    const isEnough = callGas === 0n || behavesAlike(measured, result, limits.callGasLimit, request);
+    return isEnough ? { limits } : { limits, lacks: 'callGasLimit' };
+  } catch (failure) {
+    if (failure instanceof GasCapped) return { lacks: 'node', failure };
+    if (!isDomainError(failure, 'ESTIMATION_FAILED')) throw failure;
+    return { limits, lacks: 'verificationGasLimit', failure };
+  }
+}
+
+const attemptsAtOnce = 3;
+
+/** The limits with one of them doubled, doubled twice, and so on. */
+function doublings(limits: MeasuringLimits, lack: Lack): readonly MeasuringLimits[] {
+  return Array.from({ length: attemptsAtOnce }, (_, index) => ({
+    ...limits,
+    [lack]: limits[lack] << BigInt(index + 1),
+  }));
 }
 
 function measurable({ op }: EstimateRequest, measuring: MeasuringLimits): FinalUserOperation {
@@ -166,6 +248,11 @@ function behavesAlike(
 
 function withMargin(gas: bigint): bigint {
   return (gas * 11n) / 10n + 5_000n;
+}
+
+/** Less than {@link withMargin}, so that needs that have fallen a little are still confirmed. */
+function withHalfMargin(gas: bigint): bigint {
+  return (gas * 21n) / 20n + 2_500n;
 }
 
 function atLeast(value: bigint, least: bigint): bigint {
