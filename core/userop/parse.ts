@@ -80,7 +80,7 @@ function readInitCode(fields: Fields, version: EntryPointVersion): Hex {
   const isMisplaced = isAuthorizationTuple(fields.raw('factoryData'));
   if (isMisplaced) fields.problem('factoryData', authorizationElsewhere);
   const factoryData = isMisplaced ? '0x' : fields.bytes('factoryData');
-  const factory = fields.isGiven('factory') ? readFactory(fields, version) : undefined;
+  const factory = fields.isGiven('factory') ? readFactory(fields, version, factoryData !== '0x') : undefined;
   if (factory !== undefined) {
     if (initCode !== '0x') fields.problem('initCode', 'left out when factory is given');
     return `${factory}${factoryData.slice(2)}`;
@@ -100,13 +100,15 @@ const authorizationElsewhere =
 /** 0x and the address. */
 const factoryLength = 42;
 
-function readFactory(fields: Fields, version: EntryPointVersion): Hex {
+function readFactory(fields: Fields, version: EntryPointVersion, hasCallData: boolean): Hex {
   const factory = fields.raw('factory');
   const isMarker = factory === '0x7702' || factory === eip7702Factory;
   if (!isMarker) return fields.requiredAddress('factory');
   if (!entryPointRules[version].readsEip7702Marker)
     fields.problem('factory', 'an address (0x7702 needs EntryPoint 0.8 or later)', factory);
-  return eip7702Factory;
+  // As the wallet writes it, since contracts hash these bytes: its bundler packs the short form into two bytes. The EntryPoint reads the
+  // marker in the first twenty, so call data can follow only the long form.
+  return factory === '0x7702' && !hasCallData ? factory : eip7702Factory;
 }
 
 function readAuthorization(operation: Fields): Eip7702Auth | undefined {

@@ -151,6 +151,14 @@ describe('a user operation is parsed', () => {
     },
   );
 
+  test.each(['0x7702', '0x7702000000000000000000000000000000000000'] as const)(
+    'the marker %s without call data stays as the client writes it: its bundler packs it so, and contracts hash the bytes',
+    (marker) => {
+      const input = anOperation({ initCode: undefined, factory: marker, factoryData: '0x' });
+      expect(parseUserOperation(input, '0.8').initCode).toBe(marker);
+    },
+  );
+
   test('an unpadded marker in initCode stays as the client will send it', () => {
     expect(parseUserOperation(anOperation({ initCode: '0x7702' }), '0.8').initCode).toBe('0x7702');
   });
