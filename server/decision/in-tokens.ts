@@ -173,12 +173,13 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     encode: ({ mode }, op, terms, signature) => mode.codec.encode(op, terms, signature),
     stub: (on, now) => {
       const plain = tokenTermsOf(on, known(on.token), known(on.price), toSeconds(now));
-      // The longest data that may be signed: by the time of its final operation the account may be able to pay in advance.
-      return tokenStubDataForLater(
-        on,
-        on.request.op,
-        on.mode.isSecured ? { ...plain, inAdvance: true } : plain,
-      );
+      const stub = tokenStubDataForLater(on, on.request.op, plain);
+      if (!on.mode.isSecured) return stub;
+      // The longest data that may be signed: by the time of its final operation the account may be able to pay in advance. Of data of
+      // one length those that take nothing in advance: a bundler that estimates with the stub would refuse an account that approves in
+      // the same operation.
+      const inAdvance = tokenStubDataForLater(on, on.request.op, { ...plain, inAdvance: true });
+      return inAdvance.length > stub.length ? inAdvance : stub;
     },
     gas: ({ mode }) => mode.gas,
   };
