@@ -68,7 +68,12 @@ for (const version of ['1.1.0', '2.0.0', 'singleton-0.6', 'singleton-0.7', 'sing
       assert.equal((await send(wallet, [approve, increment(facts)])).success, true);
       const address = wallet.account.address;
       const call = { address: token, abi: erc20Abi, functionName: 'balanceOf', args: [address] };
-      assert.ok((await client.readContract(call)) < plenty);
+      const afterFirst = await client.readContract(call);
+      assert.ok(afterFirst < plenty);
+      // Now a contract that takes tokens in validation may take them before the call.
+      if (!profile.layout.startsWith('vendor-')) return;
+      assert.equal((await send(wallet, [increment(facts)])).success, true);
+      assert.ok((await client.readContract(call)) < afterFirst);
     });
 
     test("permissionless' sponsorUserOperation", async () => {

@@ -13,12 +13,20 @@ const root = join(folder, '..', '..');
 const executorKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
 const utilityKey = '0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e';
 
-/** Starts the standalone command with separate data. Answers the content of its connection.json. */
-export async function startService() {
+/** Folder of another alto than the one of `make run BUNDLER=1`. */
+const { TEST_ALTO: otherAlto } = process.env;
+
+/** Starts the standalone command with separate data and without a bundler. Answers the content of its connection.json. */
+export function startService() {
+  return startStandalone('0');
+}
+
+async function startStandalone(bundler) {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-clients-'));
   const child = start(join(root, 'dist/standalone/main.js'), [], {
     PORT: String(await freePort()),
     PAYMASTER_DATA_DIR: directory,
+    BUNDLER: bundler,
   });
   const file = join(directory, 'connection.json');
   await until('the service', child, () => existsSync(file));
@@ -33,6 +41,12 @@ export async function startService() {
 
 /** Service and bundler together, and what stops both; fails when one of them does not start. */
 export async function startBundledService() {
+  if (otherAlto !== undefined) return startWithOtherAlto();
+  const service = await startStandalone('1');
+  return { facts: service.connection, bundlerUrl: service.connection.bundlerUrl, stop: service.stop };
+}
+
+async function startWithOtherAlto() {
   const service = await startService();
   try {
     const bundler = await startBundler(service.connection);
@@ -62,7 +76,7 @@ async function startBundler({ chainRpcUrl, versions }) {
     'api-version': 'v1,v2',
   };
   const values = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = start(join(folder, 'node_modules/@pimlico/alto/esm/cli/alto.js'), ['run', ...values], {
+  const child = start(join(otherAlto, 'node_modules/@pimlico/alto/esm/cli/alto.js'), ['run', ...values], {
     OTEL_SDK_DISABLED: 'true',
   });
   const url = `http://127.0.0.1:${port}/rpc`;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { toSimpleSmartAccount } from 'permissionless/accounts';
 import { createPublicClient, createWalletClient, encodeFunctionData, http, parseAbi } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
@@ -28,7 +29,7 @@ export async function newPaymaster({ dashboardUrl, authToken, chainId, sponsored
     if (answer.statusCode !== 200) throw new Error(`${path}: ${JSON.stringify(answer)}`);
     return answer.data;
   };
-  const name = `clients ${version}`;
+  const name = `clients ${version} ${randomUUID()}`;
   const { apiKey } = await post('/paymaster', {}, { name, type: 'HYBRID', chainId, version });
   const abi = JSON.stringify([{ type: 'function', name: 'increment', inputs: [], outputs: [] }]);
   const contract = {

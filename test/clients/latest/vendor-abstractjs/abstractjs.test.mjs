@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  createBicoPaymasterClient,
+  createSmartAccountClient,
+  toBiconomySponsoredPaymasterContext,
+  toBiconomyTokenPaymasterContext,
+} from '@biconomy/abstractjs';
+import * as viem from 'viem';
+import * as accountAbstraction from 'viem/account-abstraction';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { foundry } from 'viem/chains';
+import { startBundledService } from '../../processes.mjs';
+import { increment, mint, newPaymaster } from '../../wallets.mjs';
+import { toSimpleAccount } from '../simple-account.mjs';
+
+// The vendor's SDK with its own paymaster client and contexts, which ask for our gas limits (`calculateGasLimits: true`) and call for
+// data once. Its account is not on the dev chain, so SimpleAccount takes its place; fees are given instead of
+// asked of its bundler.
+
+const { createPublicClient, encodeFunctionData, erc20Abi, http } = viem;
+const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
+const plenty = 10n ** 12n;
+let running;
+let facts;
+let client;
+before(async () => {
+  running = await startBundledService();
+  facts = running.facts;
+  client = createPublicClient({ chain: foundry, transport: http(facts.chainRpcUrl), pollingInterval: 100 });
+});
+after(() => running?.stop());
+
+test('sponsored with its own context', async (t) => {
+  for (const profile of facts.versions)
+    await t.test(nameOf(profile), async () => {
+      const wallet = await open(profile, toBiconomySponsoredPaymasterContext({}));
+      for (let round = 0; round < 2; round += 1) await send(wallet, [increment(facts)]);
+    });
+});
+
+test('quotes, and a payment in tokens with its own context', async (t) => {
+  for (const profile of facts.versions.filter(({ tokenPaymasterAddress }) => tokenPaymasterAddress))
+    await t.test(nameOf(profile), async () => {
+      const token = facts.feeToken.address;
+      const context = toBiconomyTokenPaymasterContext({ feeTokenAddress: token });
+      const wallet = await open(profile, context);
+      await mint(client, facts, wallet.account.address, plenty);
+      const args = [profile.tokenPaymasterAddress, plenty];
+      const approve = {
+        to: token,
+        data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args }),
+      };
+      await send(wallet, [approve, increment(facts)]);
+      const { address } = wallet.account;
+      const balance = { address: token, abi: erc20Abi, functionName: 'balanceOf', args: [address] };
+      assert.ok((await client.readContract(balance)) < plenty);
+      // Its quotes are for the operations of its own account, on EntryPoint 0.7.
+      if (profile.entryPointVersion === '0.6') return;
+      const userOp = await wallet.prepareUserOperation({ calls: [increment(facts)] });
+      const { feeQuotes } = await wallet.paymaster.getTokenPaymasterQuotes({ userOp, tokenList: [token] });
+      assert.deepEqual(
+        feeQuotes.map(({ symbol }) => symbol),
+        [facts.feeToken.symbol],
+      );
+    });
+});
+
+function nameOf({ version, entryPointVersion }) {
+  return `version ${version}, EntryPoint ${entryPointVersion}`;
+}
+
+async function open(profile, paymasterContext) {
+  const entryPoint = { address: profile.entryPoint, version: profile.entryPointVersion };
+  const owner = privateKeyToAccount(generatePrivateKey());
+  return createSmartAccountClient({
+    account: await toSimpleAccount({ viem, accountAbstraction }, { client, owner, entryPoint }),
+    client,
+    chain: foundry,
+    transport: http(running.bundlerUrl),
+    pollingInterval: 100,
+    paymaster: createBicoPaymasterClient({ paymasterUrl: await newPaymaster(facts, profile.version) }),
+    paymasterContext,
+    userOperation: { estimateFeesPerGas: async () => fees },
+  });
+}
+
+async function send(wallet, calls) {
+  const hash = await wallet.sendUserOperation({ calls });
+  assert.equal((await wallet.waitForUserOperationReceipt({ hash, timeout: 60_000 })).success, true);
+}
