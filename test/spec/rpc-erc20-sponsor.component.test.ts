@@ -531,6 +531,23 @@ function withShare(organisationShare: number) {
 }
 
 describe('ERC-7677 with a token', () => {
+  test('the stub takes nothing in validation, so that a bundler can estimate an account that approves in the same operation', async () => {
+    const profiles = someVersions.map((version) => ({ ...aTokenProfile(version), tokenSecured: true }));
+    const fresh = await startRpc({ chain: { ...aTokenChain(), profiles } });
+    await fresh.put();
+    fresh.world.price = () => priced(aPrice());
+    try {
+      fresh.world.takeable = 10n ** 18n;
+      const params = [anOperation(), entryPoints['0.6'], '0x7a69', { token: usdx.address }];
+      const { body } = await fresh.call('pm_getPaymasterStubData', params);
+      const data = String(body.result?.['paymasterAndData']) as `0x${string}`;
+      const { inAdvance } = layouts['vendor-1.1.0'].token?.decode(data) ?? { inAdvance: 'not decoded' };
+      expect(inAdvance).toBeUndefined();
+    } finally {
+      await fresh.stop();
+    }
+  });
+
   const contexts = [
     ['the mode object', { mode: 'ERC20', tokenInfo: { feeTokenAddress: usdx.address } }],
     ['a bare token', { token: usdx.address }],
