@@ -36,7 +36,7 @@ test: build ## Run every test that needs no second machine
 test-fast: build ## Run the tests that start no process (under two minutes)
 	@$(NODE) test/run.mjs --fast
 
-test-clients: build ## Published clients and a bundler against the running server (installs them in test/clients)
+test-clients: build ## Published clients and a bundler against the running server (LATEST=1: the newest; CLIENT=viem: one of them)
 	@$(NODE) test/clients/run.mjs
 
 bench: build ## Measure sponsor path, Redis, propagation, cold starts and memory against their limits (half an hour)
