@@ -41,29 +41,31 @@ local dropped, unfinished = 0, 0
 for i = 1, commits do
   local operation, paymasterId, member = KEYS[7 + i], ARGV[5 + 2 * i], ARGV[6 + 2 * i]
   local due = redis.call('ZSCORE', KEYS[5], member)
-  local text = due and tonumber(due) <= now and redis.call('HGET', operation, paymasterId)
-  local record = text and cjson.decode(text)
-  if record and not record[11] or text == false then
-    -- A release that does not know commits has rewritten or ended the reservation.
-    redis.call('ZREM', KEYS[5], member)
-    dropped = dropped + 1
-  elseif record and keyOf[commitsOf(member)] and declares('c:', record[5]) and declares('p:', record[6])
-    and declares('c:', record[8]) then
-    local kept = record[11][4]
-    local signed = kept ~= '' and cjson.decode(kept)
-    if record[11][3] == 0 then unfinished = unfinished + 1 end
-    lower('c:', record[5], signed and signed[5] or {})
-    lower('c:', record[8], signed and signed[8] or {})
-    lower('p:', record[6], signed and signed[6] or {})
-    if signed then
-      redis.call('HSET', operation, paymasterId, kept)
-      redis.call('ZADD', KEYS[6], string.format('%d', signed[1]), member)
-    else
-      redis.call('HDEL', operation, paymasterId)
-      redis.call('ZREM', KEYS[6], member)
+  if due and tonumber(due) <= now then
+    local text = redis.call('HGET', operation, paymasterId)
+    local record = text and cjson.decode(text)
+    if not record or not record[11] then
+      -- A release that does not know commits has rewritten or ended the reservation.
+      redis.call('ZREM', KEYS[5], member)
+      dropped = dropped + 1
+    elseif keyOf[commitsOf(member)] and declares('c:', record[5]) and declares('p:', record[6])
+      and declares('c:', record[8]) then
+      local kept = record[11][4]
+      local signed = kept ~= '' and cjson.decode(kept)
+      if record[11][3] == 0 then unfinished = unfinished + 1 end
+      lower('c:', record[5], signed and signed[5] or {})
+      lower('c:', record[8], signed and signed[8] or {})
+      lower('p:', record[6], signed and signed[6] or {})
+      if signed then
+        redis.call('HSET', operation, paymasterId, kept)
+        redis.call('ZADD', KEYS[6], string.format('%d', signed[1]), member)
+      else
+        redis.call('HDEL', operation, paymasterId)
+        redis.call('ZREM', KEYS[6], member)
+      end
+      closeCommit(member)
+      dropped = dropped + 1
     end
-    closeCommit(member)
-    dropped = dropped + 1
   end
 end
 if dropped == 0 then return {${replies.done}, now, tonumber(head[3] or 0), 0, 0, 0} end
