@@ -172,13 +172,23 @@ export function createFollower(deps: FollowerDeps): Follower {
     if (!isMine) return undefined;
     try {
       // Before the chain is read: a node that does not answer must not keep amounts for which nothing was signed.
-      meter.unfinished(chainId, await deps.usage.dropCommits(chainId));
+      meter.unfinished(chainId, await dropCommits(follower, chainId));
       return await follower.round();
     } catch (error) {
       const isLost = isDomainError(error, 'UNAVAILABLE') && error.details.reason === 'USAGE_STORE_LOST';
       if (isLost) await recovery.recover(chainId, acceptedLossOf(chainId));
       // Another replica may reach a node that this one cannot.
       if (!isLost) await giveBack(chainId);
+      throw error;
+    }
+  }
+
+  async function dropCommits(follower: ChainFollower, chainId: number): Promise<number> {
+    try {
+      return await deps.usage.dropCommits(chainId);
+    } catch (error) {
+      // Requests need the head to be told that the usage data are lost.
+      await follower.observe();
       throw error;
     }
   }

@@ -117,10 +117,16 @@ test('the head is read also while the lease cannot be requested', async () => {
 
 test('a leader that finds the usage data lost recovers them, and then follows again', async () => {
   let isLost = true;
+  const unlessLost = <T>(answer: () => Promise<T>): Promise<T> =>
+    isLost
+      ? Promise.reject(new DomainError('UNAVAILABLE', 'lost', { reason: 'USAGE_STORE_LOST' }))
+      : answer();
   // Only a loss that the chain's config accepts ends at once.
   const recovery: UsageRecovery = {
     recover: async (_, acceptedLoss) => {
       if (acceptedLoss !== 'first.1') return 'waiting';
+      // Requests are told of the loss, which needs the chain's head.
+      if (follower.heads.get(chainId) === undefined) return 'waiting';
       isLost = false;
       return 'recovered';
     },
@@ -134,14 +140,12 @@ test('a leader that finds the usage data lost recovers them, and then follows ag
     forgetAccounts: (...asked) => it.usage.forgetAccounts(...asked),
     setSuspended: (...asked) => it.usage.setSuspended(...asked),
     now: () => it.usage.now(),
-    dropCommits: (id) => it.usage.dropCommits(id),
-    cursor: async (id) => {
-      if (isLost) throw new DomainError('UNAVAILABLE', 'lost', { reason: 'USAGE_STORE_LOST' });
-      return it.usage.cursor(id);
-    },
+    dropCommits: (id) => unlessLost(() => it.usage.dropCommits(id)),
+    cursor: (id) => unlessLost(() => it.usage.cursor(id)),
   };
   const chainConfigs = () => [{ ...aChainConfig(), acceptedLoss: 'first.1' }];
-  aFollower('first', { usage, recovery, chainConfigs }).start();
+  const follower = aFollower('first', { usage, recovery, chainConfigs });
+  follower.start();
   await sponsorAndMine(1n);
   await until('it is settled', async () => (await usedOf(it))[1] === 5);
   expect(isLost).toBe(false);
