@@ -158,4 +158,24 @@ describe('pm_explainSponsorship shows why', () => {
       ]),
     });
   });
+
+  test('an operation whose call fails is shown with what to do about it', async () => {
+    const givenLimits = { callGasLimit: 1n, verificationGasLimit: 1n, preVerificationGas: 1n };
+    const reverted = 'ERC20InsufficientAllowance(spender=0x1, allowance=0, needed=5)';
+    host.world.estimate = () =>
+      Promise.resolve({ ...givenLimits, reverted, remedy: 'Approve the spender for the amount.' });
+    const { body } = await explain({}, { calculateGasLimits: true });
+    expect(body.result).toMatchObject({
+      sponsored: false,
+      steps: expect.arrayContaining([
+        {
+          step: 'gas',
+          verdict: 'refuse',
+          reason: 'EXECUTION_REVERTS',
+          detail: reverted,
+          remedy: 'Approve the spender for the amount.',
+        },
+      ]),
+    });
+  });
 });
