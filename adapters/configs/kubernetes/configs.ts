@@ -1,56 +1,25 @@
 import type { ChainConfig } from '../../../core/config/chain-config.js';
 import { contentOf } from '../../../core/config/config-hash.js';
-import type {
-  ConfigEvent,
-  ConfigStore,
-  ConfigWatch,
-  Deletion,
-  PutResult,
-  ReadConfig,
-  StoredConfig,
-} from '../../../core/config/config-store.js';
-import { maxConfigBytes, maxContracts, type PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import type { ConfigStore, PutResult, ReadConfig, StoredConfig } from '../../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
 import { buryChain, buryPaymaster } from '../../../core/config/tombstone.js';
-import { DomainError, invalidInput } from '../../../core/errors.js';
-import type { Logger } from '../../../core/log.js';
-import type { Metrics } from '../../../core/metrics.js';
-import type { CompiledPaymasterSpec } from '../../../core/config/compiled.schema.js';
-import { apiVersion, group, version } from '../../../core/meta/meta.js';
-import type { Clock } from '../../../core/units/time.js';
-import type { KubeList, KubeObject } from '../../kube/objects.js';
-import { createReflector, type Reflector, type ReflectorTiming } from '../../kube/reflector.js';
-import type { KubeTransport } from '../../kube/transport.js';
+import { DomainError } from '../../../core/errors.js';
+import { apiVersion, group } from '../../../core/meta/meta.js';
+import type { KubeList } from '../../kube/objects.js';
 import { toDomainError } from '../../kube/errors.js';
-
-export type KubeConfigStoreDeps = {
-  readonly transport: KubeTransport;
-  /** The system namespace: compiled objects live there and nowhere else. */
-  readonly namespace: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly random: () => number;
-  readonly timing?: Partial<ReflectorTiming>;
-};
-
-type Compiled = PaymasterConfig | ChainConfig;
-type CompiledObject = KubeObject & {
-  readonly spec: Omit<CompiledPaymasterSpec, 'keyHashes'> & Partial<CompiledPaymasterSpec>;
-};
-
-/**
- * What a watch keeps of an object: its revision. The handler gets the config itself once; then the watch drops it. A
- * replica holds one of these per paymaster, so data that nobody reads is not kept.
- */
-type Slim = KubeObject & { config: Compiled | undefined };
-
-/** What a write needs to know about the object that it replaces. */
-type Revision = {
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly hash: string;
-  readonly configGeneration: number;
-};
+import {
+  chainName,
+  checkContracts,
+  checkSize,
+  parse,
+  pathOf,
+  revisionOf,
+  type Compiled,
+  type CompiledKind,
+  type CompiledObject,
+  type Revision,
+} from './compiled-object.js';
+import { createConfigWatches, type ConfigWatchDeps } from './config-watch.js';
 
 /** On tombstones, so that they are found without reading the others. */
 const deletedLabel = `${group}/deleted`;
@@ -66,12 +35,12 @@ const keyLabel = (sha256: string): string => `key.${group}/${sha256.slice(0, 40)
  * stays monotonic when an object is deleted and created again, or etcd is restored to an older state. A counter in the
  * object would not.
  */
-export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & { stop(): Promise<void> } {
+export function createKubeConfigStore(deps: ConfigWatchDeps): ConfigStore & { stop(): Promise<void> } {
   const { transport, namespace, clock, log } = deps;
   // What this process last wrote or read. Usage stores refuse a generation below one that they have seen, so after a
   // restore of etcd an unchanged config needs a new one.
   const newest = new Map<string, number>();
-  const following = new Set<Reflector<Slim>>();
+  const watches = createConfigWatches(deps);
   const revisions = new WeakMap<object, Revision>();
 
   async function call<T>(what: string, run: () => Promise<unknown>): Promise<T> {
@@ -84,7 +53,10 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
 
   async function read(kind: CompiledKind, name: string): Promise<CompiledObject | undefined> {
     try {
-      return (await transport.request({ method: 'GET', path: pathOf(kind, name) })) as CompiledObject;
+      return (await transport.request({
+        method: 'GET',
+        path: pathOf(namespace, kind, name),
+      })) as CompiledObject;
     } catch (error) {
       const mapped = toDomainError(error, `${kind} ${name}`);
       if (mapped.code === 'NOT_FOUND') return undefined;
@@ -149,8 +121,8 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
       try {
         await call(`${kind} ${name}`, () =>
           stored === undefined
-            ? transport.request({ method: 'POST', path: pathOf(kind), query: strict, body })
-            : transport.request({ method: 'PUT', path: pathOf(kind, name), query: strict, body }),
+            ? transport.request({ method: 'POST', path: pathOf(namespace, kind), query: strict, body })
+            : transport.request({ method: 'PUT', path: pathOf(namespace, kind, name), query: strict, body }),
         );
         newest.set(name, configGeneration);
         return { changed: true, hash, configGeneration };
@@ -187,7 +159,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
     await call(`${kind} ${name}`, () =>
       transport.request({
         method: 'DELETE',
-        path: pathOf(kind, name),
+        path: pathOf(namespace, kind, name),
         body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } },
       }),
     );
@@ -227,7 +199,7 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
         ...(next === undefined ? {} : { continue: next }),
       };
       const page = await call<KubeList<CompiledObject>>(`${kind} list`, () =>
-        transport.request({ method: 'GET', path: pathOf(kind), query }),
+        transport.request({ method: 'GET', path: pathOf(namespace, kind), query }),
       );
       found.push(...page.items);
       next = page.metadata.continue || undefined;
@@ -263,71 +235,6 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
     return revision && { revision };
   }
 
-  function follow(
-    kind: CompiledKind,
-    onEvent: (type: 'put' | 'delete', slim: Slim) => void,
-  ): Reflector<Slim> {
-    const reflector = createReflector<Slim>({
-      transport,
-      path: pathOf(kind),
-      kind,
-      transform: (object) => slimOf(object, namespace, log),
-      onEvent: ({ type, object }) => {
-        onEvent(type === 'DELETED' ? 'delete' : 'put', object);
-        object.config = undefined;
-      },
-      log,
-      metrics: deps.metrics,
-      now: () => clock.now(),
-      random: deps.random,
-      ...(deps.timing === undefined ? {} : { timing: deps.timing }),
-    });
-    following.add(reflector);
-    return reflector;
-  }
-
-  async function unfollow(...reflectors: readonly Reflector<Slim>[]): Promise<void> {
-    await Promise.all(reflectors.map((reflector) => reflector.stop()));
-    for (const reflector of reflectors) following.delete(reflector);
-  }
-
-  function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
-    const chains = follow('ChainConfig', (type, { metadata, config }) => {
-      const chainId = Number(metadata.name.slice(chainPrefix.length));
-      const deletion = deletionIn(config);
-      if (type === 'delete') handler({ type: 'delete-chain', chainId });
-      else if (deletion) handler({ type: 'delete-chain', chainId, deletion });
-      else if (config) handler({ type: 'put-chain', config: config as ChainConfig });
-    });
-    const paymasters = follow('PaymasterConfig', (type, { metadata, config }) => {
-      const paymasterId = metadata.name;
-      const deletion = deletionIn(config);
-      if (type === 'delete') handler({ type: 'delete-paymaster', paymasterId });
-      else if (deletion) handler({ type: 'delete-paymaster', paymasterId, deletion });
-      else if (config) handler({ type: 'put-paymaster', config: config as PaymasterConfig });
-    });
-    // Chains first: a paymaster needs the ChainConfig of its chain.
-    chains.start();
-    const synced = chains.synced.then(() => {
-      paymasters.start();
-      return paymasters.synced;
-    });
-    return {
-      synced,
-      confirmedAt: () => Math.min(chains.lastHeardAt(), paymasters.lastHeardAt()),
-      stop() {
-        unfollow(chains, paymasters).catch((error: unknown) =>
-          log.debug('a watch did not stop cleanly', { error: String(error) }),
-        );
-      },
-    };
-  }
-
-  function pathOf(kind: CompiledKind, name?: string): string {
-    const base = `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plurals[kind]}`;
-    return name === undefined ? base : `${base}/${encodeURIComponent(name)}`;
-  }
-
   return {
     getPaymaster: (paymasterId) => getLive('PaymasterConfig', paymasterId),
     getLatest: (paymasterId) => get('PaymasterConfig', paymasterId),
@@ -352,69 +259,10 @@ export function createKubeConfigStore(deps: KubeConfigStoreDeps): ConfigStore & 
       const found = await list<PaymasterConfig>('PaymasterConfig', keyLabel(sha256));
       return found.find(({ config }) => config.keys.some((key) => key.sha256 === sha256))?.config;
     },
-    watch,
-    stop: () => unfollow(...following),
+    watch: watches.watch,
+    stop: watches.stop,
   };
 }
 
-const plurals = { PaymasterConfig: 'paymasterconfigs', ChainConfig: 'chainconfigs' } as const;
-type CompiledKind = keyof typeof plurals;
 const strict = { fieldManager: 'paymaster-operator', fieldValidation: 'Strict' };
 const raceCodes: ReadonlySet<string> = new Set(['WRITE_CONFLICT', 'ALREADY_EXISTS', 'NOT_FOUND']);
-const chainPrefix = 'chain-';
-const chainName = (chainId: number): string => `${chainPrefix}${chainId}`;
-
-/** Throws on a text that is not JSON. The caller checks everything else. */
-function parse<C extends Compiled>(object: CompiledObject): C {
-  return JSON.parse(object.spec.config) as C;
-}
-
-function deletionIn(config: Compiled | undefined): Deletion | undefined {
-  if (config?.deletedAt === undefined) return undefined;
-  return { chainId: config.chainId, configGeneration: config.configGeneration };
-}
-
-function revisionOf({ metadata, spec }: CompiledObject, config: Compiled | undefined): Revision {
-  const { uid, resourceVersion } = metadata;
-  if (config === undefined) return { uid, resourceVersion, hash: '', configGeneration: 0 };
-  return { uid, resourceVersion, hash: spec.hash, configGeneration: config.configGeneration };
-}
-
-/**
- * `namespace` is the one string that all objects share. Nobody reads the time and the generation, so they are dropped.
- */
-function slimOf(object: KubeObject, namespace: string, log: Logger): Slim {
-  const { name, uid, resourceVersion } = object.metadata;
-  const metadata = { name, namespace, uid, resourceVersion, generation: 0, creationTimestamp: '' };
-  let config: Compiled | undefined;
-  try {
-    config = parse<Compiled>(object as CompiledObject);
-  } catch (error) {
-    // Somebody edited it by hand: the config that was served before stays.
-    log.error('a compiled object does not parse and is left out', { name, error: String(error) });
-  }
-  return { metadata, config };
-}
-
-function checkContracts({ paymasterId, contracts }: PaymasterConfig): void {
-  if (contracts.length <= maxContracts) return;
-  throw invalidInput([
-    {
-      field: `paymaster ${paymasterId}: contracts`,
-      expected: `at most ${maxContracts}`,
-      value: String(contracts.length),
-    },
-  ]);
-}
-
-function checkSize(kind: CompiledKind, name: string, text: string): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= maxConfigBytes) return;
-  throw invalidInput([
-    {
-      field: `${kind} ${name}`,
-      expected: `at most ${maxConfigBytes} bytes: register fewer contracts or methods`,
-      value: String(bytes),
-    },
-  ]);
-}

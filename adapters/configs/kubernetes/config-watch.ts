@@ -1,0 +1,126 @@
+import type { ChainConfig } from '../../../core/config/chain-config.js';
+import type { ConfigEvent, ConfigWatch, Deletion } from '../../../core/config/config-store.js';
+import type { PaymasterConfig } from '../../../core/config/paymaster-config.js';
+import type { Logger } from '../../../core/log.js';
+import type { Metrics } from '../../../core/metrics.js';
+import type { Clock } from '../../../core/units/time.js';
+import type { KubeObject } from '../../kube/objects.js';
+import { createReflector, type Reflector, type ReflectorTiming } from '../../kube/reflector.js';
+import type { KubeTransport } from '../../kube/transport.js';
+import {
+  chainPrefix,
+  parse,
+  pathOf,
+  type Compiled,
+  type CompiledKind,
+  type CompiledObject,
+} from './compiled-object.js';
+
+export type ConfigWatchDeps = {
+  readonly transport: KubeTransport;
+  /** The system namespace: compiled objects live there and nowhere else. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly random: () => number;
+  readonly timing?: Partial<ReflectorTiming>;
+};
+
+/**
+ * What a watch keeps of an object: its revision. The handler gets the config itself once; then the watch drops it. A
+ * replica holds one of these per paymaster, so data that nobody reads is not kept.
+ */
+type Slim = KubeObject & { config: Compiled | undefined };
+
+/** Watches of compiled objects. `stop` ends all of them. */
+export function createConfigWatches(deps: ConfigWatchDeps): {
+  watch(handler: (event: ConfigEvent) => void): ConfigWatch;
+  stop(): Promise<void>;
+} {
+  const { transport, namespace, clock, log } = deps;
+  const following = new Set<Reflector<Slim>>();
+
+  function follow(
+    kind: CompiledKind,
+    onEvent: (type: 'put' | 'delete', slim: Slim) => void,
+  ): Reflector<Slim> {
+    const reflector = createReflector<Slim>({
+      transport,
+      path: pathOf(namespace, kind),
+      kind,
+      transform: (object) => slimOf(object, namespace, log),
+      onEvent: ({ type, object }) => {
+        onEvent(type === 'DELETED' ? 'delete' : 'put', object);
+        object.config = undefined;
+      },
+      log,
+      metrics: deps.metrics,
+      now: () => clock.now(),
+      random: deps.random,
+      ...(deps.timing === undefined ? {} : { timing: deps.timing }),
+    });
+    following.add(reflector);
+    return reflector;
+  }
+
+  async function unfollow(...reflectors: readonly Reflector<Slim>[]): Promise<void> {
+    await Promise.all(reflectors.map((reflector) => reflector.stop()));
+    for (const reflector of reflectors) following.delete(reflector);
+  }
+
+  function watch(handler: (event: ConfigEvent) => void): ConfigWatch {
+    const chains = follow('ChainConfig', (type, { metadata, config }) => {
+      const chainId = Number(metadata.name.slice(chainPrefix.length));
+      const deletion = deletionIn(config);
+      if (type === 'delete') handler({ type: 'delete-chain', chainId });
+      else if (deletion) handler({ type: 'delete-chain', chainId, deletion });
+      else if (config) handler({ type: 'put-chain', config: config as ChainConfig });
+    });
+    const paymasters = follow('PaymasterConfig', (type, { metadata, config }) => {
+      const paymasterId = metadata.name;
+      const deletion = deletionIn(config);
+      if (type === 'delete') handler({ type: 'delete-paymaster', paymasterId });
+      else if (deletion) handler({ type: 'delete-paymaster', paymasterId, deletion });
+      else if (config) handler({ type: 'put-paymaster', config: config as PaymasterConfig });
+    });
+    // Chains first: a paymaster needs the ChainConfig of its chain.
+    chains.start();
+    const synced = chains.synced.then(() => {
+      paymasters.start();
+      return paymasters.synced;
+    });
+    return {
+      synced,
+      confirmedAt: () => Math.min(chains.lastHeardAt(), paymasters.lastHeardAt()),
+      stop() {
+        unfollow(chains, paymasters).catch((error: unknown) =>
+          log.debug('a watch did not stop cleanly', { error: String(error) }),
+        );
+      },
+    };
+  }
+
+  return { watch, stop: () => unfollow(...following) };
+}
+
+function deletionIn(config: Compiled | undefined): Deletion | undefined {
+  if (config?.deletedAt === undefined) return undefined;
+  return { chainId: config.chainId, configGeneration: config.configGeneration };
+}
+
+/**
+ * `namespace` is the one string that all objects share. Nobody reads the time and the generation, so they are dropped.
+ */
+function slimOf(object: KubeObject, namespace: string, log: Logger): Slim {
+  const { name, uid, resourceVersion } = object.metadata;
+  const metadata = { name, namespace, uid, resourceVersion, generation: 0, creationTimestamp: '' };
+  let config: Compiled | undefined;
+  try {
+    config = parse<Compiled>(object as CompiledObject);
+  } catch (error) {
+    // Somebody edited it by hand: the config that was served before stays.
+    log.error('a compiled object does not parse and is left out', { name, error: String(error) });
+  }
+  return { metadata, config };
+}
