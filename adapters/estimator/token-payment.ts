@@ -10,7 +10,12 @@ import {
 } from '../../core/paymaster/token-payment.js';
 import { toAddressKey, type AddressKey } from '../../core/units/address.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
-import type { TokenPaymentChecker, TokenPaymentRequest } from '../../core/paymaster/token-payment-checker.js';
+import type {
+  GroundRequest,
+  PaymentGround,
+  TokenPaymentChecker,
+  TokenPaymentRequest,
+} from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { estimationFailed, GasCapped, OverridesUnsupported, type Simulator } from './simulate-handle-op.js';
 import { createSimulators, type SimulatorsDeps } from './simulators.js';
@@ -24,10 +29,12 @@ import { createSimulators, type SimulatorsDeps } from './simulators.js';
 export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChecker {
   const withSimulator = createSimulators(deps);
   return {
-    check: (request) =>
-      withSimulator(request, async ({ chain, simulate }) => {
+    async check(request) {
+      // Before a turn is taken: reading it may have to wait for a turn, too.
+      const known = await request.ground;
+      return withSimulator(request, async ({ chain, simulate }) => {
         try {
-          return decidePayment(await observe(chain, simulate, request), request);
+          return decidePayment(await observe(chain, simulate, request, known), request);
         } catch (error) {
           if (error instanceof OverridesUnsupported)
             throw estimationFailed(
@@ -37,7 +44,9 @@ export function createTokenPaymentChecker(deps: SimulatorsDeps): TokenPaymentChe
             throw estimationFailed('the chain node gives eth_call too little gas for this operation');
           throw error;
         }
-      }),
+      });
+    },
+    ground: (request) => withSimulator(request, ({ chain }) => groundOf(chain, request)),
     holdings: (request) =>
       withSimulator(request, async ({ chain }) => {
         const { token, account, contract } = request;
@@ -67,15 +76,15 @@ async function observe(
   chain: Chain,
   simulate: Simulator,
   request: TokenPaymentRequest,
+  known: PaymentGround | undefined,
 ): Promise<ObservedPayment> {
-  const [newest, receivers, paymasterAndData] = await Promise.all([
-    chain.block('latest'),
-    receiversOf(chain, request),
+  const { op, terms, codec } = request;
+  const [ground, paymasterAndData] = await Promise.all([
+    known ?? groundOf(chain, { codec, contract: terms.paymaster }),
     trialData(request),
   ]);
-  if (newest === undefined) throw estimationFailed('the chain has no block yet');
-  const reads = readsOf(chain, simulate, request, newest.number);
-  const { op, terms } = request;
+  const receivers = [...new Set([...codec.receivers(terms), ...ground.receivers])];
+  const reads = readsOf(chain, simulate, request, ground.block);
   // A payment taken in validation has to be there before the call.
   const read = terms.inAdvance === true ? reads.now : reads.afterCall;
   const [balance, allowance, payment] = await Promise.all([
@@ -150,14 +159,16 @@ function signed(op: FinalUserOperation): FinalUserOperation {
   return op.signature === '0x' ? { ...op, signature: bytesToHex(stubSignature()) } : op;
 }
 
-async function receiversOf(
+async function groundOf(
   chain: Chain,
-  { codec, terms }: TokenPaymentRequest,
-): Promise<readonly AddressKey[]> {
-  const named = await Promise.all(
-    codec.receiverCalls.map((data) => receiverNamedBy(chain, terms.paymaster, data)),
-  );
-  return [...new Set([...codec.receivers(terms), ...named.flat()])];
+  { codec, contract }: Pick<GroundRequest, 'codec' | 'contract'>,
+): Promise<PaymentGround> {
+  const [newest, named] = await Promise.all([
+    chain.block('latest'),
+    Promise.all(codec.receiverCalls.map((data) => receiverNamedBy(chain, contract, data))),
+  ]);
+  if (newest === undefined) throw estimationFailed('the chain has no block yet');
+  return { block: newest.number, receivers: named.flat() };
 }
 
 /** Empty when the contract has no such view. */

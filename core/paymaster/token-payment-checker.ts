@@ -13,6 +13,11 @@ import type { FinalUserOperation } from '../entry-point/user-operation.js';
 export type TokenPaymentChecker = {
   check(request: TokenPaymentRequest): Promise<Verdict>;
   /**
+   * What `check` has to know about the chain before it can simulate. It does not depend on the operation, so it can be
+   * read while limits are estimated. Throws as `check`.
+   */
+  ground(request: GroundRequest): Promise<PaymentGround>;
+  /**
    * What an account holds now, and what it allows a contract to take, in base units; 0 when the token does not
    * answer. Throws UNAVAILABLE.
    */
@@ -20,6 +25,18 @@ export type TokenPaymentChecker = {
 };
 
 export type Holdings = { readonly balance: bigint; readonly allowance: bigint };
+
+export type PaymentGround = {
+  /** The block from which everything is read: the newest. */
+  readonly block: number;
+  /** Receivers that the contract itself names. */
+  readonly receivers: readonly AddressKey[];
+};
+
+export type GroundRequest = Pick<
+  TokenPaymentRequest,
+  'paymasterId' | 'chainId' | 'entryPoint' | 'entryPointVersion' | 'codec'
+> & { readonly contract: Address };
 
 export type HoldingsRequest = {
   /** The paymaster that asks, as in {@link TokenPaymentRequest}. */
@@ -47,4 +64,6 @@ export type TokenPaymentRequest = {
    * another key. The data signed here has a validity window that is over, and stays in the process.
    */
   readonly sign: (digest: Uint8Array) => Promise<Uint8Array>;
+  /** Read earlier by `ground`. Absent: `check` reads it. */
+  readonly ground?: Promise<PaymentGround>;
 };

@@ -8,7 +8,7 @@ import { zeroAddress, type AddressKey } from '../../core/units/address.js';
 import { toSeconds, type EpochMs } from '../../core/units/time.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
-import type { TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
+import type { PaymentGround, TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import type { FactDeps } from './facts.js';
 import { noLimits, withLimits } from './gas-limits.js';
@@ -43,6 +43,8 @@ export type TokenCase = Case &
     /** The draft with the least amount that the payment can take. */
     least: TokenDraft | undefined;
     draft: TokenDraft | undefined;
+    /** Asked for while limits are found. */
+    ground: Promise<PaymentGround> | undefined;
     /** The most that the contract can take, in token base units. */
     charge: bigint | undefined;
   };
@@ -96,6 +98,9 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
 
   async function decideGas(on: TokenCase): Promise<Verdict> {
     const { token, price } = on;
+    on.ground = payments.ground({ ...targetOf(on), contract: on.mode.contract });
+    // Only the payment's step waits for it, which is not reached if limits cannot be found.
+    on.ground.catch(() => {});
     const [estimate, takeable] = await Promise.all([
       estimateIfAsked(estimator, on),
       token === undefined || price === undefined ? 0n : takeableNow(payments, on, token),
@@ -117,10 +122,8 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   /** Would exactly this operation pay? */
   function decidePayment(on: TokenCase): Promise<Verdict> {
     const { op, terms } = known(on.draft);
-    const { paymasterId, chainId } = on.paymaster;
-    const { entryPoint, entryPointVersion } = on.profile;
-    const target = { paymasterId, chainId, entryPoint, entryPointVersion, codec: on.mode.codec };
-    return payments.check({ ...target, op, terms, sign: (digest) => signDigest(signing, on.signer, digest) });
+    const sign = (digest: Uint8Array) => signDigest(signing, on.signer, digest);
+    return payments.check({ ...targetOf(on), op, terms, sign, ground: known(on.ground) });
   }
 
   const lacksPrice = ({ price }: TokenCase) =>
@@ -138,6 +141,7 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       payer: undefined,
       least: undefined,
       draft: undefined,
+      ground: undefined,
       charge: undefined,
     }),
     steps: [
@@ -183,6 +187,13 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
     },
     gas: ({ mode }) => mode.gas,
   };
+}
+
+/** Where a payment is simulated, and for whom. */
+function targetOf({ paymaster, profile, mode }: TokenCase) {
+  const { paymasterId, chainId } = paymaster;
+  const { entryPoint, entryPointVersion } = profile;
+  return { paymasterId, chainId, entryPoint, entryPointVersion, codec: mode.codec };
 }
 
 /** What is signed for an operation that passes. */

@@ -61,6 +61,7 @@ export function timeDependencies(
     webhooks: { call: (request) => onWebhook(webhooks.call(request)) },
     payments: {
       check: (request) => onPayment(payments.check(request)),
+      ground: (request) => onPayment(payments.ground(request)),
       holdings: (request) => onPayment(payments.holdings(request)),
     },
     accounts: { validate: (request) => onAccount(accounts.validate(request)) },

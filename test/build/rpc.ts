@@ -154,6 +154,7 @@ export async function startRpc(options: RpcHostOptions = {}): Promise<RpcHost> {
     prices: options.prices ?? pricesOf(world),
     payments: {
       check: (request) => world.payment(request),
+      ground: () => Promise.resolve({ block: 0, receivers: [] }),
       holdings: () => Promise.resolve({ balance: world.takeable, allowance: world.takeable }),
     },
     signers: await loadSigners({

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { getBytes } from 'ethers';
 import { createTokenPaymentChecker } from '../../adapters/estimator/token-payment.js';
+import type { PaymentGround, TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { Verdict } from '../../core/refusal.js';
 import { toAddressKey } from '../../core/units/address.js';
 import { systemClock } from '../../core/units/time.js';
@@ -12,6 +13,7 @@ import {
   deployToken,
   mint,
   tokenCodecOf,
+  tokenContract,
   tokenProfiles,
   tokenTerms,
   type Manners,
@@ -90,18 +92,47 @@ test.each(tokenProfiles)(
   },
 );
 
-/** Checks an operation that approves and would pay, were it not for the node or the token. */
-async function checkOver(url: string, version: string, manners: Manners = 'plain'): Promise<Verdict> {
-  const profile = devChain.profile(version);
-  const token = await deployToken(devChain, 6, manners);
-  const account = await buildAccount(devChain, profile.entryPointVersion);
-  await mint(devChain, token, account.address, plenty);
-  const checker = createTokenPaymentChecker({
+test.each(tokenProfiles)(
+  'what was read while limits were estimated is not read again, profile %s',
+  async (version) => {
+    const profile = devChain.profile(version);
+    const target = {
+      paymasterId: 'pm-1',
+      chainId: devChain.chainId,
+      entryPoint: profile.entryPoint,
+      entryPointVersion: profile.entryPointVersion,
+      codec: tokenCodecOf(profile),
+    };
+    const readGround = () =>
+      checkerOver(devChain.url).ground({ ...target, contract: tokenContract(profile) });
+    const simulatesOnly = await nodes.proxy((method) =>
+      method === 'eth_call' ? 'pass' : { error: { code: -32601, message: 'method not found' } },
+    );
+    expect(await checkOver(simulatesOnly, version, 'plain', readGround)).toEqual({ pass: true });
+    await expect(checkOver(simulatesOnly, version)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  },
+);
+
+function checkerOver(url: string): TokenPaymentChecker {
+  return createTokenPaymentChecker({
     chains: devChain.chains,
     endpoint: () => ({ rpc: { urls: [url] } }),
     clock: systemClock,
   });
-  return checker.check({
+}
+
+/** Checks an operation that approves and would pay, were it not for the node or the token. */
+async function checkOver(
+  url: string,
+  version: string,
+  manners: Manners = 'plain',
+  readGround?: () => Promise<PaymentGround>,
+): Promise<Verdict> {
+  const profile = devChain.profile(version);
+  const token = await deployToken(devChain, 6, manners);
+  const account = await buildAccount(devChain, profile.entryPointVersion);
+  await mint(devChain, token, account.address, plenty);
+  return checkerOver(url).check({
     paymasterId: 'pm-1',
     chainId: devChain.chainId,
     entryPoint: profile.entryPoint,
@@ -110,5 +141,6 @@ async function checkOver(url: string, version: string, manners: Manners = 'plain
     op: await buildUserOp(account, [approval(token, profile, plenty)]),
     terms: await tokenTerms(devChain, profile, { token: toAddressKey(token) }),
     sign: async (digest) => getBytes(devChain.sponsorSigner.signingKey.sign(digest).serialized),
+    ...(readGround === undefined ? {} : { ground: readGround() }),
   });
 }

@@ -87,6 +87,7 @@ const server = createServer({
       codec.maxTokenCharge(op, terms);
       return pass;
     },
+    ground: () => Promise.resolve({ block: 0, receivers: [] }),
     holdings: () => Promise.resolve({ balance: 0n, allowance: 0n }),
   },
   heads: {

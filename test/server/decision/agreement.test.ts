@@ -208,6 +208,7 @@ function decisionOf(at: Situation) {
         if (at.payment === 'is unavailable') throw unavailable('CHAIN_UNAVAILABLE');
         return at.payment === 'pays' ? pass : refuse('TOKEN_PAYMENT_FAILS', 'as simulated');
       },
+      ground: async () => ({ block: 0, receivers: [] }),
       holdings: async () => ({ balance: at.holding, allowance: at.holding }),
     },
     prices: {
