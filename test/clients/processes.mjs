@@ -13,7 +13,9 @@ const root = join(folder, '..', '..');
 const executorKey = '0x8b3a350cf5c34c9194ca85829a2df0ec3153be0318b5e2d3348e872092edffba';
 const utilityKey = '0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e';
 
-/** Folder of another alto than the one of `make run BUNDLER=1`. */
+/** Folder of the alto of `make run BUNDLER=1`. */
+const altoOfRun = join(root, 'hack/bundler');
+/** Folder of another one. */
 const { TEST_ALTO: otherAlto } = process.env;
 
 /** Starts the standalone command with separate data and without a bundler. Answers the content of its connection.json. */
@@ -21,12 +23,13 @@ export function startService() {
   return startStandalone('0');
 }
 
-async function startStandalone(bundler) {
+async function startStandalone(bundler, environment = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'paymaster-clients-'));
   const child = start(join(root, 'dist/standalone/main.js'), [], {
     PORT: String(await freePort()),
     PAYMASTER_DATA_DIR: directory,
     BUNDLER: bundler,
+    ...environment,
   });
   const file = join(directory, 'connection.json');
   await until('the service', child, () => existsSync(file));
@@ -41,15 +44,20 @@ async function startStandalone(bundler) {
 
 /** Service and bundler together, and what stops both; fails when one of them does not start. */
 export async function startBundledService() {
-  if (otherAlto !== undefined) return startWithOtherAlto();
+  if (otherAlto !== undefined) return startWithAlto(otherAlto);
   const service = await startStandalone('1');
   return { facts: service.connection, bundlerUrl: service.connection.bundlerUrl, stop: service.stop };
 }
 
-async function startWithOtherAlto() {
-  const service = await startService();
+/**
+ * The same with the bundler as a process of its own, which gets `options` besides. `prepare` gets the service's
+ * connection.json before the bundler starts.
+ */
+export async function startWithAlto(folderOfAlto = altoOfRun, { environment, options, prepare } = {}) {
+  const service = await startStandalone('0', environment);
   try {
-    const bundler = await startBundler(service.connection);
+    await prepare?.(service.connection);
+    const bundler = await startBundler(folderOfAlto, service.connection, options);
     const stop = async () => {
       await bundler.stop();
       await service.stop();
@@ -62,7 +70,7 @@ async function startWithOtherAlto() {
 }
 
 /** Starts alto for all EntryPoints of the dev chain. Its safe mode needs a tracer that anvil lacks. */
-async function startBundler({ chainRpcUrl, versions }) {
+async function startBundler(folderOfAlto, { chainRpcUrl, versions }, more = {}) {
   const port = await freePort();
   const entryPoints = [...new Set(versions.map(({ entryPoint }) => entryPoint))];
   const options = {
@@ -74,9 +82,10 @@ async function startBundler({ chainRpcUrl, versions }) {
     'min-executor-balance': '1000000000000000000',
     'safe-mode': 'false',
     'api-version': 'v1,v2',
+    ...more,
   };
   const values = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = start(join(otherAlto, 'node_modules/@pimlico/alto/esm/cli/alto.js'), ['run', ...values], {
+  const child = start(join(folderOfAlto, 'node_modules/@pimlico/alto/esm/cli/alto.js'), ['run', ...values], {
     OTEL_SDK_DISABLED: 'true',
   });
   const url = `http://127.0.0.1:${port}/rpc`;

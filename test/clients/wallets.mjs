@@ -17,8 +17,26 @@ export function newAccount(client, { entryPoint: address, entryPointVersion: ver
   return toSimpleSmartAccount({ client, owner, entryPoint: { address, version } });
 }
 
-/** A paymaster of this version, made through the dashboard API; answers its JSON-RPC address. */
-export async function newPaymaster({ dashboardUrl, authToken, chainId, sponsoredContract }, version) {
+/** A paymaster of this version for the sponsored contract, made through the dashboard API; answers its JSON-RPC address. */
+export async function newPaymaster(facts, version) {
+  const { rpcUrl, apiKey, post } = await makePaymaster(facts, version);
+  const abi = JSON.stringify([{ type: 'function', name: 'increment', inputs: [], outputs: [] }]);
+  const contract = {
+    name: 'counter',
+    address: facts.sponsoredContract.address,
+    abi,
+    whitelistedMethods: ['increment'],
+  };
+  await post('/smart-contract', { apiKey }, contract);
+  return rpcUrl;
+}
+
+/** A paymaster of this version that sponsors any call; answers its JSON-RPC address. */
+export async function newOpenPaymaster(facts, version) {
+  return (await makePaymaster(facts, version)).rpcUrl;
+}
+
+async function makePaymaster({ dashboardUrl, authToken, chainId }, version) {
   const post = async (path, headers, body) => {
     const response = await fetch(`${dashboardUrl}/api/v2/public/sdk${path}`, {
       method: 'POST',
@@ -31,15 +49,7 @@ export async function newPaymaster({ dashboardUrl, authToken, chainId, sponsored
   };
   const name = `clients ${version} ${randomUUID()}`;
   const { apiKey } = await post('/paymaster', {}, { name, type: 'HYBRID', chainId, version });
-  const abi = JSON.stringify([{ type: 'function', name: 'increment', inputs: [], outputs: [] }]);
-  const contract = {
-    name: 'counter',
-    address: sponsoredContract.address,
-    abi,
-    whitelistedMethods: ['increment'],
-  };
-  await post('/smart-contract', { apiKey }, contract);
-  return `${dashboardUrl}/api/v1/${chainId}/${apiKey}`;
+  return { apiKey, post, rpcUrl: `${dashboardUrl}/api/v1/${chainId}/${apiKey}` };
 }
 
 export function increment({ sponsoredContract: { address, method } }) {
