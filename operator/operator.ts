@@ -3,7 +3,6 @@ import type { ConfigStore } from '../core/config/config-store.js';
 import { openPlatform } from '../core/config/platform.js';
 import type { PlatformDefaults } from '../core/config/platform.js';
 import type { PaymasterConfig } from '../core/config/paymaster-config.js';
-import { DomainError } from '../core/errors.js';
 import { noEvents, type EventRecorder } from '../core/resources/kubernetes-events.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
@@ -41,8 +40,10 @@ import { createRoots } from './roots.js';
 import { alwaysLeader } from './runtime/leader.js';
 import type { Leader } from './runtime/leader.js';
 import { systemTimers } from './runtime/timers.js';
+import { whileLeading } from './runtime/while-leading.js';
 import type { Timers } from './runtime/timers.js';
 import { sweep, sweepGrants } from './sweep.js';
+import { createSweeper } from './sweeper.js';
 
 export type OperatorDeps = {
   readonly resources: Pick<ResourceStore, 'watch' | 'applyStatus'>;
@@ -90,11 +91,6 @@ export type Operator = {
   /** True when all resources are known and, while this process leads, each has been reconciled once. */
   readonly ready: () => boolean;
 };
-
-/** How often the operator looks for compiled objects and grants whose source was deleted while no operator ran. */
-const sweepMs = 10 * 60 * 1000;
-/** After a failure: an API server that has just started answers 429 until it has read its definitions. */
-const sweepAgainMs = 10_000;
 
 /**
  * The control plane: watches the resources, compiles them into the config store and writes their status. It owns the
@@ -263,13 +259,21 @@ export function createOperator(deps: OperatorDeps): Operator {
     metrics,
   });
 
+  const sweeper = createSweeper({
+    sweeps: [
+      () => sweep(cache, configs, clock.now()),
+      ...(tenantAccess === undefined ? [] : [() => sweepGrants(cache, tenantAccess)]),
+    ],
+    handle: (keys) => roots.add(keys),
+    timers,
+    log,
+  });
+
   const stopping = Promise.withResolvers<void>();
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   let isSynced = false;
   let isLeading = false;
-  let cancelSweep: (() => void) | undefined;
-  let sweeping: Promise<void> = Promise.resolve();
 
   async function run(): Promise<void> {
     // Changes before the first pass are part of it; before the election another operator handles them.
@@ -299,33 +303,7 @@ export function createOperator(deps: OperatorDeps): Operator {
     losses?.start();
     serving?.start();
     usage?.start();
-    sweepAgain(0);
-  }
-
-  function sweepAgain(ms: number): void {
-    cancelSweep = timers.after(ms, () => {
-      sweeping = sweepOnce().then((isComplete) => {
-        if (stopped === undefined) sweepAgain(isComplete ? sweepMs : sweepAgainMs);
-      });
-    });
-  }
-
-  /** Returns whether nothing failed; never rejects. */
-  async function sweepOnce(): Promise<boolean> {
-    let isComplete = true;
-    const sweeps = [
-      () => sweep(cache, configs, clock.now()),
-      ...(tenantAccess === undefined ? [] : [() => sweepGrants(cache, tenantAccess)]),
-    ];
-    for (const each of sweeps)
-      await each().then(
-        (keys) => roots.add(keys),
-        (error: unknown) => {
-          isComplete = false;
-          log.warn('sweep failed', { error });
-        },
-      );
-    return isComplete;
+    sweeper.start();
   }
 
   function abdicate(): void {
@@ -339,7 +317,6 @@ export function createOperator(deps: OperatorDeps): Operator {
     stopped ??= (async () => {
       isLeading = false;
       stopping.resolve();
-      cancelSweep?.();
       platform.stop();
       followers.stop();
       cache.stop();
@@ -352,7 +329,7 @@ export function createOperator(deps: OperatorDeps): Operator {
         serving?.stop(),
         roots.stop(),
         rotation?.stop(),
-        sweeping,
+        sweeper.stop(),
       ]);
       announcer.stop();
       await leader.stop();
@@ -365,18 +342,4 @@ export function createOperator(deps: OperatorDeps): Operator {
     stop,
     ready: () => stopped === undefined && isSynced && (!isLeading || roots.isFirstPassDone()),
   };
-}
-
-/** The functions of a port; each is refused as soon as another process may lead. */
-function whileLeading<T extends object>(leader: Leader, port: T): T {
-  return new Proxy(port, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== 'function') return member;
-      return (...args: readonly unknown[]): unknown => {
-        if (leader.mayWrite()) return Reflect.apply(member, target, args);
-        return Promise.reject(new DomainError('UNAVAILABLE', 'this operator is no longer the leader'));
-      };
-    },
-  });
 }

@@ -17,7 +17,6 @@ import { findCondition, finding, isConditionTrue } from '../../core/meta/conditi
 import type { Finding } from '../../core/meta/conditions.js';
 import { parseKey } from '../../core/meta/meta.js';
 import type { Paymaster } from '../../core/resources/paymaster.js';
-import type { ServingTrouble } from '../../core/policy/serving-reports.js';
 import type { WebhookUrlRules } from '../../core/policy/webhook/webhook-url.js';
 import type { MasterKeys } from '../../core/secrets.js';
 import type { Clock } from '../../core/units/time.js';
@@ -36,6 +35,7 @@ import type { OfferedChains } from './offered-chains.js';
 import { organisationOf } from './organisation.js';
 import { lastingOf, type Lasting } from './lasting.js';
 import { recall } from './recall.js';
+import { servingFinding } from './serving-finding.js';
 import { runAll } from './status.js';
 import type { StatusWriter } from './status.js';
 
@@ -273,60 +273,8 @@ function paymasterFindings(
   // An empty deposit ends when somebody tops it up. That nobody's deposit pays is a mistake in the resources.
   const unpaid = question === undefined ? [funded] : [];
   const ready = summarise([...own, ...contract, signer, ...unpaid], hold(deps, paymaster, compiled));
-  const serving = keptServing(deps, paymaster, servingFinding(deps, compiled, { ready, funded }));
+  const serving = servingFinding(deps, paymaster, compiled, { ready, funded });
   return [...own, ready, serving, signer, funded, ...told];
-}
-
-/**
- * After a start, the reported troubles stay until the servers were asked: otherwise each restart would flip the
- * condition twice.
- */
-function keptServing(
-  { serving }: PaymasterReconcilerDeps,
-  { status, metadata }: Paymaster,
-  found: Finding,
-): Finding {
-  const before = findCondition(status?.conditions, 'Serving');
-  const isMet = before?.reason === 'LimitFull' || before?.reason === 'WebhookFailing';
-  const mayStand = serving?.isKnown() === false && found.status === 'True';
-  return mayStand && isMet && before.observedGeneration === metadata.generation
-    ? finding('Serving', before.reason === 'LimitFull' ? 'LimitFull' : 'WebhookFailing', before.message)
-    : found;
-}
-
-/** Whether operations are signed now, as far as the operator and the servers know. */
-function servingFinding(
-  { serving, view }: PaymasterReconcilerDeps,
-  { policies, profile, config }: CompiledPaymaster,
-  { ready, funded }: { readonly ready: Finding; readonly funded: Finding },
-): Finding {
-  if (ready.status === 'False') return finding('Serving', 'NotReady', ready.message);
-  if (funded.status === 'False') return finding('Serving', 'DepositEmpty', funded.message);
-  if (ready.status === 'Unknown' || funded.status === 'Unknown') return finding('Serving', 'Unknown');
-  const met = (trouble: ServingTrouble): string =>
-    policies
-      .filter(
-        ({ policyId, object }) => object.spec.active !== false && serving?.of(policyId)?.trouble === trouble,
-      )
-      .map(({ object }) => `"${object.spec.name}"`)
-      .join(', ');
-  const [full, failing] = [met('LimitFull'), met('WebhookFailing')];
-  if (full !== '')
-    return finding('Serving', 'LimitFull', `Full: ${full}. Wait for the next cycle, or raise the threshold.`);
-  if (failing !== '')
-    return finding(
-      'Serving',
-      'WebhookFailing',
-      `No answer from the host of ${failing}: operations are refused.`,
-    );
-  const unpriced = profile?.token === undefined ? '' : view.unpriced(config.chainId);
-  return unpriced === ''
-    ? finding('Serving', 'Serving')
-    : finding(
-        'Serving',
-        'TokensUnpriced',
-        `Sponsorships are signed; payments in ${unpriced} are refused: see the FeeTokens.`,
-      );
 }
 
 /** The reason that keeps an otherwise sound paymaster from sponsoring. */
