@@ -68,7 +68,7 @@ check: install ## Format check, lint, build, generated files current, tests
 	@$(MAKE) --no-print-directory lint verify test
 
 clean: ## Remove build output (keeps .paymaster/, the standalone data)
-	@rm -rf dist test-results bench-results
+	@rm -rf dist clients/viem/dist test-results bench-results
 
 IMAGE ?= paymaster-operator:dev
 DEV_CHAIN_IMAGE ?= paymaster-dev-chain:dev

@@ -62,7 +62,15 @@ function installLatest(client) {
 
 function install(directory, packages) {
   // Fewer and shorter retries than npm's own: without a network it should say so within a minute.
-  const options = ['--ignore-scripts', '--no-save', '--no-package-lock', '--no-audit', '--no-fund'];
+  // A package of ours is copied, as it is published: a link would find the viem of this project.
+  const options = [
+    '--install-links',
+    '--ignore-scripts',
+    '--no-save',
+    '--no-package-lock',
+    '--no-audit',
+    '--no-fund',
+  ];
   const patience = ['--loglevel=error', '--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
   run('npm', ['install', ...options, ...patience, ...packages], directory, noNetwork);
 }

@@ -1,0 +1,84 @@
+import { numberToHex } from 'viem';
+import {
+  formatUserOperationRequest,
+  type GetPaymasterDataParameters,
+  type GetPaymasterStubDataParameters,
+  type PaymasterActions,
+  type UserOperation,
+} from 'viem/account-abstraction';
+import { explainMode, type Explanation, type ExplainOptions } from './explain.js';
+import { call, type Endpoint } from './json-rpc.js';
+import { readAnswer } from './answer.js';
+
+export type PaymasterOptions = {
+  /** The service's JSON-RPC address, with chain and apiKey: `https://…/api/v1/{chainId}/{apiKey}`. */
+  readonly url: string;
+  /**
+   * Who estimates gas. `bundler`: the bundler, with the service's stub data; then the service signs those limits. `paymaster`: the
+   * service, in the one call that also signs them, which saves two round trips. Default: `bundler`.
+   */
+  readonly gasLimits?: 'bundler' | 'paymaster';
+  /** Token of the paymaster's organisation, for `explainSponsorship` only. Never put one into a wallet. */
+  readonly authToken?: string;
+  /** Deadline of a request in milliseconds. Default: 20,000. */
+  readonly timeoutMs?: number;
+};
+
+/** The `paymaster` of viem's `createBundlerClient`, and what is asked beside it. All of it throws PaymasterError. */
+export type Paymaster = Partial<Pick<PaymasterActions, 'getPaymasterStubData'>> &
+  Pick<PaymasterActions, 'getPaymasterData'> & {
+    /** Why this operation would be sponsored or refused. Signs and reserves nothing. Needs `authToken`. */
+    explainSponsorship(userOperation: UserOperation, options?: ExplainOptions): Promise<Explanation>;
+  };
+
+/**
+ * A paymaster client for the EntryPoints that the service supports.
+ *
+ * Unlike viem's `createPaymasterClient` (since 2.57.18) it hands on every field that the service signed, gas limits included, so
+ * what is signed is what is sent.
+ *
+ * @example
+ * const paymaster = createPaymaster({ url, gasLimits: 'paymaster' });
+ * const wallet = createBundlerClient({ account, client, paymaster, transport: http(bundlerUrl) });
+ */
+export function createPaymaster(options: PaymasterOptions): Paymaster {
+  const { url, gasLimits = 'bundler', authToken, timeoutMs = 20_000 } = options;
+  const endpoint: Endpoint = { url, timeoutMs, headers: {} };
+  const ask = (method: string, parameters: GetPaymasterDataParameters, extra: object): Promise<unknown> => {
+    const { chainId, entryPointAddress, context, ...userOperation } = parameters;
+    const operation = formatUserOperationRequest(userOperation as UserOperation);
+    return call(endpoint, method, [
+      operation,
+      entryPointAddress,
+      numberToHex(chainId),
+      mergeContext(context, extra),
+    ]);
+  };
+
+  const shared: Pick<Paymaster, 'explainSponsorship'> = {
+    explainSponsorship: async (userOperation, explainOptions = {}) => {
+      const headers: Record<string, string> = authToken === undefined ? {} : { authToken };
+      const params = [formatUserOperationRequest(userOperation), explainMode(explainOptions)];
+      return (await call({ ...endpoint, headers }, 'pm_explainSponsorship', params)) as Explanation;
+    },
+  };
+  if (gasLimits === 'paymaster')
+    return {
+      // viem calls it in place of the stub, finds every limit in the answer, and estimates nothing.
+      getPaymasterData: async (parameters) =>
+        readAnswer(await ask('pm_getPaymasterData', parameters, { calculateGasLimits: true })),
+      ...shared,
+    };
+  return {
+    getPaymasterStubData: async (parameters: GetPaymasterStubDataParameters) =>
+      readAnswer(await ask('pm_getPaymasterStubData', parameters, {})),
+    getPaymasterData: async (parameters) => readAnswer(await ask('pm_getPaymasterData', parameters, {})),
+    ...shared,
+  };
+}
+
+/** The caller's context with our members; a context that is not an object is the service's to refuse. */
+function mergeContext(context: unknown, extra: object): unknown {
+  if (context === undefined || context === null) return extra;
+  return typeof context === 'object' ? { ...context, ...extra } : context;
+}
