@@ -8,7 +8,7 @@ import { startWalletPod, type WalletPod } from './wallet-pod.js';
 /** Stands for the namespace of Prometheus. */
 export const monitoring = 'paymaster-e2e-monitoring';
 const operator = `system:serviceaccount:${system}:${release}-operator`;
-const opsPort = 8081;
+export const opsPort = 8081;
 
 /** Replicas of one component share no node while there are two, also on nodes without zone labels. */
 export async function provePlaces({ tools, report }: World, { keeper, spare }: Nodes): Promise<void> {

@@ -32,10 +32,10 @@ export async function runDisturbances(world: World): Promise<void> {
     try {
       const isSecretBack = await deleteConnectionSecret(world, scene);
       await changeSigner(world, scene);
-      await rotateSigner(world, scene, await connectionUrl(tools, 'several-connection'));
+      const keys = await rotateSigner(world, scene, await connectionUrl(tools, 'several-connection'));
       await loseRedis(world, scene);
       await fillRedis(world, scene);
-      await deleteSigners(world, scene);
+      await deleteSigners(world, scene, keys);
       await isSecretBack();
       await rotateMasterKeys(world, scene);
     } finally {

@@ -1,5 +1,7 @@
-import { awaited, system, tenant } from '../cluster.js';
+import { opsPort } from '../chart.js';
+import { awaited, podsOf, system, tenant } from '../cluster.js';
 import { connectionUrl, makeSecret, pause, type World } from '../scenario.js';
+import type { Tools } from '../tools.js';
 import { startCustomers } from './customers.js';
 import { seconds, withLoad, type Scene } from './scene.js';
 
@@ -37,8 +39,12 @@ export async function deleteConnectionSecret(world: World, scene: Scene): Promis
 /** The operator looks at each Secret that it wrote every five to ten minutes, because it gets no event when one is deleted. */
 const restoredMs = 11 * 60_000;
 
-/** The signing keys are gone for a while: an answer, not an outage of the Service. */
-export async function deleteSigners(world: World, scene: Scene): Promise<void> {
+/** The signing keys are gone for a while: an answer, not an outage of the Service. `keys`: the Secret's content, which is put back. */
+export async function deleteSigners(
+  world: World,
+  scene: Scene,
+  keys: Readonly<Record<string, string>>,
+): Promise<void> {
   const { report, tools, chain } = world;
   report.section('The Secret of the signing keys deleted');
   const { devChain } = chain;
@@ -54,7 +60,7 @@ export async function deleteSigners(world: World, scene: Scene): Promise<void> {
         Promise.resolve(customers.asked.find(({ answer }) => answer.startsWith('error '))),
       );
       await pause(20);
-      await makeSecret(tools, 'paymaster-signers', { dev: devChain.sponsorSigner.privateKey });
+      await makeSecret(tools, 'paymaster-signers', keys);
       const restoredAt = performance.now();
       const signed = await awaited('something is signed again', mountedMs, () =>
         Promise.resolve(
@@ -63,8 +69,11 @@ export async function deleteSigners(world: World, scene: Scene): Promise<void> {
           ),
         ),
       );
-      await pause(5);
-      return `${refused.answer} ${seconds(refused.answeredAt - deletedAt)} after the deletion; signed again ${seconds(signed.answeredAt - restoredAt)} after it was restored`;
+      await awaited('every replica has read its keys', mountedMs, async () =>
+        (await haveSigners(tools)) ? true : undefined,
+      );
+      const everywhere = performance.now() - restoredAt;
+      return `${refused.answer} ${seconds(refused.answeredAt - deletedAt)} after the deletion; signed again ${seconds(signed.answeredAt - restoredAt)} after it was restored, by every replica after ${seconds(everywhere)}`;
     },
   );
   await customers.stop();
@@ -72,3 +81,15 @@ export async function deleteSigners(world: World, scene: Scene): Promise<void> {
 
 /** The kubelet brings a changed Secret to pods within two minutes, and a signer file is read again soon after. */
 const mountedMs = 240_000;
+
+/** Whether every rpc pod has the keys of all profiles. Kubelets bring them to pods at different times. */
+async function haveSigners(tools: Tools): Promise<boolean> {
+  const script = `fetch('http://127.0.0.1:${opsPort}/readyz').then((answer) => answer.json())
+    .then(({ checks }) => console.log(checks.find(({ name }) => name === 'signers').ready))`;
+  const found = await Promise.all(
+    (await podsOf(tools, 'rpc')).map((pod) =>
+      tools.tryKubectl(['exec', '-n', system, pod, '--', 'node', '-e', script]),
+    ),
+  );
+  return found.every(({ stdout }) => stdout.trim() === 'true');
+}

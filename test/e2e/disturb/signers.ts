@@ -80,12 +80,17 @@ export async function changeSigner(world: World, scene: Scene): Promise<void> {
   });
 }
 
-/** docs/key-rotation.md, on a contract with several signers. */
-export async function rotateSigner(world: World, scene: Scene, url: string): Promise<void> {
+/** docs/key-rotation.md, on a contract with several signers. Resolves with the Secret of the signers as it is then. */
+export async function rotateSigner(
+  world: World,
+  scene: Scene,
+  url: string,
+): Promise<Readonly<Record<string, string>>> {
   const { report, tools, chain } = world;
   const version = 'singleton-0.7';
   report.section('Signer rotated on a contract with several signers');
   const fresh = Wallet.createRandom();
+  const keys = { dev: chain.devChain.sponsorSigner.privateKey, fresh: fresh.privateKey };
   const customers = await startCustomers({
     devChain: chain.devChain,
     caller: scene.caller,
@@ -94,10 +99,7 @@ export async function rotateSigner(world: World, scene: Scene, url: string): Pro
     holdMs: 20_000,
   });
   await withLoad(world, scene, { name: '0 failed calls while the key is rotated' }, async () => {
-    await makeSecret(tools, 'paymaster-signers', {
-      dev: chain.devChain.sponsorSigner.privateKey,
-      fresh: fresh.privateKey,
-    });
+    await makeSecret(tools, 'paymaster-signers', keys);
     await patchProfile(tools, version, { signers: [{ file: 'fresh' }, { file: 'dev' }] });
     await send(world, version, 'addSigner', parseAddress(fresh.address));
     const addedAt = performance.now();
@@ -121,6 +123,7 @@ export async function rotateSigner(world: World, scene: Scene, url: string): Pro
     if (Object.keys(fates).some((fate) => fate !== 'mined')) throw new Error(JSON.stringify(fates));
     return JSON.stringify(fates);
   });
+  return keys;
 }
 
 /** `maxExpirySeconds` of the Chain in this run, so that the run need not wait ten minutes for signatures of the old key. */
