@@ -1,12 +1,9 @@
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 import { join, resolve } from 'node:path';
-import { createServer } from 'node:http';
-import { setTimeout as after } from 'node:timers/promises';
 import { Interface } from 'ethers';
 import { createChains } from '../../adapters/chain/chains.js';
 import { createMetrics } from '../../adapters/metrics/prometheus.js';
-import type { Chains } from '../../core/chain/chains.js';
 import { createGasEstimator } from '../../adapters/estimator/estimator.js';
 import { silentLogger } from '../../core/log.js';
 import { layouts } from '../../core/paymaster/layouts.js';
@@ -17,57 +14,28 @@ import { buildAccount, encodeWith, type Call } from '../chain/support/account.js
 import { startDevChain, type DevChain } from '../chain/support/dev-chain.js';
 import { handleOp } from '../chain/support/handle-ops.js';
 import { buildTerms, buildUserOp, sponsorUserOp } from '../chain/support/user-op.js';
+import { startAltoEstimates } from './alto-estimates.js';
+import { startSlowNode, type SlowNode } from './slow-node.js';
 
 // What an estimate costs on a node that is 50 ms away: calls, calls in a row, and the median of its time; the first
 // estimate of a kind is one of the rounds. With `--before <built checkout>` interleaved with the estimator of that build.
 //
-//   node dist/test/bench/estimates.js [--before ../main] [--rounds 15] [--delay 50]
+// With `--alto <alto.js>` beside the calls of that bundler for the same operations.
+//
+//   node dist/test/bench/estimates.js [--before ../main] [--alto hack/bundler/node_modules/@pimlico/alto/esm/cli/alto.js]
+//     [--rounds 15] [--delay 50]
 
 const { values } = parseArgs({
   options: {
     before: { type: 'string' },
     rounds: { type: 'string', default: '15' },
     delay: { type: 'string', default: '50' },
+    alto: { type: 'string' },
   },
 });
 const delayMs = Number(values.delay);
 const rounds = Number(values.rounds);
 const abi = new Interface(['function increment()', 'function burn(uint256 rounds)']);
-
-/** A node that answers late, and counts calls and how many of them were made one after the other. */
-async function startSlowNode(url: string) {
-  const seen = { calls: 0, inARow: 0, answered: 0 };
-  const server = createServer((request, response) => {
-    const depth = seen.answered + 1;
-    seen.calls += 1;
-    seen.inARow = Math.max(seen.inARow, depth);
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      void (async () => {
-        await after(delayMs);
-        const body = Buffer.concat(chunks);
-        const headers = { 'content-type': 'application/json' };
-        const answer = await fetch(url, { method: 'POST', headers, body });
-        const text = await answer.text();
-        seen.answered = Math.max(seen.answered, depth);
-        response.end(text);
-      })();
-    });
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the node has no port');
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    take: () => {
-      const { calls, inARow } = seen;
-      Object.assign(seen, { calls: 0, inARow: 0, answered: 0 });
-      return { calls, inARow };
-    },
-    stop: () => new Promise((stopped) => server.close(stopped).closeAllConnections()),
-  };
-}
 
 type Case = { readonly name: string; readonly request: EstimateRequest };
 
@@ -129,48 +97,55 @@ async function builds(): Promise<readonly Build[]> {
 
 const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
 
+type Measured = { readonly name: string; readonly estimator: GasEstimator; readonly node: SlowNode };
+
 const devChain = await startDevChain();
-const connections: Chains[] = [];
-const node = await startSlowNode(devChain.url);
+const stops: (() => Promise<unknown>)[] = [() => devChain.stop()];
 try {
-  const estimators = (await builds()).map(({ name, createEstimator, connect }) => {
+  const measured: Measured[] = [];
+  for (const { name, createEstimator, connect } of await builds()) {
+    const node = await startNode();
     const metrics = createMetrics({ process: false });
     const chains = connect({ log: silentLogger, clock: systemClock, metrics, timeoutMs: 10_000 });
-    connections.push(chains);
-    const estimator: GasEstimator = createEstimator({
-      chains,
-      endpoint: () => ({ rpc: { urls: [node.url] } }),
-      clock: systemClock,
-      log: silentLogger,
-    });
-    return { name, estimator };
-  });
-  for (const { name, request } of await cases(devChain)) {
-    const times = new Map<string, number[]>();
-    const calls = new Map<string, string>();
-    for (let round = 0; round < rounds; round += 1)
-      for (const { name: build, estimator } of estimators) {
-        node.take();
-        const started = performance.now();
-        const limits = await estimator.estimate(request);
-        times.set(build, [...(times.get(build) ?? []), performance.now() - started]);
-        const { calls: count, inARow } = node.take();
-        calls.set(
-          build,
-          `${count} calls, ${inARow} in a row (${limits.callGasLimit}, ${limits.verificationGasLimit})`,
-        );
-      }
-    const medians = estimators.map(({ name: build }) => median(times.get(build) ?? []));
-    const shown = estimators.map(
-      ({ name: build }, index) => `${build}: p50 ${medians[index]?.toFixed(0)} ms, ${calls.get(build)}`,
-    );
-    const [first, last] = [medians[0] ?? 1, medians.at(-1) ?? 1];
-    console.log(
-      `${name}\n  ${shown.join('\n  ')}${estimators.length > 1 ? `\n  ratio ${(last / first).toFixed(2)}` : ''}`,
-    );
+    stops.push(() => chains.stop());
+    const endpoint = () => ({ rpc: { urls: [node.url] } });
+    const estimator = createEstimator({ chains, endpoint, clock: systemClock, log: silentLogger });
+    measured.push({ name, estimator, node });
   }
+  if (values.alto !== undefined) {
+    const node = await startNode();
+    const alto = await startAltoEstimates(resolve(values.alto), node.url);
+    stops.push(() => alto.stop());
+    measured.push({ name: 'alto', estimator: alto, node });
+  }
+  for (const each of await cases(devChain)) await measure(each, measured);
 } finally {
-  await Promise.all(connections.map((chains) => chains.stop()));
-  await node.stop();
-  await devChain.stop();
+  for (const stop of stops.toReversed()) await stop();
+}
+
+async function startNode(): Promise<SlowNode> {
+  const node = await startSlowNode(devChain.url, delayMs);
+  stops.push(() => node.stop());
+  return node;
+}
+
+async function measure({ name, request }: Case, measured: readonly Measured[]): Promise<void> {
+  const figures = measured.map(() => ({ times: [] as number[], calls: '' }));
+  for (let round = 0; round < rounds; round += 1)
+    for (const [index, { estimator, node }] of measured.entries()) {
+      node.take();
+      const started = performance.now();
+      await estimator.estimate(request);
+      const figure = figures[index];
+      figure?.times.push(performance.now() - started);
+      const { calls, inARow } = node.take();
+      if (figure !== undefined) figure.calls = `${calls} calls, ${inARow} in a row`;
+    }
+  console.log(name);
+  const [first] = figures;
+  measured.forEach((each, index) => {
+    const { times, calls } = figures[index] ?? { times: [], calls: '' };
+    const ratio = (median(times) / median(first?.times ?? [])).toFixed(2);
+    console.log(`  ${each.name}: p50 ${median(times).toFixed(0)} ms (ratio ${ratio}), ${calls}`);
+  });
 }
