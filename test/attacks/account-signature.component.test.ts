@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Interface, Wallet, type Authorization } from 'ethers';
-import { eip7702Factory } from '../../core/entry-point/eip-7702.js';
 import { entryPoint09 } from '../../core/entry-point/v09.js';
 import { joinPaymasterSignature } from '../../core/entry-point/paymaster-signature.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -219,7 +218,8 @@ async function delegated(
   const account: TestAccount = {
     ...(await buildAccount(world.devChain, '0.9', owner)),
     address: toAddressKey(parseAddress(owner.address)),
-    initCode: () => Promise.resolve(eip7702Factory),
+    // The marker as wallets send it, and as it is mined.
+    initCode: () => Promise.resolve('0x7702'),
     nonce: () => Promise.resolve(0n),
   };
   const { address } = world.devChain.deployments.sponsoredContract;

@@ -9,6 +9,8 @@ import { closeChain, openChain, replies, script } from './script.js';
 
 /** Commits of one call: this many occupy Redis for a few milliseconds. */
 const perCall = 250;
+/** The script looks for them among this many: others may have become due meanwhile, or earlier ones were added. */
+const mostDue = 2 * perCall;
 
 /**
  * Takes commits that are over from their reservations.
@@ -37,11 +39,12 @@ local function lower(kind, held, signed)
   for i = 1, #held, 2 do add(kind .. held[i], (stays[held[i]] or 0) - held[i + 1]) end
 end
 
+local due = {}
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now, 'LIMIT', 0, ${mostDue})) do due[member] = true end
 local dropped, unfinished = 0, 0
 for i = 1, commits do
   local operation, paymasterId, member = KEYS[7 + i], ARGV[5 + 2 * i], ARGV[6 + 2 * i]
-  local due = redis.call('ZSCORE', KEYS[5], member)
-  if due and tonumber(due) <= now then
+  if due[member] then
     local text = redis.call('HGET', operation, paymasterId)
     local record = text and cjson.decode(text)
     if not record or not record[11] then
