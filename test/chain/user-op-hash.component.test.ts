@@ -144,20 +144,20 @@ function compare(each: Case, contract: Hex | undefined, reads: Row['reads']): vo
   // viem has no form for a head that is cut off.
   if (paymasterAndData !== '0x' && hexSize(paymasterAndData) < 52) return;
 
-  const whole = hashByViem(op, paymasterAndData, '0.9', chainId);
+  const whole = () => hashByViem(op, paymasterAndData, '0.9', chainId);
   switch (tail.kind) {
     case 'signature': {
       // As a field of its own viem leaves the signature out, as the contract does; inside of paymasterData it does not.
       const byField = hashByViem(op, tail.data, '0.9', chainId, tail.signature);
       if (byField !== contract) throw differs('viem’s hash of the field is not the contract’s');
-      if (whole === contract) throw differs('viem has hashed the data as the contract does');
+      if (whole() === contract) throw differs('viem has hashed the data as the contract does');
       return;
     }
     case 'tooLong':
       if (contract !== undefined) throw differs('the contract has not refused the length');
       return;
     case 'none': {
-      if (whole !== contract) throw differs('viem’s hash is not the contract’s');
+      if (whole() !== contract) throw differs('viem’s hash is not the contract’s');
       if (!paymasterAndData.endsWith(`0000${magic}`)) return;
       // Of an empty signature viem leaves out the length, too, and the contract does not.
       const data: Hex = `0x${paymasterAndData.slice(2, -20)}`;
