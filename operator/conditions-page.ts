@@ -1,5 +1,4 @@
 import { conditionReasons, type ConditionType, type ReasonText } from '../core/meta/condition-reasons.js';
-import { warnsWhenTrue } from './reconcilers/transitions.js';
 
 /** `docs/conditions.md`: every condition with each reason, its meaning, and what to do about it. */
 export function renderConditions(): string {
@@ -13,20 +12,11 @@ export function renderConditions(): string {
   return `${introduction}\n${sections.join('\n')}`;
 }
 
-/** Reasons that need somebody to act, as `Type/Reason`. */
-export function troubles(): readonly string[] {
-  return Object.entries(conditionReasons).flatMap(([type, reasons]) =>
-    Object.entries(reasons as Readonly<Record<string, ReasonText>>)
-      .filter(([, { status }]) => status === (warnsWhenTrue.has(type) ? 'True' : 'False'))
-      .map(([reason]) => `${type}/${reason}`),
-  );
-}
-
 function remedyOf(type: string, reason: string): string {
   return remedies[`${type}/${reason}`] ?? '–';
 }
 
-const introduction = `<!-- Generated from core/meta/conditions.ts and operator/conditions-page.ts. Do not edit: run \`make generate\`. -->
+const introduction = `<!-- Generated from core/meta/condition-reasons.ts and operator/conditions-page.ts. Do not edit: run \`make generate\`. -->
 
 # Conditions
 

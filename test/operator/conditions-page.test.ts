@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { renderConditions, troubles } from '../../operator/conditions-page.js';
+import { conditionReasons, type ReasonText } from '../../core/meta/condition-reasons.js';
+import { renderConditions } from '../../operator/conditions-page.js';
+import { warnsWhenTrue } from '../../operator/reconcilers/transitions.js';
 import { isConditionsPageStale } from '../../operator/generate.js';
 import { repositoryRoot } from '../support/repository-root.js';
 
@@ -17,3 +19,12 @@ test('every reason that needs an action says what to do', () => {
   });
   expect(silent).toEqual([]);
 });
+
+/** Reasons that need somebody to act, as `Type/Reason`. */
+function troubles(): readonly string[] {
+  return Object.entries(conditionReasons).flatMap(([type, reasons]) =>
+    Object.entries(reasons as Readonly<Record<string, ReasonText>>)
+      .filter(([, { status }]) => status === (warnsWhenTrue.has(type) ? 'True' : 'False'))
+      .map(([reason]) => `${type}/${reason}`),
+  );
+}
