@@ -284,7 +284,8 @@ test('a user with only the needed rights is enough, and its password is read fro
     '~paymaster:* +evalsha +eval +wait +ping +info +config|get +select +time +get +set +mget +incr +incrby +pexpire +exists +del +hget +hset +hdel +hkeys +zadd +zrem +zcard +zscan +zrangebyscore +sadd +srem +smembers +scan +pttl';
   await secure.command(['ACL', 'SETUSER', 'paymaster', 'on', '>right-secret', ...rights.split(' ')]);
   const { log, text } = aLog();
-  const options = { log, clock: aClock(), credentials: { usernameFile, passwordFile } };
+  const clock = aClock();
+  const options = { log, clock, credentials: { usernameFile, passwordFile } };
   const store = createRedisUsageStore(storeOptions(secure.url, options));
   stores.push(store);
   await until('the wrong password is refused', () => text().includes('WRONGPASS'));
@@ -308,12 +309,19 @@ test('a user with only the needed rights is enough, and its password is read fro
   expect(await store.accounts(chainId)).toMatchObject([{ reserved: 1 }]);
   const step = aStep({ settled: [{ key: request.key, actualCost: gwei(1) }] });
   expect(await store.advance(step)).toMatchObject({ isTaken: true });
+  for (const kind of ['commit', 'finalize', 'commit'] as const)
+    expect(await store.reserve({ ...request, phase: { kind, commitment: aHash(7) } })).toEqual(reserved);
+  clock.advance(60_000);
+  expect(await store.dropCommits(chainId)).toBe(1);
+  expect(await store.advance(aStep({ expected: step.next, released: [request] }))).toMatchObject({
+    isTaken: true,
+  });
   await store.setSuspended(chainId, 'pm-1', true);
   expect(await store.suspended(chainId)).toEqual(['pm-1']);
   await store.noteGenerations(chainId, [{ id: 'pm-1', generation: 5 }]);
   await store.forgetAccounts(chainId, [{ contract }]);
   expect(await store.accounts(chainId)).toEqual([]);
-  await store.putFundingMessage('pm-1', 'text', (startMs + 1000) as EpochMs);
+  await store.putFundingMessage('pm-1', 'text', (clock.now() + 1000) as EpochMs);
   expect(await store.consumeFundingMessage('pm-1', 'text')).toBe(true);
   expect(await store.lease.hold(chainId)).toBe(true);
   await store.lease.release(chainId);
