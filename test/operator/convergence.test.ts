@@ -67,7 +67,7 @@ async function play(world: World, { object, version, do: what }: Step): Promise<
  */
 function timeless(configs: readonly { readonly config: PaymasterConfig }[]): unknown {
   return configs
-    .map(({ config: { memory: _, ...config } }) => ({
+    .map(({ config: { memory: _memory, ...config } }) => ({
       ...config,
       configGeneration: 0,
       limits: config.limits.map((limit) => ({ ...limit, startMs: 0 })),
