@@ -35,6 +35,32 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
           });
       });
 
+    test('signed in two phases: the paymaster signs what the account has signed', async (t) => {
+      for (const profile of facts.versions.filter(({ entryPointVersion }) => entryPointVersion === '0.9'))
+        await t.test(nameOf(profile), async () => {
+          const url = await newPaymaster(facts, profile.version);
+          const paymaster = ours.createPaymaster({ url, gasLimits: 'paymaster', signingPhases: true });
+          const wallet = await open(profile, 'paymaster', undefined, paymaster);
+          const { account } = wallet;
+          const { account: _account, ...prepared } = await wallet.prepareUserOperation({
+            calls: [increment(facts)],
+          });
+          const signed = { ...prepared, signature: await account.signUserOperation(prepared) };
+          const at = { chainId: foundry.id, entryPointAddress: profile.entryPoint };
+          const { paymasterSignature } = await paymaster.finalize({ ...signed, ...at });
+          assert.equal(paymasterSignature.length, prepared.paymasterSignature.length);
+          assert.notEqual(paymasterSignature, prepared.paymasterSignature);
+          const bundler = accountAbstraction.createBundlerClient({
+            client,
+            transport: http(running.bundlerUrl),
+          });
+          const final = { ...signed, paymasterSignature, entryPointAddress: profile.entryPoint };
+          const hash = await bundler.sendUserOperation(final);
+          const receipt = await bundler.waitForUserOperationReceipt({ hash, timeout: 60_000 });
+          assert.equal(receipt.success, true);
+        });
+    });
+
     test('paid in tokens, with gas limits of the paymaster', async (t) => {
       for (const profile of facts.versions.filter(({ tokenPaymasterAddress }) => tokenPaymasterAddress))
         await t.test(nameOf(profile), async () => {
@@ -131,14 +157,15 @@ export function viemPackageTests({ viem, accountAbstraction, accounts, chains, o
     return toSimpleAccount({ viem, accountAbstraction }, { client, owner, entryPoint: { address, version } });
   }
 
-  async function open(profile, gasLimits, paymasterContext) {
+  async function open(profile, gasLimits, paymasterContext, paymaster) {
     return accountAbstraction.createBundlerClient({
       account: await accountOf(profile),
       client,
       chain: foundry,
       transport: http(running.bundlerUrl),
       pollingInterval: 100,
-      paymaster: ours.createPaymaster({ url: await newPaymaster(facts, profile.version), gasLimits }),
+      paymaster:
+        paymaster ?? ours.createPaymaster({ url: await newPaymaster(facts, profile.version), gasLimits }),
       ...(paymasterContext === undefined ? {} : { paymasterContext }),
       userOperation: { estimateFeesPerGas: async () => fees },
     });

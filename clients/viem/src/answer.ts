@@ -1,3 +1,4 @@
+import type { Hex } from 'viem';
 import type { GetPaymasterStubDataReturnType } from 'viem/account-abstraction';
 import { ConnectionError } from './errors.js';
 import { isRecord } from './json-rpc.js';
@@ -18,16 +19,23 @@ const quantities = [
  */
 export function readAnswer(answer: unknown): GetPaymasterStubDataReturnType {
   if (!isRecord(answer) || !(isHex(answer['paymasterAndData']) || isHex(answer['paymaster'])))
-    throw new ConnectionError('the answer of the paymaster service has no paymaster', {
-      code: -32_603,
-      reason: 'NOT_UNDERSTOOD',
-      retryable: false,
-    });
+    throw notUnderstood('the answer of the paymaster service has no paymaster');
   const fields: Record<string, unknown> = {};
   for (const name of bytes) if (isHex(answer[name])) fields[name] = answer[name];
   for (const name of quantities) if (isHex(answer[name])) fields[name] = BigInt(answer[name]);
   for (const name of ['isFinal', 'sponsor']) if (answer[name] !== undefined) fields[name] = answer[name];
   return fields as GetPaymasterStubDataReturnType;
+}
+
+/** The signature of a finalize. */
+export function readSignature(answer: unknown): { readonly paymasterSignature: Hex } {
+  if (isRecord(answer) && isHex(answer['paymasterSignature']))
+    return { paymasterSignature: answer['paymasterSignature'] };
+  throw notUnderstood('the answer of the paymaster service has no signature');
+}
+
+function notUnderstood(message: string): ConnectionError {
+  return new ConnectionError(message, { code: -32_603, reason: 'NOT_UNDERSTOOD', retryable: false });
 }
 
 function isHex(value: unknown): value is `0x${string}` {

@@ -1,4 +1,4 @@
-import { numberToHex } from 'viem';
+import { numberToHex, type Hex } from 'viem';
 import {
   formatUserOperationRequest,
   type GetPaymasterDataParameters,
@@ -8,7 +8,7 @@ import {
 } from 'viem/account-abstraction';
 import { explainMode, type Explanation, type ExplainOptions } from './explain.js';
 import { call, type Endpoint } from './json-rpc.js';
-import { readAnswer } from './answer.js';
+import { readAnswer, readSignature } from './answer.js';
 
 export type PaymasterOptions = {
   /** The service's JSON-RPC address, with chain and apiKey: `https://…/api/v1/{chainId}/{apiKey}`. */
@@ -18,6 +18,11 @@ export type PaymasterOptions = {
    * service, in the one call that also signs them, which saves two round trips. Default: `bundler`.
    */
   readonly gasLimits?: 'bundler' | 'paymaster';
+  /**
+   * EntryPoint 0.9: the service reserves first (`commit`) and signs once the account has signed ({@link Paymaster.finalize}). Only for
+   * contracts that read the signature at the end of the data. Default: false.
+   */
+  readonly signingPhases?: boolean;
   /** Token of the paymaster's organisation, for `explainSponsorship` only. Never put one into a wallet. */
   readonly authToken?: string;
   /** Deadline of a request in milliseconds. Default: 20,000. */
@@ -27,6 +32,13 @@ export type PaymasterOptions = {
 /** The `paymaster` of viem's `createBundlerClient`, and what is asked beside it. All of it throws PaymasterError. */
 export type Paymaster = Partial<Pick<PaymasterActions, 'getPaymasterStubData'>> &
   Pick<PaymasterActions, 'getPaymasterData'> & {
+    /**
+     * With `signingPhases`: the paymaster's signature for an operation that its account has signed, in place of the placeholder.
+     * Everything else of the operation must be as it was prepared. Asked again, it answers the same.
+     */
+    finalize(
+      signed: GetPaymasterDataParameters & { readonly signature: Hex },
+    ): Promise<{ readonly paymasterSignature: Hex }>;
     /** Why this operation would be sponsored or refused. Signs and reserves nothing. Needs `authToken`. */
     explainSponsorship(userOperation: UserOperation, options?: ExplainOptions): Promise<Explanation>;
   };
@@ -42,7 +54,8 @@ export type Paymaster = Partial<Pick<PaymasterActions, 'getPaymasterStubData'>> 
  * const wallet = createBundlerClient({ account, client, paymaster, transport: http(bundlerUrl) });
  */
 export function createPaymaster(options: PaymasterOptions): Paymaster {
-  const { url, gasLimits = 'bundler', authToken, timeoutMs = 20_000 } = options;
+  const { url, gasLimits = 'bundler', signingPhases = false, authToken, timeoutMs = 20_000 } = options;
+  const phase = signingPhases ? { signingPhase: 'commit' } : {};
   const endpoint: Endpoint = { url, timeoutMs, headers: {} };
   const ask = (method: string, parameters: GetPaymasterDataParameters, extra: object): Promise<unknown> => {
     const { chainId, entryPointAddress, context, ...userOperation } = parameters;
@@ -55,7 +68,9 @@ export function createPaymaster(options: PaymasterOptions): Paymaster {
     ]);
   };
 
-  const shared: Pick<Paymaster, 'explainSponsorship'> = {
+  const shared: Pick<Paymaster, 'explainSponsorship' | 'finalize'> = {
+    finalize: async (signed) =>
+      readSignature(await ask('pm_getPaymasterData', signed, { signingPhase: 'finalize' })),
     explainSponsorship: async (userOperation, explainOptions = {}) => {
       const headers: Record<string, string> = authToken === undefined ? {} : { authToken };
       const params = [formatUserOperationRequest(userOperation), explainMode(explainOptions)];
@@ -66,13 +81,13 @@ export function createPaymaster(options: PaymasterOptions): Paymaster {
     return {
       // viem calls it in place of the stub, finds every limit in the answer, and estimates nothing.
       getPaymasterData: async (parameters) =>
-        readAnswer(await ask('pm_getPaymasterData', parameters, { calculateGasLimits: true })),
+        readAnswer(await ask('pm_getPaymasterData', parameters, { ...phase, calculateGasLimits: true })),
       ...shared,
     };
   return {
     getPaymasterStubData: async (parameters: GetPaymasterStubDataParameters) =>
       readAnswer(await ask('pm_getPaymasterStubData', parameters, {})),
-    getPaymasterData: async (parameters) => readAnswer(await ask('pm_getPaymasterData', parameters, {})),
+    getPaymasterData: async (parameters) => readAnswer(await ask('pm_getPaymasterData', parameters, phase)),
     ...shared,
   };
 }
