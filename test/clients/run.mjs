@@ -2,7 +2,7 @@
 // ones, each in a folder of its own, because they do not resolve together. Apart from the other tests: the bundler is GPL and large, and
 // neither it nor the vendor's SDK is a dependency.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -49,6 +49,8 @@ function runLatest() {
 /** Installs the newest versions of what package.json names, and answers what came, as text. */
 function installLatest(client) {
   const { dependencies } = JSON.parse(readFileSync(join(client, 'package.json'), 'utf8'));
+  // npm keeps a copy whose version has not changed.
+  rmSync(join(client, 'node_modules/@paymaster-operator'), { recursive: true, force: true });
   install(
     client,
     Object.entries(dependencies).map(([name, version]) => `${name}@${version}`),
