@@ -50,6 +50,8 @@ export function ownPreVerificationGas(facts: RequestFacts, op: UserOperation, pa
 
 /** What an `approve` in front of the other calls costs to post, as gas. Throws UNAVAILABLE. */
 export function dataGasOfApproval(facts: RequestFacts, op: UserOperation): bigint {
+  const fee = requireDataFee(facts);
+  if (fee.spec.kind === 'None') return 0n;
   const bundled = { op, paymasterAndData: '0x', version: facts.profile.entryPointVersion } as const;
-  return dataGasOfMore(bundled, requireDataFee(facts), approvalBytes, approvalAllowance.preVerificationGas);
+  return dataGasOfMore(bundled, fee, approvalBytes, approvalAllowance.preVerificationGas);
 }
