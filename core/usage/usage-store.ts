@@ -126,6 +126,8 @@ export type CounterState = { readonly used: number; readonly reserved: number };
 
 export type ReserveRequest = {
   readonly key: ReservationKey;
+  /** What the ledger keeps of it; added to the feed of the ledger in the same atomic step, if the reservation is made. */
+  readonly record?: StepRecord;
   /** The paymaster's generation and the chain's. */
   readonly fences: readonly Fence[];
   /** What the paymaster signs if the reservation is made; in phase `commit`, what it would sign at the finalize. */
@@ -142,6 +144,9 @@ export type ReserveRequest = {
    */
   readonly depositMaxAgeMs: number;
 };
+
+/** A record of the ledger: its id and its text, which the store does not read. */
+export type StepRecord = { readonly id: string; readonly text: string };
 
 /** One signature. The step that reserves for it also records it, so that the mined operation can be recognised. */
 export type SignedPromise = {
@@ -261,6 +266,8 @@ export type Reservation = {
   readonly accounts: readonly AccountShare[];
   /** The last commit of the operation, until `dropCommits`; absent: none. */
   readonly commit?: Commit;
+  /** Id of the record of its first request; absent: it had none. Records about how it ends name it. */
+  readonly recordId?: string;
 };
 
 /** Its amounts are part of those of its reservation. */
@@ -297,14 +304,23 @@ export type FollowerStep = {
    * moves from the reserved cost to min(actualCost, cost); a limit of unit COUNT keeps its cost. Undefined
    * `actualCost`: nothing is spent (a token payment). Holds and deposits become free.
    */
-  readonly settled: readonly { readonly key: ReservationKey; readonly actualCost: Gwei | undefined }[];
+  readonly settled: readonly {
+    readonly key: ReservationKey;
+    readonly actualCost: Gwei | undefined;
+    /** Added to the feed of the ledger with the reservation's `recordId`, if the step ends it; likewise below. */
+    readonly record?: string;
+  }[];
   /**
    * Reservations that spend nothing. With `validUntil`: ignored if a new promise has since given the reservation a
    * later one. Without it: released whatever was promised since (the nonce is used, or another paymaster paid).
    */
-  readonly released: readonly { readonly key: ReservationKey; readonly validUntil?: EpochSeconds }[];
+  readonly released: readonly {
+    readonly key: ReservationKey;
+    readonly validUntil?: EpochSeconds;
+    readonly record?: string;
+  }[];
   /** The deposits and holds of these become free; their limits keep the reserved cost until the window ends. */
-  readonly forfeited: readonly { readonly key: ReservationKey }[];
+  readonly forfeited: readonly { readonly key: ReservationKey; readonly record?: string }[];
   /** Added to the settled use of counters (never below 0): losses, and corrections after a reorganisation. */
   readonly charges: readonly Charge[];
   /**
@@ -312,6 +328,8 @@ export type FollowerStep = {
    * thresholds say.
    */
   readonly restored: readonly Reservation[];
+  /** Records about restored reservations: `recordId` of the reservation and the text. Default: none. */
+  readonly restoredRecords?: readonly { readonly recordId: string; readonly text: string }[];
   readonly balances: readonly (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
 };
 

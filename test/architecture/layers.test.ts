@@ -25,6 +25,7 @@ const core = [
   'paymaster',
   'pricing',
   'usage',
+  'ledger',
   'policy',
   'resources',
   'config',

@@ -1,0 +1,38 @@
+/**
+ * Port: records on their way to the ledger. The usage store adds a record in the same atomic step as what it records
+ * (`record` of a reservation and of a follower's step); servers offer what signs nothing. One consumer, or a group of
+ * several, moves them to the {@link Ledger}.
+ *
+ * Guarantees (every implementation passes one conformance suite):
+ * - An entry that was added is read at least once, in the order in which it was added, until it is acknowledged.
+ * - Acknowledging removes only the named entries. Nothing that was not read is ever removed.
+ * - Entries that a consumer read and did not acknowledge are read again by another one after `claimAfterMs`.
+ */
+export type LedgerFeed = {
+  /** Up to `limit` entries that nobody else is working on. Waits at most `waitMs` for the first. */
+  read(limit: number, waitMs: number): Promise<readonly FeedEntry[]>;
+  /** Removes entries that are stored. */
+  acknowledge(entries: readonly FeedEntry[]): Promise<void>;
+  /** Adds texts that record nothing signed (refusals, inputs, funds). All or none; throws UNAVAILABLE, never waits for room. */
+  offer(chainId: number, texts: readonly string[]): Promise<void>;
+  /** What waits, for metrics. `lagMs`: age of the oldest entry, 0 without any. `fullness`: 0 to 1, share of the budget. */
+  state(): Promise<FeedState>;
+  stop(): Promise<void>;
+};
+
+export type FeedEntry = {
+  readonly chainId: number;
+  /** Unique in the feed of a chain. */
+  readonly position: string;
+  /** Id of the first decision of the reservation that the record belongs to; absent: it belongs to none. */
+  readonly reservation?: string;
+  /** A record, see {@link formatRecord}. */
+  readonly text: string;
+};
+
+export type FeedState = {
+  readonly length: number;
+  readonly bytes: number;
+  readonly lagMs: number;
+  readonly fullness: number;
+};

@@ -1,0 +1,60 @@
+import type { EpochMs } from '../units/time.js';
+import type {
+  DecisionPage,
+  DecisionQuery,
+  DecisionView,
+  FundsQuery,
+  FundsHistory,
+  UsageQuery,
+  UsageRow,
+} from './query.js';
+import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
+
+/**
+ * Port: what was decided, mined and paid. Implementations: SQLite files, PostgreSQL.
+ *
+ * Guarantees (every implementation passes one conformance suite):
+ * - `append` stores all entries and their roll-ups in one transaction, or nothing. An entry whose id is stored already
+ *   is ignored, with its roll-ups, so appending again is harmless. The order of the entries of a reservation is kept.
+ * - A decision has at most one settlement that stands. A reversal takes it back, and a later settlement may follow.
+ * - A settlement whose decisions are not stored yet (their entries come later) is kept and applied when they come.
+ * - Every method throws DomainError UNAVAILABLE when the ledger cannot answer.
+ */
+export type Ledger = {
+  append(entries: readonly LedgerEntry[]): Promise<void>;
+  usage(query: UsageQuery): Promise<readonly UsageRow[]>;
+  decisions(query: DecisionQuery): Promise<DecisionPage>;
+  /** Undefined when the organisation has no such decision. */
+  decision(organisation: string, id: RecordId): Promise<DecisionView | undefined>;
+  funds(query: FundsQuery): Promise<readonly FundsHistory[]>;
+  /** The recorded inputs of paymasters in a time range, in the order in which they were decided, page by page. */
+  inputs(query: InputsQuery): AsyncIterable<readonly DecisionInputs[]>;
+  /** Removes what is older than its retention; at most some seconds of work per call. True while there is more. */
+  prune(now: EpochMs): Promise<boolean>;
+  ping(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export type LedgerEntry = {
+  readonly record: LedgerRecord;
+  /** Id of the first decision of the reservation; undefined for records that belong to none. */
+  readonly reservation: RecordId | undefined;
+};
+
+export type InputsQuery = {
+  readonly organisation: string;
+  readonly paymasterIds: readonly string[];
+  readonly from: EpochMs;
+  readonly to: EpochMs;
+};
+
+/** How long records are kept, in days. */
+export type Retention = {
+  /** Decisions, settlements and roll-ups. */
+  readonly decisions: number;
+  readonly inputs: number;
+  /** Per minute; after that one sample per hour is kept as long as decisions. */
+  readonly funds: number;
+};
+
+export const defaultRetention: Retention = { decisions: 400, inputs: 7, funds: 30 };

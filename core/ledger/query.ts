@@ -1,0 +1,118 @@
+import type { AddressKey } from '../units/address.js';
+import type { Hex } from '../units/hex.js';
+import type { EpochMs } from '../units/time.js';
+import type { Decision, MinedFacts, RecordId, Settlement } from './record.js';
+
+export const usageSteps = ['hour', 'day', 'month'] as const;
+export type UsageStep = (typeof usageSteps)[number];
+
+/**
+ * What usage can be grouped by. `additive` is false where an operation counts in full for several values, so that the
+ * rows do not add up to the total.
+ */
+export const usageGroups = {
+  paymaster: { additive: true },
+  policy: { additive: false },
+  contract: { additive: true },
+  method: { additive: true },
+  sender: { additive: true },
+  reason: { additive: true },
+  mode: { additive: true },
+  chain: { additive: true },
+} as const;
+export type UsageGroup = keyof typeof usageGroups;
+
+export type UsageQuery = {
+  readonly organisation: string;
+  /** Undefined: all of the organisation. */
+  readonly paymasterId: string | undefined;
+  /** Whole minutes: `from` rounded down, `to` rounded up by the caller. */
+  readonly from: EpochMs;
+  readonly to: EpochMs;
+  readonly step: UsageStep;
+  /** Undefined: one row per step. */
+  readonly groupBy: UsageGroup | undefined;
+  /** At most this many rows; one more is answered if there are more. */
+  readonly limit: number;
+};
+
+/** Ordered by `from`, then by `group`. Steps are UTC; the first and the last are cut to the range. */
+export type UsageRow = {
+  readonly from: EpochMs;
+  readonly to: EpochMs;
+  /** Value of the group; `(none)` where an operation has none, `other` for values that the configuration does not know. */
+  readonly group: string | undefined;
+  readonly sponsored: number;
+  readonly refused: number;
+  /** Mined, `reverted` included. */
+  readonly mined: number;
+  readonly reverted: number;
+  /** Promises that were not used: expired or spent elsewhere. */
+  readonly expired: number;
+  readonly promisedWei: bigint;
+  readonly spentWei: bigint;
+  /** Distinct senders of sponsored operations: exact within a day (UTC); undefined for longer rows. */
+  readonly senders: number | undefined;
+  readonly tokens: readonly {
+    readonly address: AddressKey;
+    readonly decimals: number | undefined;
+    readonly amount: bigint;
+  }[];
+};
+
+export type DecisionQuery = {
+  readonly organisation: string;
+  readonly paymasterId?: string;
+  readonly sender?: AddressKey;
+  readonly verdict?: Decision['verdict'];
+  readonly reason?: string;
+  readonly userOpHash?: Hex;
+  /** Ours or the caller's. */
+  readonly requestId?: string;
+  readonly from: EpochMs;
+  readonly to: EpochMs;
+  /** Answers decisions older than this one; undefined: from the newest. */
+  readonly before?: RecordId;
+  readonly limit: number;
+};
+
+/** The newest first. `next`: the value of `before` for the next page; undefined on the last page. */
+export type DecisionPage = {
+  readonly decisions: readonly DecisionView[];
+  readonly next: RecordId | undefined;
+};
+
+/** A decision, and the settlement that stands. */
+export type DecisionView = { readonly decision: Decision; readonly settlement: SettlementView | undefined };
+
+export type SettlementView = {
+  readonly outcome: Settlement['outcome'];
+  readonly at: EpochMs;
+  /** Of a mined operation. */
+  readonly mined: MinedFacts | undefined;
+  /** Settlements before it that a reorganisation took back. */
+  readonly takenBack: number;
+};
+
+export type FundsQuery = {
+  readonly accounts: readonly AccountName[];
+  readonly from: EpochMs;
+  readonly to: EpochMs;
+};
+export type AccountName = {
+  readonly chainId: number;
+  readonly contract: AddressKey;
+  readonly fundingAddress: AddressKey | undefined;
+};
+
+/** Samples of one account, the oldest first. */
+export type FundsHistory = {
+  readonly account: AccountName;
+  readonly samples: readonly {
+    readonly at: EpochMs;
+    readonly balanceWei: bigint;
+    readonly promisedWei: bigint;
+  }[];
+  /** Cost of mined operations that this account paid in the range, in wei. */
+  readonly spentWei: bigint;
+};
