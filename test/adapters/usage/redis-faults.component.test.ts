@@ -313,9 +313,11 @@ test('a user with only the needed rights is enough, and its password is read fro
     expect(await store.reserve({ ...request, phase: { kind, commitment: aHash(7) } })).toEqual(reserved);
   clock.advance(60_000);
   expect(await store.dropCommits(chainId)).toBe(1);
-  expect(await store.advance(aStep({ expected: step.next, released: [request] }))).toMatchObject({
-    isTaken: true,
-  });
+  expect(await store.advance(aStep({ expected: step.next, released: [{ key: request.key }] }))).toMatchObject(
+    {
+      isTaken: true,
+    },
+  );
   await store.setSuspended(chainId, 'pm-1', true);
   expect(await store.suspended(chainId)).toEqual(['pm-1']);
   await store.noteGenerations(chainId, [{ id: 'pm-1', generation: 5 }]);
