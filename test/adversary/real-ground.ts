@@ -5,7 +5,7 @@ import type { DevChain } from '../chain/support/dev-chain.js';
 import type { NodeFaults } from './chain/model-chain.js';
 import { signingWallets } from './chain/signing-keys.js';
 import type { PairedChain } from './chain/paired-chain.js';
-import type { Ground } from './run.js';
+import type { Ground } from './ground.js';
 
 /** A real chain with the model beside it. The service reads the real chain; rules are checked on the model, which must agree. */
 export function realGround(dev: DevChain, paired: PairedChain): Ground {

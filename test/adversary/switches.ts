@@ -4,7 +4,7 @@ import { gwei } from '../../core/units/wei.js';
 import type { Chain } from '../../core/chain/chain.js';
 import { filesOf, unknownProfile } from '../../operator/facts/facts.js';
 import { openInFile, type OpenStores } from './stores.js';
-import type { Switches } from './run.js';
+import type { Switches } from './scene.js';
 
 /** A rule that is turned off, as a defect would do it. Exists in tests only: it wraps the dependencies of replicas or follower. */
 export type Defect = Switches & {

@@ -79,6 +79,12 @@ export const paymasters = [
   { paymasterId: 'c/three', namespace: 'c', version: 'singleton-0.8' },
 ] as const;
 
+/** The contract that pays for a paymaster's operations. */
+export function specOf(paymaster: number): ContractSpec {
+  const { version } = paymasters[paymaster]!;
+  return specs[worlds.findIndex(({ layout }) => layout === version)]!;
+}
+
 /** One limit of a paymaster as its owner last wrote it. A new start begins a new cycle. */
 export type LimitState = { startMs: EpochMs; threshold: number; isActive: boolean };
 

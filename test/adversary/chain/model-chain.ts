@@ -141,6 +141,11 @@ export class ModelChain implements Chain {
     this.#branch += 1n;
   }
 
+  /** The node works again. */
+  heal(): void {
+    Object.assign(this.faults, { isDown: false, lag: 0, emptyLogs: 0, hasNoTransactions: false });
+  }
+
   async chainId(): Promise<number> {
     this.#answer();
     return this.#options.chainId;

@@ -1,0 +1,75 @@
+import type { Chain } from '../../core/chain/chain.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { aClock } from '../adapters/usage/clock.js';
+import type { ModelChain } from './chain/model-chain.js';
+import { Forgeries } from './forgeries.js';
+import type { Ground } from './ground.js';
+import { KeyRule, KeyWatch, type KeyFacts } from './key-watch.js';
+import type { Stores } from './stores.js';
+import { Truth, type Grant } from './truth.js';
+import { Configs, paymasters, secondsOf } from './world.js';
+
+/** Seams at which a test turns a rule off. An absent one leaves the code as it is. */
+export type Switches = {
+  /** Wraps the store that replicas and follower get. */
+  readonly usage?: (store: UsageStore) => UsageStore;
+  /** Wraps the chain that the follower reads. */
+  readonly chain?: (chain: Chain) => Chain;
+  /** Whether a recreated paymaster counts as a new one. */
+  readonly forgetsNames?: boolean;
+  /** Wraps what the operator knows of the contracts' signers. */
+  readonly keyFacts?: (facts: KeyFacts) => KeyFacts;
+};
+
+/** What all parts of a run share: the service under test, the world around it, and what is true. */
+export class Scene {
+  readonly clock: ReturnType<typeof aClock>;
+  readonly stores: Stores;
+  readonly switches: Switches;
+  readonly ground: Ground;
+  readonly chain: ModelChain;
+  readonly configs: Configs;
+  readonly truth: Truth;
+  readonly forgeries: Forgeries;
+  /** The operator. */
+  readonly watch: KeyWatch;
+  readonly keyRule = new KeyRule();
+  /** How often each thing happened, so that a test can check that the run was meaningful. */
+  readonly seen = new Map<string, number>();
+  /** The highest key that each paymaster has ever had. */
+  readonly keyGenerations = paymasters.map(() => 1);
+  /** The replica that follows the chain. */
+  followedBy = 0;
+  /** Signatures that the current data do not contain. */
+  lostGrants: readonly Grant[] = [];
+  /** False once data were lost or attribution became impossible: counters may then hold more than was spent. */
+  isExact = true;
+
+  constructor(clock: ReturnType<typeof aClock>, stores: Stores, switches: Switches, ground: Ground) {
+    this.clock = clock;
+    this.stores = stores;
+    this.switches = switches;
+    this.ground = ground;
+    this.chain = ground.model;
+    this.watch = new KeyWatch(clock, switches.keyFacts);
+    this.configs = new Configs(this.watch, switches.forgetsNames);
+    this.truth = new Truth(this.chain);
+    this.forgeries = new Forgeries(this.chain);
+  }
+
+  /** Unix seconds. */
+  now(): number {
+    return secondsOf(this.clock.now());
+  }
+
+  count(name: string, by = 1): void {
+    this.seen.set(name, (this.seen.get(name) ?? 0) + by);
+  }
+
+  /** What a replica uses. Defaults to the one that follows the chain. */
+  store(index = this.followedBy): UsageStore {
+    const { replicas } = this.stores;
+    const store = replicas[index % replicas.length]!;
+    return this.switches.usage?.(store) ?? store;
+  }
+}

@@ -1,0 +1,53 @@
+import type { AddressKey } from '../../core/units/address.js';
+import type { AccountCall, BundledOperation, ContractSpec } from './chain/operations.js';
+import { prefundOf } from './chain/operations.js';
+import { rate, type Answer, type Asked } from './service.js';
+import { ceilGwei } from './truth.js';
+import { defaultWallet, paymasters } from './world.js';
+
+/** The operation with the paymaster data that were signed for it, as a bundler has it. */
+export function signedOperation(
+  paymaster: number,
+  { asked, spec, call }: { readonly asked: Asked; readonly spec: ContractSpec; readonly call: AccountCall },
+  { paymasterAndData, validUntil, signedBy }: Omit<Answer, 'result'>,
+): BundledOperation {
+  const { mode, op, inAdvance } = asked;
+  const bare: BundledOperation = {
+    contract: spec.address,
+    op,
+    paymasterAndData,
+    terms: {
+      mode,
+      validUntil,
+      markup: 1_000_000n,
+      rate,
+      ...(mode === 'SPONSORED' && spec.kind === 'hybrid' ? { fundingAddress: payerWallet(paymaster) } : {}),
+      ...(inAdvance && mode === 'ERC20' ? { inAdvance: true as const } : {}),
+    },
+    isSigned: true,
+    signedBy,
+    call,
+  };
+  if (bare.terms.inAdvance !== true || spec.kind === 'hybrid') return bare;
+  // The EntryPoint's prefund in tokens; it does not include a hybrid contract's demand.
+  const { inAdvance: _, ...terms } = bare.terms;
+  const preFund = (prefundOf(bare, spec.version) * rate) / 10n ** 18n;
+  return { ...bare, terms: { ...terms, preFund } };
+}
+
+/** Whether the contract takes tokens in validation when its data say so. */
+export function takesInAdvance({ kind, version }: ContractSpec): boolean {
+  return kind === 'hybrid' || version === '0.8';
+}
+
+/** Gwei that are lost if a token payment of this cost is mined and nothing more is paid after its call. */
+export function unsecuredOf({ op, terms }: BundledOperation, cost: number): number {
+  if (terms.inAdvance === true) return 0;
+  // Charged on top of the prefund: the contract's gas after the call, a figure in its data.
+  return terms.preFund === undefined ? cost : ceilGwei(60_000n * op.maxFeePerGas);
+}
+
+function payerWallet(paymaster: number): AddressKey {
+  const found = paymasters[paymaster]!;
+  return 'fundingAddress' in found ? found.fundingAddress : defaultWallet;
+}
