@@ -7,6 +7,8 @@ export type Refusal = {
   readonly reason: RefusalReason;
   /** The exact cause, for the person who debugs: which address, limit or figure. No secrets. */
   readonly detail: string;
+  /** The policy that refuses, if it is one. */
+  readonly policyId?: string;
   /** Set when the usual remedy of the reason would mislead. */
   readonly cause?: RefusalCause;
   /** What would make the operation pass, if the refusing policy knows better than the table. */

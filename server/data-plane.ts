@@ -8,6 +8,7 @@ import type { Chains } from '../core/chain/chains.js';
 import type { Heads } from '../core/chain/heads.js';
 import type { ConfigStore } from '../core/config/config-store.js';
 import { isDomainError } from '../core/errors.js';
+import type { LedgerFeed } from '../core/ledger/feed.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { Signers } from '../core/paymaster/signer.js';
@@ -24,6 +25,7 @@ import type { TokenPaymentChecker } from '../core/paymaster/token-payment-checke
 import type { Instruments } from './ops/instruments.js';
 import type { RecentRefusals } from './ops/recent-refusals.js';
 import { always, sharedDependency, type ReadinessCheck } from './ops/readiness.js';
+import { createRecording, type Recording } from './ledger/recording.js';
 import { createFollower, type Follower } from './follower/follower.js';
 import { createLossReporter, type LossReporter } from './follower/loss-reporter.js';
 import { createCallRunner } from './rpc/call-runner.js';
@@ -33,6 +35,7 @@ import { createRequestIds } from './http/request-id.js';
 import { createWebhookDelivery } from './rpc/webhook-delivery.js';
 import { createBodyAdmission } from './http/body-admission.js';
 import { createRpcRouter, type RequestBodies, type RpcRouter } from './rpc/router.js';
+import { createDecisionRecords } from './decision/decision-record.js';
 import { createExplain } from './decision/explain.js';
 import { tokenMode } from './decision/in-tokens.js';
 import { withNewAccounts } from './decision/new-accounts.js';
@@ -85,6 +88,8 @@ export type DataPlaneDeps = {
   readonly trustedProxies?: number;
   /** Remembers refused requests. Default: they are not remembered. */
   readonly recentRefusals?: Pick<RecentRefusals, 'note'>;
+  /** Where records for the ledger are offered; the usage store adds those of its steps itself. Default: nothing is recorded. */
+  readonly ledger?: Pick<LedgerFeed, 'offer'>;
   /** Nothing is signed on configs that the store has not confirmed for this long. Default 6 h. */
   readonly maxStalenessMs?: number;
   /** Pause between two polls of a chain. Default: 500 ms on a chain without confirmations, else 2,000 ms. */
@@ -122,7 +127,11 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
   });
   const tokenAccounts = createTokenAccounts({ chains });
   const losses = reportLosses(deps, view);
-  const follower = deps.heads === undefined ? followChains(deps, view, tokenAccounts, losses) : undefined;
+  const recording = deps.ledger && createRecording({ ...deps, feed: deps.ledger });
+  const records = recording && createDecisionRecords(recording);
+  const recorded = records === undefined ? {} : { records };
+  const follower =
+    deps.heads === undefined ? followChains(deps, view, { tokenAccounts, losses, recording }) : undefined;
   const heads = deps.heads ?? follower?.heads ?? noHeads;
   const usage = follower === undefined ? deps.usage : withNewAccounts(deps.usage, follower, view);
   const simulation = {
@@ -149,7 +158,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
           usage: { ...waits.usage, ...notes.ofUsage(waits.usage) },
           webhooks: notes.ofWebhooks(waits.webhooks),
         };
-  const shared = { view, heads, dataFees, clock, prices, tokenAccounts, signing, ...noted };
+  const shared = { view, heads, dataFees, clock, prices, tokenAccounts, signing, ...noted, ...recorded };
   const sponsored = sponsoredMode(shared);
   const inTokens = tokenMode(shared);
   const methods = createMethods({
@@ -158,14 +167,14 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
     sponsor: createSponsor(shared, sponsored),
     commit: createCommit(shared, sponsored),
     finalize: createFinalize(shared, sponsored, sponsored.finalize),
-    sponsorStub: createStub(sponsored, { clock, isPayer: false }),
+    sponsorStub: createStub(sponsored, { clock, isPayer: false, ...recorded }),
     explain: createExplain(view, sponsored, showSponsored),
     explainTokenPayment: createExplain(view, inTokens, (on, trace, { choice }: ExplainedPayment) =>
       showInTokens(shared, on, trace, choice),
     ),
     quoteFees: createQuote(shared),
     payInTokens: createSponsor(shared, inTokens),
-    tokenStub: createStub(inTokens, { clock, isPayer: true }),
+    tokenStub: createStub(inTokens, { clock, isPayer: true, ...recorded }),
     supportedTokens: createTokenList(shared),
   });
   const bodies = createRequestBodies();
@@ -256,6 +265,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       prices.start();
       dataFees.start();
       notes?.start();
+      recording?.start();
       await warmUp(view.chains(), { signing, clock });
       isWarm = true;
     },
@@ -266,6 +276,7 @@ export function createDataPlane(deps: DataPlaneDeps): DataPlane {
       await Promise.all([follower?.stop(), prices.stop(), dataFees.stop()]);
       await losses?.stop();
       await notes?.stop();
+      await recording?.stop();
     },
   };
 }
@@ -307,8 +318,15 @@ function reportLosses(deps: DataPlaneDeps, view: ConfigView): LossReporter | und
 function followChains(
   deps: DataPlaneDeps,
   view: ConfigView,
-  tokenAccounts: TokenAccounts,
-  losses: LossReporter | undefined,
+  {
+    tokenAccounts,
+    losses,
+    recording,
+  }: {
+    readonly tokenAccounts: TokenAccounts;
+    readonly losses: LossReporter | undefined;
+    readonly recording: Recording | undefined;
+  },
 ): Follower {
   const { usage, lease, recovery, pollMs, chains, clock, log, instruments } = deps;
   return createFollower({
@@ -317,6 +335,9 @@ function followChains(
     ...(lease === undefined ? {} : { lease }),
     ...(recovery === undefined ? {} : { recovery }),
     ...(losses === undefined ? {} : { losses }),
+    ...(recording === undefined
+      ? {}
+      : { ledger: { ...recording, organisationOf: (id: string) => view.organisationOf(id) ?? '' } }),
     chains,
     chainConfigs: () => Array.from(view.chains(), ({ config }) => config),
     platformAccounts: (chainId) => {

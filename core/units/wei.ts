@@ -58,6 +58,10 @@ export function gweiFloor(amount: bigint): Gwei {
   return (gwei > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(gwei)) as Gwei;
 }
 
+export function gweiToWei(amount: Gwei): Wei {
+  return (BigInt(amount) * weiPerGwei) as Wei;
+}
+
 function toGwei(gwei: bigint): Gwei {
   if (gwei > BigInt(Number.MAX_SAFE_INTEGER))
     throw new RangeError(`${gwei} gwei exceeds the countable range`);

@@ -7,6 +7,7 @@ import type { FeeTokenSpec } from '../../core/pricing/fee-token-spec.js';
 import { zeroAddress, type AddressKey } from '../../core/units/address.js';
 import { toSeconds, type EpochMs } from '../../core/units/time.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
+import { decodeCalls } from '../../core/userop/call-data.js';
 import type { GasEstimator } from '../../core/userop/estimator.js';
 import type { PaymentGround, TokenPaymentChecker } from '../../core/paymaster/token-payment-checker.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -186,6 +187,13 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
       return inAdvance.length > stub.length ? inAdvance : stub;
     },
     gas: ({ mode }) => mode.gas,
+    subject: ({ mode, feeToken, request: { op } }) => ({
+      mode: 'ERC20',
+      contract: mode.contractKey,
+      token: feeToken,
+      // No step of this mode decodes them: the user pays, whatever is called.
+      calls: decodeCalls(op.callData, op.callDataBytes),
+    }),
   };
 }
 

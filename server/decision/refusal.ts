@@ -28,9 +28,13 @@ export function describeRefusal(
     case 'limit':
     case 'usage-lost': {
       const share = at(request.limits, refusal.index);
-      const { name, perSender } = at(paymaster.limits, refusal.index);
-      if (refusal.outcome === 'usage-lost') return usageLost(name, share.window.until);
-      return limitReached(share, { name, subject: perSender ? request.key.sender : '' }, refusal.used);
+      const { name, perSender, policyId } = at(paymaster.limits, refusal.index);
+      const subject = perSender ? request.key.sender : '';
+      const reached =
+        refusal.outcome === 'usage-lost'
+          ? usageLost(name, share.window.until)
+          : limitReached(share, { name, subject }, refusal.used);
+      return { ...reached, policyId };
     }
     case 'held':
       return describeHold(paymaster, request, at(request.holds, refusal.index), refusal);

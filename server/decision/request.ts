@@ -20,6 +20,10 @@ export type SponsorRequest = {
   /** As the caller sent it; `{}` when absent. */
   readonly webhookData: unknown;
   readonly requestId: string;
+  /** The caller's own id of the request, cleaned; see {@link cleanRequestId}. Undefined: it has none. */
+  readonly callerRequestId?: string | undefined;
+  /** The JSON-RPC method. */
+  readonly method: string;
   /** Set in a request of two phases; see two-phase.ts. */
   readonly phase?: SigningPhase;
 };

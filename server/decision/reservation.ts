@@ -11,6 +11,7 @@ import {
   type HoldShare,
   type ReserveRequest,
   type SignedPromise,
+  type StepRecord,
 } from '../../core/usage/usage-store.js';
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
@@ -50,9 +51,13 @@ const maxLive = 500_000;
 /**
  * Plans what an operation takes from limits, deposits and bounds if it is signed. The plan is the same for both modes, except that
  * in mode ERC20 the user pays, so losses count and spending limits do not. `capacity`: live reservations that the store has room
- * for. The returned function takes the store's time and answers the plan.
+ * for. `record`: what the ledger keeps of it. The returned function takes the store's time and answers the plan.
  */
-export function planReservation(promised: Promised, capacity: number): (now: EpochMs) => PlannedReservation {
+export function planReservation(
+  promised: Promised,
+  capacity: number,
+  record?: StepRecord,
+): (now: EpochMs) => PlannedReservation {
   const { paymaster, chain, profile, op, promise, need } = promised;
   const { contract } = promise;
   const isSponsored = promise.mode === 'SPONSORED';
@@ -71,6 +76,7 @@ export function planReservation(promised: Promised, capacity: number): (now: Epo
     promise,
     accounts,
     depositMaxAgeMs,
+    ...(record === undefined ? {} : { record }),
   };
   return (now) => {
     const fences = fencesOf(paymaster, chain, contract, now);

@@ -8,13 +8,14 @@ import { reserve } from '../../core/usage/plan.js';
 import type { UsageStore } from '../../core/usage/usage-store.js';
 import type { ConfigView } from '../view/config-view.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { DecisionRecords } from './decision-record.js';
 import { withFreshConfig } from './fresh-config.js';
 import { limitsOfRefusal } from './gas-limits.js';
 import type { RefusedSponsorship, Sponsored, SponsorRequest, Sponsorship } from './request.js';
 import { planReservation, type Promised } from './reservation.js';
 import { runToRefusal } from './run.js';
 import type { SigningBatch } from './signing-batch.js';
-import type { Case, Mode, Outcome, Step, Window } from './step.js';
+import type { Case, Mode, Outcome, Window } from './step.js';
 import { outcomeOf } from './usage.js';
 
 export type SignDeps = {
@@ -22,6 +23,8 @@ export type SignDeps = {
   readonly usage: Pick<UsageStore, 'now' | 'reserve' | 'capacity'>;
   readonly signing: SigningBatch;
   readonly clock: Clock;
+  /** Absent: nothing is recorded. */
+  readonly records?: DecisionRecords;
 };
 
 /** Decides whether data is signed for an operation, and signs it. */
@@ -48,17 +51,19 @@ async function attempt<C extends Case, Terms extends Window>(
   mode: Mode<never, C, Terms>,
   on: C,
 ): Promise<Sponsorship | 'stale'> {
-  const { usage, signing, clock } = deps;
-  const running = decideSteps(deps, mode.steps, on);
+  const { usage, signing, clock, records } = deps;
+  const running = decideSteps(deps, mode, on);
   const decided = running instanceof Promise ? await running : running;
   if (decided.outcome !== 'passed') return decided.answer;
   const { op } = decided;
 
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const { promised, terms, toSign } = mode.draft(on, op, clock.now());
-  const reserved = outcomeOf(on.paymaster, await reserve(usage, planReservation(promised, usage.capacity())));
+  const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
+  const plan = planReservation(promised, usage.capacity(), record);
+  const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
   if (reserved === 'stale') return 'stale';
-  if (!reserved.pass) return refused(on, reserved);
+  if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
   const signature = await signDigest(signing, on.signer, toSign);
   const paymasterAndData = mode.encode(on, op, terms, signature);
   return sponsored(mode, on, op, { promised, terms, paymasterAndData });
@@ -70,20 +75,25 @@ type Decided =
 
 /** Runs the steps; passed means that they have all passed on a config that is still the newest. */
 export function decideSteps<C extends Case>(
-  { view }: Pick<SignDeps, 'view'>,
-  steps: readonly Step<C>[],
+  deps: Pick<SignDeps, 'view' | 'records'>,
+  mode: Pick<Mode<never, C>, 'steps' | 'subject'>,
   on: C,
 ): Decided | Promise<Decided> {
-  const running = runToRefusal(steps, on);
-  if (running instanceof Promise) return running.then((outcome) => afterSteps(view, on, outcome));
-  return afterSteps(view, on, running);
+  const running = runToRefusal(mode.steps, on);
+  if (running instanceof Promise) return running.then((outcome) => afterSteps(deps, mode, on, outcome));
+  return afterSteps(deps, mode, on, running);
 }
 
-function afterSteps(view: SignDeps['view'], on: Case, outcome: Outcome): Decided {
+function afterSteps<C extends Case>(
+  deps: Pick<SignDeps, 'view' | 'records'>,
+  mode: Pick<Mode<never, C>, 'subject'>,
+  on: C,
+  outcome: Outcome,
+): Decided {
   if (outcome === 'stale') return { outcome: 'answered', answer: 'stale' };
-  if (!outcome.pass) return { outcome: 'answered', answer: refused(on, outcome) };
+  if (!outcome.pass) return { outcome: 'answered', answer: refused(deps, mode, on, outcome) };
   // Steps may take seconds: if the config was paused, tightened or suspended meanwhile, we must no longer sign on it.
-  if (!view.isCurrent(on.paymaster, on.chain)) return { outcome: 'answered', answer: 'stale' };
+  if (!deps.view.isCurrent(on.paymaster, on.chain)) return { outcome: 'answered', answer: 'stale' };
   if (on.op === undefined) throw new Error('every step has passed, and the gas limits are not known');
   return { outcome: 'passed', op: on.op };
 }
@@ -113,8 +123,16 @@ export function sponsored<C extends Case, Terms extends Window>(
   };
 }
 
-/** The client needs limits even when the refusal comes before they were found. */
-export function refused({ profile, request, estimating, op }: Case, refusal: Refusal): RefusedSponsorship {
+/** Records a refusal, and answers it. The client needs limits even when it comes before they were found. */
+export function refused<C extends Case>(
+  { records }: Pick<SignDeps, 'records'>,
+  { subject }: Pick<Mode<never, C>, 'subject'>,
+  on: C,
+  refusal: Refusal,
+  promised?: Promised,
+): RefusedSponsorship {
+  records?.refused(on, subject(on), refusal, promised);
+  const { profile, request, estimating, op } = on;
   return { outcome: 'refused', profile, refusal, limits: op ?? limitsOfRefusal(request.op, estimating) };
 }
 

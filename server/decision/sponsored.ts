@@ -104,6 +104,12 @@ export function sponsoredMode(deps: SponsoredDeps): SponsoredMode {
     encode: ({ profile }, op, terms, signature) => profile.layout.sponsorship.encode(op, terms, signature),
     stub: stubData,
     gas: ({ profile }) => profile.paymasterGas,
+    subject: ({ profile, calls }) => ({
+      mode: 'SPONSORED',
+      contract: profile.contractKey,
+      token: undefined,
+      calls,
+    }),
   };
 }
 

@@ -1,6 +1,9 @@
 import type { Peeked } from '../../core/usage/plan.js';
+import type { SignedPromise } from '../../core/usage/usage-store.js';
+import type { DecodedCalls } from '../../core/userop/call-data.js';
 import type { PaymasterGas } from '../../core/entry-point/user-operation.js';
 import type { Verdict } from '../../core/refusal.js';
+import type { AddressKey } from '../../core/units/address.js';
 import type { EpochMs } from '../../core/units/time.js';
 import type { Hex } from '../../core/units/hex.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
@@ -76,6 +79,13 @@ export type Finalize<C extends Case, Terms extends Window> = {
   readonly redraft: (on: C, op: FinalUserOperation, committed: Hex, now: EpochMs) => Draft<Terms> | undefined;
 };
 
+/** What a mode tells records about an operation. */
+export type Subject = Pick<SignedPromise, 'mode' | 'contract'> & {
+  /** Mode ERC20: the token that the caller asked for. */
+  readonly token: AddressKey | undefined;
+  readonly calls: DecodedCalls;
+};
+
 /** One way to pay for an operation. */
 export type Mode<Request, C extends Case, Terms extends Window = Window> = {
   /** Gathers the facts of a request, without I/O. Throws the errors that no step can change. */
@@ -88,4 +98,6 @@ export type Mode<Request, C extends Case, Terms extends Window = Window> = {
   /** Data of the final length and shape with a dummy signature. */
   readonly stub: (on: C, now: EpochMs) => Hex;
   readonly gas: (on: C) => PaymasterGas;
+  /** For the records of decisions. */
+  readonly subject: (on: C) => Subject;
 };

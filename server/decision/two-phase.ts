@@ -8,7 +8,7 @@ import { signatureToTail } from '../../core/paymaster/tail.js';
 import { refuse } from '../../core/refusal.js';
 import { bytesToHex, type Hex } from '../../core/units/hex.js';
 import { peek, reserve } from '../../core/usage/plan.js';
-import type { ReserveRequest, UsageStore } from '../../core/usage/usage-store.js';
+import type { ReserveRequest, StepRecord, UsageStore } from '../../core/usage/usage-store.js';
 import type { AccountValidator } from '../../core/userop/account-validation.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
 import { withFreshConfig } from './fresh-config.js';
@@ -33,19 +33,20 @@ export function createCommit<Request extends SponsorRequest, C extends Case, Ter
   deps: TwoPhaseDeps,
   mode: Mode<Request, C, Terms>,
 ): Sponsor<Request> {
-  const { view, usage, clock } = deps;
+  const { view, usage, clock, records } = deps;
   return (paymaster, request) =>
     withFreshConfig(view, paymaster, async (current) => {
       const on = mode.gather(current, request);
-      const decided = await decideSteps(deps, mode.steps, on);
+      const decided = await decideSteps(deps, mode, on);
       if (decided.outcome !== 'passed') return decided.answer;
       const { op } = decided;
       const { promised, terms } = mode.draft(on, op, clock.now());
       const paymasterAndData = signatureToTail(mode.encode(on, op, terms, stubSignature()));
-      const plan = phasePlan('commit', promised, op, paymasterAndData, usage);
+      const record = records?.promised(on, mode.subject(on), 'committed', promised);
+      const plan = phasePlan('commit', { promised, op, paymasterAndData, record }, usage);
       const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
       if (reserved === 'stale') return 'stale';
-      if (!reserved.pass) return refused(on, reserved);
+      if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
       return sponsored(mode, on, op, { promised, terms, paymasterAndData });
     });
 }
@@ -61,7 +62,7 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
   mode: Mode<Request, C, Terms>,
   { steps, redraft }: Finalize<C, Terms>,
 ): Sponsor<Request & FinalizeRequest> {
-  const { view, usage, signing, accounts, clock } = deps;
+  const { view, usage, signing, accounts, clock, records } = deps;
   return (paymaster, request) =>
     withFreshConfig(view, paymaster, async (current) => {
       const on = mode.gather(current, request);
@@ -69,17 +70,28 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
       on.op = op;
       const outcome = await runToRefusal(steps, on);
       if (outcome === 'stale') return 'stale';
-      if (!outcome.pass) return refused(on, outcome);
+      if (!outcome.pass) return refused(deps, mode, on, outcome);
       const draft = redraft(on, op, request.committed, clock.now());
       const paymasterAndData = draft && signatureToTail(mode.encode(on, op, draft.terms, stubSignature()));
       if (draft === undefined || dataOf(paymasterAndData) !== dataOf(request.committed))
-        return refused(on, refuse('COMMIT_NOT_OPEN', 'paymasterData is not what a commit answered'));
+        return refused(
+          deps,
+          mode,
+          on,
+          refuse('COMMIT_NOT_OPEN', 'paymasterData is not what a commit answered'),
+        );
 
       // A finalize without its commit costs the chain nothing.
-      const plan = phasePlan('finalize', draft.promised, op, request.committed, usage);
+      const { promised } = draft;
+      const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
+      const plan = phasePlan(
+        'finalize',
+        { promised, op, paymasterAndData: request.committed, record },
+        usage,
+      );
       const peeked = outcomeOf(on.paymaster, await peek(usage, plan));
       if (peeked === 'stale') return 'stale';
-      if (!peeked.pass) return refused(on, peeked);
+      if (!peeked.pass) return refused(deps, mode, on, peeked, promised);
       const { profile } = on;
       const { paymasterId, chainId } = on.paymaster;
       const { entryPoint, entryPointVersion } = profile;
@@ -90,13 +102,13 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
         paymasterAndData: request.committed,
         headBlock: on.head.number,
       });
-      if (!accepted.pass) return refused(on, accepted);
+      if (!accepted.pass) return refused(deps, mode, on, accepted, promised);
       // The simulation takes time, in which the config may have been paused, tightened or suspended.
       if (!view.isCurrent(on.paymaster, on.chain)) return 'stale';
 
       const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
       if (reserved === 'stale') return 'stale';
-      if (!reserved.pass) return refused(on, reserved);
+      if (!reserved.pass) return refused(deps, mode, on, reserved, promised);
       const signature = await signDigest(signing, on.signer, draft.toSign);
       const signed = joinPaymasterSignature(dataOf(request.committed) ?? '0x', bytesToHex(signature));
       return sponsored(mode, on, op, { ...draft, paymasterAndData: signed });
@@ -105,12 +117,20 @@ export function createFinalize<Request extends SponsorRequest, C extends Case, T
 
 function phasePlan(
   kind: 'commit' | 'finalize',
-  promised: Promised,
-  op: FinalUserOperation,
-  paymasterAndData: Hex,
+  {
+    promised,
+    op,
+    paymasterAndData,
+    record,
+  }: {
+    readonly promised: Promised;
+    readonly op: FinalUserOperation;
+    readonly paymasterAndData: Hex;
+    readonly record: StepRecord | undefined;
+  },
   usage: Pick<UsageStore, 'capacity'>,
 ): (now: Parameters<ReturnType<typeof planReservation>>[0]) => PlannedReservation {
-  const plan = planReservation(promised, usage.capacity());
+  const plan = planReservation(promised, usage.capacity(), record);
   const commitment = commitmentOf(op, paymasterAndData, promised.promise.digest);
   const phase: ReserveRequest['phase'] = { kind, commitment };
   return (now) => ({ ...plan(now), phase });

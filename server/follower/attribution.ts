@@ -1,3 +1,4 @@
+import type { TokenCharge } from '../../core/paymaster/layout.js';
 import type { Reading } from '../../core/paymaster/recognise.js';
 import type { Mode, Reservation } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
@@ -11,6 +12,8 @@ export type Evidence = {
   readonly payer?: AddressKey;
   /** Whether the contract's own events say that it was charged in tokens; undefined if that is not known. */
   readonly tokenPaid?: boolean;
+  /** The charge that the contract's own events show. */
+  readonly charge?: TokenCharge;
 };
 
 /** What the operation's bytes say about the promise that it carries. */

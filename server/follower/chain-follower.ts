@@ -15,11 +15,12 @@ import type {
   UsageStore,
 } from '../../core/usage/usage-store.js';
 import type { AddressKey } from '../../core/units/address.js';
-import type { Clock, EpochMs, EpochSeconds } from '../../core/units/time.js';
+import { toMs, type Clock, type EpochMs, type EpochSeconds } from '../../core/units/time.js';
 import { gweiCeil } from '../../core/units/wei.js';
 import { AccountsInUse } from './accounts.js';
 import { reportStep, suspendContracts } from './alarms.js';
 import { charges, isOlderHead, stepBalances } from './balances.js';
+import { blockTimes } from './block-times.js';
 import { commonPoint, continuityOf, type ContinuityState } from './continuity.js';
 import { readEvidence, readProofs } from './evidence.js';
 import { History, type Ended } from './history.js';
@@ -28,6 +29,7 @@ import { operationId, type MinedOperation } from './mined.js';
 import { ensureAccount } from './new-account.js';
 import { passedTime } from './passed-time.js';
 import { nothingEnded, Releaser } from './releaser.js';
+import { reversals, settlementTexts, withRecord, type FollowerLedger, type StepEnds } from './records.js';
 import { idle, type Round } from './round.js';
 import { merged, Scanner } from './scan.js';
 import { nothingSettled, settle, settledInStep, type Settlement } from './settlement.js';
@@ -63,6 +65,8 @@ export type ChainFollowerDeps = {
   };
   /** The platform's wallets, which are followed even without live promises. */
   readonly platformAccounts: () => readonly AccountId[];
+  /** What records for the ledger need. Absent: nothing is recorded. */
+  readonly ledger?: FollowerLedger;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -196,16 +200,18 @@ export class ChainFollower {
     const used = [...settlement.released, ...late.released];
     const forfeited = [...ending.forfeited, ...late.forfeited];
     const next = cursorOf(target);
+    const ends = { settled, released: used, expired: ending.released, forfeited };
+    const texts = await this.#settlementTexts(source, ends, target);
     const result = await this.#advance({
       chainId,
       expected: stored,
       next,
-      settled: settledInStep(settled),
+      settled: settledInStep(settled).map(withRecord(texts)),
       released: [
         ...used.map(({ key }) => ({ key })),
         ...ending.released.map(({ key, validUntil }) => ({ key, validUntil })),
-      ],
-      forfeited: forfeited.map(({ key }) => ({ key })),
+      ].map(withRecord(texts)),
+      forfeited: forfeited.map(({ key }) => ({ key })).map(withRecord(texts)),
       charges: lossesCharged,
       restored: [],
       balances: stepBalances(followed, balances, known, { readAt: startedAt, isOlder }),
@@ -299,7 +305,9 @@ export class ChainFollower {
     if (common === undefined && restored.length === 0 && undone.length === 0) return undefined;
     const next = common ?? stored;
     const nothing = { settled: [], released: [], forfeited: [], balances: [] };
-    const step = { chainId, expected: stored, next, restored, charges: undone, ...nothing };
+    const { ledger } = this.#deps;
+    const restoredRecords = ledger === undefined ? [] : reversals(restored, { ...ledger, chainId });
+    const step = { chainId, expected: stored, next, restored, restoredRecords, charges: undone, ...nothing };
     if (!(await this.#advance(step)).isTaken) return idle;
     this.#history.rollBack(common);
     this.#releaser.forget();
@@ -313,6 +321,28 @@ export class ChainFollower {
       mostAboveLimitsGwei: givenBack,
     });
     return { ...idle, cursor: next, restored: restored.length, isComplete: false };
+  }
+
+  /** What the ledger gets to know about a step; nothing is read when nothing is recorded. Throws UNAVAILABLE. */
+  async #settlementTexts(
+    source: Source,
+    ends: StepEnds,
+    target: Block,
+  ): Promise<ReadonlyMap<string, string>> {
+    const { ledger, chainId, current } = this.#deps;
+    if (ledger === undefined) return new Map();
+    const { feeTokens } = current().config;
+    return settlementTexts(ends, {
+      ...ledger,
+      chainId,
+      at: toMs(target.timestamp as EpochSeconds),
+      timeOf: await blockTimes(
+        source,
+        ends.settled.map(({ operation }) => operation),
+        target,
+      ),
+      decimalsOf: (token) => feeTokens.find(({ address }) => address.toLowerCase() === token)?.decimals,
+    });
   }
 
   /** Throws UNAVAILABLE. */

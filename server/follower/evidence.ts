@@ -2,6 +2,7 @@ import type { Chain, Log } from '../../core/chain/chain.js';
 import { DomainError } from '../../core/errors.js';
 import { entryPointVersion } from '../../core/entry-point/address.js';
 import { userOperationEventTopic } from '../../core/entry-point/user-operation-event.js';
+import type { TokenCharge } from '../../core/paymaster/layout.js';
 import { layouts } from '../../core/paymaster/layouts.js';
 import { recognise, recogniseAny, type ContractModes } from '../../core/paymaster/recognise.js';
 import type { Reservation } from '../../core/usage/usage-store.js';
@@ -75,7 +76,8 @@ async function readOne(
   if (!isToken && !isUnclear) return { bytes };
   const logs = await readLogs(source, operation);
   const payer = payerOf(operation, logs);
-  const isCharged = knowsTokens(source, operation.paymaster) ? isPaid(operation, logs) : undefined;
+  const charge = chargeOf(operation, logs);
+  const isCharged = knowsTokens(source, operation.paymaster) ? charge !== undefined : undefined;
   const tokenPaid =
     isCharged === false
       ? isPaidInAdvance(operation, candidates, needsBytes ? bytes : await readBytes(source, operation))
@@ -84,6 +86,7 @@ async function readOne(
     bytes,
     ...(payer === undefined ? {} : { payer }),
     ...(tokenPaid === undefined ? {} : { tokenPaid }),
+    ...(charge === undefined ? {} : { charge }),
   };
 }
 
@@ -161,9 +164,13 @@ function payerOf(operation: MinedOperation, logs: readonly Log[]): AddressKey | 
   return chargeEvents.find(({ topic0 }) => topic0 === charge.topics[0])?.fundingAddress(charge);
 }
 
-/** Whether tokens were paid, by the events of any layout, so that it also works for a contract that no profile names any longer. */
-function isPaid(operation: MinedOperation, logs: readonly Log[]): boolean {
-  return tokenCodecs.some(({ chargeOf }) => chargeOf(logs, operation) !== undefined);
+/** The tokens that were paid, by the events of any layout, so that it also works for a contract that no profile names any longer. */
+function chargeOf(operation: MinedOperation, logs: readonly Log[]): TokenCharge | undefined {
+  for (const codec of tokenCodecs) {
+    const charge = codec.chargeOf(logs, operation);
+    if (charge !== undefined) return charge;
+  }
+  return undefined;
 }
 
 /**

@@ -9,11 +9,13 @@ import { soleFollower, type FollowerLease } from '../../core/policy/follower-lea
 import { neverLost, type UsageRecovery } from '../../core/usage/epoch.js';
 import type { AccountId, UsageStore } from '../../core/usage/usage-store.js';
 import type { Clock } from '../../core/units/time.js';
+import type { FundsSamples } from '../ledger/funds.js';
 import { accountName } from './balances.js';
 import { ChainFollower } from './chain-follower.js';
 import type { LossReporter } from './loss-reporter.js';
 import { createFollowerMeter, type FollowerInstruments } from './meter.js';
 import { ReadAllowance } from './read-allowance.js';
+import type { FollowerLedger } from './records.js';
 import type { Round } from './round.js';
 
 export type FollowerDeps = {
@@ -36,6 +38,8 @@ export type FollowerDeps = {
   readonly recovery?: UsageRecovery;
   /** Called after each round of a chain that this replica follows. Default: nothing is called. */
   readonly losses?: Pick<LossReporter, 'followed'>;
+  /** For the ledger: records of settlements, and samples of balances. Default: nothing is recorded. */
+  readonly ledger?: FollowerLedger & { readonly funds: Pick<FundsSamples, 'followed'> };
   readonly chains: Pick<Chains, 'get'>;
   /** Chains that are served now; read again before each round. */
   readonly chainConfigs: () => readonly ChainConfig[];
@@ -125,6 +129,7 @@ export function createFollower(deps: FollowerDeps): Follower {
       chainId,
       current: () => current(chainId),
       platformAccounts: () => deps.platformAccounts(chainId),
+      ...(deps.ledger === undefined ? {} : { ledger: deps.ledger }),
       clock,
       log,
     });
@@ -146,6 +151,7 @@ export function createFollower(deps: FollowerDeps): Follower {
         if (round === undefined) meter.observed(chainId, state.follower.head);
         if (round !== undefined) {
           deps.losses?.followed(chainId, round);
+          deps.ledger?.funds.followed(chainId);
           await meter.round(chainId, round, state.follower.head);
         }
       } catch (error) {

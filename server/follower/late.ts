@@ -1,7 +1,7 @@
 import type { Reservation } from '../../core/usage/usage-store.js';
 import { attributeExactly, candidatesOf, type Candidate, type Evidence } from './attribution.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
-import { costToLimits, type Settled } from './settlement.js';
+import { costToLimits, soleDigest, type Settled } from './settlement.js';
 
 /** The effect of operations that were found late: by their senders, after the reservations had expired, or by a rescan. */
 export type LateSettlement = {
@@ -68,13 +68,14 @@ function settleOne(
     isProven,
     bytes,
     tokenPaid,
+    charge,
   }: Evidence & { readonly candidates: readonly Candidate[]; readonly isProven: boolean },
 ): LateSettlement {
   const { exact, possible } = attributeExactly(operation, candidates, bytes);
   if (exact.length > 0) {
     const isLoss = tokenPaid === false && exact.some(({ mode }) => mode === 'ERC20');
     const actualCost = costToLimits(operation, exact);
-    const settled = [{ reservation, operation, actualCost }];
+    const settled = [{ reservation, operation, actualCost, digest: soleDigest(exact), charge }];
     return { ...nothingLate, settled, losses: isLoss ? [operation] : [] };
   }
   return possible.length > 0 && !isProven

@@ -1,5 +1,7 @@
 import type { FollowerStep, Reservation } from '../../core/usage/usage-store.js';
+import type { TokenCharge } from '../../core/paymaster/layout.js';
 import type { AddressKey } from '../../core/units/address.js';
+import type { Hex } from '../../core/units/hex.js';
 import { gweiCeil, type Gwei } from '../../core/units/wei.js';
 import { attribute, candidatesOf, type Bytes, type Candidate, type Evidence } from './attribution.js';
 import { byOperation, operationId, type MinedOperation } from './mined.js';
@@ -9,6 +11,10 @@ export type Settled = {
   readonly operation: MinedOperation;
   /** Undefined for a token payment, which no limit of the reservation pays for. */
   readonly actualCost: Gwei | undefined;
+  /** Digest of the promise that was mined; undefined if it may have been one of several. */
+  readonly digest: Hex | undefined;
+  /** What the account paid in tokens, as far as events show it. */
+  readonly charge: TokenCharge | undefined;
 };
 
 /** The effect of mined operations on reservations. */
@@ -80,6 +86,8 @@ function settleOne(
       reservation,
       operation,
       actualCost: costToLimits(operation, candidates),
+      digest: soleDigest(candidates),
+      charge: evidence.charge,
     })),
     released: reservations.filter((reservation) => !byReservation.has(reservation)),
     losses: isLoss ? [operation] : [],
@@ -91,6 +99,10 @@ function settleOne(
 export function costToLimits(operation: MinedOperation, candidates: readonly Candidate[]): Gwei | undefined {
   const isSponsored = candidates.some(({ mode }) => mode === 'SPONSORED');
   return isSponsored ? gweiCeil(operation.actualGasCost) : undefined;
+}
+
+export function soleDigest([first, ...others]: readonly Candidate[]): Hex | undefined {
+  return others.every(({ digest }) => digest === first?.digest) ? first?.digest : undefined;
 }
 
 export function settledInStep(settled: readonly Settled[]): FollowerStep['settled'] {

@@ -20,3 +20,15 @@ export function createRequestIds(): RequestIds {
     },
   };
 }
+
+const longestCallerId = 128;
+
+/**
+ * A caller's own `X-Request-Id` as records keep it: its visible ASCII characters, at most 128 of them, so that a search
+ * for what the caller sent finds it. Undefined when nothing is left.
+ */
+export function cleanRequestId(offered: string | undefined): string | undefined {
+  if (offered === undefined) return undefined;
+  const clean = offered.slice(0, 4 * longestCallerId).replace(/[^\x21-\x7e]/g, '');
+  return clean.slice(0, longestCallerId) || undefined;
+}

@@ -118,6 +118,12 @@ export function createInstruments(metrics: Metrics) {
       help: 'Follower rounds that failed and will be repeated.',
       labels: ['chain'],
     }),
+    /** `cause` is `rate` or `space`. */
+    ledgerDropped: metrics.counter<'cause'>({
+      name: 'paymaster_ledger_dropped_total',
+      help: 'Records of refusals that were not kept, by cause: rate (more than are recorded of a paymaster and reason), space (no room).',
+      labels: ['cause'],
+    }),
     signQueue: metrics.gauge({
       name: 'paymaster_sign_queue_depth',
       help: 'Operations waiting for their signature when the last batch was taken.',

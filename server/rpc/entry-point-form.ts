@@ -4,6 +4,7 @@ import type { Sponsored, Sponsorship, SponsorRequest, TokenPaymentRequest } from
 import { refusedError } from '../../core/refusal.js';
 import type { ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { RequestOrigin } from './method.js';
 import { parseFeeToken, parseSponsorParams, type Mode } from './params.js';
 
 // Forms of params that name the EntryPoint: ERC-7677's two methods and permissionless' pm_sponsorUserOperation. Their
@@ -30,11 +31,11 @@ export function parseEntryPointParams(
   operation: unknown,
   { entryPoint, context, contextPath }: EntryPointParams,
   profile: ServedProfile,
-  requestId: string,
+  origin: RequestOrigin,
 ): ModeRequest {
   requireEntryPoint(entryPoint, profile, 'params[1]');
   const params = [operation, context ?? {}];
-  const parsed = parseSponsorParams(params, profile, requestId, contextPath);
+  const parsed = parseSponsorParams(params, profile, origin, contextPath);
   const { request, members } = parsed;
   const mode = parsed.mode ?? (members['token'] === undefined ? 'SPONSORED' : 'ERC20');
   requirePhases(request, mode, profile, contextPath);
@@ -71,7 +72,7 @@ export function parseErc7677Params(
   params: readonly unknown[],
   profile: ServedProfile,
   paymaster: ServedPaymaster,
-  requestId: string,
+  origin: RequestOrigin,
 ): ModeRequest {
   const [operation, entryPoint, chainId, context] = params;
   const isText = typeof chainId === 'string' && /^(?:0x[0-9a-fA-F]{1,14}|[0-9]{1,15})$/.test(chainId);
@@ -84,7 +85,7 @@ export function parseErc7677Params(
       },
     ]);
   const form = { entryPoint, context, contextPath: 'params[3]' };
-  return parseEntryPointParams(operation, form, profile, requestId);
+  return parseEntryPointParams(operation, form, profile, origin);
 }
 
 /** Throws the refusal as an error. `isPayer`: mode ERC20, in which `0x` is not a fallback, since the user already pays. */

@@ -4,10 +4,17 @@ import type { ServedPaymaster } from '../view/served-paymaster.js';
 /** What a method knows about its caller besides the params. */
 export type RpcContext = {
   readonly requestId: string;
+  /** Header `X-Request-Id` of the caller, who may repeat it; see `cleanRequestId`. */
+  readonly callerRequestId: string | undefined;
+  /** The name by which this method was called. */
+  readonly method: string;
   readonly paymaster: ServedPaymaster;
   /** Header `authToken`, which only `pm_explainSponsorship` needs. */
   readonly authToken: string | undefined;
 };
+
+/** Where a request comes from, for its records. */
+export type RequestOrigin = Pick<RpcContext, 'requestId' | 'callerRequestId' | 'method'>;
 
 /** `json` is the text of the `result` member. A refusal is a result; its reason is also sent in a header and counted. */
 export type RpcResult = {

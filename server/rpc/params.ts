@@ -6,6 +6,7 @@ import { isAddressText, toAddressKey, type AddressKey } from '../../core/units/a
 import { parseUserOperation } from '../../core/userop/parse.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 import type { SponsorRequest } from '../decision/request.js';
+import type { RequestOrigin } from './method.js';
 
 export type Mode = 'SPONSORED' | 'ERC20';
 
@@ -60,7 +61,7 @@ export type SponsorParams = {
 export function parseSponsorParams(
   params: readonly unknown[],
   { entryPointVersion }: { readonly entryPointVersion: EntryPointVersion },
-  requestId: string,
+  { requestId, callerRequestId, method }: RequestOrigin,
   modePath = 'params[1]',
 ): SponsorParams {
   const [op, given] = parseBoth(
@@ -68,7 +69,15 @@ export function parseSponsorParams(
     () => parseModeParams(params[1], modePath),
   );
   const { mode, calculateGasLimits, expirySeconds, webhookData, members, phase } = given;
-  const request = { op, calculateGasLimits, expirySeconds, webhookData, requestId };
+  const request = {
+    op,
+    calculateGasLimits,
+    expirySeconds,
+    webhookData,
+    requestId,
+    callerRequestId,
+    method,
+  };
   return { mode, members, request: phase === undefined ? request : { ...request, phase } };
 }
 

@@ -27,10 +27,11 @@ export type ExplainMethodDeps = {
 export function pm_explainSponsorship(deps: ExplainMethodDeps): RpcMethod {
   const { view, explain, explainTokenPayment, clock } = deps;
   return {
-    async handle(params, { paymaster, requestId, authToken }) {
+    async handle(params, context) {
+      const { paymaster, authToken } = context;
       requireOwner(paymaster, authToken, clock.now());
       const profile = requireProfile(view, paymaster);
-      const { mode, request, members } = parseSponsorParams(params, profile, requestId);
+      const { mode, request, members } = parseSponsorParams(params, profile, context);
       requirePhases(request, mode ?? 'SPONSORED', profile, 'params[1]');
       const callWebhook = readCallWebhook(members);
       const explanation =

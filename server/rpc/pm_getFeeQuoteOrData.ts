@@ -18,9 +18,10 @@ export type QuoteMethodDeps = Pick<SponsorMethodDeps, 'view' | 'sponsor'> & { re
 export function pm_getFeeQuoteOrData(deps: QuoteMethodDeps): RpcMethod {
   const { view, sponsor, quoteFees } = deps;
   return {
-    async handle(params, { paymaster, requestId }) {
+    async handle(params, context) {
+      const { paymaster } = context;
       const profile = requireProfile(view, paymaster);
-      const { mode, request, members } = parseSponsorParams(params, profile, requestId);
+      const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);
       switch (mode) {
         case 'SPONSORED':

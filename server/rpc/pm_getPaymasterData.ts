@@ -15,9 +15,10 @@ import { renderErc7677, renderHexLimits, renderWindow } from './results.js';
  */
 export function pm_getPaymasterData(deps: SponsorMethodDeps & PhaseDeps): RpcMethod {
   return {
-    async handle(params, { paymaster, requestId }) {
+    async handle(params, context) {
+      const { paymaster } = context;
       const profile = requireProfile(deps.view, paymaster);
-      const asked = parseErc7677Params(params, profile, paymaster, requestId);
+      const asked = parseErc7677Params(params, profile, paymaster, context);
       const { phase } = asked.request;
       if (phase !== undefined) return answerPhase(deps, params[0], paymaster, { ...asked.request, phase });
       const calculated = asked.request.calculateGasLimits === true;

@@ -17,9 +17,10 @@ export type StubMethodDeps = {
 /** ERC-7677, first call of a wallet: data of the final shape that nobody has signed. */
 export function pm_getPaymasterStubData({ view, sponsorStub, tokenStub }: StubMethodDeps): RpcMethod {
   return {
-    async handle(params, { paymaster, requestId }) {
+    async handle(params, context) {
+      const { paymaster } = context;
       const profile = requireProfile(view, paymaster);
-      const asked = parseErc7677Params(params, profile, paymaster, requestId);
+      const asked = parseErc7677Params(params, profile, paymaster, context);
       const paymasterAndData =
         asked.mode === 'ERC20'
           ? await tokenStub(paymaster, asked.request)

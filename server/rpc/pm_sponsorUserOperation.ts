@@ -17,18 +17,19 @@ export type SponsorMethodDeps = {
 /** `params`: `[partial user operation, mode object]`, or permissionless' `[user operation, entry point, context]`. */
 export function pm_sponsorUserOperation({ view, sponsor, payInTokens }: SponsorMethodDeps): RpcMethod {
   return {
-    async handle(params, { paymaster, requestId }) {
+    async handle(params, context) {
+      const { paymaster } = context;
       const profile = requireProfile(view, paymaster);
       if (namesEntryPoint(params)) {
-        const [operation, entryPoint, context] = params;
-        const form = { entryPoint, context, contextPath: 'params[2]' };
-        const asked = parseEntryPointParams(operation, form, profile, requestId);
+        const [operation, entryPoint, named] = params;
+        const form = { entryPoint, context: named, contextPath: 'params[2]' };
+        const asked = parseEntryPointParams(operation, form, profile, context);
         requireOnePhase(asked.request, form.contextPath);
         return asked.mode === 'ERC20'
           ? paid(await payInTokens(paymaster, asked.request))
           : renderSponsorship(requireSponsored(await sponsor(paymaster, asked.request), { isPayer: false }));
       }
-      const { mode, request, members } = parseSponsorParams(params, profile, requestId);
+      const { mode, request, members } = parseSponsorParams(params, profile, context);
       requireOnePhase(request);
       switch (mode) {
         case 'SPONSORED':

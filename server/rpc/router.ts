@@ -13,7 +13,7 @@ import { writeAnswer, writePreflight, type HttpAnswer } from './http-answer.js';
 import type { RpcContext } from './method.js';
 import { parseRpcPath } from './path.js';
 import type { RateLimiter } from '../http/rate-limit.js';
-import type { RequestIds } from '../http/request-id.js';
+import { cleanRequestId, type RequestIds } from '../http/request-id.js';
 
 export type RpcRouterDeps = {
   readonly view: Pick<ConfigView, 'find' | 'load' | 'chain'>;
@@ -35,7 +35,9 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
   return (request, response) => {
     if (request.method === 'OPTIONS')
       return writePreflight(response, single(request.headers['access-control-request-headers']));
-    const requestId = deps.requestIds.next(single(request.headers['x-request-id']));
+    const offered = single(request.headers['x-request-id']);
+    const requestId = deps.requestIds.next(offered);
+    const callerRequestId = cleanRequestId(offered);
     if (request.method !== 'POST') {
       const { body } = deps.calls.fail(
         { id: 'null' },
@@ -56,7 +58,7 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
       readBody(request, admitted, limits, (body) => {
         if (body === undefined) return admitted.release();
         // Failures inside become answers. Anything that still throws is a bug, which must not leave a client waiting.
-        answer(deps, { request, requestId, caller }, body)
+        answer(deps, { request, requestId, callerRequestId, caller }, body)
           .then(
             (answered) => writeAnswer(response, answered),
             (error: unknown) => {
@@ -72,7 +74,12 @@ export function createRpcRouter(deps: RpcRouterDeps): RpcRouter {
 
 /** The paymaster of the key, or the error that says why no paymaster was found. */
 type Caller = ServedPaymaster | DomainError;
-type Asked = { readonly request: IncomingMessage; readonly requestId: string; readonly caller: Caller };
+type Asked = {
+  readonly request: IncomingMessage;
+  readonly requestId: string;
+  readonly callerRequestId: string | undefined;
+  readonly caller: Caller;
+};
 
 async function answer(deps: RpcRouterDeps, asked: Asked, body: string | UnreadBody): Promise<HttpAnswer> {
   const { calls } = deps;
@@ -110,7 +117,7 @@ async function answerBatch(
 
 async function answerCall(
   deps: RpcRouterDeps,
-  { request, requestId, caller }: Asked,
+  { request, requestId, callerRequestId, caller }: Asked,
   value: unknown,
 ): Promise<CallAnswer> {
   const call = parseCall(value);
@@ -123,6 +130,8 @@ async function answerCall(
   }
   const context: RpcContext = {
     requestId,
+    callerRequestId,
+    method: call.method,
     paymaster: caller,
     authToken: single(request.headers['authtoken']),
   };

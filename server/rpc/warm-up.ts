@@ -36,6 +36,8 @@ export async function warmUp(
     for (let round = 0; round < each; round += 1)
       await method.handle(dummyParams(profile.contract, round), {
         requestId: 'warm-up',
+        callerRequestId: undefined,
+        method: 'pm_sponsorUserOperation',
         paymaster,
         authToken: undefined,
       });

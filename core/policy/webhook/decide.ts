@@ -12,7 +12,10 @@ export function decideWebhooks(
   webhooks: readonly WebhookConfig[],
   outcomes: readonly WebhookOutcome[],
 ): Verdict {
-  const verdicts = webhooks.map((webhook, index) => decideOne(webhook, outcomes[index]));
+  const verdicts = webhooks.map((webhook, index) => {
+    const verdict = decideOne(webhook, outcomes[index]);
+    return verdict.pass ? verdict : { ...verdict, policyId: webhook.policyId };
+  });
   const refusals = verdicts.filter((verdict) => !verdict.pass);
   return refusals.find(({ reason }) => reason === 'WEBHOOK_REFUSED') ?? refusals[0] ?? pass;
 }

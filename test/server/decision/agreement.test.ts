@@ -155,6 +155,7 @@ function decisionOf(at: Situation) {
     expirySeconds: undefined,
     webhookData: {},
     requestId: 'test',
+    method: 'pm_sponsorUserOperation',
     feeToken: fee[at.token as keyof typeof fee],
   };
   const deps = {

@@ -198,6 +198,7 @@ async function decide(present: readonly Obstacle[]): Promise<string> {
     expirySeconds: undefined,
     webhookData: {},
     requestId: 'test',
+    method: 'pm_sponsorUserOperation',
   };
   try {
     const answer = await sponsor(servePaymaster(scenario.paymaster, createSharing()), request);
@@ -267,6 +268,7 @@ async function answerAs(
     expirySeconds,
     webhookData: {},
     requestId: 'test',
+    method: 'pm_sponsorUserOperation',
   };
   return sponsor(paymaster, request);
 }

@@ -1,0 +1,116 @@
+import { formatDecision } from '../../core/ledger/decision-text.js';
+import type { DecidedCall, DecidedPolicy, Decision } from '../../core/ledger/record.js';
+import { findContract, type AllowList } from '../../core/policy/rules/allow-list/compile.js';
+import type { Refusal } from '../../core/refusal.js';
+import type { StepRecord } from '../../core/usage/usage-store.js';
+import type { DecodedCalls } from '../../core/userop/call-data.js';
+import type { RecordIds } from '../ledger/record-ids.js';
+import type { RefusalRecords } from '../ledger/refusal-records.js';
+import type { ServedPaymaster } from '../view/served-paymaster.js';
+import type { Promised } from './reservation.js';
+import type { Case, Subject } from './step.js';
+
+/** Makes one record of every verdict. */
+export type DecisionRecords = {
+  /** For the reservation, which adds it in the step that takes the amounts. */
+  promised(on: Case, subject: Subject, verdict: 'sponsored' | 'committed', promised: Promised): StepRecord;
+  /** Nothing waits for it. `promised`: what would have been signed, if the refusal came so late. */
+  refused(on: Case, subject: Subject, refusal: Refusal, promised?: Promised): void;
+};
+
+// Callers choose the number of calls, and hosts the text of a refusal: a record stays below 8 kB.
+const mostCalls = 32;
+const mostCallCharacters = 4_000;
+const longestDetail = 500;
+
+export function createDecisionRecords({
+  ids,
+  refusals,
+}: {
+  readonly ids: RecordIds;
+  readonly refusals: RefusalRecords;
+}): DecisionRecords {
+  const counted = new WeakMap<ServedPaymaster, readonly DecidedPolicy[]>();
+
+  /** Every limit of the paymaster counts an operation that is sponsored; the list is made once per config. */
+  function countedBy(paymaster: ServedPaymaster): readonly DecidedPolicy[] {
+    const known = counted.get(paymaster);
+    if (known !== undefined) return known;
+    const policies = paymaster.limits.map(({ policyId }) => ({ policyId, effect: 'counted' as const }));
+    counted.set(paymaster, policies);
+    return policies;
+  }
+
+  return {
+    promised(on, subject, verdict, { promise }) {
+      const stamp = ids.next();
+      const decision: Decision = {
+        ...aboutRequest(on, subject),
+        ...stamp,
+        contract: promise.contract,
+        fundingAddress: promise.fundingAddress,
+        userOpHash: undefined,
+        digest: promise.digest,
+        verdict,
+        reason: undefined,
+        detail: undefined,
+        policies: subject.mode === 'SPONSORED' ? countedBy(on.paymaster) : [],
+        maxCostWei: promise.prefundWei,
+        validUntil: promise.validUntil,
+      };
+      return { id: stamp.id, text: formatDecision(decision) };
+    },
+
+    refused(on, subject, { reason, detail, policyId }, promised) {
+      const { namespace: organisation, paymasterId, chainId } = on.paymaster;
+      refusals.add({ organisation, paymasterId, chainId }, reason, () => ({
+        ...aboutRequest(on, subject),
+        ...ids.next(),
+        contract: subject.contract,
+        fundingAddress: promised?.promise.fundingAddress,
+        userOpHash: undefined,
+        digest: undefined,
+        verdict: 'refused',
+        reason,
+        detail: detail.slice(0, longestDetail),
+        policies: policyId === undefined ? [] : [{ policyId, effect: 'refused' }],
+        maxCostWei: promised?.promise.prefundWei,
+        validUntil: undefined,
+      }));
+    },
+  };
+}
+
+function aboutRequest({ paymaster, profile, request }: Case, { mode, token, calls }: Subject) {
+  const { method, requestId, callerRequestId, op } = request;
+  return {
+    kind: 'decision' as const,
+    organisation: paymaster.namespace,
+    paymasterId: paymaster.paymasterId,
+    chainId: paymaster.chainId,
+    entryPoint: profile.entryPointKey,
+    mode,
+    method,
+    requestId,
+    callerRequestId,
+    sender: op.sender,
+    nonce: op.nonce,
+    calls: decidedCalls(calls, paymaster.allowList),
+    token,
+  };
+}
+
+function decidedCalls(decoded: DecodedCalls, allowList: AllowList): readonly DecidedCall[] {
+  if (decoded.outcome === 'refused') return [];
+  const decided: DecidedCall[] = [];
+  let characters = 0;
+  for (const { target, selector } of decoded.calls) {
+    const contract = allowList.kind === 'registered' ? findContract(allowList.contracts, target) : undefined;
+    characters += 100 + (contract?.name.length ?? 0);
+    if (decided.length === mostCalls || characters > mostCallCharacters) break;
+    decided.push(
+      contract === undefined ? { target, selector } : { target, selector, contractId: contract.name },
+    );
+  }
+  return decided;
+}

@@ -1,0 +1,123 @@
+import type { MinedFacts, Reversal, Settlement } from '../../core/ledger/record.js';
+import { formatRecord } from '../../core/ledger/record-text.js';
+import type { FollowerStep, Reservation } from '../../core/usage/usage-store.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
+import type { RecordIds } from '../ledger/record-ids.js';
+import { operationId, reservationId } from './mined.js';
+import type { Settled } from './settlement.js';
+
+// Records of how reservations end. A reservation whose decision was not recorded has none of these either.
+
+/** How one step ends reservations. A reservation that is in several lists ends as the first of them says. */
+export type StepEnds = {
+  readonly settled: readonly Settled[];
+  /** Their nonce was used by another operation. */
+  readonly released: readonly Reservation[];
+  /** Their time is over and their nonce unused. */
+  readonly expired: readonly Reservation[];
+  /** Their nonce is used, and no operation was found. */
+  readonly forfeited: readonly Reservation[];
+};
+
+/** Where a follower gets what it cannot read from the chain. */
+export type FollowerLedger = {
+  readonly ids: RecordIds;
+  /** The tenant of a paymaster; '' when its config is gone. */
+  readonly organisationOf: (paymasterId: string) => string;
+};
+
+export type RecordContext = FollowerLedger & {
+  readonly chainId: number;
+  /** Time of the block at which the step ends. */
+  readonly at: EpochMs;
+  /** Time of a block that mined an operation of the step. */
+  readonly timeOf: (blockNumber: number) => EpochMs;
+  readonly decimalsOf: (token: AddressKey) => number | undefined;
+};
+
+/**
+ * Texts of the settlements of a step, by {@link reservationId}. An operation that settles several reservations, because
+ * it is not known which of them promised it, cost its sum once: the first one gets it.
+ */
+export function settlementTexts(ends: StepEnds, context: RecordContext): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  const counted = new Set<string>();
+  const add = (reservation: Reservation, ending: Pick<Settlement, 'at' | 'outcome' | 'mined'>): void => {
+    const name = reservationId(reservation.key);
+    if (reservation.recordId === undefined || texts.has(name)) return;
+    const { ids, chainId, organisationOf } = context;
+    const { paymasterId } = reservation.key;
+    texts.set(
+      name,
+      formatRecord({
+        kind: 'settlement',
+        id: ids.next().id,
+        organisation: organisationOf(paymasterId),
+        paymasterId,
+        chainId,
+        ...ending,
+      }),
+    );
+  };
+  const unspent = (outcome: 'expired' | 'spent-elsewhere') => (reservation: Reservation) =>
+    add(reservation, { at: context.at, outcome, mined: undefined });
+
+  for (const settled of ends.settled) {
+    const { reservation, operation } = settled;
+    const name = operationId(operation);
+    if (counted.has(name)) unspent('spent-elsewhere')(reservation);
+    else
+      add(reservation, {
+        at: context.timeOf(operation.blockNumber),
+        outcome: 'mined',
+        mined: minedFacts(settled, context),
+      });
+    counted.add(name);
+  }
+  ends.released.forEach(unspent('spent-elsewhere'));
+  ends.expired.forEach(unspent('expired'));
+  ends.forfeited.forEach(unspent('spent-elsewhere'));
+  return texts;
+}
+
+/** Adds the record of a reservation's end to its entry in the step. */
+export function withRecord<E extends { readonly key: Reservation['key'] }>(
+  texts: ReadonlyMap<string, string>,
+): (entry: E) => E & { readonly record?: string } {
+  return (entry) => {
+    const record = texts.get(reservationId(entry.key));
+    return record === undefined ? entry : { ...entry, record };
+  };
+}
+
+/** A reorganisation has taken back what ended these reservations. */
+export function reversals(
+  restored: readonly Reservation[],
+  { ids, chainId, organisationOf }: Pick<RecordContext, 'ids' | 'chainId' | 'organisationOf'>,
+): NonNullable<FollowerStep['restoredRecords']> {
+  return restored.flatMap(({ key: { paymasterId }, recordId }) => {
+    if (recordId === undefined) return [];
+    const organisation = organisationOf(paymasterId);
+    const reversal: Reversal = { kind: 'reversal', ...ids.next(), organisation, paymasterId, chainId };
+    return [{ recordId, text: formatRecord(reversal) }];
+  });
+}
+
+function minedFacts(
+  { operation, digest, charge }: Settled,
+  { decimalsOf }: Pick<RecordContext, 'decimalsOf'>,
+): MinedFacts {
+  return {
+    digest,
+    userOpHash: operation.userOpHash,
+    transactionHash: operation.transactionHash,
+    blockNumber: operation.blockNumber,
+    blockHash: operation.blockHash,
+    logIndex: operation.logIndex,
+    success: operation.success,
+    actualGasCostWei: operation.actualGasCost,
+    actualGasUsed: operation.actualGasUsed,
+    token: charge && { address: charge.token, amount: charge.amount, decimals: decimalsOf(charge.token) },
+  };
+}

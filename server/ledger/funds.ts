@@ -1,0 +1,69 @@
+import type { FundsSample } from '../../core/ledger/record.js';
+import { formatRecord } from '../../core/ledger/record-text.js';
+import type { Logger } from '../../core/log.js';
+import type { Clock } from '../../core/units/time.js';
+import { gweiToWei } from '../../core/units/wei.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { Offers } from './offers.js';
+import type { RecordIds } from './record-ids.js';
+
+/** Records the balance and the promises of every account of a chain, once a minute. */
+export type FundsSamples = {
+  /** Called after each round of a chain that this replica follows. Never throws. */
+  followed(chainId: number): void;
+  /** Resolves when no sample is being taken. */
+  stop(): Promise<void>;
+};
+
+const minuteMs = 60_000;
+
+export function createFundsSamples({
+  usage,
+  offers,
+  ids,
+  clock,
+  log,
+}: {
+  readonly usage: Pick<UsageStore, 'accounts'>;
+  readonly offers: Pick<Offers, 'add'>;
+  readonly ids: RecordIds;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): FundsSamples {
+  const minutes = new Map<number, number>();
+  const running = new Set<Promise<void>>();
+
+  async function sample(chainId: number): Promise<void> {
+    try {
+      for (const { contract, fundingAddress, balance, reserved } of await usage.accounts(chainId)) {
+        if (balance === undefined) continue;
+        const record: FundsSample = {
+          kind: 'funds',
+          ...ids.next(),
+          chainId,
+          contract,
+          fundingAddress,
+          balanceWei: gweiToWei(balance),
+          promisedWei: gweiToWei(reserved),
+        };
+        // Without room this minute has no sample; the next one has.
+        offers.add(chainId, formatRecord(record));
+      }
+    } catch (error) {
+      log.warn('balances were not recorded', { chainId, error });
+    }
+  }
+
+  return {
+    followed(chainId) {
+      const minute = Math.floor(clock.now() / minuteMs);
+      if (minutes.get(chainId) === minute) return;
+      minutes.set(chainId, minute);
+      const taking: Promise<void> = sample(chainId).finally(() => running.delete(taking));
+      running.add(taking);
+    },
+    async stop() {
+      await Promise.all(running);
+    },
+  };
+}

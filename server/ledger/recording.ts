@@ -1,0 +1,58 @@
+import type { LedgerFeed } from '../../core/ledger/feed.js';
+import type { Logger } from '../../core/log.js';
+import type { Clock } from '../../core/units/time.js';
+import type { UsageStore } from '../../core/usage/usage-store.js';
+import type { Instruments } from '../ops/instruments.js';
+import { createFundsSamples, type FundsSamples } from './funds.js';
+import { createGaps } from './gaps.js';
+import { createOffers } from './offers.js';
+import { createRecordIds, type RecordIds } from './record-ids.js';
+import { createRefusalRecords, type RefusalRecords } from './refusal-records.js';
+
+/** What a process of the rpc role needs to make records for the ledger. */
+export type Recording = {
+  readonly ids: RecordIds;
+  readonly refusals: RefusalRecords;
+  readonly funds: FundsSamples;
+  start(): void;
+  /** Offers what still waits. Call it when no request is running. May be called twice. */
+  stop(): Promise<void>;
+};
+
+export function createRecording({
+  feed,
+  usage,
+  clock,
+  log,
+  instruments,
+}: {
+  readonly feed: Pick<LedgerFeed, 'offer'>;
+  readonly usage: Pick<UsageStore, 'accounts' | 'now'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly instruments: Pick<Instruments, 'ledgerDropped'>;
+}): Recording {
+  // The store's time, which replicas share: ids order what different replicas record about one reservation.
+  const ids = createRecordIds(usage);
+  const offers = createOffers({ feed, log });
+  const counts = {
+    rate: instruments.ledgerDropped.with({ cause: 'rate' }),
+    space: instruments.ledgerDropped.with({ cause: 'space' }),
+  };
+  const gaps = createGaps({ offers, ids, dropped: (cause) => counts[cause].inc() });
+  const funds = createFundsSamples({ usage, offers, ids, clock, log });
+  return {
+    ids,
+    refusals: createRefusalRecords({ offers, gaps, clock }),
+    funds,
+    start() {
+      offers.start();
+      gaps.start();
+    },
+    async stop() {
+      await funds.stop();
+      gaps.stop();
+      await offers.stop();
+    },
+  };
+}
