@@ -1,0 +1,80 @@
+import type { LedgerFeed } from '../../core/ledger/feed.js';
+import type { Ledger } from '../../core/ledger/ledger.js';
+import type { Logger } from '../../core/log.js';
+import type { Metrics } from '../../core/metrics.js';
+import type { Clock } from '../../core/units/time.js';
+import { createPump } from './pump.js';
+import { createPumpMeter } from './pump-meter.js';
+
+/** Keeps a ledger: moves records to it, and removes those whose time is over. */
+export type LedgerKeeping = {
+  start(): void;
+  /** Moves what waits already. The feed and the ledger belong to the caller. May be called twice. */
+  stop(): Promise<void>;
+};
+
+const pruneEveryMs = 3_600_000;
+const firstPruneMs = 60_000;
+const stateEveryMs = 5_000;
+
+export function createLedgerKeeping({
+  feed,
+  ledger,
+  clock,
+  log,
+  metrics,
+}: {
+  readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge' | 'state'>;
+  readonly ledger: Pick<Ledger, 'append' | 'prune'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}): LedgerKeeping {
+  const meter = createPumpMeter(metrics);
+  const pump = createPump({ feed, ledger, log, meter });
+  const timers: NodeJS.Timeout[] = [];
+  let isStopped = false;
+  let pruning: Promise<void> | undefined;
+  let showing: Promise<void> | undefined;
+
+  async function prune(): Promise<void> {
+    try {
+      while (!isStopped && (await ledger.prune(clock.now())));
+    } catch (error) {
+      log.warn('old records were not removed from the ledger', { error });
+    }
+  }
+
+  async function show(): Promise<void> {
+    try {
+      meter.state(await feed.state());
+    } catch {
+      // The pump fails in the same way, and says so.
+    }
+  }
+
+  const pruneNow = (): void => {
+    pruning ??= prune().finally(() => (pruning = undefined));
+  };
+  const showNow = (): void => {
+    showing ??= show().finally(() => (showing = undefined));
+  };
+
+  return {
+    start() {
+      pump.start();
+      showNow();
+      timers.push(
+        setInterval(showNow, stateEveryMs).unref(),
+        setTimeout(pruneNow, firstPruneMs).unref(),
+        setInterval(pruneNow, pruneEveryMs).unref(),
+      );
+    },
+    async stop() {
+      isStopped = true;
+      for (const timer of timers.splice(0)) clearTimeout(timer);
+      await pump.stop();
+      await Promise.all([pruning, showing]);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { FeedState } from '../../core/ledger/feed.js';
+import type { LedgerRecord } from '../../core/ledger/record.js';
+import type { Metrics } from '../../core/metrics.js';
+
+/** Metrics of a process that moves records to the ledger. */
+export type PumpMeter = {
+  stored(records: readonly LedgerRecord[]): void;
+  /** A record stays in the feed. */
+  left(): void;
+  failed(): void;
+  state(state: FeedState): void;
+};
+
+const kinds = [
+  'decision',
+  'settlement',
+  'reversal',
+  'funds',
+  'inputs',
+  'gap',
+] as const satisfies readonly LedgerRecord['kind'][];
+const causes = ['rate', 'space', 'signed'] as const;
+
+export function createPumpMeter(metrics: Metrics): PumpMeter {
+  const stored = metrics.counter<'kind'>({
+    name: 'paymaster_ledger_stored_total',
+    help: 'Records that were moved to the ledger, by kind. A record that is moved twice counts twice and is stored once.',
+    labels: ['kind'],
+  });
+  const missing = metrics.counter<'cause'>({
+    name: 'paymaster_ledger_missing_total',
+    help: 'Records that are missing in the ledger, as its gaps say: rate and space (refusals), signed (signed without a record).',
+    labels: ['cause'],
+  });
+  const left = metrics.counter({
+    name: 'paymaster_ledger_left_total',
+    help: 'Times that a record was left in the feed: it is of a newer release, or the ledger refuses it.',
+  });
+  const failures = metrics.counter({
+    name: 'paymaster_ledger_failures_total',
+    help: 'Times that records could not be read, stored or acknowledged; it is tried again.',
+  });
+  const length = metrics.gauge({
+    name: 'paymaster_ledger_feed_length',
+    help: 'Records that wait to be stored.',
+  });
+  const bytes = metrics.gauge({
+    name: 'paymaster_ledger_feed_bytes',
+    help: 'Bytes of records that wait to be stored.',
+  });
+  const lag = metrics.gauge({
+    name: 'paymaster_ledger_feed_lag_seconds',
+    help: 'Age of the oldest record that waits to be stored.',
+  });
+  const fullness = metrics.gauge({
+    name: 'paymaster_ledger_feed_fullness_ratio',
+    help: 'Share of the room for waiting records that is taken: above 0.5 refusals are not recorded, at 1 signing stops.',
+  });
+  const ofKind = new Map(kinds.map((kind) => [kind, stored.with({ kind })]));
+  const ofCause = new Map(causes.map((cause) => [cause, missing.with({ cause })]));
+  return {
+    stored(records) {
+      for (const record of records) {
+        ofKind.get(record.kind)?.inc();
+        if (record.kind === 'gap') ofCause.get(record.cause)?.inc(record.count);
+      }
+    },
+    left: () => left.with({}).inc(),
+    failed: () => failures.with({}).inc(),
+    state(state) {
+      length.with({}).set(state.length);
+      bytes.with({}).set(state.bytes);
+      lag.with({}).set(state.lagMs / 1000);
+      fullness.with({}).set(state.fullness);
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { pause } from '../../adapters/pause.js';
+import { isDomainError } from '../../core/errors.js';
+import type { FeedEntry, LedgerFeed } from '../../core/ledger/feed.js';
+import type { Ledger, LedgerEntry } from '../../core/ledger/ledger.js';
+import type { LedgerRecord } from '../../core/ledger/record.js';
+import { parseRecord } from '../../core/ledger/record-text.js';
+import type { Logger } from '../../core/log.js';
+import type { PumpMeter } from './pump-meter.js';
+
+export type PumpDeps = {
+  readonly feed: Pick<LedgerFeed, 'read' | 'acknowledge'>;
+  readonly ledger: Pick<Ledger, 'append'>;
+  readonly log: Logger;
+  readonly meter: Pick<PumpMeter, 'stored' | 'left' | 'failed'>;
+  /** Pause after a failure, doubled up to thirty seconds. Default 250. */
+  readonly firstPauseMs?: number;
+};
+
+/** Moves records from the feed to the ledger. */
+export type Pump = {
+  start(): void;
+  /** Moves what waits already, for at most five seconds; the rest stays in the feed. May be called twice. */
+  stop(): Promise<void>;
+};
+
+const batchSize = 1_000;
+const waitMs = 1_000;
+const longestPauseMs = 30_000;
+const drainMs = 5_000;
+
+/**
+ * Reads, stores, acknowledges: an entry leaves the feed only when it is stored, and the ledger ignores an id that it
+ * has, so a process that dies in between costs a repetition and loses nothing. A record of a newer form stays in the
+ * feed for a newer release. A record that the ledger refuses for itself stays too, and does not hold up the others.
+ */
+export function createPump({ feed, ledger, log, meter, firstPauseMs = 250 }: PumpDeps): Pump {
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+  let drainsUntil = Number.POSITIVE_INFINITY;
+  let failures = 0;
+
+  async function run(): Promise<void> {
+    for (;;) {
+      const isStopping = stopping.signal.aborted;
+      const moved = await moveBatch(isStopping ? 0 : waitMs);
+      if (isStopping && (moved !== 'more' || performance.now() > drainsUntil)) return;
+      if (moved === 'failed')
+        await pause(
+          Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)),
+          stopping.signal,
+        );
+    }
+  }
+
+  /** `more`: something was stored, so there may be more. */
+  async function moveBatch(forMs: number): Promise<'more' | 'nothing' | 'failed'> {
+    try {
+      const read = await feed.read(batchSize, forMs);
+      if (read.length === 0) return 'nothing';
+      const stored = await store(parse(read));
+      if (stored.length > 0) await feed.acknowledge(stored);
+      if (failures > 0) log.info('records are moved to the ledger again', { failures });
+      failures = 0;
+      return stored.length > 0 ? 'more' : 'nothing';
+    } catch (error) {
+      failures += 1;
+      meter.failed();
+      // Logged once; after that the metrics show it.
+      if (failures === 1) log.warn('records cannot be moved to the ledger, they wait', { error });
+      return 'failed';
+    }
+  }
+
+  /** Answers the entries that the ledger has now. Throws UNAVAILABLE. */
+  async function store(parsed: readonly Parsed[]): Promise<readonly FeedEntry[]> {
+    if (parsed.length === 0) return [];
+    try {
+      await ledger.append(parsed.map(({ entry }) => entry));
+      meter.stored(parsed.map(({ entry }) => entry.record));
+      return parsed.map(({ from }) => from);
+    } catch (error) {
+      if (isDomainError(error, 'UNAVAILABLE')) throw error;
+      if (parsed.length === 1) {
+        leave(parsed, 'record cannot be stored, it stays in the feed', error);
+        return [];
+      }
+    }
+    // One of them is at fault.
+    const half = Math.ceil(parsed.length / 2);
+    return [...(await store(parsed.slice(0, half))), ...(await store(parsed.slice(half)))];
+  }
+
+  function parse(read: readonly FeedEntry[]): readonly Parsed[] {
+    const parsed: Parsed[] = [];
+    for (const from of read) {
+      const record = recordIn(from);
+      if (record === undefined)
+        leave([{ from }], 'record of a newer release, or none at all, stays in the feed');
+      else parsed.push({ from, entry: { record, reservation: from.reservation } });
+    }
+    return parsed;
+  }
+
+  function leave(entries: readonly Pick<Parsed, 'from'>[], message: string, error?: unknown): void {
+    meter.left();
+    for (const { from } of entries)
+      log.error(message, { chainId: from.chainId, position: from.position, error });
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      if (!stopping.signal.aborted) drainsUntil = performance.now() + drainMs;
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+type Parsed = { readonly from: FeedEntry; readonly entry: LedgerEntry };
+
+function recordIn({ text }: FeedEntry): LedgerRecord | undefined {
+  try {
+    return parseRecord(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

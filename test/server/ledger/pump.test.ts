@@ -1,0 +1,166 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { DomainError } from '../../../core/errors.js';
+import type { FeedEntry } from '../../../core/ledger/feed.js';
+import type { LedgerEntry } from '../../../core/ledger/ledger.js';
+import type { Gap } from '../../../core/ledger/record.js';
+import { formatRecord } from '../../../core/ledger/record-text.js';
+import { silentLogger } from '../../../core/log.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { createPump, type Pump } from '../../../server/ledger/pump.js';
+
+let pump: Pump | undefined;
+afterEach(() => pump?.stop());
+
+test('moves every record once, in its order, and acknowledges what is stored', async () => {
+  const world = aWorld(['a', 'b', 'c'].map(aText));
+  await world.moved(3);
+  expect(world.stored()).toEqual(['a', 'b', 'c']);
+  expect(world.waiting()).toEqual([]);
+});
+
+test('nothing leaves the feed while the ledger is down, and everything is stored once it is back', async () => {
+  const world = aWorld(['a', 'b'].map(aText));
+  world.ledgerFails = () => new DomainError('UNAVAILABLE', 'down');
+  await world.failed(3);
+  expect(world.waiting()).toHaveLength(2);
+  expect(world.stored()).toEqual([]);
+  world.ledgerFails = () => undefined;
+  await world.moved(2);
+  expect(world.stored()).toEqual(['a', 'b']);
+  expect(world.waiting()).toEqual([]);
+});
+
+test('a record that was stored and not acknowledged is moved again', async () => {
+  const world = aWorld(['a'].map(aText));
+  world.acknowledgeFails = true;
+  await world.failed(1);
+  expect(world.waiting()).toHaveLength(1);
+  world.acknowledgeFails = false;
+  await world.until(() => world.waiting().length === 0);
+  expect(new Set(world.stored())).toEqual(new Set(['a']));
+});
+
+test('records of a newer release and texts that are none stay in the feed, and the others are stored', async () => {
+  const newer = JSON.stringify({ v: 99, kind: 'gap', id: 'newer' });
+  const world = aWorld([aText('a'), newer, '{"v":1,', aText('b')]);
+  await world.moved(2);
+  expect(world.stored()).toEqual(['a', 'b']);
+  expect(world.waiting()).toEqual([newer, '{"v":1,']);
+  expect(world.left()).toBe(2);
+});
+
+test('a record that the ledger refuses for itself does not hold up the others', async () => {
+  const world = aWorld(['a', 'b', 'bad', 'c', 'd'].map(aText));
+  world.ledgerFails = (ids) => (ids.includes('bad') ? new RangeError('no such month') : undefined);
+  await world.moved(4);
+  expect(world.stored()).toEqual(['a', 'b', 'c', 'd']);
+  expect(world.waiting()).toEqual([aText('bad')]);
+});
+
+test('a stop moves what waits already', async () => {
+  const world = aWorld([]);
+  await world.until(() => world.reads() > 0);
+  world.add(Array.from({ length: 2_500 }, (_, index) => aText(`r${index}`)));
+  await pump!.stop();
+  expect(world.waiting()).toEqual([]);
+  expect(world.stored()).toHaveLength(2_500);
+});
+
+test('a stop ends while the ledger is down, and leaves what waits', async () => {
+  const world = aWorld(['a'].map(aText));
+  world.ledgerFails = () => new DomainError('UNAVAILABLE', 'down');
+  await world.failed(1);
+  await pump!.stop();
+  expect(world.waiting()).toHaveLength(1);
+});
+
+function aText(id: string): string {
+  return formatRecord({
+    kind: 'gap',
+    id,
+    at: 1 as EpochMs,
+    organisation: 'acme',
+    paymasterId: 'shop',
+    chainId: 1,
+    cause: 'rate',
+    reason: undefined,
+    count: 1,
+  } satisfies Gap);
+}
+
+/** A feed and a ledger in memory, and a pump between them that is running. */
+function aWorld(texts: readonly string[]) {
+  let next = 0;
+  let reads = 0;
+  let failures = 0;
+  let left = 0;
+  let changed = Promise.withResolvers<void>();
+  const entries: FeedEntry[] = [];
+  const taken = new Set<string>();
+  const stored: LedgerEntry[] = [];
+  const notify = (): void => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+  const add = (more: readonly string[]): void => {
+    for (const text of more) entries.push({ chainId: 1, position: String((next += 1)), text });
+    notify();
+  };
+  add(texts);
+  const world = {
+    ledgerFails: (_ids: readonly string[]): Error | undefined => undefined,
+    acknowledgeFails: false,
+    add,
+    reads: () => reads,
+    left: () => left,
+    stored: () => stored.map(({ record }) => record.id),
+    waiting: () => entries.map(({ text }) => text),
+    until: async (isSo: () => boolean): Promise<void> => {
+      while (!isSo()) await changed.promise;
+    },
+    moved: (count: number) => world.until(() => stored.length >= count && next - entries.length >= count),
+    failed: (count: number) => world.until(() => failures >= count),
+  };
+  pump = createPump({
+    feed: {
+      async read(limit, waitMs) {
+        reads += 1;
+        notify();
+        const free = entries.filter(({ position }) => !taken.has(position)).slice(0, limit);
+        if (free.length === 0 && waitMs > 0)
+          await Promise.race([changed.promise, new Promise((resolve) => setTimeout(resolve, 1))]);
+        for (const { position } of free) taken.add(position);
+        return free;
+      },
+      async acknowledge(done) {
+        if (world.acknowledgeFails) {
+          taken.clear();
+          throw new DomainError('UNAVAILABLE', 'no connection');
+        }
+        for (const entry of done) entries.splice(entries.indexOf(entry), 1);
+        notify();
+      },
+    },
+    ledger: {
+      async append(batch) {
+        const error = world.ledgerFails(batch.map(({ record }) => record.id));
+        if (error instanceof DomainError) taken.clear();
+        if (error !== undefined) throw error;
+        stored.push(...batch);
+        notify();
+      },
+    },
+    log: silentLogger,
+    meter: {
+      stored: () => {},
+      left: () => (left += 1),
+      failed: () => {
+        failures += 1;
+        notify();
+      },
+    },
+    firstPauseMs: 1,
+  });
+  pump.start();
+  return world;
+}
