@@ -14,10 +14,13 @@ import type { DecisionInputs, LedgerRecord, RecordId } from './record.js';
  * Port: what was decided, mined and paid. Implementations: SQLite files, PostgreSQL.
  *
  * Guarantees (every implementation passes one conformance suite):
- * - `append` stores all entries and their roll-ups in one transaction, or nothing. An entry whose id is stored already
- *   is ignored, with its roll-ups, so appending again is harmless. The order of the entries of a reservation is kept.
+ * - `append` resolves when all entries are stored. An entry is stored with its roll-ups in one transaction. If it
+ *   rejects, some entries may be stored. An entry whose id is stored already is ignored, with its roll-ups, so
+ *   appending again is harmless.
  * - A decision has at most one settlement that stands. A reversal takes it back, and a later settlement may follow.
- * - A settlement whose decisions are not stored yet (their entries come later) is kept and applied when they come.
+ *   Ids order them: entries may come in any order.
+ * - A settlement whose decisions are not stored yet is kept, and applied when they come. Until then the cost of a mined
+ *   one counts for its paymaster alone.
  * - Every method throws DomainError UNAVAILABLE when the ledger cannot answer.
  */
 export type Ledger = {

@@ -26,12 +26,18 @@ export type UsageQuery = {
   readonly organisation: string;
   /** Undefined: all of the organisation. */
   readonly paymasterId: string | undefined;
-  /** Whole minutes: `from` rounded down, `to` rounded up by the caller. */
+  /**
+   * Whole minutes: `from` rounded down, `to` rounded up by the caller. Grouped by `sender`: whole days (UTC), because
+   * senders are counted per day.
+   */
   readonly from: EpochMs;
   readonly to: EpochMs;
+  /** Not `hour` when grouped by `sender`. */
   readonly step: UsageStep;
   /** Undefined: one row per step. */
   readonly groupBy: UsageGroup | undefined;
+  /** Whether to count distinct senders, which takes time in proportion to their number. */
+  readonly senders: boolean;
   /** At most this many rows; one more is answered if there are more. */
   readonly limit: number;
 };
@@ -51,7 +57,10 @@ export type UsageRow = {
   readonly expired: number;
   readonly promisedWei: bigint;
   readonly spentWei: bigint;
-  /** Distinct senders of sponsored operations: exact within a day (UTC); undefined for longer rows. */
+  /**
+   * Distinct senders of sponsored operations. Always exact; undefined if the query does not ask for them, for rows
+   * longer than a day (UTC), and for rows of a part of a day where it cannot be told.
+   */
   readonly senders: number | undefined;
   readonly tokens: readonly {
     readonly address: AddressKey;

@@ -13,6 +13,7 @@ export type RecordId = string;
 export type Decision = {
   readonly kind: 'decision';
   readonly id: RecordId;
+  /** The time in `id`. */
   readonly at: EpochMs;
   /** The tenant: namespace, and its generation if it is not the first. */
   readonly organisation: string;

@@ -1,0 +1,76 @@
+import type { AddressKey } from '../units/address.js';
+import type { UsageRow } from './query.js';
+
+/** The sums of a row of usage. Money is wei; amounts of tokens are in the token's smallest unit. */
+export type Amounts = {
+  readonly sponsored: number;
+  readonly refused: number;
+  readonly mined: number;
+  readonly reverted: number;
+  readonly expired: number;
+  readonly promisedWei: bigint;
+  readonly spentWei: bigint;
+  /** By address. */
+  readonly tokens: ReadonlyMap<AddressKey, TokenSum>;
+};
+export type TokenSum = { readonly amount: bigint; readonly decimals: number | undefined };
+
+export type MutableAmounts = { -readonly [Name in keyof Omit<Amounts, 'tokens'>]: Amounts[Name] } & {
+  readonly tokens: Map<AddressKey, TokenSum>;
+};
+
+export function noAmounts(): MutableAmounts {
+  return {
+    sponsored: 0,
+    refused: 0,
+    mined: 0,
+    reverted: 0,
+    expired: 0,
+    promisedWei: 0n,
+    spentWei: 0n,
+    tokens: new Map(),
+  };
+}
+
+/** Adds to `sum` in place. */
+export function addAmounts(sum: MutableAmounts, more: Amounts): void {
+  sum.sponsored += more.sponsored;
+  sum.refused += more.refused;
+  sum.mined += more.mined;
+  sum.reverted += more.reverted;
+  sum.expired += more.expired;
+  sum.promisedWei += more.promisedWei;
+  sum.spentWei += more.spentWei;
+  for (const [address, token] of more.tokens) addToken(sum, address, token);
+}
+
+export function addToken(sum: MutableAmounts, address: AddressKey, { amount, decimals }: TokenSum): void {
+  const before = sum.tokens.get(address);
+  sum.tokens.set(address, {
+    amount: (before?.amount ?? 0n) + amount,
+    decimals: decimals ?? before?.decimals,
+  });
+}
+
+/** True when nothing is left, because all that was added has been taken back. */
+export function isNothing(amounts: Amounts): boolean {
+  return (
+    amounts.sponsored === 0 &&
+    amounts.refused === 0 &&
+    amounts.mined === 0 &&
+    amounts.reverted === 0 &&
+    amounts.expired === 0 &&
+    amounts.promisedWei === 0n &&
+    amounts.spentWei === 0n &&
+    [...amounts.tokens.values()].every(({ amount }) => amount === 0n)
+  );
+}
+
+/** As a row of usage shows them: tokens by address, without those of which nothing is left. */
+export function shownAmounts(amounts: Amounts): Omit<UsageRow, 'from' | 'to' | 'group' | 'senders'> {
+  const tokens = [...amounts.tokens]
+    .filter(([, { amount }]) => amount !== 0n)
+    .map(([address, { amount, decimals }]) => ({ address, decimals, amount }))
+    .sort((a, b) => (a.address < b.address ? -1 : 1));
+  return { ...amounts, tokens };
+}

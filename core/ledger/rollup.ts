@@ -1,0 +1,168 @@
+import type { AddressKey } from '../units/address.js';
+import type { EpochMs } from '../units/time.js';
+import { addToken, noAmounts, type Amounts, type MutableAmounts } from './amounts.js';
+import { isPromise } from './outcome.js';
+import type { Decision, Gap, MinedFacts, RecordId, Settlement, TokenPayment } from './record.js';
+import { partOf, sharesOf, sharesWithoutDecision, type RollupDimension, type Share } from './shares.js';
+import { startOf } from './steps.js';
+
+/**
+ * Roll-ups: what records add to sums per minute and value. A ledger stores the deltas of a {@link Tally} in the
+ * transaction that stores the records.
+ *
+ * - Decisions count at their own time, outcomes at the time of the settlement's block. A commit counts nowhere.
+ * - Only values that the configuration knows have rows, because callers must not be able to make rows; all others
+ *   count as `other`. Senders, whom callers choose, have rows per day only.
+ * - An operation with several calls counts once for each of its contracts and methods. Its money is divided evenly
+ *   among the calls, the remainder to the first, so that money adds up. Each policy gets all of it.
+ * - The sums depend on which records are stored, not on the order in which they came.
+ */
+export type Tally = {
+  /** A decision that was not stored before. */
+  addDecision(decision: Decision): void;
+  /**
+   * For each decision of a reservation whose settlement stands from now on (`sign` 1), or no longer (-1). `mined`:
+   * see `minedDecision`; the other promises of the reservation were not used.
+   */
+  addOutcome(decision: Decision, settlement: Settlement, mined: RecordId | undefined, sign: Sign): void;
+  /** A mined operation whose decision is not stored: its cost belongs to the paymaster alone. */
+  addUnmatched(settlement: Settlement, sign: Sign): void;
+  /** Records that were left out count as what they would have said. */
+  addGap(gap: Gap): void;
+  rollups(): Iterable<RollupDelta>;
+  senders(): Iterable<SenderDelta>;
+};
+export type Sign = 1 | -1;
+
+/** Added to the sums of a value in a minute; negative where a settlement is taken back. */
+export type RollupDelta = Owner & {
+  readonly minute: EpochMs;
+  readonly dimension: RollupDimension;
+  readonly value: string;
+  readonly amounts: Amounts;
+};
+
+/** Added to the sums of a sender in a day (UTC). */
+export type SenderDelta = Owner & {
+  readonly day: EpochMs;
+  readonly sender: AddressKey;
+  readonly amounts: Amounts;
+  /** Values for which the sender had operations sponsored. */
+  readonly seen: readonly Seen[];
+};
+
+/** `first` and `last`: the minutes of the first and the last sponsored operation of the day. */
+export type Seen = {
+  readonly dimension: RollupDimension;
+  readonly value: string;
+  readonly first: EpochMs;
+  readonly last: EpochMs;
+};
+
+type Owner = { readonly organisation: string; readonly paymasterId: string };
+type Counts = Partial<Omit<Amounts, 'tokens'>>;
+type Change = Counts & { readonly token?: TokenPayment };
+
+export function createTally(): Tally {
+  const rollups = new Map<string, RollupDelta & { readonly amounts: MutableAmounts }>();
+  const senders = new Map<
+    string,
+    SenderDelta & { readonly amounts: MutableAmounts; readonly seen: Seen[] }
+  >();
+
+  function add(
+    { organisation, paymasterId }: Owner,
+    at: EpochMs,
+    shares: readonly Share[],
+    change: Change,
+  ): void {
+    const minute = startOf(at, 'minute');
+    for (const share of shares) {
+      const { dimension, value } = share;
+      const key = `${minute}\n${organisation}\n${paymasterId}\n${dimension}\n${value}`;
+      let delta = rollups.get(key);
+      if (delta === undefined) {
+        delta = { minute, organisation, paymasterId, dimension, value, amounts: noAmounts() };
+        rollups.set(key, delta);
+      }
+      addChange(delta.amounts, change, share);
+    }
+  }
+
+  function addToSender(decision: Decision, at: EpochMs, change: Change, seenIn: readonly Share[]): void {
+    const day = startOf(at, 'day');
+    const { organisation, paymasterId, sender } = decision;
+    const key = `${day}\n${organisation}\n${paymasterId}\n${sender}`;
+    let delta = senders.get(key);
+    if (delta === undefined) {
+      delta = { day, organisation, paymasterId, sender, amounts: noAmounts(), seen: [] };
+      senders.set(key, delta);
+    }
+    addChange(delta.amounts, change);
+    for (const { dimension, value } of seenIn) see(delta.seen, dimension, value, startOf(at, 'minute'));
+  }
+
+  return {
+    addDecision: (decision) => {
+      const { verdict, at, maxCostWei } = decision;
+      if (verdict === 'committed') return;
+      const shares = sharesOf(decision);
+      const change: Change = isPromise(decision)
+        ? { sponsored: 1, promisedWei: maxCostWei ?? 0n }
+        : { refused: 1 };
+      add(decision, at, shares, change);
+      addToSender(decision, at, change, isPromise(decision) ? shares : []);
+    },
+    addOutcome: (decision, settlement, mined, sign) => {
+      if (!isPromise(decision)) return;
+      const change =
+        settlement.mined !== undefined && decision.id === mined
+          ? minedChange(settlement.mined, sign)
+          : { expired: sign };
+      add(decision, settlement.at, sharesOf(decision), change);
+      addToSender(decision, settlement.at, change, []);
+    },
+    addUnmatched: (settlement, sign) => {
+      if (settlement.mined === undefined) return;
+      const change = minedChange(settlement.mined, sign);
+      add(settlement, settlement.at, sharesWithoutDecision(settlement, undefined), change);
+    },
+    addGap: (gap) => {
+      const change = gap.cause === 'signed' ? { sponsored: gap.count } : { refused: gap.count };
+      add(gap, gap.at, sharesWithoutDecision(gap, gap.reason), change);
+    },
+    rollups: () => rollups.values(),
+    senders: () => senders.values(),
+  };
+}
+
+function minedChange({ success, actualGasCostWei, token }: MinedFacts, sign: Sign): Change {
+  const counts = { mined: sign, reverted: success ? 0 : sign, spentWei: BigInt(sign) * actualGasCostWei };
+  return token === undefined
+    ? counts
+    : { ...counts, token: { ...token, amount: BigInt(sign) * token.amount } };
+}
+
+function addChange(sum: MutableAmounts, change: Change, share?: Share): void {
+  const part = (amount: bigint): bigint => (share === undefined ? amount : partOf(amount, share));
+  sum.sponsored += change.sponsored ?? 0;
+  sum.refused += change.refused ?? 0;
+  sum.mined += change.mined ?? 0;
+  sum.reverted += change.reverted ?? 0;
+  sum.expired += change.expired ?? 0;
+  if (change.promisedWei !== undefined) sum.promisedWei += part(change.promisedWei);
+  if (change.spentWei !== undefined) sum.spentWei += part(change.spentWei);
+  const { token } = change;
+  if (token !== undefined) addToken(sum, token.address, { ...token, amount: part(token.amount) });
+}
+
+function see(seen: Seen[], dimension: RollupDimension, value: string, minute: EpochMs): void {
+  const index = seen.findIndex((one) => one.dimension === dimension && one.value === value);
+  const before = seen[index];
+  if (before === undefined) {
+    seen.push({ dimension, value, first: minute, last: minute });
+    return;
+  }
+  const first = Math.min(before.first, minute) as EpochMs;
+  seen[index] = { ...before, first, last: Math.max(before.last, minute) as EpochMs };
+}

@@ -1,0 +1,105 @@
+import type { DecidedCall, Decision } from './record.js';
+import type { UsageGroup } from './query.js';
+
+/** What sums are kept of. `account`: the balance that pays, over all organisations, see {@link accountValue}. */
+export type RollupDimension = Exclude<UsageGroup, 'sender'> | 'account';
+
+/** Value of an operation that has none. */
+export const noValue = '(none)';
+/** Stands for all values that the configuration does not know. */
+export const otherValue = 'other';
+
+/** In characters. Names of methods come from tenants' ABIs, and keys of databases are bounded. */
+const longestValue = 200;
+
+/** The part that a value has in an operation: it counts there once, with `calls` of `of` parts of the money. */
+export type Share = {
+  readonly dimension: RollupDimension;
+  readonly value: string;
+  readonly calls: number;
+  readonly of: number;
+  /** The share with the first call also gets the remainder of the division. */
+  readonly hasFirst: boolean;
+};
+
+/** All values under which a decision and its outcome count. */
+export function sharesOf(decision: Decision): readonly Share[] {
+  const { paymasterId, chainId, mode, reason, policies, calls } = decision;
+  const policyIds = new Set(policies.map(({ policyId }) => policyId));
+  const account = accountValue(decision);
+  return [
+    whole('paymaster', paymasterId),
+    whole('chain', String(chainId)),
+    whole('mode', mode ?? noValue),
+    whole('reason', reason ?? noValue),
+    ...(policyIds.size === 0 ? [noValue] : [...policyIds]).map((id) => whole('policy', id)),
+    ...byCall('contract', calls, ({ contractId }) => contractId ?? otherValue),
+    ...byCall('method', calls, methodValue),
+    ...(account === undefined ? [] : [whole('account', account)]),
+  ];
+}
+
+/** Of what belongs to a paymaster and to no decision. */
+export function sharesWithoutDecision(
+  { paymasterId, chainId }: { readonly paymasterId: string; readonly chainId: number },
+  reason: string | undefined,
+): readonly Share[] {
+  return [
+    whole('paymaster', paymasterId),
+    whole('chain', String(chainId)),
+    whole('mode', noValue),
+    whole('reason', reason ?? noValue),
+    whole('policy', noValue),
+    whole('contract', noValue),
+    whole('method', noValue),
+  ];
+}
+
+/** Its part of an amount; the parts of all values of a dimension add up to it, policies aside. */
+export function partOf(amount: bigint, { calls, of, hasFirst }: Share): bigint {
+  if (of === 1) return amount;
+  const [parts, all] = [BigInt(calls), BigInt(of)];
+  return (amount / all) * parts + (hasFirst ? amount % all : 0n);
+}
+
+/** Names a balance: chain, paymaster contract, and the sponsor's balance in it where the contract keeps balances. */
+export function accountValue({
+  chainId,
+  contract,
+  fundingAddress,
+}: Pick<Decision, 'chainId' | 'contract' | 'fundingAddress'>): string | undefined {
+  return contract === undefined ? undefined : `${chainId}:${contract}:${fundingAddress ?? ''}`;
+}
+
+/**
+ * A method has a value if its contract is registered and knows its name, or if the call is a plain transfer. Selectors
+ * are chosen by callers, so that all others are one value.
+ */
+function methodValue({ contractId, name, selector }: DecidedCall): string {
+  const method = name ?? (selector === '0x' ? selector : undefined);
+  if (contractId === undefined || method === undefined) return otherValue;
+  return `${contractId}:${method}`.slice(0, longestValue);
+}
+
+function whole(dimension: RollupDimension, value: string): Share {
+  return { dimension, value, calls: 1, of: 1, hasFirst: true };
+}
+
+function byCall(
+  dimension: RollupDimension,
+  calls: readonly DecidedCall[],
+  valueOf: (call: DecidedCall) => string,
+): readonly Share[] {
+  const [first] = calls;
+  if (first === undefined) return [whole(dimension, noValue)];
+  if (calls.length === 1) return [whole(dimension, valueOf(first))];
+  const counts = new Map<string, number>();
+  for (const call of calls) counts.set(valueOf(call), (counts.get(valueOf(call)) ?? 0) + 1);
+  return [...counts].map(([value, count]) => ({
+    dimension,
+    value,
+    calls: count,
+    of: calls.length,
+    hasFirst: value === valueOf(first),
+  }));
+}

@@ -1,0 +1,67 @@
+import type { EpochMs } from '../units/time.js';
+import {
+  addAmounts,
+  isNothing,
+  noAmounts,
+  shownAmounts,
+  type Amounts,
+  type MutableAmounts,
+} from './amounts.js';
+import type { UsageQuery, UsageRow } from './query.js';
+import { rowRange, type Range } from './steps.js';
+
+/** The rows of an answer while roll-ups are added up. */
+export type UsageSums = {
+  /** Adds sums of a time that lies in the query's range, for a value of its group. */
+  add(at: EpochMs, group: string | undefined, amounts: Amounts): void;
+  /** Ordered, without empty rows, at most one more than the query's limit. */
+  rows(): readonly UsageRow[];
+};
+
+type Sum = { readonly range: Range; readonly group: string | undefined; readonly amounts: MutableAmounts };
+
+/** Memory is in proportion to the query's limit, however many values there are. */
+export function createUsageSums(query: UsageQuery): UsageSums {
+  const most = query.limit + 1;
+  let sums = new Map<string, Sum>();
+  /** Rows from here on cannot be among the first `most`, because that many are before it. */
+  let end: string | undefined;
+
+  function ordered(): [string, Sum][] {
+    return [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  return {
+    add: (at, group, amounts) => {
+      const range = rowRange(at, query.step, query);
+      const key = rowKey(range.from, group);
+      if (end !== undefined && key >= end) return;
+      let sum = sums.get(key);
+      if (sum === undefined) {
+        sum = { range, group, amounts: noAmounts() };
+        sums.set(key, sum);
+      }
+      addAmounts(sum.amounts, amounts);
+      if (sums.size <= 4 * most + 1000) return;
+      // Sums of nothing are not shown and must not push others out.
+      const first = ordered().filter(([, { amounts: so }]) => !isNothing(so));
+      end = first[most]?.[0];
+      if (end !== undefined) sums = new Map(first.slice(0, most));
+    },
+    rows: () =>
+      ordered()
+        .filter(([, { amounts }]) => !isNothing(amounts))
+        .slice(0, most)
+        .map(([, { range, group, amounts }]) => ({
+          ...range,
+          group,
+          ...shownAmounts(amounts),
+          senders: undefined,
+        })),
+  };
+}
+
+/** Orders rows by time, then by group. */
+export function rowKey(from: EpochMs, group: string | undefined): string {
+  return `${String(from).padStart(15, '0')} ${group ?? ''}`;
+}

@@ -1,0 +1,4 @@
+import { ledgerConformance } from '../../conformance/ledger.js';
+import { createMemoryLedger } from '../../fakes/memory-ledger.js';
+
+ledgerConformance('in memory', async () => createMemoryLedger());

@@ -1,0 +1,381 @@
+import { DomainError } from '../../core/errors.js';
+import { defaultRetention, type Ledger, type LedgerEntry } from '../../core/ledger/ledger.js';
+import type {
+  AccountName,
+  DecisionQuery,
+  DecisionView,
+  UsageGroup,
+  UsageQuery,
+  UsageRow,
+} from '../../core/ledger/query.js';
+import type {
+  Decision,
+  DecisionInputs,
+  FundsSample,
+  Gap,
+  MinedFacts,
+  Reversal,
+  Settlement,
+} from '../../core/ledger/record.js';
+import type { AddressKey } from '../../core/units/address.js';
+import type { EpochMs } from '../../core/units/time.js';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+type Event = {
+  readonly at: EpochMs;
+  readonly organisation: string;
+  readonly paymasterId: string;
+  readonly chainId: number;
+  readonly decision: Decision | undefined;
+  readonly reason: string | undefined;
+  readonly counts: Partial<Record<'sponsored' | 'refused' | 'mined' | 'reverted' | 'expired', number>>;
+  readonly promised: bigint;
+  readonly mined: MinedFacts | undefined;
+};
+
+/**
+ * A ledger in memory, for tests: it keeps all records and computes every answer from them, without roll-ups, so that
+ * the others can be compared with it.
+ */
+export function createMemoryLedger(): Ledger {
+  const entries = new Map<string, LedgerEntry>();
+  /** Ids of entries by reservation. */
+  const reservations = new Map<string, Set<string>>();
+  const inputs = new Map<string, DecisionInputs>();
+  const samples = new Map<string, FundsSample>();
+  let isOpen = true;
+
+  async function open<T>(work: () => T): Promise<T> {
+    if (!isOpen) throw new DomainError('UNAVAILABLE', 'The ledger is closed.');
+    return work();
+  }
+
+  function decisions(): (LedgerEntry & { readonly record: Decision })[] {
+    return [...entries.values()].filter(
+      (entry): entry is LedgerEntry & { readonly record: Decision } => entry.record.kind === 'decision',
+    );
+  }
+
+  function ofReservation(reservation: string): LedgerEntry['record'][] {
+    return [...(reservations.get(reservation) ?? [])]
+      .map((id) => entries.get(id)?.record)
+      .filter((record) => record !== undefined)
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  function endingsOf(reservation: string): (Settlement | Reversal)[] {
+    return ofReservation(reservation).filter(
+      (record) => record.kind === 'settlement' || record.kind === 'reversal',
+    );
+  }
+
+  function standing(reservation: string): { settlement: Settlement | undefined; takenBack: number } {
+    let settlement: Settlement | undefined;
+    let takenBack = 0;
+    for (const ending of endingsOf(reservation)) {
+      if (ending.kind === 'reversal' && settlement !== undefined) takenBack += 1;
+      settlement = ending.kind === 'settlement' ? ending : undefined;
+    }
+    return { settlement, takenBack };
+  }
+
+  function promisesOf(reservation: string): Decision[] {
+    return ofReservation(reservation).filter(
+      (record): record is Decision => record.kind === 'decision' && record.verdict === 'sponsored',
+    );
+  }
+
+  function minedOf(reservation: string, mined: MinedFacts): Decision | undefined {
+    const promises = promisesOf(reservation);
+    return (
+      promises.find(({ digest }) => digest !== undefined && digest === mined.digest) ??
+      promises.find(({ userOpHash }) => userOpHash === mined.userOpHash) ??
+      (mined.digest === undefined ? promises.at(-1) : undefined)
+    );
+  }
+
+  function viewOf({ record, reservation }: LedgerEntry & { readonly record: Decision }): DecisionView {
+    const none = { decision: record, settlement: undefined };
+    if (reservation === undefined || record.verdict !== 'sponsored') return none;
+    const { settlement, takenBack } = standing(reservation);
+    if (settlement === undefined) return none;
+    const { outcome, at, mined } = settlement;
+    if (mined === undefined || minedOf(reservation, mined)?.id === record.id)
+      return { decision: record, settlement: { outcome, at, mined, takenBack } };
+    return { decision: record, settlement: { outcome: 'spent-elsewhere', at, mined: undefined, takenBack } };
+  }
+
+  /** Everything that counts, for one organisation or for all. */
+  function events(organisation?: string): Event[] {
+    const found: Event[] = [];
+    const base = { promised: 0n, mined: undefined, decision: undefined };
+    const ended = new Set<string>();
+    for (const { record, reservation } of entries.values()) {
+      if (record.kind === 'funds') continue;
+      if (organisation !== undefined && record.organisation !== organisation) continue;
+      if (record.kind === 'settlement') ended.add(reservation ?? record.id);
+      if (record.kind === 'decision' && record.verdict !== 'committed')
+        found.push({
+          ...base,
+          ...record,
+          decision: record,
+          counts: { [record.verdict]: 1 },
+          promised: record.verdict === 'sponsored' ? (record.maxCostWei ?? 0n) : 0n,
+        });
+      if (record.kind === 'gap')
+        found.push({
+          ...base,
+          ...(record satisfies Gap),
+          counts: { [record.cause === 'signed' ? 'sponsored' : 'refused']: record.count },
+        });
+    }
+    for (const reservation of ended) {
+      const { settlement } = standing(reservation);
+      if (settlement === undefined) continue;
+      const { mined } = settlement;
+      const winner = mined && minedOf(reservation, mined);
+      const paid = mined && { counts: { mined: 1, reverted: mined.success ? 0 : 1 }, mined };
+      if (paid && !winner) found.push({ ...base, ...settlement, reason: undefined, ...paid });
+      for (const decision of promisesOf(reservation))
+        found.push({
+          ...base,
+          ...decision,
+          at: settlement.at,
+          decision,
+          ...(paid && decision === winner ? paid : { counts: { expired: 1 } }),
+        });
+    }
+    return found;
+  }
+
+  return {
+    append: (added) =>
+      open(() => {
+        for (const entry of added) {
+          const { record } = entry;
+          if (record.kind === 'inputs') {
+            if (!inputs.has(record.id)) inputs.set(record.id, record);
+          } else if (record.kind === 'funds') {
+            const key = `${accountOf(record)} ${Math.floor(record.at / minuteMs)}`;
+            if (!samples.has(key)) samples.set(key, record);
+          } else if (!entries.has(record.id)) {
+            entries.set(record.id, entry);
+            const reservation = entry.reservation ?? record.id;
+            reservations.set(reservation, (reservations.get(reservation) ?? new Set()).add(record.id));
+          }
+        }
+      }),
+
+    usage: (query) => open(() => usageRows(events(query.organisation), query)),
+
+    decisions: (query) =>
+      open(() => {
+        const found = decisions()
+          .filter(({ record }) => record.organisation === query.organisation)
+          .map(viewOf)
+          .filter((view) => matches(view, query))
+          .sort((a, b) => (a.decision.id < b.decision.id ? 1 : -1));
+        const page = found.slice(0, query.limit);
+        return { decisions: page, next: found.length > page.length ? page.at(-1)?.decision.id : undefined };
+      }),
+
+    decision: (organisation, id) =>
+      open(() => {
+        const entry = decisions().find(
+          ({ record }) => record.id === id && record.organisation === organisation,
+        );
+        return entry && viewOf(entry);
+      }),
+
+    funds: ({ accounts, from, to }) =>
+      open(() =>
+        accounts.map((account) => ({
+          account,
+          samples: [...samples.values()]
+            .filter(
+              (sample) => accountOf(sample) === accountOf(account) && sample.at >= from && sample.at < to,
+            )
+            .sort((a, b) => a.at - b.at)
+            .map(({ at, balanceWei, promisedWei }) => ({ at, balanceWei, promisedWei })),
+          spentWei: events()
+            .filter(
+              ({ at, decision }) =>
+                decision && accountOf(decision) === accountOf(account) && at >= from && at < to,
+            )
+            .reduce((sum, { mined }) => sum + (mined?.actualGasCostWei ?? 0n), 0n),
+        })),
+      ),
+
+    inputs: async function* ({ organisation, paymasterIds, from, to }) {
+      const found = await open(() =>
+        [...inputs.values()]
+          .filter((one) => one.organisation === organisation && paymasterIds.includes(one.paymasterId))
+          .filter((one) => one.at >= from && one.at < to)
+          .sort((a, b) => a.chainId - b.chainId || a.sequence - b.sequence || (a.id < b.id ? -1 : 1)),
+      );
+      for (let first = 0; first < found.length; first += 100) yield found.slice(first, first + 100);
+    },
+
+    prune: (now) =>
+      open(() => {
+        const oldest = (days: number): number => now - days * dayMs;
+        for (const [id, { record }] of entries)
+          if (record.at < oldest(defaultRetention.decisions)) entries.delete(id);
+        for (const [id, { at }] of inputs) if (at < oldest(defaultRetention.inputs)) inputs.delete(id);
+        const hours = new Set<string>();
+        for (const [key, sample] of [...samples].sort(([, a], [, b]) => a.at - b.at)) {
+          const hour = `${accountOf(sample)} ${Math.floor(sample.at / hourMs)}`;
+          const isKept = sample.at >= oldest(defaultRetention.funds) || !hours.has(hour);
+          hours.add(hour);
+          if (!isKept || sample.at < oldest(defaultRetention.decisions)) samples.delete(key);
+        }
+        return false;
+      }),
+    ping: () => open(() => undefined),
+    stop: async () => {
+      isOpen = false;
+    },
+  };
+}
+
+function usageRows(events: readonly Event[], query: UsageQuery): readonly UsageRow[] {
+  const rows = new Map<
+    string,
+    { row: UsageRow; senders: Set<string>; tokens: Map<AddressKey, [number | undefined, bigint]> }
+  >();
+  for (const event of events) {
+    if (event.organisation !== query.organisation) continue;
+    if (query.paymasterId !== undefined && event.paymasterId !== query.paymasterId) continue;
+    if (event.at < query.from || event.at >= query.to) continue;
+    const from = Math.max(query.from, stepStart(event.at, query.step));
+    const to = Math.min(query.to, stepEnd(event.at, query.step));
+    for (const [group, parts] of valuesOf(event, query.groupBy)) {
+      const key = `${from} ${group ?? ''}`;
+      const { row, senders, tokens } = rows.get(key) ?? {
+        row: emptyRow(from as EpochMs, to as EpochMs, group),
+        senders: new Set<string>(),
+        tokens: new Map<AddressKey, [number | undefined, bigint]>(),
+      };
+      const part = (amount: bigint): bigint => partOf(amount, event.decision?.calls.length ?? 0, parts);
+      if (event.decision?.verdict === 'sponsored' && event.counts.sponsored)
+        senders.add(event.decision.sender);
+      const token = event.mined?.token;
+      if (token)
+        tokens.set(token.address, [
+          token.decimals,
+          (tokens.get(token.address)?.[1] ?? 0n) + part(token.amount),
+        ]);
+      const counted: UsageRow = {
+        ...row,
+        sponsored: row.sponsored + (event.counts.sponsored ?? 0),
+        refused: row.refused + (event.counts.refused ?? 0),
+        mined: row.mined + (event.counts.mined ?? 0),
+        reverted: row.reverted + (event.counts.reverted ?? 0),
+        expired: row.expired + (event.counts.expired ?? 0),
+        promisedWei: row.promisedWei + part(event.promised),
+        spentWei: row.spentWei + part(event.mined?.actualGasCostWei ?? 0n),
+        senders: query.senders && to - from <= dayMs && query.step !== 'month' ? senders.size : undefined,
+        tokens: [...tokens]
+          .filter(([, [, amount]]) => amount !== 0n)
+          .map(([address, [decimals, amount]]) => ({ address, decimals, amount }))
+          .sort((a, b) => (a.address < b.address ? -1 : 1)),
+      };
+      rows.set(key, { row: counted, senders, tokens });
+    }
+  }
+  return [...rows.values()]
+    .map(({ row }) => row)
+    .sort((a, b) => a.from - b.from || ((a.group ?? '') < (b.group ?? '') ? -1 : 1))
+    .slice(0, query.limit + 1);
+}
+
+function emptyRow(from: EpochMs, to: EpochMs, group: string | undefined): UsageRow {
+  const counts = { sponsored: 0, refused: 0, mined: 0, reverted: 0, expired: 0 };
+  return { from, to, group, ...counts, promisedWei: 0n, spentWei: 0n, senders: undefined, tokens: [] };
+}
+
+/** Values of the group with the indices of their calls; undefined: all of the operation. */
+function valuesOf(
+  { decision, paymasterId, chainId, reason }: Event,
+  groupBy: UsageGroup | undefined,
+): [string | undefined, readonly number[] | undefined][] {
+  switch (groupBy) {
+    case undefined:
+      return [[undefined, undefined]];
+    case 'paymaster':
+      return [[paymasterId, undefined]];
+    case 'chain':
+      return [[String(chainId), undefined]];
+    case 'reason':
+      return [[reason ?? '(none)', undefined]];
+    case 'mode':
+      return [[decision?.mode ?? '(none)', undefined]];
+    case 'sender':
+      return decision ? [[decision.sender, undefined]] : [];
+    case 'policy': {
+      const ids = new Set(decision?.policies.map(({ policyId }) => policyId));
+      return ids.size === 0 ? [['(none)', undefined]] : [...ids].map((id) => [id, undefined]);
+    }
+    default: {
+      const values = new Map<string, number[]>();
+      for (const [index, { contractId, name, selector }] of (decision?.calls ?? []).entries()) {
+        const method = name ?? (selector === '0x' ? '0x' : undefined);
+        const value =
+          groupBy === 'contract'
+            ? (contractId ?? 'other')
+            : contractId !== undefined && method !== undefined
+              ? `${contractId}:${method}`
+              : 'other';
+        values.set(value, [...(values.get(value) ?? []), index]);
+      }
+      return values.size === 0 ? [['(none)', undefined]] : [...values];
+    }
+  }
+}
+
+function partOf(amount: bigint, calls: number, indices: readonly number[] | undefined): bigint {
+  if (indices === undefined) return amount;
+  const all = BigInt(calls);
+  return indices.reduce((sum, index) => sum + amount / all + (index === 0 ? amount % all : 0n), 0n);
+}
+
+function stepStart(at: EpochMs, step: UsageQuery['step']): number {
+  const date = new Date(at);
+  if (step === 'month') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+  return step === 'day' ? at - (at % dayMs) : at - (at % hourMs);
+}
+
+function stepEnd(at: EpochMs, step: UsageQuery['step']): number {
+  const date = new Date(at);
+  if (step === 'month') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+  return stepStart(at, step) + (step === 'day' ? dayMs : hourMs);
+}
+
+function matches({ decision, settlement }: DecisionView, query: DecisionQuery): boolean {
+  const { at, id } = decision;
+  return (
+    decision.organisation === query.organisation &&
+    at >= query.from &&
+    at < query.to &&
+    (query.before === undefined || id < query.before) &&
+    (query.paymasterId === undefined || decision.paymasterId === query.paymasterId) &&
+    (query.sender === undefined || decision.sender === query.sender) &&
+    (query.verdict === undefined || decision.verdict === query.verdict) &&
+    (query.reason === undefined || decision.reason === query.reason) &&
+    (query.userOpHash === undefined ||
+      [decision.userOpHash, settlement?.mined?.userOpHash].includes(query.userOpHash)) &&
+    (query.requestId === undefined ||
+      [decision.requestId, decision.callerRequestId].includes(query.requestId))
+  );
+}
+
+function accountOf({
+  chainId,
+  contract,
+  fundingAddress,
+}: Omit<AccountName, 'contract'> & Pick<Decision, 'contract'>): string {
+  return `${chainId} ${contract ?? ''} ${fundingAddress ?? ''}`;
+}
