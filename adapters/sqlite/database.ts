@@ -148,7 +148,7 @@ const sqliteFull = 13;
 const sqliteNotADatabase = 26;
 
 /** Errors of SQLite become UNAVAILABLE; all others pass unchanged. */
-function explained(path: string, error: unknown): unknown {
+export function explained(path: string, error: unknown): unknown {
   if (isDomainError(error) || !isSqliteError(error)) return error;
   const details = { retryAfterSeconds: 1, cause: error };
   // The low byte is the primary code; extended codes add detail above it.

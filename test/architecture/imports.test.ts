@@ -40,7 +40,7 @@ describe('a package is used only in its place', () => {
     {
       name: 'node:sqlite',
       packages: /^node:sqlite$/,
-      allowed: /^adapters\/((resources|configs)\/)?(sqlite|usage\/embedded)\//,
+      allowed: /^adapters\/((resources|configs|ledger)\/)?(sqlite|usage\/embedded)\//,
       why: 'stores are ports',
     },
     {

@@ -1,0 +1,160 @@
+import { join } from 'node:path';
+import type { InputsQuery, LedgerEntry, Retention } from '../../../core/ledger/ledger.js';
+import type {
+  DecisionPage,
+  DecisionQuery,
+  DecisionView,
+  FundsHistory,
+  FundsQuery,
+  UsageQuery,
+  UsageRow,
+} from '../../../core/ledger/query.js';
+import { recordTime } from '../../../core/ledger/record-id.js';
+import type { DecisionInputs, FundsSample, RecordId } from '../../../core/ledger/record.js';
+import { accountValue } from '../../../core/ledger/shares.js';
+import { endOf, rollupUnits, type Range } from '../../../core/ledger/steps.js';
+import { formatInstant, type EpochMs } from '../../../core/units/time.js';
+import { explained, type DatabaseOptions } from '../../sqlite/database.js';
+import { createFileSet } from './file-set.js';
+import { openFundsFile } from './funds-file.js';
+import { comparePlaces, openInputsFile, type InputsPlace } from './inputs-file.js';
+import { appendToMonth } from './month-append.js';
+import { openMonthFile, type MonthFile } from './month-file.js';
+import { viewOf } from './month-records.js';
+import { searchMonths } from './month-search.js';
+import { spentBy, usageOf } from './month-usage.js';
+
+export type LedgerFilesOptions = {
+  readonly directory: string;
+  readonly durability: DatabaseOptions['durability'];
+  readonly retention: Retention;
+};
+
+/** The ledger as its worker runs it: synchronous, one process at a time. Failures of files are UNAVAILABLE. */
+export type LedgerFiles = {
+  append(entries: readonly LedgerEntry[]): void;
+  usage(query: UsageQuery): readonly UsageRow[];
+  decisions(query: DecisionQuery): DecisionPage;
+  decision(organisation: string, id: RecordId): DecisionView | undefined;
+  funds(query: FundsQuery): readonly FundsHistory[];
+  inputsPage(query: InputsQuery, after: InputsPlace | undefined): readonly DecisionInputs[];
+  prune(now: EpochMs): boolean;
+  ping(): void;
+  close(): void;
+};
+
+const monthName = { prefix: 'ledger-', pattern: /^\d{4}-\d{2}$/ };
+const dayName = { prefix: 'ledger-inputs-', pattern: /^\d{4}-\d{2}-\d{2}$/ };
+const inputsPerPage = 200;
+
+/**
+ * Opens all files of a directory, and makes it if it does not exist. A file that is broken, or that a newer release has
+ * written, is refused here and not in the middle of an answer.
+ */
+export function openLedgerFiles({ directory, durability, retention }: LedgerFilesOptions): LedgerFiles {
+  const funds = openFundsFile(join(directory, 'ledger-funds.sqlite'), { durability, exclusive: true });
+  const months = createFileSet(directory, monthName, (path) => openMonthFile(path, { durability }));
+  const days = createFileSet(directory, dayName, (path) => openInputsFile(path, { durability }));
+
+  function close(): void {
+    months.close();
+    days.close();
+    funds.close();
+  }
+
+  /** The newest first. */
+  function monthsIn({ from, to }: Range): MonthFile[] {
+    return months.all().filter((month) => {
+      const held = month.bounds();
+      return held !== undefined && held.last >= from && held.first < to;
+    });
+  }
+
+  function reading<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw explained(directory, error);
+    }
+  }
+
+  reading(() => {
+    try {
+      months.openAll();
+      days.openAll();
+    } catch (error) {
+      close();
+      throw error;
+    }
+  });
+
+  return {
+    append: (entries) => {
+      const ofMonths = new Map<string, LedgerEntry[]>();
+      const ofDays = new Map<string, DecisionInputs[]>();
+      const samples: FundsSample[] = [];
+      for (const entry of entries) {
+        const { record, reservation } = entry;
+        if (record.kind === 'funds') samples.push(record);
+        else if (record.kind === 'inputs') push(ofDays, dayOf(recordTime(record.id)), record);
+        else push(ofMonths, monthOf(recordTime(reservation ?? record.id)), entry);
+      }
+      for (const [name, added] of ofMonths) appendToMonth(months.named(name), added);
+      for (const [name, added] of ofDays) days.named(name).append(added);
+      if (samples.length > 0) funds.append(samples);
+    },
+    usage: (query) => reading(() => usageOf(monthsIn(query), query)),
+    decisions: (query) => reading(() => searchMonths(monthsIn(query), query)),
+    decision: (organisation, id) =>
+      reading(() => {
+        const at = recordTime(id);
+        for (const month of monthsIn({ from: at, to: (at + 1) as EpochMs })) {
+          const own = month.organisation(organisation);
+          const view = own === undefined ? undefined : viewOf(month, own, id);
+          if (view !== undefined) return view;
+        }
+        return undefined;
+      }),
+    funds: (query) =>
+      reading(() =>
+        query.accounts.map((account) => ({
+          account,
+          samples: funds.samples(account, query),
+          spentWei: spentBy(monthsIn(query), accountValue(account) ?? '', query),
+        })),
+      ),
+    inputsPage: (query, after) =>
+      days
+        .between(dayOf(query.from), dayOf(query.to))
+        .flatMap((file) => file.places(query, after, inputsPerPage).map((place) => ({ file, place })))
+        .sort((a, b) => comparePlaces(a.place, b.place))
+        .slice(0, inputsPerPage)
+        .map(({ file, place }) => file.read(place.id)),
+    prune: (now) => {
+      const isLapsed = (end: EpochMs, after: number): boolean => end + after * rollupUnits.day <= now;
+      months.remove((name) => isLapsed(endOf(timeOf(`${name}-01`), 'month'), retention.decisions));
+      days.remove((name) => isLapsed(endOf(timeOf(name), 'day'), retention.inputs));
+      return funds.prune(now, retention);
+    },
+    ping: () => funds.ping(),
+    close,
+  };
+}
+
+function monthOf(at: EpochMs): string {
+  return dayOf(at).slice(0, 'yyyy-mm'.length);
+}
+
+function dayOf(at: EpochMs): string {
+  return formatInstant(at).slice(0, 'yyyy-mm-dd'.length);
+}
+
+function timeOf(day: string): EpochMs {
+  return Date.parse(day) as EpochMs;
+}
+
+function push<Value>(lists: Map<string, Value[]>, name: string, value: Value): void {
+  const list = lists.get(name);
+  if (list === undefined) lists.set(name, [value]);
+  else list.push(value);
+}

@@ -1,0 +1,131 @@
+import type { StatementSync } from 'node:sqlite';
+import type { RollupDimension } from '../../../core/ledger/shares.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { openDatabase, type Database, type DatabaseOptions } from '../../sqlite/database.js';
+import { migrate } from '../../sqlite/migrate.js';
+import { integerOf } from '../../sqlite/row.js';
+import { monthTables } from './month-tables.js';
+
+/** Page cache of a file, in KiB: the pages that a month's inserts touch again and again. */
+const cacheKib = 32_000;
+
+/**
+ * The file of a month: all records of reservations that began in it, and their roll-ups, so that one transaction of one
+ * file stores both. Records of a reservation that goes on in the next month are here too.
+ */
+export type MonthFile = {
+  readonly database: Database;
+  /** Statements are compiled once. */
+  statement(sql: string): StatementSync;
+  /** Undefined: no record names it. */
+  organisation(name: string): number | undefined;
+  ownOrganisation(name: string): number;
+  ownSeries(series: Series): number;
+  /** Times of the earliest and the latest record; undefined: there is none. */
+  bounds(): Bounds | undefined;
+  widen(at: EpochMs): void;
+  /** All or nothing; what it remembers of the tables is forgotten when `work` throws. */
+  transaction(work: () => void): void;
+  close(): void;
+};
+
+export type Series = {
+  readonly organisation: number;
+  readonly dimension: RollupDimension;
+  readonly paymasterId: string;
+  readonly value: string;
+};
+export type Bounds = { readonly first: EpochMs; readonly last: EpochMs };
+
+export function openMonthFile(path: string, options: DatabaseOptions): MonthFile {
+  const database = openDatabase(path, options);
+  try {
+    migrate(database, 'ledger', monthTables);
+    database.run(() => database.sql.exec(`PRAGMA cache_size = -${cacheKib}`));
+    return monthFileOf(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function monthFileOf(database: Database): MonthFile {
+  const statements = new Map<string, StatementSync>();
+  let organisations = new Map<string, number>();
+  let series = new Map<string, number>();
+  let bounds = database.run(readBounds);
+
+  function statement(sql: string): StatementSync {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const made = database.sql.prepare(sql);
+    statements.set(sql, made);
+    return made;
+  }
+
+  function readBounds(): Bounds | undefined {
+    const row = statement('SELECT first, last FROM bounds').get();
+    return row && { first: integerOf(row, 'first') as EpochMs, last: integerOf(row, 'last') as EpochMs };
+  }
+
+  function organisation(name: string): number | undefined {
+    const known = organisations.get(name);
+    if (known !== undefined) return known;
+    const row = statement('SELECT id FROM organisations WHERE name = ?').get(name);
+    if (row === undefined) return undefined;
+    const id = integerOf(row, 'id');
+    organisations.set(name, id);
+    return id;
+  }
+
+  return {
+    database,
+    statement,
+    organisation,
+    ownOrganisation: (name) => {
+      const known = organisation(name);
+      if (known !== undefined) return known;
+      const { lastInsertRowid } = statement('INSERT INTO organisations (name) VALUES (?)').run(name);
+      organisations.set(name, Number(lastInsertRowid));
+      return Number(lastInsertRowid);
+    },
+    ownSeries: ({ organisation: owner, dimension, paymasterId, value }) => {
+      const key = `${owner}\n${dimension}\n${paymasterId}\n${value}`;
+      const known = series.get(key);
+      if (known !== undefined) return known;
+      const values = [owner, dimension, paymasterId, value];
+      const row = statement(
+        'SELECT id FROM series WHERE organisation = ? AND dimension = ? AND paymaster_id = ? AND value = ?',
+      ).get(...values);
+      const id =
+        row === undefined
+          ? Number(
+              statement(
+                'INSERT INTO series (organisation, dimension, paymaster_id, value) VALUES (?, ?, ?, ?)',
+              ).run(...values).lastInsertRowid,
+            )
+          : integerOf(row, 'id');
+      series.set(key, id);
+      return id;
+    },
+    bounds: () => bounds,
+    widen: (at) => {
+      if (bounds !== undefined && at >= bounds.first && at <= bounds.last) return;
+      const first = Math.min(at, bounds?.first ?? at) as EpochMs;
+      const last = Math.max(at, bounds?.last ?? at) as EpochMs;
+      statement('INSERT OR REPLACE INTO bounds VALUES (1, ?, ?)').run(first, last);
+      bounds = { first, last };
+    },
+    transaction: (work) => {
+      try {
+        database.transaction(work);
+      } catch (error) {
+        organisations = new Map();
+        series = new Map();
+        bounds = database.run(readBounds);
+        throw error;
+      }
+    },
+    close: () => database.close(),
+  };
+}

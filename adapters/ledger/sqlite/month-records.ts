@@ -1,0 +1,88 @@
+import type { Candidate, Outcome } from '../../../core/ledger/outcome.js';
+import type { DecisionView } from '../../../core/ledger/query.js';
+import { parseRecord } from '../../../core/ledger/record-text.js';
+import type { Decision, LedgerRecord, RecordId, Reversal, Settlement } from '../../../core/ledger/record.js';
+import type { Hex } from '../../../core/units/hex.js';
+import { integerOf, textOf, type Row } from '../../sqlite/row.js';
+import type { MonthFile } from './month-file.js';
+
+/** The records of a reservation as a month's file has them, and what is known about its end. */
+
+export type OutcomeRow = Outcome & { readonly mined: RecordId | undefined };
+
+export function outcomeRow(month: MonthFile, reservation: RecordId): OutcomeRow | undefined {
+  const row = month
+    .statement(
+      'SELECT mined, taken_back, record FROM outcomes o LEFT JOIN endings e ON e.id = o.settlement WHERE o.reservation = ?',
+    )
+    .get(reservation);
+  if (row === undefined) return undefined;
+  const settlement = row['record'] === null ? undefined : recordOf(row);
+  if (settlement !== undefined && settlement.kind !== 'settlement')
+    throw new TypeError(`outcome of ${reservation} names a record of kind ${settlement.kind}`);
+  return { settlement, mined: optionalText(row, 'mined'), takenBack: integerOf(row, 'taken_back') };
+}
+
+export function* endingsOf(month: MonthFile, reservation: RecordId): Iterable<Settlement | Reversal> {
+  const rows = month.statement('SELECT record FROM endings WHERE reservation = ?').all(reservation);
+  for (const row of rows) {
+    const record = recordOf(row);
+    if (record.kind === 'settlement' || record.kind === 'reversal') yield record;
+  }
+}
+
+export function* candidatesOf(month: MonthFile, reservation: RecordId): Iterable<Candidate> {
+  const rows = month
+    .statement('SELECT id, digest, user_op_hash FROM decisions WHERE reservation = ? AND promise = 1')
+    .iterate(reservation);
+  for (const row of rows)
+    yield {
+      id: textOf(row, 'id'),
+      digest: optionalText(row, 'digest') as Hex | undefined,
+      userOpHash: optionalText(row, 'user_op_hash') as Hex | undefined,
+    };
+}
+
+export function* promisesOf(month: MonthFile, reservation: RecordId): Iterable<Decision> {
+  const rows = month
+    .statement('SELECT record FROM decisions WHERE reservation = ? AND promise = 1')
+    .iterate(reservation);
+  for (const row of rows) yield decisionOf(row);
+}
+
+/** Undefined when the organisation has no such decision in this file. */
+export function viewOf(month: MonthFile, organisation: number, id: RecordId): DecisionView | undefined {
+  const row = month
+    .statement('SELECT reservation, record FROM decisions WHERE organisation = ? AND id = ?')
+    .get(organisation, id);
+  if (row === undefined) return undefined;
+  const decision = decisionOf(row);
+  const reservation = optionalText(row, 'reservation');
+  const none = { decision, settlement: undefined };
+  if (reservation === undefined || decision.verdict !== 'sponsored') return none;
+  const outcome = outcomeRow(month, reservation);
+  if (outcome?.settlement === undefined) return none;
+  const { settlement, takenBack, mined } = outcome;
+  const { at } = settlement;
+  if (settlement.outcome === 'mined' && mined !== decision.id)
+    return { decision, settlement: { outcome: 'spent-elsewhere', at, mined: undefined, takenBack } };
+  return { decision, settlement: { outcome: settlement.outcome, at, mined: settlement.mined, takenBack } };
+}
+
+function decisionOf(row: Row): Decision {
+  const record = recordOf(row);
+  if (record.kind !== 'decision')
+    throw new TypeError(`a decision's row holds a record of kind ${record.kind}`);
+  return record;
+}
+
+function recordOf(row: Row): LedgerRecord {
+  const record = parseRecord(textOf(row, 'record'));
+  // Only an append of this release or an earlier one writes rows: a newer one raises the version of the file.
+  if (record === undefined) throw new TypeError('a row holds a record of a newer form');
+  return record;
+}
+
+function optionalText(row: Row, column: string): string | undefined {
+  return row[column] === null ? undefined : textOf(row, column);
+}

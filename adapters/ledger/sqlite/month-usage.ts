@@ -1,0 +1,149 @@
+import type { UsageQuery, UsageRow } from '../../../core/ledger/query.js';
+import { spansOf, startOf, type Range } from '../../../core/ledger/steps.js';
+import { createUsageSums, rowKey, type UsageSums } from '../../../core/ledger/usage-sums.js';
+import type { EpochMs } from '../../../core/units/time.js';
+import { integerOf, textOf } from '../../sqlite/row.js';
+import type { MonthFile } from './month-file.js';
+import { amountsOf, bucketsOf, seenOf, toEpochMs, toMinutes, units } from './rollup-rows.js';
+
+const dayMs = 86_400_000;
+
+/** Answers from the roll-ups of all files whose records lie in the range. */
+export function usageOf(months: readonly MonthFile[], query: UsageQuery): readonly UsageRow[] {
+  const sums = createUsageSums(query);
+  if (query.groupBy === 'sender') addSenderDays(months, query, sums);
+  else for (const month of months) addRollups(month, query, sums, seriesIn(month, query));
+  const rows = sums.rows();
+  return query.senders && query.step !== 'month' ? countSenders(months, query, rows) : rows;
+}
+
+/** Cost of mined operations of accounts, whoever asked for them. */
+export function spentBy(months: readonly MonthFile[], account: string, range: Range): bigint {
+  let spent = 0n;
+  for (const month of months) {
+    const rows = month
+      .statement("SELECT id FROM series WHERE dimension = 'account' AND value = ?")
+      .all(account);
+    for (const row of rows)
+      for (const rollup of rollupsOf(month, integerOf(row, 'id'), range, 'month'))
+        spent += rollup.amounts.spentWei;
+  }
+  return spent;
+}
+
+type QueriedSeries = { readonly id: number; readonly value: string };
+
+/** The series of the query's group; those of the paymasters make up the total. */
+function seriesIn(month: MonthFile, query: UsageQuery): QueriedSeries[] {
+  const organisation = month.organisation(query.organisation);
+  if (organisation === undefined) return [];
+  const dimension = query.groupBy === undefined || query.groupBy === 'sender' ? 'paymaster' : query.groupBy;
+  const rows =
+    query.paymasterId === undefined
+      ? month
+          .statement('SELECT id, value FROM series WHERE organisation = ? AND dimension = ?')
+          .all(organisation, dimension)
+      : month
+          .statement(
+            'SELECT id, value FROM series WHERE organisation = ? AND dimension = ? AND paymaster_id = ?',
+          )
+          .all(organisation, dimension, query.paymasterId);
+  return rows.map((row) => ({ id: integerOf(row, 'id'), value: textOf(row, 'value') }));
+}
+
+function addRollups(
+  month: MonthFile,
+  query: UsageQuery,
+  sums: UsageSums,
+  series: readonly QueriedSeries[],
+): void {
+  for (const { id, value } of series)
+    for (const { at, amounts } of rollupsOf(month, id, query, query.step))
+      sums.add(at, query.groupBy === undefined ? undefined : value, amounts);
+}
+
+function* rollupsOf(month: MonthFile, series: number, range: Range, step: UsageQuery['step']) {
+  const read = month.statement(
+    'SELECT * FROM rollups WHERE unit = ? AND bucket = ? AND series = ? AND at >= ? AND at < ?',
+  );
+  const held = month.bounds();
+  if (held === undefined) return;
+  for (const span of spansOf(range, step)) {
+    // A range may be much longer than the month.
+    const from = toMinutes(startOf(Math.max(span.from, held.first) as EpochMs, span.unit));
+    const to = toMinutes(Math.min(span.to, held.last + 1) as EpochMs);
+    for (const bucket of bucketsOf(span.unit, from, to))
+      for (const row of read.all(units[span.unit], bucket, series, from, to))
+        yield { at: toEpochMs(integerOf(row, 'at')), amounts: amountsOf(row) };
+  }
+}
+
+/** Sums per sender have days as their only unit. */
+function addSenderDays(months: readonly MonthFile[], query: UsageQuery, sums: UsageSums): void {
+  for (const day of daysOf(query))
+    for (const month of months)
+      for (const { id } of seriesIn(month, query))
+        for (const row of senderRows(month, day, id)) sums.add(day, textOf(row, 'sender'), amountsOf(row));
+}
+
+/**
+ * Distinct senders of each row, a day at a time so that memory holds the senders of one day. A sender counts in a part
+ * of a day if it was seen there first or last. If it was seen before and after, it is not known whether also between:
+ * then the number is left out.
+ */
+function countSenders(
+  months: readonly MonthFile[],
+  query: UsageQuery,
+  rows: readonly UsageRow[],
+): readonly UsageRow[] {
+  const rowsOfDay = Map.groupBy(rows, ({ from }) => startOf(from, 'day'));
+  return [...rowsOfDay].flatMap(([day, ofDay]) => {
+    const counts = new Map(ofDay.map((row) => [rowKey(row.from, row.group), createCount(row)]));
+    const ranges = [...Map.groupBy(ofDay, ({ from }) => from).keys()];
+    for (const month of months) {
+      const values = new Map(seriesIn(month, query).map(({ id, value }) => [id, value]));
+      for (const paymaster of seriesIn(month, { ...query, groupBy: 'paymaster' }))
+        for (const row of senderRows(month, day, paymaster.id)) {
+          const sender = textOf(row, 'sender');
+          for (const [series, first, last] of seenOf(row)) {
+            const value = values.get(series);
+            if (value === undefined) continue;
+            const group = groupOf(query, value, sender);
+            for (const from of ranges)
+              counts.get(rowKey(from, group))?.see(sender, toEpochMs(first), toEpochMs(last));
+          }
+        }
+    }
+    return ofDay.map((row) => ({ ...row, senders: counts.get(rowKey(row.from, row.group))?.result() }));
+  });
+}
+
+function groupOf(query: UsageQuery, value: string, sender: string): string | undefined {
+  if (query.groupBy === undefined) return undefined;
+  return query.groupBy === 'sender' ? sender : value;
+}
+
+function createCount({ from, to }: Range) {
+  const inside = new Set<string>();
+  const unsure = new Set<string>();
+  const contains = (at: EpochMs): boolean => at >= from && at < to;
+  return {
+    see: (sender: string, first: EpochMs, last: EpochMs): void => {
+      if (contains(first) || contains(last)) inside.add(sender);
+      else if (first < from && last >= to) unsure.add(sender);
+    },
+    result: (): number | undefined => ([...unsure].every((one) => inside.has(one)) ? inside.size : undefined),
+  };
+}
+
+function senderRows(month: MonthFile, day: EpochMs, paymaster: number) {
+  return month
+    .statement('SELECT * FROM sender_days WHERE day = ? AND paymaster = ?')
+    .iterate(toMinutes(day), paymaster);
+}
+
+function daysOf({ from, to }: Range): EpochMs[] {
+  const days: EpochMs[] = [];
+  for (let day = startOf(from, 'day'); day < to; day = (day + dayMs) as EpochMs) days.push(day);
+  return days;
+}

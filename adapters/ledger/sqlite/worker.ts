@@ -1,0 +1,37 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { openLedgerFiles, type LedgerFiles, type LedgerFilesOptions } from './ledger-files.js';
+import { plainError, type Answer, type Request } from './worker-messages.js';
+
+// The thread that owns the ledger's files: it answers one request after another, so that neither storing nor a long
+// question delays the thread that signs.
+
+const port = parentPort;
+if (port === null) throw new Error('the ledger worker must be started as a thread');
+
+function answer(call: number, work: () => unknown): void {
+  let message: Answer;
+  try {
+    message = { call, value: work() };
+  } catch (error) {
+    message = { call, error: plainError(error) };
+  }
+  port?.postMessage(message);
+}
+
+let files: LedgerFiles | undefined;
+answer(0, () => {
+  files = openLedgerFiles(workerData as LedgerFilesOptions);
+});
+
+if (files === undefined) port.close();
+else serve(files);
+
+function serve(opened: LedgerFiles): void {
+  const methods = opened as Record<string, (...args: readonly unknown[]) => unknown>;
+  port?.on('message', (request: Request) => {
+    if (request.method === 'close') {
+      answer(request.call, () => opened.close());
+      port?.close();
+    } else answer(request.call, () => methods[request.method]?.(...request.arguments));
+  });
+}
