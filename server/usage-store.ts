@@ -1,5 +1,6 @@
 import { createRedisUsageStore } from '../adapters/usage/redis/usage.js';
 import { createSqliteUsageStore } from '../adapters/usage/embedded/usage.js';
+import type { LedgerFeed } from '../core/ledger/feed.js';
 import type { Logger } from '../core/log.js';
 import type { Metrics } from '../core/metrics.js';
 import type { FollowerLease } from '../core/policy/follower-lease.js';
@@ -12,6 +13,8 @@ import type { UsageSettings } from './usage-settings.js';
 /** A usage store, with the parts that the follower needs; an embedded store has one follower. */
 export type OpenedUsage = {
   readonly usage: UsageStore;
+  /** The records that were given to `usage`, on their way to the ledger. */
+  readonly feed: LedgerFeed;
   readonly messages: FundingMessages;
   readonly lease?: FollowerLease;
   readonly recovery?: UsageRecovery;
@@ -22,6 +25,8 @@ export type UsageStoreDeps = {
   readonly identity: string;
   /** Where a copy of the data's identity is kept; see the port. */
   readonly epochMirror?: EpochMirror;
+  /** Room for records that wait; the embedded store always signs as long as its disk has room. */
+  readonly ledger?: { readonly budgetBytes?: number; readonly onFull?: 'Stop' | 'Sign' };
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -32,7 +37,7 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
   switch (settings.kind) {
     case 'embedded': {
       const usage = createSqliteUsageStore({ ...deps, path: settings.path, durability: 'process' });
-      return { usage, messages: usage.messages, recovery: usage.recovery };
+      return { usage, feed: usage.feed, messages: usage.messages, recovery: usage.recovery };
     }
     case 'redis': {
       const { url, keyPrefix, durability, credentials, tls, replicaAcks } = settings;
@@ -44,11 +49,12 @@ export function createUsageStore(settings: UsageSettings, deps: UsageStoreDeps):
         tls,
         ...(replicaAcks === undefined ? {} : { replicaAcks }),
         identity: deps.identity,
+        ...(deps.ledger === undefined ? {} : { ledger: deps.ledger }),
         ...(deps.epochMirror === undefined ? {} : { epochMirror: deps.epochMirror }),
         log: deps.log,
         metrics: deps.metrics,
       });
-      return { usage, messages: usage, lease: usage.lease, recovery: usage.recovery };
+      return { usage, feed: usage.feed, messages: usage, lease: usage.lease, recovery: usage.recovery };
     }
   }
 }

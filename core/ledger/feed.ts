@@ -13,7 +13,10 @@ export type LedgerFeed = {
   read(limit: number, waitMs: number): Promise<readonly FeedEntry[]>;
   /** Removes entries that are stored. */
   acknowledge(entries: readonly FeedEntry[]): Promise<void>;
-  /** Adds texts that record nothing signed (refusals, inputs, funds). All or none; throws UNAVAILABLE, never waits for room. */
+  /**
+   * Adds texts that record nothing signed (refusals, inputs, funds). All or none. Throws UNAVAILABLE, with reason
+   * LEDGER_FULL when half of the room is used; never waits for room.
+   */
   offer(chainId: number, texts: readonly string[]): Promise<void>;
   /** What waits, for metrics. `lagMs`: age of the oldest entry, 0 without any. `fullness`: 0 to 1, share of the budget. */
   state(): Promise<FeedState>;

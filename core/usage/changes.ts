@@ -2,6 +2,7 @@ import type { Account } from './accounts.js';
 import type { Counter } from './counters.js';
 import type { FenceState } from './fences.js';
 import type { Entry } from './reservations.js';
+import type { AddedRecord } from './usage-store.js';
 
 /** What must be stored for a chain, besides its cursor, epoch and sequence. */
 export type Changes = {
@@ -15,8 +16,17 @@ export type Changes = {
   readonly accounts: Set<Account>;
   /** Fences that changed. A fence that the ledger has forgotten is not stored. */
   readonly fences: Set<FenceState>;
+  /** For the feed of the ledger, in their order. */
+  readonly records: AddedRecord[];
 };
 
 export function noChanges(): Changes {
-  return { reservations: [], ended: [], counters: new Set(), accounts: new Set(), fences: new Set() };
+  return {
+    reservations: [],
+    ended: [],
+    counters: new Set(),
+    accounts: new Set(),
+    fences: new Set(),
+    records: [],
+  };
 }

@@ -147,6 +147,11 @@ export class ChainLedger {
     this.#changed().counters.add(counter);
   }
 
+  /** Adds a text, if there is one, to what {@link ChainLedger.takeChanges} answers. */
+  addRecord(reservation: string | undefined, text: string | undefined): void {
+    if (text !== undefined) this.#changed().records.push({ reservation, text });
+  }
+
   /** Ends a reservation and frees what it held. */
   end(entry: Entry): void {
     this.reservations.remove(entry);
@@ -195,6 +200,7 @@ export class ChainLedger {
     const entry = known ?? emptyEntry(row, key, operation, validUntil);
     // Promises made since then are newer.
     Object.assign(entry, joined({ promises, folded }, entry));
+    entry.recordId = smaller(entry.recordId, reservation.recordId);
     for (const limit of reservation.limits) {
       const counter = this.counters.of(limit);
       this.counters.extend(counter, limit.until);
@@ -288,6 +294,7 @@ export class ChainLedger {
     for (let i = 0; i < holds.length; i++) this.#hold(former.holds, found.holds[i]!, holds[i]!.cost);
     for (let i = 0; i < accounts.length; i++) this.#need(former, found.accounts[i]!, accounts[i]!.need);
     this.reservations.postpone(former, lastMoment(request, former));
+    this.#record(former, request);
     this.#changedEntry(former);
     if (phase?.kind === 'commit') this.#openCommit(former, now);
   }
@@ -313,16 +320,24 @@ export class ChainLedger {
       validUntil: commit === undefined ? validUntil : ceilSeconds(commit.until),
       ...amounts,
       commit,
+      recordId: undefined,
       place: 0,
       isChanged: false,
       isEnded: false,
     };
+    this.#record(entry, request);
     for (const { of, amount } of entry.limits) this.counters.hold(of, amount);
     for (const { of, amount } of entry.holds) this.counters.hold(of, amount);
     for (const { of, amount } of entry.accounts) this.accounts.hold(of, amount);
     this.reservations.add(entry);
     this.#changedEntry(entry);
     if (commit !== undefined) this.#openCommit(entry, now);
+  }
+
+  #record(entry: Entry, { record }: ReserveRequest): void {
+    if (record === undefined) return;
+    entry.recordId ??= record.id;
+    this.addRecord(entry.recordId, record.text);
   }
 
   #openCommit(entry: Entry, now: EpochMs): void {
@@ -410,9 +425,15 @@ function emptyEntry(
   operation: string,
   validUntil: Entry['validUntil'],
 ): Entry {
-  const held = { limits: [], holds: [], accounts: [], commit: undefined };
+  const held = { limits: [], holds: [], accounts: [], commit: undefined, recordId: undefined };
   const state = { place: 0, isChanged: false, isEnded: false };
   return { row, key, operation, promises: [], folded: nothingFolded, validUntil, ...held, ...state };
+}
+
+/** Ids are in the order of time. */
+function smaller(a: string | undefined, b: string | undefined): string | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a < b ? a : b;
 }
 
 function isSameCursor(a: Cursor | undefined, b: Cursor | undefined): boolean {

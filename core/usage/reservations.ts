@@ -28,6 +28,7 @@ export type Entry = {
   readonly holds: Held<Counter>[];
   readonly accounts: Held<Account>[];
   commit: EntryCommit | undefined;
+  recordId: string | undefined;
   /** Its position in the list of reservations that expire together. */
   place: number;
   /** True while the stored form is out of date. */
@@ -128,9 +129,15 @@ export function operationOf({ entryPoint, sender, nonce }: OperationId): string 
 
 /** What the port shows of a reservation. */
 export function reservationOf(entry: Entry): Reservation {
-  const { key, promises, folded, commit } = entry;
-  const shown = { key, promises, folded, ...amountsOf(entry) };
-  return commit === undefined ? shown : { ...shown, commit: commitOf(commit) };
+  const { key, promises, folded, commit, recordId } = entry;
+  return {
+    key,
+    promises,
+    folded,
+    ...amountsOf(entry),
+    ...(commit === undefined ? {} : { commit: commitOf(commit) }),
+    ...(recordId === undefined ? {} : { recordId }),
+  };
 }
 
 function commitOf({ commitment, until, isSigned, signed }: EntryCommit): Commit {

@@ -13,6 +13,7 @@ export type SettledLedger = {
   /** Frees what the entry's commit holds. False: nothing was signed, and the entry has ended with it. */
   keepSigned(entry: Entry): boolean;
   end(entry: Entry): void;
+  addRecord(reservation: string | undefined, text: string | undefined): void;
 };
 
 /**
@@ -30,18 +31,27 @@ export function settle(chain: SettledLedger, step: FollowerStep): readonly Reser
   };
 
   for (const reservation of step.restored) chain.restore(reservation);
-  for (const { key, actualCost } of step.settled) {
+  for (const { recordId, text } of step.restoredRecords ?? []) chain.addRecord(recordId, text);
+  const record = (entry: Entry, text: string | undefined): void => chain.addRecord(entry.recordId, text);
+
+  for (const { key, actualCost, record: text } of step.settled) {
     const entry = undecided(key);
-    if (entry !== undefined && chain.keepSigned(entry)) ended.push(spend(chain, entry, actualCost));
+    if (entry === undefined || !chain.keepSigned(entry)) continue;
+    ended.push(spend(chain, entry, actualCost));
+    record(entry, text);
   }
-  for (const { key, validUntil } of step.released) {
+  for (const { key, validUntil, record: text } of step.released) {
     const entry = undecided(key);
     if (entry === undefined || (validUntil !== undefined && entry.validUntil > validUntil)) continue;
-    if (chain.keepSigned(entry)) ended.push(end(chain, entry));
+    if (!chain.keepSigned(entry)) continue;
+    ended.push(end(chain, entry));
+    record(entry, text);
   }
-  for (const { key } of step.forfeited) {
+  for (const { key, record: text } of step.forfeited) {
     const entry = undecided(key);
-    if (entry !== undefined && chain.keepSigned(entry)) ended.push(spend(chain, entry, Infinity));
+    if (entry === undefined || !chain.keepSigned(entry)) continue;
+    ended.push(spend(chain, entry, Infinity));
+    record(entry, text);
   }
   for (const charge of step.charges) chain.charge(chain.counters.of(charge), charge.amount, charge.until);
   for (const { balance, readAt, ...id } of step.balances) chain.setBalance(id, balance, readAt);

@@ -39,8 +39,13 @@ import type { Window } from './window.js';
  *   account out, because anybody can commit for any sender.
  * - What a commit holds beyond the promises of its operation becomes free at the first `dropCommits` after it is over,
  *   or when its reservation ends. A commit that was replaced for the same operation keeps its amounts until then.
+ * - A record is added to the feed of the ledger exactly once, in the step that it records. A refusal, a finalize that
+ *   was finalized before, a step that is not taken, and an ending of a reservation for which nothing was signed add
+ *   nothing. Records of a step follow its order, those of restored reservations first.
  * - The first reason decides, in this order: turned, suspended, stale, bars in their order, limits, holds, accounts,
  *   not-committed.
+ * - When there is no room for a record, `reserve` throws UNAVAILABLE with reason LEDGER_FULL and reserves nothing, unless
+ *   the store is told to sign without one. Then the feed gets the number of such promises. A step always has room.
  * - Every method throws DomainError UNAVAILABLE when the store cannot answer, or when its data are lost
  *   (USAGE_STORE_LOST: also when they are older than what this process, or the copy of the epoch, has seen). The
  *   store never assumes a value that it does not know.
@@ -147,6 +152,9 @@ export type ReserveRequest = {
 
 /** A record of the ledger: its id and its text, which the store does not read. */
 export type StepRecord = { readonly id: string; readonly text: string };
+
+/** A record as a store adds it to the feed of the ledger; see `FeedEntry` of `core/ledger`. */
+export type AddedRecord = { readonly reservation: string | undefined; readonly text: string };
 
 /** One signature. The step that reserves for it also records it, so that the mined operation can be recognised. */
 export type SignedPromise = {
@@ -266,7 +274,10 @@ export type Reservation = {
   readonly accounts: readonly AccountShare[];
   /** The last commit of the operation, until `dropCommits`; absent: none. */
   readonly commit?: Commit;
-  /** Id of the record of its first request; absent: it had none. Records about how it ends name it. */
+  /**
+   * Id of the first record that was added for it; absent: none. Records about how it ends name it. If two
+   * reservations become one because an ended one is restored, the smaller id stays.
+   */
   readonly recordId?: string;
 };
 

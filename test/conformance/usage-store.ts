@@ -9,6 +9,7 @@ import { holdsConformance } from './usage/holds.js';
 import { lifetimeConformance } from './usage/lifetime.js';
 import { lossConformance } from './usage/loss-of-data.js';
 import { promisesConformance } from './usage/promises.js';
+import { recordsConformance } from './usage/records.js';
 import { reservingConformance } from './usage/reserving.js';
 import { settlingConformance } from './usage/settling.js';
 import { aSuite, type UsageHarness } from './usage/suite.js';
@@ -25,6 +26,7 @@ export function usageStoreConformance(implementation: string, create: () => Prom
     commitsConformance(suite);
     fencesConformance(suite);
     settlingConformance(suite);
+    recordsConformance(suite);
     chargesConformance(suite);
     accountsConformance(suite);
     lifetimeConformance(suite);

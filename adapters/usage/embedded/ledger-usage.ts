@@ -15,6 +15,8 @@ import type {
 import type { Clock, EpochMs } from '../../../core/units/time.js';
 import type { KeptEpoch, KeptEpochs } from '../usage-epochs.js';
 import { UsageFullness } from '../usage-fullness.js';
+import type { LedgerOutbox } from './ledger-outbox.js';
+import { OutboxFeed, type OutboxOptions } from './outbox-feed.js';
 import { ledgerOf, type FundingMessage, type Usage, type UsageTables } from './usage-tables.js';
 import { UsageUpkeep } from './usage-upkeep.js';
 
@@ -22,6 +24,9 @@ export type LedgerUsageDeps = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: Metrics;
+  /** Written together with the tables. */
+  readonly outbox: LedgerOutbox;
+  readonly ledger: OutboxOptions;
   readonly tables: UsageTables;
   /** Called after each commit with the new sequence of the chain. */
   readonly onSequence?: (chainId: number, sequence: number) => void;
@@ -41,7 +46,9 @@ const mostRetryMs = 30_000;
  * tables hold the truth, also when it is not known whether they took the commit.
  */
 export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs {
+  readonly feed: OutboxFeed;
   readonly #tables: UsageTables;
+  readonly #outbox: LedgerOutbox;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #upkeep: UsageUpkeep;
@@ -62,6 +69,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
   /** Throws UNAVAILABLE when the tables cannot be read. */
   constructor(deps: LedgerUsageDeps) {
     this.#tables = deps.tables;
+    this.#outbox = deps.outbox;
     this.#usage = deps.tables.read();
     this.#clock = deps.clock;
     this.#log = deps.log;
@@ -79,6 +87,12 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     this.#commits = commits.with({ outcome: 'ok' });
     this.#failures = commits.with({ outcome: 'failed' });
     this.#fullness = new UsageFullness(deps.metrics ?? noMetrics);
+    this.feed = new OutboxFeed({
+      outbox: deps.outbox,
+      clock: deps.clock,
+      commit: (change) => this.#changeOutbox(change),
+      options: deps.ledger,
+    });
   }
 
   now(): EpochMs {
@@ -215,6 +229,7 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     if (this.#isStopped) return;
     this.settle();
     this.#isStopped = true;
+    await this.feed.stop();
     this.#upkeep.stop();
     this.#tables.close();
   }
@@ -294,6 +309,13 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     return true;
   }
 
+  async #changeOutbox(change: () => void): Promise<void> {
+    this.assertUsable();
+    this.#assertWritable();
+    change();
+    await this.#openTurn().committed.promise;
+  }
+
   #openTurn(): Turn {
     return (this.#turn ??= {
       committed: Promise.withResolvers<typeof reserved>(),
@@ -324,9 +346,12 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     });
     const messages = this.#changedMessages;
     this.#changedMessages = new Map();
+    for (const { chain, changes } of changed)
+      if (changes.records.length > 0) this.#outbox.add(chain.chainId, changes.records, this.#clock.now());
     try {
       this.#tables.write(changed, messages);
     } catch (cause) {
+      this.#outbox.failed();
       this.#fail(cause);
       throw cannotWrite(cause);
     }
@@ -334,9 +359,8 @@ export class LedgerUsageStore implements UsageStore, FundingMessages, KeptEpochs
     if (this.#retryMs > 0) this.#log.info('usage store commits again');
     this.#retryMs = 0;
     for (const { chain } of changed) this.#onSequence(chain.chainId, chain.sequence);
-    this.#upkeep.afterCommit(
-      changed.reduce((sum, { changes }) => sum + changes.reservations.length + changes.ended.length + 1, 0),
-    );
+    const rows = changed.map(({ changes }) => changes.reservations.length + changes.ended.length + 1);
+    this.#upkeep.afterCommit(rows.reduce((sum, one) => sum + one, this.#outbox.committed()));
     if (this.#upkeep.forget(usage, this.#changedMessages, this.#clock.now())) this.#openTurn();
   }
 

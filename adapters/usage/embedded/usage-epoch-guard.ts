@@ -1,3 +1,4 @@
+import type { LedgerFeed } from '../../../core/ledger/feed.js';
 import type { UsageRecovery } from '../../../core/usage/epoch.js';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
 import type { ReserveRequest, ReserveResult, UsageStore } from '../../../core/usage/usage-store.js';
@@ -8,6 +9,8 @@ import type { LedgerUsageStore } from './ledger-usage.js';
 export type SqliteUsageStore = UsageStore & {
   readonly recovery: UsageRecovery;
   readonly messages: FundingMessages;
+  /** The records that `reserve` and `advance` were given. */
+  readonly feed: LedgerFeed;
   /** Updates the epoch's copy now. It is also updated every few seconds and at a stop. Throws UNAVAILABLE. */
   mirror(): Promise<void>;
 };
@@ -85,6 +88,7 @@ export function guardEpochs({
     },
     recovery: epochs,
     messages: store,
+    feed: store.feed,
     mirror: () => epochs.raise(),
   };
 }

@@ -8,6 +8,7 @@ import { gwei } from '../../../core/units/wei.js';
 import type { Unit } from '../../../core/usage/usage-store.js';
 import type { Database } from '../../sqlite/database.js';
 import { integerOf, textOf, type Row } from '../../sqlite/row.js';
+import type { LedgerOutbox } from './ledger-outbox.js';
 import { formatTerms, parseTerms } from './usage-terms.js';
 
 /**
@@ -54,9 +55,12 @@ export type Usage = {
 export type UsageTables = {
   /** Reads everything that is stored. Throws UNAVAILABLE. */
   read(): Usage;
-  /** Stores changes of chains and messages (undefined: the message was used up), all or nothing. Throws UNAVAILABLE. */
+  /**
+   * Stores changes of chains, messages (undefined: the message was used up) and the outbox, all or nothing. Throws
+   * UNAVAILABLE.
+   */
   write(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
-  /** Like `write`, but inside a transaction of the caller. */
+  /** Like `write`, but inside a transaction of the caller, and without the outbox. */
   put(chains: readonly ChainChanges[], messages: ReadonlyMap<string, FundingMessage | undefined>): void;
   /** Writes data that are there already, to check whether writing works. Throws UNAVAILABLE. */
   probe(): void;
@@ -67,7 +71,7 @@ export type UsageTables = {
 
 export type ChainChanges = { readonly chain: ChainLedger; readonly changes: Changes };
 
-export function createUsageTables(db: Database): UsageTables {
+export function createUsageTables(db: Database, outbox?: LedgerOutbox): UsageTables {
   const chains = table(db, 'usage_chains', 8, ['chain_id']);
   const counters = table(db, 'usage_counters', 5, ['chain_id', 'unit', 'counter']);
   const accounts = table(db, 'usage_accounts', 5, ['chain_id', 'contract', 'funding']);
@@ -126,7 +130,11 @@ export function createUsageTables(db: Database): UsageTables {
         return usage;
       }),
     put,
-    write: (changed, changedMessages) => db.transaction(() => put(changed, changedMessages)),
+    write: (changed, changedMessages) =>
+      db.transaction(() => {
+        put(changed, changedMessages);
+        outbox?.put();
+      }),
     probe: () => db.transaction(() => void probe.run()),
     checkpoint: () => db.run(() => db.sql.exec('PRAGMA wal_checkpoint(PASSIVE)')),
     close: () => db.close(),

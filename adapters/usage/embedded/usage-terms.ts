@@ -21,10 +21,11 @@ import { gwei } from '../../../core/units/wei.js';
  *      limits:   [[counter, unit, until, cost], …],
  *      holds:    [[counter, unit, cost], …],
  *      accounts: [[contract, funding | null, need], …],
- *      commit:   [commitment, until, 1 when it is signed, else 0, without it: null or [validUntil, limits, holds, accounts]]]
+ *      commit:   [commitment, until, 1 when it is signed, else 0, without it: null or [validUntil, limits, holds, accounts]],
+ *      record:   id of its first record of the ledger]
  *
- * The last element is only there while the reservation has a commit. Releases that do not know it ignore it: they hold
- * what the commit holds until the reservation expires, and sign nothing for it.
+ * The last two elements are only there if the reservation has a commit, or null and a record. Releases that do not know
+ * them ignore them: they hold what the commit holds until the reservation expires, and sign nothing for it.
  */
 export type Terms = Omit<Reservation, 'key'>;
 
@@ -35,12 +36,13 @@ type TermsJson = readonly [
   readonly (readonly [string, Unit, number, number])[],
   readonly (readonly [string, Unit, number])[],
   readonly (readonly [string, string | null, number])[],
-  (readonly [string, number, 0 | 1, SignedJson | null])?,
+  (readonly [string, number, 0 | 1, SignedJson | null] | null)?,
+  string?,
 ];
 type SignedJson = readonly [number, TermsJson[3], TermsJson[4], TermsJson[5]];
 
 export function formatTerms(entry: Entry): string {
-  const { promises, folded, commit } = entry;
+  const { promises, folded, commit, recordId } = entry;
   const [validUntil, ...amounts] = formatAmounts(entry);
   const json: TermsJson = [
     validUntil,
@@ -56,10 +58,11 @@ export function formatTerms(entry: Entry): string {
     folded.map((one) => [one.mode, one.contract, one.prefundWei.toString(), one.validUntil]),
     ...amounts,
   ];
-  if (commit === undefined) return JSON.stringify(json);
+  if (commit === undefined) return JSON.stringify(recordId === undefined ? json : [...json, null, recordId]);
   const { commitment, until, isSigned, signed } = commit;
   const kept = signed === undefined ? null : formatAmounts(signed);
-  return JSON.stringify([...json, [commitment, until, isSigned ? 1 : 0, kept]]);
+  const record = recordId === undefined ? [] : [recordId];
+  return JSON.stringify([...json, [commitment, until, isSigned ? 1 : 0, kept], ...record]);
 }
 
 function formatAmounts({
@@ -78,10 +81,13 @@ function formatAmounts({
 
 /** Expects text that {@link formatTerms} has written; throws on text that is not JSON of that shape. */
 export function parseTerms(text: string): Terms {
-  const [validUntil, promises, folded, limits, holds, accounts, commit] = JSON.parse(text) as TermsJson;
+  const [validUntil, promises, folded, limits, holds, accounts, commit, recordId] = JSON.parse(
+    text,
+  ) as TermsJson;
   return {
     ...parseAmounts([validUntil, limits, holds, accounts]),
-    ...(commit === undefined ? {} : { commit: parseCommit(commit) }),
+    ...(commit === undefined || commit === null ? {} : { commit: parseCommit(commit) }),
+    ...(recordId === undefined ? {} : { recordId }),
     promises: promises.map(([digest, mode, contract, funding, token, prefund, until]): SignedPromise => ({
       digest: digest as Hex,
       mode,

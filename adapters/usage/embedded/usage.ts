@@ -5,8 +5,10 @@ import type { Clock } from '../../../core/units/time.js';
 import { UsageEpochs } from '../usage-epochs.js';
 import { openDatabase, type Database } from '../../sqlite/database.js';
 import { convertJournal } from './journal-conversion/convert-journal.js';
+import { LedgerOutbox, outboxSchema } from './ledger-outbox.js';
 import { LedgerUsageStore } from './ledger-usage.js';
 import { migrate } from '../../sqlite/migrate.js';
+import type { OutboxOptions } from './outbox-feed.js';
 import { guardEpochs, type SqliteUsageStore } from './usage-epoch-guard.js';
 import { createUsageTables, usageSchema } from './usage-tables.js';
 
@@ -19,6 +21,7 @@ export type SqliteUsageOptions = {
   readonly durability: 'process' | 'power';
   /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
+  readonly ledger?: OutboxOptions;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: Metrics;
@@ -38,13 +41,16 @@ export function createUsageStoreOver(
   db: Database,
   options: Omit<SqliteUsageOptions, 'path' | 'durability'>,
 ): SqliteUsageStore {
-  const { log, clock, metrics = noMetrics } = options;
+  const { log, clock, metrics = noMetrics, ledger = {} } = options;
   try {
+    const outbox = new LedgerOutbox(db);
     const store = new LedgerUsageStore({
       clock,
       log,
       metrics,
-      tables: createUsageTables(db),
+      tables: createUsageTables(db, outbox),
+      outbox,
+      ledger,
       onSequence: (chainId, sequence) => epochs.seen(chainId, sequence),
     });
     const mirror = options.epochMirror ?? createMemoryEpochMirror();
@@ -70,6 +76,7 @@ export function openUsageDatabase({
       ),
     );
     migrate(db, 'usage', [usageSchema]);
+    migrate(db, 'ledger-outbox', [outboxSchema]);
     convertJournal(db);
     return db;
   } catch (error) {

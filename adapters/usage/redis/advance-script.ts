@@ -1,4 +1,5 @@
 import { addAmounts, closeCommits, declaresNames } from './commit-lua.js';
+import { addEndingRecords, endingRecords, recordIds } from './ledger-lua.js';
 import { mergeRecords } from './merge.js';
 import { endlessMs, graceMs } from './reserve-script.js';
 import { closeChain, openChain, replies, script } from './script.js';
@@ -7,12 +8,12 @@ import { closeChain, openChain, replies, script } from './script.js';
  * One call of a step of the follower: the whole step, or a part of a step that needs several calls.
  *
  *     KEYS  1 to 4 head, 5 cursor, 6 step, 7 step-body, 8 expiries, 9 accounts, then operations of E endings and R restored
- *           reservations, then in any order what records, charges and balances name: c:, u:, p:, b:, k:, commits
+ *           reservations, then in any order what records, charges and balances name: c:, u:, p:, b:, k:, commits, ledger, ledger-bytes
  *     ARGV  1 to 5 head, 6 expected cursor or "", 7 cursor to be written or "" (not yet), 8 id of the unfinished step or "",
  *           9 id of the step that begins with this call or "", 10 its body, 11 to 14 E, R, charges, balances,
  *           then per ending paymasterId, expiry member, "s", "r" or "f", and actual cost or latest validUntil or "",
  *           per restored one paymasterId, expiry member, record, per charge counter, amount and end of its window,
- *           per balance account and value
+ *           per balance account and value; with records for the ledger what ledger-lua.ts says
  *
  * Endings are computed from the present records, so a new request for the same operation meanwhile does not affect
  * them. A record that names undeclared keys is left unchanged and reported; a call that writes the cursor is then not
@@ -20,7 +21,8 @@ import { closeChain, openChain, replies, script } from './script.js';
  * ended, …], or [code, now]: otherCursor, contested, unfinished.
  *
  * The script runs while memory is full, because nothing else frees any. It adds less than it frees: a settled use
- * replaces a record, and an earlier step freed the memory of restored reservations.
+ * replaces a record, and an earlier step freed the memory of restored reservations. Records for the ledger may take more: they are
+ * bounded by the reservations that were made while there was room.
  */
 export const advanceScript = script(
   `
@@ -31,6 +33,7 @@ local endings, restored, charges, balances = tonumber(ARGV[11]), tonumber(ARGV[1
 local restoredArg = 14 + 4 * endings
 local chargeArg = restoredArg + 3 * restored
 local balanceArg = chargeArg + 3 * charges
+local ledgerArg = balanceArg + 2 * balances
 local keyOf = {}
 local prefix = #KEYS[1] - 4
 for i = 10 + endings + restored, #KEYS do keyOf[string.sub(KEYS[i], prefix)] = KEYS[i] end
@@ -38,6 +41,8 @@ for i = 10 + endings + restored, #KEYS do keyOf[string.sub(KEYS[i], prefix)] = K
 -- Judge: what ends, and whether all that it names is declared.
 ${declaresNames}
 ${closeCommits}
+${recordIds}
+${endingRecords}
 local ending, left, was = {}, {}, {}
 for i = 1, endings do
   local text = redis.call('HGET', KEYS[9 + i], ARGV[11 + 4 * i])
@@ -53,6 +58,7 @@ for i = 1, endings do
         if signed ~= '' then
           was[#was + 1] = i - 1
           was[#was + 1] = signed
+          noteEnding(i, idOf(record))
         end
       else
         left[#left + 1] = i - 1
@@ -63,7 +69,7 @@ end
 if #left > 0 and ARGV[7] ~= '' then return {${replies.contested}, now} end
 
 -- Carry out.
-${addAmounts('KEYS[9]')}local function grow(name, amount, untilMs)
+${addEndingRecords}${addAmounts('KEYS[9]')}local function grow(name, amount, untilMs)
   if redis.call('EXISTS', keyOf[name]) == 1 then
     redis.call('INCRBY', keyOf[name], string.format('%d', amount))
     return
@@ -85,13 +91,21 @@ for i = 1, restored do
   local held = {}
   if former then
     former = cjson.decode(former)
+    local kept = former[11] and former[11][4] ~= '' and cjson.decode(former[11][4])
+    local id, other = idOf(former), idOf(record)
+    if other and (not id or other < id) then id = other end
+    if id then
+      setId(former, id)
+      setId(record, id)
+      if kept then setId(kept, id) end
+    end
     for kind, list in pairs({c = former[5], h = former[8], p = former[6]}) do
       for j = 1, #list, 2 do held[kind .. list[j]] = list[j + 1] end
     end
     local commit = former[11]
     text = merged(former, record, false)
     if commit then
-      local signed = commit[4] == '' and ARGV[at + 2] or merged(cjson.decode(commit[4]), record, false)
+      local signed = merged(kept or record, record, false)
       text = string.sub(text, 1, -2) .. ',[' .. cjson.encode(commit[1]) .. ',' .. string.format('%d', commit[2]) .. ','
         .. commit[3] .. ',' .. cjson.encode(signed) .. ']]'
     end

@@ -10,7 +10,7 @@ import type { ScriptCall } from './reserve-call.js';
 import { advanceScript } from './advance-script.js';
 import type { ChainScripts } from './chain-scripts.js';
 import { cursorText, parseCursor } from './cursor.js';
-import { accountName, counterName, kinds, operationName, type ChainKeys } from './keys.js';
+import { accountName, counterName, kinds, ledgerNames, operationName, type ChainKeys } from './keys.js';
 import type { RedisLink } from '../../redis/link.js';
 import { pages, readRecords } from './listing.js';
 import { encodeReservation, keysOf, memberOf, namesOf, parseReservation, splitMember } from './record.js';
@@ -25,11 +25,13 @@ type Deps = {
   readonly chain: ChainKeys;
   readonly scripts: ChainScripts;
   readonly chainId: number;
+  /** Room for records of the ledger, in bytes. */
+  readonly ledgerBytes: number;
 };
 
-/** Expiry member, how it ends, and the actual cost or the latest validUntil, or "". */
-type Ending = readonly [member: string, how: 's' | 'r' | 'f', term: number | ''];
-type Parts = Pick<FollowerStep, 'restored' | 'balances' | 'charges'> & {
+/** Expiry member, how it ends, the actual cost or the latest validUntil, or "", and the record for the ledger, if there is one. */
+type Ending = readonly [member: string, how: 's' | 'r' | 'f', term: number | '', record?: string];
+type Parts = Pick<FollowerStep, 'restored' | 'restoredRecords' | 'balances' | 'charges'> & {
   readonly endings: readonly Ending[];
 };
 /** A step that needs several calls, as Redis keeps it until it is done. */
@@ -70,8 +72,8 @@ export async function advance(deps: Deps, step: FollowerStep): Promise<StepResul
     endings,
     charges: step.charges.filter(({ amount }) => amount <= 0),
   };
-  const { restored, balances } = step;
-  const begun = { ...nothing, restored, balances, charges: losses };
+  const { restored, restoredRecords = [], balances } = step;
+  const begun = { ...nothing, restored, restoredRecords, balances, charges: losses };
   const [code] = await call(deps, begun, { expected, begins: { id, body: JSON.stringify(long) } });
   if (code === replies.unfinished) return resumedInstead(deps);
   if (code !== replies.done) return notTaken;
@@ -148,13 +150,14 @@ function endedOf(
 /** If a step names a reservation twice, its first mention decides. */
 function endingsOf({ settled, released, forfeited }: FollowerStep): readonly Ending[] {
   const endings = new Map<string, Ending>();
-  const add = (key: Reservation['key'], how: Ending[1], term: number | ''): void => {
+  const add = (key: Reservation['key'], how: Ending[1], term: Ending[2], record: Ending[3]): void => {
     const member = memberOf(operationName(key), key.paymasterId);
-    if (!endings.has(member)) endings.set(member, [member, how, term]);
+    if (endings.has(member)) return;
+    endings.set(member, record === undefined ? [member, how, term] : [member, how, term, record]);
   };
-  for (const { key, actualCost } of settled) add(key, 's', actualCost ?? '');
-  for (const { key, validUntil } of released) add(key, 'r', validUntil ?? '');
-  for (const { key } of forfeited) add(key, 'f', '');
+  for (const { key, actualCost, record } of settled) add(key, 's', actualCost ?? '', record);
+  for (const { key, validUntil, record } of released) add(key, 'r', validUntil ?? '', record);
+  for (const { key, record } of forfeited) add(key, 'f', '', record);
   return [...endings.values()];
 }
 
@@ -166,7 +169,7 @@ type Terms = {
 };
 
 async function call(deps: Deps, parts: Parts, terms: Terms): Promise<readonly unknown[]> {
-  const { link, chain, scripts } = deps;
+  const { link, chain, scripts, ledgerBytes } = deps;
   const records = await readRecords(
     link,
     chain,
@@ -177,6 +180,8 @@ async function call(deps: Deps, parts: Parts, terms: Terms): Promise<readonly un
     if (record !== undefined) for (const name of keysOf(record, parts.endings[i]![0])) names.add(name);
   for (const charge of parts.charges) addNames(names, { limits: [counterName(charge)] });
   for (const account of parts.balances) names.add(`${kinds.balance}${accountName(account)}`);
+  const added = ledgerArgs(parts, ledgerBytes);
+  if (added.length > 0) for (const name of ledgerNames.slice(0, 2)) names.add(name);
   const restored = parts.restored.map((reservation) => {
     const operation = operationName(reservation.key);
     const record = encodeReservation(reservation);
@@ -214,8 +219,16 @@ async function call(deps: Deps, parts: Parts, terms: Terms): Promise<readonly un
     ]),
     ...parts.charges.flatMap((charge) => [counterName(charge), charge.amount, charge.until]),
     ...parts.balances.flatMap((one) => [accountName(one), `${one.balance}:${one.readAt}`]),
+    ...added,
   ] satisfies ScriptCall['args'];
   return scripts.run(advanceScript, keys, args);
+}
+
+/** Arguments about records for the ledger; none without any. See ledger-lua.ts. */
+function ledgerArgs({ endings, restoredRecords = [] }: Parts, bytes: number): ScriptCall['args'] {
+  if (restoredRecords.length === 0 && endings.every(([, , , record]) => record === undefined)) return [];
+  const restored = restoredRecords.flatMap(({ recordId, text }) => [recordId, text]);
+  return [restoredRecords.length, bytes, ...restored, ...endings.map(([, , , record]) => record ?? '')];
 }
 
 type Names = Partial<ReturnType<typeof namesOf>>;

@@ -37,6 +37,17 @@ local function phased(request, at, text)
   local phase, commit = terms[at + 13], record and record[11]
   local signed = commit and commit[4] or former or ''
   local asked = cjson.decode(text)
+  -- All forms of a record name the same first record for the ledger.
+  local id = record and idOf(record) or idOf(asked)
+  if id and id ~= idOf(asked) then
+    setId(asked, id)
+    text = merged(asked, asked, true)
+  end
+  if id and signed ~= '' and not idOf(record) then
+    local kept = cjson.decode(signed)
+    setId(kept, id)
+    signed = merged(kept, kept, true)
+  end
 
   local function withCommit(held, commitment, untilMs, isSigned)
     return string.sub(held, 1, -2) .. ',[' .. cjson.encode(commitment) .. ',' .. string.format('%d', untilMs) .. ','

@@ -25,7 +25,11 @@ import type { AddressKey } from '../../../core/units/address.js';
  *     {1}:commits       zset    OPERATION/PM of a reservation with a commit, by the end of the commit in milliseconds
  *     {1}:k:SENDER      text    open commits of a sender (ENTRYPOINT/SENDER/PM): [nonce, end, 1 when it is signed, …]
  *     {1}:lease         text    who follows the chain
+ *     {1}:ledger        stream  records for the ledger: t text, r id of the reservation's first record if it has one
+ *     {1}:ledger-bytes  number  room that they take, see ledger-lua.ts
+ *     {1}:ledger-gaps   hash    [organisation, PM] → promises that were signed without a record
  *     {f:PM}            text    live funding message and its end
+ *     ledger-chains     set     chains that have had records
  */
 export type ChainKeys = {
   /** The start of all keys of the chain. */
@@ -40,6 +44,7 @@ export type ChainKeys = {
   readonly expiries: string;
   readonly commits: string;
   readonly lease: string;
+  readonly ledger: readonly [records: string, bytes: string, gaps: string];
   /** Epoch, seen, sequence and this process' writes: every script begins with these keys. */
   readonly head: readonly [epoch: string, seen: string, sequence: string, own: string];
 };
@@ -60,9 +65,12 @@ export function chainKeys(storePrefix: string, chainId: number, processId: strin
     expiries: `${prefix}x`,
     commits: `${prefix}commits`,
     lease: `${prefix}lease`,
+    ledger: [`${prefix}${ledgerNames[0]}`, `${prefix}${ledgerNames[1]}`, `${prefix}${ledgerNames[2]}`],
     head: [epoch, `${prefix}seen`, `${prefix}sequence`, `${prefix}w:${processId}`],
   };
 }
+
+export const ledgerNames = ['ledger', 'ledger-bytes', 'ledger-gaps'] as const;
 
 export const kinds = {
   generation: 'g:',

@@ -3,7 +3,7 @@ import { keptPromises } from '../../../core/usage/usage-store.js';
 /**
  * Lua: `merged(former, asked, isNewer)` returns the text of a record that holds what both hold, each at the larger
  * amount; see record.ts for the form (elements are counted from 1 here). `isNewer`: the promises of `asked` are newer
- * than those of `former`. Promises beyond the newest `keptPromises` are folded. Its helpers are inside it: a script
+ * than those of `former`. The id of the first record is that of `former` if it has one. Promises beyond the newest `keptPromises` are folded. Its helpers are inside it: a script
  * creates its functions for every call, and few calls merge.
  */
 export const mergeRecords = `
@@ -34,6 +34,13 @@ local function merged(former, asked, isNewer)
       for i = 1, #record[5], 2 do untils[record[5][i]] = record[7][(i + 1) / 2] end
     end
     for i, name in ipairs(order) do order[i] = number(untils[name]) end
+    for _, record in ipairs({former, asked}) do
+      local id = record[7] and record[7][#record[5] / 2 + 1]
+      if id then
+        order[#order + 1] = cjson.encode(id)
+        break
+      end
+    end
     return '[' .. table.concat(order, ',') .. ']'
   end
 

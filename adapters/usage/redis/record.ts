@@ -24,7 +24,8 @@ import {
  * A reservation as Redis keeps it, in JSON:
  *
  *     [0 validUntil, 1 contract, 2 mode, 3 funding wallet or "" (of its first promise),
- *      4 [counter, cost, …] of limits, 5 [account, need, …], 6 [until of each limit, …], 7 [counter, cost, …] of holds,
+ *      4 [counter, cost, …] of limits, 5 [account, need, …], 6 [until of each limit, …, id of its first record for the
+ *      ledger, if there is one], 7 [counter, cost, …] of holds,
  *      8 [promise, …] the newest first, 9 [[mode, contract, prefundWei, validUntil], …] folded,
  *      10 [commitment, until, 1 when it is signed, else 0, the record without the commit as a text, or ""]]
  *
@@ -34,10 +35,11 @@ import {
  * Elements 0 to 5 are those of the first data format, so that its versions can read the records after a roll-back.
  * Element 10 is there only while the reservation has a commit; element 0 is then at least the end of the commit. Versions that do
  * not know it leave it out when they write: the commit can then not be finalized, and what it held is held until the
- * reservation expires. The scripts read and write the same form, see merge.ts.
+ * reservation expires. The id is at the end of element 6 because versions that do not know it read only as many ends as
+ * there are limits. The scripts read and write the same form, see merge.ts.
  */
 export function encodeRecord(
-  { promise, limits, holds, accounts, phase }: ReserveRequest,
+  { promise, limits, holds, accounts, phase, record }: ReserveRequest,
   {
     counters,
     held,
@@ -57,6 +59,7 @@ export function encodeRecord(
     costs += `${comma}${JSON.stringify(counters[i])},${limits[i]!.cost}`;
     untils += `${comma}${limits[i]!.window.until}`;
   }
+  if (record !== undefined) untils += `${untils === '' ? '' : ','}${JSON.stringify(record.id)}`;
   let needs = '';
   for (let i = 0; i < accounts.length; i++)
     needs += `${i === 0 ? '' : ','}"${named[i]}",${accounts[i]!.need}`;
@@ -71,7 +74,7 @@ export function encodeRecord(
 
 /** A whole reservation in the same form. */
 export function encodeReservation(reservation: Omit<Reservation, 'key'>): string {
-  const { validUntil, limits, accounts, holds, promises, folded } = reservation;
+  const { validUntil, limits, accounts, holds, promises, folded, recordId } = reservation;
   const first = promises.at(-1) ?? folded[0];
   return JSON.stringify([
     validUntil,
@@ -80,7 +83,7 @@ export function encodeReservation(reservation: Omit<Reservation, 'key'>): string
     '',
     limits.flatMap((limit) => [counterName(limit), limit.cost]),
     accounts.flatMap((account) => [accountName(account), account.need]),
-    limits.map(({ until }) => until),
+    [...limits.map(({ until }) => until), ...(recordId === undefined ? [] : [recordId])],
     holds.flatMap((hold) => [counterName(hold), hold.cost]),
     promises.map((one) => [
       one.digest,
@@ -105,12 +108,14 @@ export function parseReservation(chainId: number, member: string, text: string):
     listOf(JSON.parse(text));
   const ends = listOf(untils);
   const header = [modeOf(mode), textOf(contract), textOf(funding), ''];
+  const costs = pairs(limits);
+  const recordId = ends[costs.length];
   return {
     key: { chainId, paymasterId, ...parseOperationName(operation) },
     promises: listOf(promises).map((one) => parsePromise(listOf(one), header)),
     folded: listOf(folded).map((one) => parseFolded(listOf(one))),
     validUntil: numberOf(validUntil) as EpochSeconds,
-    limits: pairs(limits).map(([name, cost], i) => ({
+    limits: costs.map(([name, cost], i) => ({
       ...parseCounterName(name),
       until: numberOf(ends[i]) as EpochMs,
       cost,
@@ -118,6 +123,7 @@ export function parseReservation(chainId: number, member: string, text: string):
     holds: pairs(holds).map(([name, cost]) => ({ ...parseCounterName(name), cost })),
     accounts: pairs(needs).map(([name, need]) => ({ ...parseAccountName(name), need: gwei(need) })),
     ...(commit === undefined ? {} : { commit: parseCommit(chainId, member, listOf(commit)) }),
+    ...(recordId === undefined ? {} : { recordId: textOf(recordId) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors.js';
+import { ledgerFull } from '../../../core/ledger/full.js';
 import { gwei } from '../../../core/units/wei.js';
 import type { EpochMs } from '../../../core/units/time.js';
 import type {
@@ -32,7 +33,12 @@ export type RequestPart = {
   /** JSON without the brackets. The number of the limit whose usage is lost is put in front. */
   readonly terms: string;
   readonly record: string;
+  /** Of the ledger. */
+  readonly added: ReserveRequest['record'];
 };
+
+/** Room for records of the ledger on a chain. `signs`: without room a promise is made all the same, and counted. */
+export type LedgerRoom = { readonly bytes: number; readonly signs: boolean };
 
 /** One call for several requests; see reserve-script.ts. Windows that began before `since` have lost their usage. */
 export function reserveCall(
@@ -41,7 +47,13 @@ export function reserveCall(
     chain,
     head,
     lost,
-  }: { readonly chain: ChainKeys; readonly head: HeadArgs; readonly lost: readonly number[] },
+    room,
+  }: {
+    readonly chain: ChainKeys;
+    readonly head: HeadArgs;
+    readonly lost: readonly number[];
+    readonly room: LedgerRoom;
+  },
 ): ScriptCall {
   const keys: string[] = [...chain.head, chain.expiries];
   for (const { operation } of parts) keys.push(operation);
@@ -63,6 +75,11 @@ export function reserveCall(
     }
   }
   args[head.length] = `${terms}]`;
+  if (parts.some(({ added }) => added !== undefined)) {
+    keys.push(...chain.ledger);
+    args.push(room.bytes, room.signs ? 1 : 0);
+    for (const { added } of parts) args.push(added?.id ?? '', added?.text ?? '');
+  }
   return { keys, args };
 }
 
@@ -136,6 +153,7 @@ export function requestPart(request: ReserveRequest, prefix: string, isReal: boo
     keys,
     terms: `${from},${until},${request.depositMaxAgeMs},${JSON.stringify(key.paymasterId)},${counts},"${promise.validUntil}",${phaseTerm}${terms}`,
     record: isReal ? encodeRecord(request, { counters, held, named }) : '',
+    added: isReal ? request.record : undefined,
   };
 }
 
@@ -162,7 +180,7 @@ export function requireDecided(reply: readonly unknown[]): void {
 }
 
 /**
- * The script's decision. Throws UNAVAILABLE when a deposit is not known well enough. Undefined when the answer is not a
+ * The script's decision. Throws UNAVAILABLE when a deposit is not known well enough, or the ledger has no room. Undefined when the answer is not a
  * verdict of the script.
  */
 export function readVerdict(
@@ -189,6 +207,8 @@ export function readVerdict(
       return { outcome: 'held', index, taken: Number(verdict[2]), most: Number(verdict[3]) };
     case replies.deposit:
       return { outcome: 'deposit', index, balance: Number(verdict[2]), reserved: Number(verdict[3]) };
+    case replies.ledgerFull:
+      throw ledgerFull();
     case replies.notCommitted:
       return { outcome: 'not-committed' };
     case replies.depositUnknown:

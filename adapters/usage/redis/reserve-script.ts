@@ -1,4 +1,5 @@
 import { commitChecks, phasedRecords, writePhased } from './commit-lua.js';
+import { addRecords, recordIds, recordRoom } from './ledger-lua.js';
 import { mergeRecords } from './merge.js';
 import { closeChain, openChain, replies, script } from './script.js';
 
@@ -15,8 +16,10 @@ export const generationMs = 30 * 86_400_000;
  * Decides over everything in a request, for the requests of a turn one after the other.
  *
  *     KEYS  1 to 4 head, 5 expiries, then per request its operation, then all other keys of the requests, each once: fences,
- *           counters, settled uses, balances, promised sums
- *     ARGV  1 to 5 head, 6 terms, then per request the record of a first reservation
+ *           counters, settled uses, balances, promised sums;
+ *           last, if there are records for the ledger, its three keys
+ *     ARGV  1 to 5 head, 6 terms, then per request the record of a first reservation; with records for the ledger its room
+ *           in bytes, 1 if it signs without room, else 0, and per request id and text, or two empty texts
  *
  * The terms are one JSON list, because separate arguments cost several times as much each. They are the number of
  * requests, then per request 1 first limit whose usage is lost (from 1; 0: none), 2 and 3 time in which the windows of
@@ -227,14 +230,16 @@ end
 
 /**
  * Decides and reserves, each request all or nothing; an operation with a commit: see commit-lua.ts. A verdict is [code, …]. done: amount taken of each limit;
- * notCommitted; suspended, stale, usageLost: index; barred: index, used; limit: index, used by others; held: index, taken by others,
+ * notCommitted; ledgerFull; suspended, stale, usageLost: index; barred: index, used; limit: index, used by others; held: index, taken by others,
  * most; deposit: index, balance, promised to others; depositUnknown: index of the account, 1 when it was read too long
  * ago; turned; failed: why it could not be decided.
  */
 export const reserveScript = script(`
 ${judge}
+${recordIds}
 ${mergeRecords}
 ${phasedRecords}
+${recordRoom}
 
 -- An operation, a paymaster and a record in turn; an expiry and a member in turn.
 local writes, expiries = {}, {}
@@ -244,6 +249,13 @@ local function decide(request, at)
   if refusal then return refusal end
   local text, paymasterId = args[6 + request], terms[at + 5]
   local expiry = terms[at + 12]
+  local id, entry
+  if ledgerArg then
+    -- Finalized before: nothing is added.
+    local isRepeated = terms[at + 13] ~= 0 and terms[at + 13][1] == 2 and record[11][3] == 1
+    if not isRepeated then id, entry, text = recorded(request, text, paymasterId) end
+    if id == false then return {${replies.ledgerFull}} end
+  end
   if terms[at + 13] ~= 0 or (record and record[11]) then
     text, expiry = phased(request, at, text)
     -- Finalized before: it holds its amounts already.
@@ -257,6 +269,10 @@ local function decide(request, at)
     amounts[place] = amounts[place] + amount
     added[place] = added[place] + amount
   end
+  if id then
+    adds[#adds + 1] = record and idOf(record) or id
+    adds[#adds + 1] = entry
+  end
   records[member] = text
   local last = #writes
   writes[last + 1], writes[last + 2], writes[last + 3] = keys[5 + request], paymasterId, text
@@ -266,6 +282,7 @@ local function decide(request, at)
 end
 ${decideAll}
 if not writes[1] and not next(generations) then return reply end
+${addRecords}
 
 -- Formatting a number is slow, and most are the same.
 local texts = {}

@@ -44,6 +44,8 @@ export const replies = {
   /** Of one request among several: an error, for example because a record is not one of ours. */
   failed: 16,
   notCommitted: 17,
+  /** The stream of the ledger has used up its room. */
+  ledgerFull: 18,
 } as const;
 
 /**

@@ -1,3 +1,4 @@
+import type { LedgerFeed } from '../../../core/ledger/feed.js';
 import type { Logger } from '../../../core/log.js';
 import type { Metrics } from '../../../core/metrics.js';
 import type { FollowerLease } from '../../../core/policy/follower-lease.js';
@@ -25,14 +26,29 @@ export type RedisUsageOptions = {
   readonly clock?: Clock;
   /** Where the epoch's copy is kept. Default: in this process, which does not notice a loss across its own restart. */
   readonly epochMirror?: EpochMirror;
-  /** Unique per process, for the follower's lease. */
+  /** Unique per process, for the follower's lease and as a consumer of records. */
   readonly identity: string;
+  readonly ledger?: LedgerOptions;
   readonly log: Logger;
   readonly metrics?: Metrics;
 };
 
+/** Room for the records that wait in Redis for the ledger. */
+export type LedgerOptions = {
+  /** Bytes for all chains together. Default: a quarter of `maxmemory`, or 256 MiB if Redis has none. */
+  readonly budgetBytes?: number;
+  /** Without room, `Stop` signs nothing (UNAVAILABLE, LEDGER_FULL); `Sign` signs, and records how often. Default `Stop`. */
+  readonly onFull?: 'Stop' | 'Sign';
+  /** After this time another consumer gets what was read and not acknowledged. Default 60,000. */
+  readonly claimAfterMs?: number;
+  /** A consumer that has been idle for so long, and has acknowledged everything, is forgotten. Default an hour. */
+  readonly forgetConsumersAfterMs?: number;
+};
+
 export type RedisUsageStore = UsageStore &
   FundingMessages & {
+    /** The records that `reserve` and `advance` were given, by any process. */
+    readonly feed: LedgerFeed;
     readonly lease: FollowerLease;
     /** `raise` updates the copies of the epochs at once, as happens every few seconds. */
     readonly recovery: UsageRecovery & { raise(): Promise<void> };

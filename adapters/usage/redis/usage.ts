@@ -28,6 +28,7 @@ import { convertChain } from './convert.js';
 import { dropCommits } from './drop-commits.js';
 import { createFundingMessages } from './funding-messages.js';
 import { createKeptEpochs } from './kept-epochs.js';
+import { RedisLedgerFeed } from './ledger-feed.js';
 import { accountName, chainKeys, counterName, kinds, parseAccountName, type ChainKeys } from './keys.js';
 import { createRedisLease } from './lease.js';
 import { RedisLink } from '../../redis/link.js';
@@ -84,6 +85,7 @@ const clocksApartMs = 30_000;
 class RedisStore implements RedisUsageStore {
   readonly lease: FollowerLease;
   readonly recovery: UsageRecovery & { raise(): Promise<void> };
+  readonly feed: RedisLedgerFeed;
   readonly #link: RedisLink;
   readonly #epochs: UsageEpochs;
   readonly #messages: ReturnType<typeof createFundingMessages>;
@@ -138,6 +140,13 @@ class RedisStore implements RedisUsageStore {
     });
     this.#messages = createFundingMessages({ link, keyPrefix: this.#prefix, imposedNow });
     this.#fullness = new UsageFullness(metrics);
+    this.feed = new RedisLedgerFeed({
+      link,
+      keyPrefix: this.#prefix,
+      keys: (chainId) => this.#chain(chainId).keys,
+      identity: options.identity,
+      options: options.ledger ?? {},
+    });
   }
 
   opened(): Promise<void> {
@@ -155,6 +164,7 @@ class RedisStore implements RedisUsageStore {
       const expiryMs = request.promise.validUntil * 1000 - this.now() - clocksApartMs;
       if (this.#epochs.known(chainId) === undefined) await this.#epochs.of(chainId);
       if (!this.#epochs.isNoted(chainId, expiryMs)) await this.#epochs.note(chainId, expiryMs);
+      if (request.record !== undefined && !this.feed.isListed(chainId)) await this.feed.list(chainId);
       const { keys, reserving } = this.#chain(chainId);
       const { now, reply } = await reserving.add(requestPart(request, keys.prefix, true));
       requireDecided(reply);
@@ -248,7 +258,10 @@ class RedisStore implements RedisUsageStore {
   }
 
   advance(step: FollowerStep): Promise<StepResult> {
-    return this.#counted(() => advance(this.#stepDeps(step.chainId), step));
+    return this.#counted(async () => {
+      if (recordsAnything(step) && !this.feed.isListed(step.chainId)) await this.feed.list(step.chainId);
+      return advance(this.#stepDeps(step.chainId), step);
+    });
   }
 
   async addBalance(chainId: number, account: AccountBalance): Promise<void> {
@@ -301,6 +314,7 @@ class RedisStore implements RedisUsageStore {
   }
 
   async stop(): Promise<void> {
+    await this.feed.stop();
     if (this.#running > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
     await this.#epochs.stop();
     await this.#link.stop();
@@ -321,7 +335,12 @@ class RedisStore implements RedisUsageStore {
     const reply = await scripts.call(
       script,
       ({ since }, head) =>
-        reserveCall(parts, { chain, head, lost: parts.map(({ request }) => firstLost(request, since)) }),
+        reserveCall(parts, {
+          chain,
+          head,
+          lost: parts.map(({ request }) => firstLost(request, since)),
+          room: this.feed.room(),
+        }),
       isWrite,
     );
     const [code, now, , , ...decided] = reply;
@@ -354,7 +373,7 @@ class RedisStore implements RedisUsageStore {
 
   #stepDeps(chainId: number) {
     const { keys, scripts } = this.#chain(chainId);
-    return { link: this.#link, chain: keys, scripts, chainId };
+    return { link: this.#link, chain: keys, scripts, chainId, ledgerBytes: this.feed.room().bytes };
   }
 
   #chain(chainId: number): OfChain {
@@ -379,6 +398,11 @@ class RedisStore implements RedisUsageStore {
     this.#chains.set(chainId, made);
     return made;
   }
+}
+
+function recordsAnything({ settled, released, forfeited, restoredRecords = [] }: FollowerStep): boolean {
+  const endings = [settled, released, forfeited].flat();
+  return restoredRecords.length > 0 || endings.some(({ record }) => record !== undefined);
 }
 
 function accountKeys({ prefix }: ChainKeys, name: string): readonly [balance: string, promised: string] {

@@ -4,6 +4,7 @@ import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import { isSoak } from '../../support/soak-seconds.js';
 import { runs } from '../../support/property.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
+import { recordsOf } from './added-records.js';
 import { openStore } from './redis-usage.js';
 import { aClock } from './clock.js';
 import { checkAgainstModel, type Subject } from './usage-difference.js';
@@ -37,6 +38,7 @@ async function aSubject(): Promise<Subject> {
   return {
     store,
     clock,
+    takeRecords: () => recordsOf(store.feed),
     restart,
     crash: async () => {
       await server.kill();

@@ -5,6 +5,7 @@ import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { UsageHarness } from '../../conformance/usage/suite.js';
 import type { RedisServer } from '../../support/redis.js';
+import { recordsOf } from './added-records.js';
 import { aClock } from './clock.js';
 
 /**
@@ -59,6 +60,7 @@ export async function createRedisHarness(
       return reopen();
     },
     mirrored: () => current.recovery.raise(),
+    takeRecords: () => recordsOf(current.feed),
     takeCopy: async () => {
       copies = await Promise.all(data.map((node) => copyOf(node, keyPrefix)));
     },

@@ -12,6 +12,7 @@ import type { SqliteUsageStore } from '../../../adapters/usage/embedded/usage-ep
 import { silentLogger } from '../../../core/log.js';
 import { createMemoryEpochMirror } from '../../../core/usage/epoch.js';
 import type { TestedStore, UsageHarness } from '../../conformance/usage/suite.js';
+import { recordsOf } from './added-records.js';
 import { aClock } from './clock.js';
 
 /** A directory for one test's files. */
@@ -64,6 +65,7 @@ export async function createSqliteHarness(): Promise<UsageHarness> {
       return open();
     },
     mirrored: () => current.mirror(),
+    takeRecords: () => recordsOf(current.feed),
     // The log of commits is a part of the data.
     takeCopy: async () => cpSync(data, copy, { recursive: true }),
     putCopyBack: async () => {

@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import {
   chainFence,
   type AccountId,
+  type AddedRecord,
   type Commit,
   type FollowerStep,
   type LimitShare,
@@ -40,6 +41,8 @@ export type Subject = {
   crash(): Promise<UsageStore>;
   /** While it is on, commits fail. Without it such steps are left out. */
   fail?(isOn: boolean): void;
+  /** What was added for the ledger since the last call. */
+  takeRecords(): Promise<readonly AddedRecord[]>;
   stop(): Promise<void>;
 };
 
@@ -76,6 +79,7 @@ class Difference {
   readonly #thresholds = [30, 5, 200, 90].map((threshold) => ({ threshold, enforce: true }));
   #store: UsageStore;
   #generation = 1;
+  #records = 0;
   /** The latest that the clock has shown. */
   #newest: EpochMs;
   #last: FollowerStep | undefined;
@@ -175,6 +179,7 @@ class Difference {
       suspended: (await store.suspended(chainId)).toSorted(),
     }));
     expect(real).toEqual(model);
+    expect(await this.#subject.takeRecords()).toEqual(this.#model.takeRecords(chainId));
   }
 
   async #ask(requests: readonly ReserveRequest[]): Promise<void> {
@@ -211,17 +216,25 @@ class Difference {
     );
     const step = {
       settled: [
-        ...of('settled').map(({ key, cost }) => ({ key, actualCost: gwei(cost) })),
-        ...of('paid').map(({ key }) => ({ key, actualCost: undefined })),
+        ...of('settled').map(({ key, cost }) => ({
+          key,
+          actualCost: gwei(cost),
+          ...this.#ending('settled'),
+        })),
+        ...of('paid').map(({ key }) => ({ key, actualCost: undefined, ...this.#ending('paid') })),
       ],
       released: [
-        ...of('released').map(({ key }) => ({ key })),
+        ...of('released').map(({ key }) => ({ key, ...this.#ending('released') })),
         ...of('expired').map(({ key, validUntil, cost }) => ({
           key,
           validUntil: (validUntil - (cost % 2)) as EpochSeconds,
+          ...this.#ending('expired'),
         })),
       ],
-      forfeited: of('forfeited').map(({ key }) => ({ key })),
+      forfeited: of('forfeited').map(({ key }) => ({ key, ...this.#ending('forfeited') })),
+      restoredRecords: restored.flatMap(({ recordId }) =>
+        recordId === undefined ? [] : [{ recordId, text: this.#ending('restored').record }],
+      ),
       restored: [...Map.groupBy(restored, operationOf).values()].flatMap(([one]) =>
         withoutCommit(this.#asWas(one!)),
       ),
@@ -241,10 +254,25 @@ class Difference {
     this.#ended = [...gone, ...ended].slice(0, 10);
   }
 
+  #ending(how: string): { readonly record: string } {
+    return { record: `${how} ${(this.#records += 1)}` };
+  }
+
   /** A reservation as the follower restores it: limits whose windows have ended no longer matter. */
-  #asWas({ key, promises, folded, validUntil, limits, holds, accounts: needs, commit }: Reservation): AsWas {
+  #asWas(reservation: Reservation): AsWas {
+    const {
+      key,
+      promises,
+      folded,
+      recordId,
+      validUntil,
+      limits,
+      holds,
+      accounts: needs,
+      commit,
+    } = reservation;
     const amounts = { validUntil, limits: this.#current(limits), holds, accounts: needs };
-    const one = { key, promises, folded, ...amounts };
+    const one = { key, promises, folded, ...amounts, ...(recordId === undefined ? {} : { recordId }) };
     if (commit === undefined) return one;
     // Stores may show the former end of a commit that was replaced; finalize and dropCommits show the real one.
     const { signed, until: _, ...rest } = commit;
@@ -304,6 +332,8 @@ class Difference {
         sender: anAddress(ask.sender),
         nonce: (BigInt(Math.min(ask.nonce, 5)) << 200n) + BigInt(ask.nonce % 2),
       },
+      // Some come from a process without a ledger.
+      ...(digest % 4 === 0 ? {} : { record: { id: this.#nextId(), text: `decision ${digest}` } }),
       ...(phase === undefined
         ? {}
         : { phase: { kind: phase.kind, commitment: aHash(phase.commitment + 100 * pm) } }),
@@ -337,6 +367,11 @@ class Difference {
           : [{ contract: anAddress(0xc1), need: gwei(cost) }],
       depositMaxAgeMs: 4 * hourMs,
     });
+  }
+
+  /** Ids are in the order of time. */
+  #nextId(): string {
+    return `id-${String((this.#records += 1)).padStart(6, '0')}`;
   }
 
   /** An hourly count, a daily count and daily amounts, for all users or one. */

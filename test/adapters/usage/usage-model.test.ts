@@ -5,9 +5,11 @@ import { chargesConformance } from '../../conformance/usage/charges.js';
 import { fencesConformance } from '../../conformance/usage/fences.js';
 import { holdsConformance } from '../../conformance/usage/holds.js';
 import { promisesConformance } from '../../conformance/usage/promises.js';
+import { recordsConformance } from '../../conformance/usage/records.js';
 import { reservingConformance } from '../../conformance/usage/reserving.js';
 import { settlingConformance } from '../../conformance/usage/settling.js';
 import { aSuite, type TestedStore, type UsageHarness } from '../../conformance/usage/suite.js';
+import { chainId } from '../../conformance/usage-requests.js';
 import { aClock } from './clock.js';
 import { UsageModel } from './usage-model.js';
 
@@ -28,6 +30,7 @@ describe('the model of usage stores', () => {
       mirrored: async () => {},
       takeCopy: async () => {},
       putCopyBack: replaced,
+      takeRecords: async () => model.takeRecords(chainId),
       stop: async () => {},
     };
   });
@@ -37,6 +40,7 @@ describe('the model of usage stores', () => {
   holdsConformance(suite);
   fencesConformance(suite);
   settlingConformance(suite);
+  recordsConformance(suite);
   chargesConformance(suite);
   accountsConformance(suite);
 });

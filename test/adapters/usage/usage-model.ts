@@ -2,6 +2,7 @@ import { DomainError } from '../../../core/errors.js';
 import type {
   AccountBalance,
   AccountId,
+  AddedRecord,
   Charge,
   Commit,
   CounterId,
@@ -42,6 +43,7 @@ type ChainState = {
   suspended: string[];
   balances: (AccountId & { readonly balance: Gwei; readonly readAt: EpochMs })[];
   cursor: Cursor | undefined;
+  records: AddedRecord[];
 };
 
 /**
@@ -70,7 +72,11 @@ export class UsageModel implements UsageStore {
     const own = find(chain, request.key);
     const { phase } = request;
     if (phase?.kind === 'finalize' && own?.commit?.isSigned === true) return result;
+    const recordId = request.record === undefined ? undefined : (own?.recordId ?? request.record.id);
+    if (request.record !== undefined)
+      chain.records.push({ reservation: recordId, text: request.record.text });
     const made: Live = {
+      ...idOf({ recordId }),
       key: request.key,
       promises: [request.promise],
       folded: [],
@@ -138,7 +144,7 @@ export class UsageModel implements UsageStore {
     for (const one of over) {
       const { before } = one.commit!;
       if (before === undefined) remove(chain, one);
-      else replace(chain, before);
+      else replace(chain, { ...before, ...idOf(one) });
     }
     return over.filter(({ commit }) => !commit!.isSigned).length;
   }
@@ -204,11 +210,15 @@ export class UsageModel implements UsageStore {
     const chain = this.#chain(step.chainId);
     if (JSON.stringify(chain.cursor) !== JSON.stringify(step.expected)) return { isTaken: false };
     const ended: Live[] = [];
-    const end = (own: Live): void => {
+    const end = (own: Live, text: string | undefined): void => {
       remove(chain, own);
       const signed = signedOf(own);
-      if (signed !== undefined) ended.push(signed);
+      if (signed === undefined) return;
+      ended.push(signed);
+      if (text !== undefined) chain.records.push({ reservation: own.recordId, text });
     };
+    for (const { recordId, text } of step.restoredRecords ?? [])
+      chain.records.push({ reservation: recordId, text });
     chain.cursor = step.next;
     for (const reservation of step.restored) {
       const own = find(chain, reservation.key);
@@ -227,21 +237,21 @@ export class UsageModel implements UsageStore {
       decided.push(key);
       return find(chain, key);
     };
-    for (const { key, actualCost } of step.settled) {
+    for (const { key, actualCost, record } of step.settled) {
       const own = first(key);
       if (own === undefined) continue;
       if (actualCost !== undefined) this.#spend(chain, own, actualCost);
-      end(own);
+      end(own, record);
     }
-    for (const { key, validUntil } of step.released) {
+    for (const { key, validUntil, record } of step.released) {
       const own = first(key);
-      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil)) end(own);
+      if (own !== undefined && (validUntil === undefined || own.validUntil <= validUntil)) end(own, record);
     }
-    for (const { key } of step.forfeited) {
+    for (const { key, record } of step.forfeited) {
       const own = first(key);
       if (own === undefined) continue;
       this.#spend(chain, own, Number.POSITIVE_INFINITY);
-      end(own);
+      end(own, record);
     }
     for (const charge of step.charges) chain.booked.push(charge satisfies Charge);
     for (const read of step.balances) setBalance(chain, read);
@@ -270,6 +280,11 @@ export class UsageModel implements UsageStore {
         !accounts.some((gone) => isSameAccount(one, gone)) ||
         chain.live.some((live) => live.accounts.some((need) => isSameAccount(need, one))),
     );
+  }
+
+  /** What was added for the ledger since the last call. */
+  takeRecords(chainId: number): readonly AddedRecord[] {
+    return this.#chain(chainId).records.splice(0);
   }
 
   async ping(): Promise<void> {
@@ -340,7 +355,15 @@ export class UsageModel implements UsageStore {
     if (this.#isStopped) throw new DomainError('UNAVAILABLE', 'the usage store is stopped');
     const known = this.#chains.get(chainId);
     if (known !== undefined) return known;
-    const empty = { live: [], booked: [], generations: [], suspended: [], balances: [], cursor: undefined };
+    const empty = {
+      live: [],
+      booked: [],
+      generations: [],
+      suspended: [],
+      balances: [],
+      cursor: undefined,
+      records: [],
+    };
     this.#chains.set(chainId, empty);
     return empty;
   }
@@ -348,7 +371,13 @@ export class UsageModel implements UsageStore {
 
 /** A reservation without its commit; undefined when nothing was signed for it. */
 function signedOf(own: Live): Live | undefined {
-  return own.commit === undefined ? own : own.commit.before;
+  if (own.commit === undefined) return own;
+  const { before } = own.commit;
+  return before === undefined ? undefined : { ...before, ...idOf(own) };
+}
+
+function idOf({ recordId }: { readonly recordId?: string | undefined }): Pick<Live, 'recordId'> {
+  return recordId === undefined ? {} : { recordId };
 }
 
 function shown({ commit, ...one }: Live): Reservation {
@@ -472,6 +501,7 @@ function merged(older: Live, newer: Live): Live {
       })),
       ...newer.accounts.filter((one) => !older.accounts.some((other) => isSameAccount(one, other))),
     ],
+    ...idOf({ recordId: [older.recordId, newer.recordId].filter((id) => id !== undefined).toSorted()[0] }),
   };
 }
 

@@ -7,6 +7,7 @@ import { plusSeconds, toSeconds } from '../../../core/units/time.js';
 import { aLimit, aRequest } from '../../conformance/usage-requests.js';
 import { isSoak } from '../../support/soak-seconds.js';
 import { runs } from '../../support/property.js';
+import { recordsOf } from './added-records.js';
 import { aClock, aDirectory, createFaultyStore } from './sqlite-usage.js';
 import { checkAgainstModel, type Subject } from './usage-difference.js';
 import { manySteps } from './usage-steps.js';
@@ -36,6 +37,7 @@ async function aSubject(): Promise<Subject> {
     store: faulty.store,
     clock,
     fail: (isOn) => (isOn ? faulty.fail('before') : faulty.repair()),
+    takeRecords: () => recordsOf(faulty.store.feed),
     restart: reopen,
     crash: () => {
       // The files as a killed process leaves them.

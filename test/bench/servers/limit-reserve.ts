@@ -64,8 +64,14 @@ export async function openLimitReserve(
         keys: parts.keys.map((part) => fill(part, digits)),
         terms: parts.terms,
         record: fill(parts.record, digits),
+        added: undefined,
       })),
-      { chain, head: [0, epoch, 0, 0, 0], lost: asked.map(() => 0) },
+      {
+        chain,
+        head: [0, epoch, 0, 0, 0],
+        lost: asked.map(() => 0),
+        room: { bytes: 0, signs: false },
+      },
     );
     const reply = await client.sendCommand(scriptCommand('evalsha', reserveScript.sha, keys, args));
     return Array.isArray(reply) ? reply.slice(4) : [];

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect } from '@jest/globals';
 import type { FundingMessages } from '../../../core/usage/funding-messages.js';
 import type {
   AccountId,
+  AddedRecord,
   Cursor,
   FollowerStep,
   LimitShare,
@@ -37,6 +38,8 @@ export type UsageHarness = {
   putCopyBack(): Promise<TestedStore>;
   /** The same while the store is running, where that is possible. */
   readonly putCopyBackUnderneath?: () => Promise<void>;
+  /** What was added to the feed of the ledger since the last call, in its order. */
+  readonly takeRecords: () => Promise<readonly AddedRecord[]>;
   stop(): Promise<void>;
 };
 

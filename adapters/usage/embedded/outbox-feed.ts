@@ -1,0 +1,169 @@
+import type { FeedEntry, FeedState, LedgerFeed } from '../../../core/ledger/feed.js';
+import { ledgerFull } from '../../../core/ledger/full.js';
+import type { Clock, EpochMs } from '../../../core/units/time.js';
+import type { LedgerOutbox, OutboxRow } from './ledger-outbox.js';
+
+export type OutboxOptions = {
+  /** After this time what was read and not acknowledged is read again. Default 60,000. */
+  readonly claimAfterMs?: number;
+  /** Room for texts in bytes, half of it for what is offered. What is signed may take more. Default 1 GiB. */
+  readonly budgetBytes?: number;
+};
+
+export type OutboxFeedDeps = {
+  readonly outbox: LedgerOutbox;
+  readonly clock: Clock;
+  /** Makes a change of the outbox and resolves when it is committed. Throws UNAVAILABLE. */
+  readonly commit: (change: () => void) => Promise<void>;
+  readonly options: OutboxOptions;
+};
+
+/** An entry that was read and not acknowledged yet. */
+type Taken = { readonly row: OutboxRow; readAt: EpochMs };
+
+/** So many rows stay in memory until they are read, so that a reader that keeps up does not read the table. */
+const mostFresh = 4_096;
+const defaultBudgetBytes = 2 ** 30;
+
+/** The feed of one process over its own outbox. It may have several readers; nobody else reads the table. */
+export class OutboxFeed implements LedgerFeed {
+  readonly #outbox: LedgerOutbox;
+  readonly #clock: Clock;
+  readonly #commit: (change: () => void) => Promise<void>;
+  readonly #claimAfterMs: number;
+  readonly #budgetBytes: number;
+  /** By position, the earliest read first. */
+  readonly #taken = new Map<number, Taken>();
+  /** The rows after `#readUpTo`, unless the table has to be read for them. */
+  #fresh: OutboxRow[] = [];
+  #isBehind = true;
+  #readUpTo = 0;
+  readonly #waiting = new Set<() => void>();
+  #isStopped = false;
+
+  constructor({ outbox, clock, commit, options }: OutboxFeedDeps) {
+    this.#outbox = outbox;
+    this.#clock = clock;
+    this.#commit = commit;
+    this.#claimAfterMs = options.claimAfterMs ?? 60_000;
+    this.#budgetBytes = options.budgetBytes ?? defaultBudgetBytes;
+    outbox.onCommit((rows) => this.#added(rows));
+  }
+
+  async read(limit: number, waitMs: number): Promise<readonly FeedEntry[]> {
+    const found = this.#take(limit);
+    if (found.length > 0 || waitMs <= 0 || this.#isStopped) return found;
+    await this.#woken(waitMs);
+    return this.#isStopped ? [] : this.#take(limit);
+  }
+
+  async acknowledge(entries: readonly FeedEntry[]): Promise<void> {
+    const stored: Taken[] = [];
+    for (const { position } of entries) {
+      const taken = this.#taken.get(Number(position));
+      if (taken === undefined) continue;
+      this.#taken.delete(taken.row.position);
+      stored.push(taken);
+    }
+    if (stored.length === 0) return;
+    try {
+      await this.#commit(() => {
+        for (const removal of rangesOf(stored.map(({ row }) => row))) this.#outbox.remove(removal);
+      });
+    } catch (error) {
+      // They are stored in the ledger, but still in the table: they are read again.
+      for (const taken of stored) this.#taken.set(taken.row.position, taken);
+      throw error;
+    }
+  }
+
+  async offer(chainId: number, texts: readonly string[]): Promise<void> {
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    if (this.#outbox.size().bytes + bytes > this.#budgetBytes / 2) throw ledgerFull();
+    const records = texts.map((text) => ({ reservation: undefined, text }));
+    await this.#commit(() => this.#outbox.add(chainId, records, this.#clock.now()));
+  }
+
+  async state(): Promise<FeedState> {
+    const { length, bytes } = this.#outbox.size();
+    const [oldest] = this.#outbox.read(0, 1);
+    const lagMs = oldest === undefined ? 0 : Math.max(0, this.#clock.now() - oldest.addedAt);
+    return { length, bytes, lagMs, fullness: Math.min(1, bytes / this.#budgetBytes) };
+  }
+
+  /** Ends reads that wait. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake();
+  }
+
+  #added(rows: readonly OutboxRow[] | undefined): void {
+    if (rows === undefined || this.#fresh.length + rows.length > mostFresh) {
+      this.#fresh = [];
+      this.#isBehind = true;
+    }
+    if (rows !== undefined && !this.#isBehind) this.#fresh.push(...rows);
+    this.#wake();
+  }
+
+  /** Resolves when something may be there to read, after `waitMs` at the latest. */
+  async #woken(waitMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, waitMs);
+    this.#waiting.add(resolve);
+    await promise;
+    this.#waiting.delete(resolve);
+    clearTimeout(timer);
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+  }
+
+  #take(limit: number): readonly FeedEntry[] {
+    const now = this.#clock.now();
+    const rows = this.#overdue(limit, now);
+    rows.push(...this.#next(limit - rows.length));
+    for (const row of rows) this.#taken.set(row.position, { row, readAt: now });
+    return rows.map(entryOf);
+  }
+
+  /** Those that were read long ago; they are no longer taken. */
+  #overdue(limit: number, now: EpochMs): OutboxRow[] {
+    const found: OutboxRow[] = [];
+    for (const { row, readAt } of this.#taken.values()) {
+      if (found.length === limit || Math.abs(now - readAt) < this.#claimAfterMs) break;
+      found.push(row);
+    }
+    for (const { position } of found) this.#taken.delete(position);
+    return found;
+  }
+
+  #next(limit: number): readonly OutboxRow[] {
+    if (limit <= 0) return [];
+    const rows = this.#isBehind ? this.#outbox.read(this.#readUpTo, limit) : this.#fresh.splice(0, limit);
+    // The table had no more rows, and those that follow will be announced.
+    if (rows.length < limit) this.#isBehind = false;
+    this.#readUpTo = rows.at(-1)?.position ?? this.#readUpTo;
+    return rows;
+  }
+}
+
+function entryOf({ position, chainId, reservation, text }: OutboxRow): FeedEntry {
+  const entry = { chainId, position: String(position), text };
+  return reservation === undefined ? entry : { ...entry, reservation };
+}
+
+/** Consecutive positions as ranges. */
+function rangesOf(rows: readonly OutboxRow[]): readonly { from: number; to: number; bytes: number }[] {
+  const ranges: { from: number; to: number; bytes: number }[] = [];
+  for (const { position, text } of rows.toSorted((a, b) => a.position - b.position)) {
+    const last = ranges.at(-1);
+    const bytes = Buffer.byteLength(text);
+    if (last?.to === position - 1) {
+      last.to = position;
+      last.bytes += bytes;
+    } else ranges.push({ from: position, to: position, bytes });
+  }
+  return ranges;
+}

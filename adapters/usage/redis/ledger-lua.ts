@@ -1,0 +1,88 @@
+/**
+ * Room that a record takes in the stream, in bytes: its text, and about as much as Redis needs for an entry. The number
+ * of bytes of a chain is the sum over its stream; it is exact because it is kept by the scripts that change the stream.
+ */
+export const entryBytes = 64;
+
+/** Lua: `idOf(record)` and `setId(record, id)`: the id of its first record for the ledger, nil if it has none. */
+export const recordIds = `
+local function idOf(record) return record[7] and record[7][#record[5] / 2 + 1] end
+local function setId(record, id) record[7][#record[5] / 2 + 1] = id end
+`;
+
+/**
+ * Lua, for the script that reserves: `recorded(request, text, paymasterId)` answers id and text of the request's record
+ * for the ledger, and the text of its reservation; false as the id if there is no room. Without room, and if it signs all the
+ * same, the promise is counted as a gap, and the reservation does not name a record that is not there.
+ */
+export const recordRoom = `
+local ledgerArg = #args > 6 + requests and 8 + requests
+local adds, gaps = {}, {}
+local waiting = ledgerArg and (values[#values - 1] or 0) + 0
+local function recorded(request, text, paymasterId)
+  local id, added = args[ledgerArg + 2 * request - 1], args[ledgerArg + 2 * request]
+  if added == '' then return nil, nil, text end
+  local room = #added + ${entryBytes}
+  if waiting + room <= args[ledgerArg - 1] + 0 then
+    waiting = waiting + room
+    return id, added, text
+  end
+  if args[ledgerArg] ~= '1' then return false end
+  local isRead, decision = pcall(cjson.decode, added)
+  local organisation = isRead and type(decision) == 'table' and decision.organisation
+  local gap = cjson.encode({type(organisation) == 'string' and organisation or '', paymasterId})
+  gaps[gap] = (gaps[gap] or 0) + 1
+  local asked = cjson.decode(text)
+  setId(asked, nil)
+  return nil, nil, merged(asked, asked, true)
+end
+`;
+
+/** Lua: writes what `decide` has left in `adds` and `gaps`. It comes first, so that an error there leaves nothing half done. */
+export const addRecords = `
+if adds[1] then
+  local room = 0
+  for i = 1, #adds, 2 do
+    call('XADD', keys[#keys - 2], '*', 'r', adds[i], 't', adds[i + 1])
+    room = room + #adds[i + 1] + ${entryBytes}
+  end
+  call('INCRBY', keys[#keys - 1], string.format('%d', room))
+end
+for gap, count in pairs(gaps) do call('HINCRBY', keys[#keys], gap, count) end
+`;
+
+/**
+ * Lua, for a step of the follower: `ledgerArg` is the place of the number of restored records, followed by the room in bytes,
+ * id and text of each restored record, and the text of each ending or "". `noteEnding(i, id)` takes the text of an ending.
+ * A text without a reservation's record is left out when there is no room: its decision is missing as well.
+ */
+export const endingRecords = `
+local hasRecords = #ARGV > ledgerArg
+local restoredRecords = hasRecords and tonumber(ARGV[ledgerArg + 1]) or 0
+local adds = {}
+for i = 1, restoredRecords do
+  adds[2 * i - 1], adds[2 * i] = ARGV[ledgerArg + 1 + 2 * i], ARGV[ledgerArg + 2 + 2 * i]
+end
+local function noteEnding(i, id)
+  local text = hasRecords and ARGV[ledgerArg + 2 + 2 * restoredRecords + i] or ''
+  if text == '' then return end
+  if not id and tonumber(redis.call('GET', keyOf['ledger-bytes']) or 0) > tonumber(ARGV[ledgerArg + 2]) then return end
+  adds[#adds + 1], adds[#adds + 2] = id or '', text
+end
+`;
+
+/** Lua: adds them. */
+export const addEndingRecords = `
+if adds[1] then
+  local room = 0
+  for i = 1, #adds, 2 do
+    if adds[i] == '' then
+      redis.call('XADD', keyOf['ledger'], '*', 't', adds[i + 1])
+    else
+      redis.call('XADD', keyOf['ledger'], '*', 'r', adds[i], 't', adds[i + 1])
+    end
+    room = room + #adds[i + 1] + ${entryBytes}
+  end
+  redis.call('INCRBY', keyOf['ledger-bytes'], string.format('%d', room))
+end
+`;
