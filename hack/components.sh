@@ -1,20 +1,25 @@
 #!/bin/sh
-# Brings the real components that tests run against: redis-server, kube-apiserver and etcd, helm, promtool. What is there already
+# Brings the real components that tests run against: redis-server, PostgreSQL, kube-apiserver and etcd, helm, promtool. What is there already
 # costs nothing; what cannot be had is said here, and the tests that need it fail with the same words.
 set -u
 cd "$(dirname "$0")/.."
 
-if ! command -v redis-server >/dev/null 2>&1; then
+# need PACKAGE PROGRAM FORMULA: installs the distribution's package unless its program is there.
+need() {
+  [ -n "$2" ] && return
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-    echo 'Installing redis-server…'
+    echo "Installing $1…"
     log=$(mktemp)
-    { apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends redis-server; } >"$log" 2>&1 ||
-      { tail -n 5 "$log" >&2; echo 'warning: redis-server could not be installed' >&2; }
+    { apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1"; } >"$log" 2>&1 ||
+      { tail -n 5 "$log" >&2; echo "warning: $1 could not be installed" >&2; }
     rm -f "$log"
   else
-    echo 'warning: redis-server is not on PATH: install it (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis)' >&2
+    echo "warning: $1 is not there: install it (Debian, Ubuntu: apt-get install $1; macOS: brew install $3)" >&2
   fi
-fi
+}
+need redis-server "$(command -v redis-server || true)" redis
+# Debian and Ubuntu keep its programs outside of PATH.
+need postgresql "$(command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null || true)" postgresql@16
 
 for part in envtest helm promtool; do
   sh "hack/$part/build.sh" >/dev/null || echo "warning: the tests that need hack/$part will fail (see above)" >&2

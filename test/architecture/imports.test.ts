@@ -37,6 +37,7 @@ describe('a package is used only in its place', () => {
       allowed: /^adapters\/(usage\/)?redis\//,
       why: 'stores are ports',
     },
+    { name: 'pg', packages: /^pg$/, allowed: /^adapters\/ledger\/postgres\//, why: 'stores are ports' },
     {
       name: 'node:sqlite',
       packages: /^node:sqlite$/,

@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
+import pg from 'pg';
+import { DomainError, invalidInput, isDomainError, messageOf } from '../../../core/errors.js';
+import { formatPostgresAddress, type PostgresAddress } from './options.js';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Statements of one transaction, one after another. */
+export type Session = {
+  query(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+};
+
+/** Values of a query, by the number of their place. */
+export class Values {
+  readonly list: unknown[] = [];
+  add(value: unknown): string {
+    this.list.push(value);
+    return `$${this.list.length}`;
+  }
+}
+
+export type Transaction = {
+  readonly mode: 'read' | 'write';
+  /** Of each statement, and of waiting for a connection. */
+  readonly timeoutMs: number;
+};
+
+/**
+ * Connections to one database. Reading and writing have pools of their own, so that no number of queries keeps records
+ * from being stored.
+ */
+export type Postgres = {
+  /**
+   * Commits when `work` resolves, otherwise nothing has happened. DomainError UNAVAILABLE when the database cannot
+   * answer, INTERNAL for a value that it does not accept. After an error of the commit itself the work may be done.
+   */
+  transaction<T>(transaction: Transaction, work: (session: Session) => Promise<T>): Promise<T>;
+  /** Waits for transactions that run. Safe to call twice. */
+  stop(): Promise<void>;
+};
+
+export type PostgresOptions = {
+  readonly address: PostgresAddress;
+  /** Read again before each connection, so that a rotated password is found. Used instead of the URL's. */
+  readonly passwordFile?: string;
+  /** Connections of each of the two pools. Default 4. */
+  readonly poolSize?: number;
+  /** Shown in the server's list of connections. Default `paymaster-ledger`. */
+  readonly applicationName?: string;
+};
+
+const connectTimeoutMs = 5_000;
+const idleTimeoutMs = 60_000;
+/** The server ends a statement first; the client gives up when the server does not answer at all. */
+const answerGraceMs = 2_000;
+/** A write that waits longer for a lock than this fails and is delivered again. */
+const lockTimeoutMs = 10_000;
+
+export function createPostgres(options: PostgresOptions): Postgres {
+  const pools = { read: createPool(options), write: createPool(options) };
+  let stopped: Promise<void> | undefined;
+
+  return {
+    transaction: async ({ mode, timeoutMs }, work) => {
+      let client: pg.PoolClient | undefined;
+      let isDone = false;
+      try {
+        client = await pools[mode].connect();
+        const session = sessionOf(client, timeoutMs);
+        await session.query(begin(mode, timeoutMs));
+        const result = await work(session);
+        await session.query('COMMIT');
+        isDone = true;
+        return result;
+      } catch (error) {
+        throw explained(options.address, error);
+      } finally {
+        // A connection in an unknown state is closed, which rolls back.
+        client?.release(!isDone);
+      }
+    },
+    stop: () =>
+      (stopped ??= Promise.all([pools.read.end(), pools.write.end()]).then(() => {
+        // Nothing more to wait for.
+      })),
+  };
+}
+
+function createPool(options: PostgresOptions): pg.Pool {
+  const { address, poolSize = 4, applicationName = 'paymaster-ledger' } = options;
+  // Password and certificates are read again for each connection.
+  class Client extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, password: () => passwordOf(options), ssl: tlsOptions(address) });
+    }
+  }
+  const pool = new pg.Pool({
+    Client,
+    host: address.host,
+    port: address.port,
+    database: address.database,
+    user: address.user,
+    application_name: applicationName,
+    max: poolSize,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    keepAlive: true,
+    allowExitOnIdle: true,
+  });
+  // A connection that breaks leaves the pool, and a statement that runs on it fails; without these listeners the
+  // process would end.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+/** `SET LOCAL`, not settings of the session: those do not survive a pooler between us and the server. */
+function begin(mode: Transaction['mode'], timeoutMs: number): string {
+  return [
+    mode === 'read' ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN',
+    `SET LOCAL statement_timeout = ${timeoutMs}`,
+    `SET LOCAL lock_timeout = ${Math.min(lockTimeoutMs, timeoutMs)}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + answerGraceMs}`,
+    "SET LOCAL TimeZone = 'UTC'",
+    // A database may be set to answer before a commit is on disk; what is acknowledged must be.
+    ...(mode === 'write' ? ['SET LOCAL synchronous_commit = on'] : []),
+  ].join('; ');
+}
+
+function sessionOf(client: pg.PoolClient, timeoutMs: number): Session {
+  return {
+    query: async (text, values) => {
+      const config = { text, ...(values === undefined ? {} : { values: [...values] }) };
+      const result = await client.query<Record<string, unknown>>({
+        ...config,
+        query_timeout: timeoutMs + answerGraceMs,
+      } as pg.QueryConfig);
+      return result.rows;
+    },
+  };
+}
+
+/** SQLSTATE classes of values that the database does not accept: the same statement would fail again. */
+const valueErrors = /^(22|54)/;
+
+function explained(address: PostgresAddress, error: unknown): DomainError {
+  if (isDomainError(error)) return error;
+  const code = error instanceof pg.DatabaseError ? error.code : undefined;
+  return new DomainError(
+    code !== undefined && valueErrors.test(code) ? 'INTERNAL' : 'UNAVAILABLE',
+    `${formatPostgresAddress(address)}: ${messageOf(error)}${code === undefined ? '' : ` (SQLSTATE ${code})`}`,
+    { cause: error, ...(code === undefined ? {} : { reason: code }) },
+  );
+}
+
+function passwordOf({ address, passwordFile }: PostgresOptions): string {
+  return passwordFile === undefined ? (address.password ?? '') : readText('passwordFile', passwordFile);
+}
+
+function tlsOptions({ host, tls }: PostgresAddress): ConnectionOptions | false {
+  if (tls.mode === 'disable') return false;
+  return {
+    ...(tls.caFile === undefined ? {} : { ca: readText('sslrootcert', tls.caFile) }),
+    ...(tls.certFile === undefined ? {} : { cert: readText('sslcert', tls.certFile) }),
+    ...(tls.keyFile === undefined ? {} : { key: readText('sslkey', tls.keyFile) }),
+    rejectUnauthorized: tls.mode !== 'require',
+    minVersion: 'TLSv1.2',
+    // The name is given here, because an address is not sent as a server name.
+    checkServerIdentity: (_, certificate) =>
+      tls.mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  };
+}
+
+/** Without the line break that editors add. */
+function readText(field: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    throw invalidInput([{ field, expected: 'a file that can be read', value: JSON.stringify(path) }]);
+  }
+}

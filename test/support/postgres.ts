@@ -1,0 +1,160 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import pg from 'pg';
+import { freePort } from '../../standalone/cluster/free-port.js';
+import { succeeds, until } from './until.js';
+
+/** A new PostgreSQL server on a free loopback port, with its files in a new directory. Its user `postgres` may do all. */
+export type PostgresServer = {
+  readonly port: number;
+  readonly directory: string;
+  /** Of the certificate that it was started with. */
+  readonly certificateFile: string;
+  /** Of a new, empty database. */
+  createDatabase(): Promise<string>;
+  /** Statements on a connection of their own, as the user `postgres`. */
+  query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** kill -9 of the whole server. */
+  kill(): Promise<void>;
+  /** Starts it again on the same files and port. */
+  start(): Promise<void>;
+  /** Ends the processes and removes the files. May be called twice. */
+  stop(): Promise<void>;
+};
+
+export type PostgresSettings = {
+  /** With it, TLS is possible. */
+  readonly certificate?: { readonly key: string; readonly cert: string };
+  readonly settings?: Readonly<Record<string, string>>;
+};
+
+/** The user `postgres` needs no password, all others do. Throws an error that says how to install what is missing. */
+export async function startPostgres({
+  certificate,
+  settings,
+}: PostgresSettings = {}): Promise<PostgresServer> {
+  const programs = postgresPrograms();
+  const port = await freePort();
+  const directory = mkdtempSync(join(tmpdir(), 'postgres-'));
+  // The server refuses to run as root.
+  const owner = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
+  if (owner !== undefined) chownSync(directory, owner.uid, owner.gid);
+  const data = join(directory, 'data');
+  const write = (name: string, text: string): string => {
+    const file = join(directory, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    if (owner !== undefined) chownSync(file, owner.uid, owner.gid);
+    return file;
+  };
+  const certificateFile = write('server.crt', certificate?.cert ?? '');
+  const all = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: directory,
+    shared_buffers: '64MB',
+    // Files survive the end of the processes; only a loss of power needs more.
+    fsync: 'off',
+    hba_file: write(
+      'hba.conf',
+      'host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n',
+    ),
+    ...(certificate !== undefined && {
+      ssl: 'on',
+      ssl_cert_file: certificateFile,
+      ssl_key_file: write('server.key', certificate.key),
+    }),
+    ...settings,
+  };
+  let running: ChildProcess | undefined;
+  let databases = 0;
+
+  async function query(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const client = new pg.Client({ connectionString: url });
+    // A server that is killed breaks the connection; the query says so.
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  const urlOf = (database: string): string =>
+    `postgresql://postgres@127.0.0.1:${port}/${database}?sslmode=disable`;
+
+  async function start(): Promise<void> {
+    // Processes of a killed server hold its memory for a moment, during which a new one refuses to start.
+    await until(`PostgreSQL on port ${port} answers`, async () => {
+      if (running === undefined || running.exitCode !== null)
+        running = spawn(
+          join(programs, 'postgres'),
+          ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+          { stdio: 'ignore', cwd: directory, ...owner },
+        );
+      return succeeds(query(urlOf('postgres'), 'SELECT 1'));
+    });
+  }
+
+  async function kill(): Promise<void> {
+    const child = running;
+    running = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  async function stop(): Promise<void> {
+    await kill();
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
+  }
+
+  const made = spawnSync(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C'],
+    { encoding: 'utf8', cwd: directory, ...owner },
+  );
+  try {
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+    await start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    port,
+    directory,
+    certificateFile,
+    createDatabase: async () => {
+      databases += 1;
+      await query(urlOf('postgres'), `CREATE DATABASE ledger_${databases}`);
+      return urlOf(`ledger_${databases}`);
+    },
+    query,
+    kill,
+    start,
+    stop,
+  };
+}
+
+/** Folder of `initdb` and `postgres`: of PATH, or where Debian and Ubuntu keep them, the newest version. */
+function postgresPrograms(): string {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    ...versions.map((version) => join(debian, version, 'bin')),
+  ];
+  const found = folders.find(
+    (folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')),
+  );
+  if (found === undefined)
+    throw new Error(
+      'PostgreSQL is not installed: `apt-get install postgresql` (Debian, Ubuntu), `brew install postgresql@16` (macOS) or `apk add postgresql` (Alpine)',
+    );
+  return found;
+}
