@@ -5,7 +5,7 @@ import { systemClock, type EpochMs } from '../../../core/units/time.js';
 import { gwei } from '../../../core/units/wei.js';
 import { always } from '../../../core/usage/window.js';
 import { aHash, aRequest, chainId, seconds } from '../../conformance/usage-requests.js';
-import { actualCost, crashRequest, keyOfNumber, turnSize } from './crash-requests.js';
+import { actualCost, crashRequest, keyOfNumber, settlementOf, turnSize } from './crash-requests.js';
 
 /**
  * Reserves as fast as it can until it is killed; every turn names paymasters, addresses and windows that nobody has named
@@ -53,7 +53,11 @@ async function settle(): Promise<void> {
     chainId,
     expected,
     next: { blockNumber, blockHash: aHash(blockNumber), timestamp: seconds(blockNumber) },
-    settled: numbers.map((n) => ({ key: keyOfNumber(n), actualCost: gwei(actualCost) })),
+    settled: numbers.map((n) => ({
+      key: keyOfNumber(n),
+      actualCost: gwei(actualCost),
+      record: settlementOf(n),
+    })),
     released: [],
     forfeited: [],
     charges: [{ counter: 'losses', unit: 'NATIVE_ASSET', until: always.until as EpochMs, amount: 1 }],

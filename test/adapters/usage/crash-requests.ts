@@ -14,6 +14,10 @@ export const lossesCounter = { counter: 'losses', unit: 'NATIVE_ASSET' } as cons
 export const eachCounter = (n: number) => ({ counter: `each-${n}/0/0/`, unit: 'COUNT' }) as const;
 export const liveCounterOf = (n: number) => ({ counter: liveCounter(`pm-${n}`), unit: 'COUNT' }) as const;
 
+export const recordIdOf = (n: number) => `id-${n}`;
+export const decisionOf = (n: number) => `decision ${n}`;
+export const settlementOf = (n: number) => `settled ${n}`;
+
 export function keyOfNumber(n: number): ReservationKey {
   return aKey({ paymasterId: `pm-${n}`, sender: anAddress(2 ** 40 + n), nonce: BigInt(n) });
 }
@@ -36,5 +40,6 @@ export function crashRequest(n: number) {
     holds: [aHold(1, { ...liveCounterOf(n), threshold: 1 })],
     accounts: [aNeed(cost, { contract })],
     depositMaxAgeMs: 1e12,
+    record: { id: recordIdOf(n), text: decisionOf(n) },
   };
 }

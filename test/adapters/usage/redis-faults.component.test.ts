@@ -31,6 +31,7 @@ import {
 } from '../../conformance/usage-requests.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
 import { succeeds, until } from '../../support/until.js';
+import { recordsOf } from './added-records.js';
 import { copyOf, openStore, putBack, storeOptions } from './redis-usage.js';
 import { aClock } from './clock.js';
 
@@ -281,11 +282,13 @@ test('a user with only the needed rights is enough, and its password is read fro
   writeFileSync(usernameFile, 'paymaster\n');
   writeFileSync(passwordFile, 'wrong-secret\n');
   const rights =
-    '~paymaster:* +evalsha +eval +wait +ping +info +config|get +select +time +get +set +mget +incr +incrby +pexpire +exists +del +hget +hset +hdel +hkeys +zadd +zrem +zcard +zscan +zrangebyscore +sadd +srem +smembers +scan +pttl';
+    '~paymaster:* +evalsha +eval +wait +ping +info +config|get +select +time +get +set +mget +incr +incrby +pexpire +exists +del +hget +hset +hdel +hkeys +zadd +zrem +zcard +zscan +zrangebyscore +sadd +srem +smembers +scan +pttl' +
+    ' +hgetall +hincrby +xadd +xlen +xrange +xreadgroup +xautoclaim +xack +xdel +xgroup|create +xgroup|delconsumer +xinfo|consumers';
   await secure.command(['ACL', 'SETUSER', 'paymaster', 'on', '>right-secret', ...rights.split(' ')]);
   const { log, text } = aLog();
   const clock = aClock();
-  const options = { log, clock, credentials: { usernameFile, passwordFile } };
+  const ledger = { budgetBytes: 300, onFull: 'Sign', forgetConsumersAfterMs: 0 } as const;
+  const options = { log, clock, ledger, credentials: { usernameFile, passwordFile } };
   const store = createRedisUsageStore(storeOptions(secure.url, options));
   stores.push(store);
   await until('the wrong password is refused', () => text().includes('WRONGPASS'));
@@ -318,6 +321,23 @@ test('a user with only the needed rights is enough, and its password is read fro
       isTaken: true,
     },
   );
+  const stream = `paymaster:{${chainId}}:ledger`;
+  await secure.command(['XGROUP', 'CREATE', stream, 'ledger', '0', 'MKSTREAM']);
+  await secure.command(['XGROUP', 'CREATECONSUMER', stream, 'ledger', 'gone']);
+  for (const nonce of [8n, 9n]) {
+    const record = { id: `id-${nonce}`, text: JSON.stringify({ filler: 'x'.repeat(150) }) };
+    expect(await store.reserve(aRequest({ key: { nonce }, record }))).toEqual(reserved);
+  }
+  // The second one had no room; what it left is recorded when there is some.
+  expect(await recordsOf(store.feed)).toMatchObject([{ reservation: 'id-8' }]);
+  expect((await recordsOf(store.feed)).map(({ text: gap }) => gap)).toMatchObject([
+    expect.stringContaining('"cause":"signed"'),
+  ]);
+  expect(await secure.command(['XINFO', 'CONSUMERS', stream, 'ledger'])).not.toContain('gone');
+  await secure.command(['DEL', stream]);
+  await store.feed.offer(chainId, ['offered']);
+  expect(await store.feed.state()).toMatchObject({ length: 1 });
+  expect(await recordsOf(store.feed)).toEqual([{ reservation: undefined, text: 'offered' }]);
   await store.setSuspended(chainId, 'pm-1', true);
   expect(await store.suspended(chainId)).toEqual(['pm-1']);
   await store.noteGenerations(chainId, [{ id: 'pm-1', generation: 5 }]);

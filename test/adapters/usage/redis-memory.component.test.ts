@@ -110,7 +110,7 @@ test('a Redis that is full refuses to reserve, shows what it has, settles, suspe
 
   const live = await store.reservations(chainId);
   const half = Math.ceil(live.length / 2);
-  const settled = live.slice(0, half).map(({ key }) => ({ key, actualCost: gwei(1) }));
+  const settled = live.slice(0, half).map(({ key }) => ({ key, actualCost: gwei(1), record: 'settled' }));
   const released = live.slice(half).map(({ key }) => ({ key }));
   const following = { ...step.next, blockNumber: 2 };
   const ending = aStep({ expected: step.next, next: following, settled, released });

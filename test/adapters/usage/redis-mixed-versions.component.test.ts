@@ -151,6 +151,8 @@ function presentRequest(n: number, from: EpochMs = begin): ReserveRequest {
     accounts: [aNeed(5)],
     promise: { validUntil: inSeconds(600) as never },
     depositMaxAgeMs: 100 * hourMs,
+    // The id is in the reservation; the former release reads over it.
+    record: { id: `id-${n}`, text: `decision ${n}` },
   });
 }
 

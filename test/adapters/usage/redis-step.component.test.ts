@@ -15,6 +15,7 @@ import {
   seconds,
 } from '../../conformance/usage-requests.js';
 import { startRedis, type RedisServer } from '../../support/redis.js';
+import { recordsOf } from './added-records.js';
 import { aClock } from './clock.js';
 import { openStore } from './redis-usage.js';
 
@@ -45,6 +46,12 @@ const ask = (nonce: number, round: number) =>
     holds: [aHold(1, { threshold: 1e9 })],
     promise: { digest: aDigest(1 + round), validUntil: seconds(300 + round) },
   });
+
+/** The first request of an operation, with its record. */
+const recorded = (nonce: number) => ({
+  ...ask(nonce, 0),
+  record: { id: `id-${nonce}`, text: `decision ${nonce}` },
+});
 
 function aStep(expected: Cursor | undefined, change: Partial<FollowerStep>): FollowerStep {
   const blockNumber = (expected?.blockNumber ?? 0) + 1;
@@ -119,17 +126,19 @@ test('while 500 operations are asked for again 4,000 times a second, every step 
   await store.stop();
 }, 300_000);
 
-test('a long step that is broken off is carried on by whichever process comes next, and charges once', async () => {
+test('a long step that is broken off is carried on by whichever process comes next, charges once and records once', async () => {
   const keyPrefix = `broken-${(stores += 1)}:`;
   const clock = aClock();
   const settings = { keyPrefix, clock, durability: 'none' } as const;
   const first = await openStore(server.url, settings);
   const operations = 2 * mostEndings + 1;
   const keys = Array.from({ length: operations }, (_, nonce) => aKey({ nonce: BigInt(nonce) }));
-  await Promise.all(keys.map(({ nonce }) => first.reserve(ask(Number(nonce), 0))));
+  await Promise.all(keys.map(({ nonce }) => first.reserve(recorded(Number(nonce)))));
   const loss = { counter: 'loss', unit: 'NATIVE_ASSET', until: anHour().until } as const;
+  await recordsOf(first.feed);
   const step = aStep(undefined, {
-    settled: keys.map((key) => ({ key, actualCost: gwei(1) })),
+    settled: keys.map((key) => ({ key, actualCost: gwei(1), record: `settled ${key.nonce}` })),
+    restoredRecords: [{ recordId: 'id-0', text: 'taken back' }],
     charges: [
       { ...loss, amount: 7 },
       { ...loss, amount: -2 },
@@ -152,6 +161,10 @@ test('a long step that is broken off is carried on by whichever process comes ne
     { used: operations, reserved: 0 },
   ]);
   expect(await watching.advance(step)).toEqual({ isTaken: false });
+  expect(await recordsOf(watching.feed)).toEqual([
+    { reservation: 'id-0', text: 'taken back' },
+    ...keys.map(({ nonce }) => ({ reservation: `id-${nonce}`, text: `settled ${nonce}` })),
+  ]);
   await watching.stop();
 }, 300_000);
 
@@ -161,8 +174,10 @@ test('of a long step that another process carries on meanwhile only one knows wh
   const second = await openStore(server.url, settings);
   const operations = 4 * mostEndings;
   const keys = Array.from({ length: operations }, (_, nonce) => aKey({ nonce: BigInt(nonce) }));
-  await Promise.all(keys.map(({ nonce }) => first.reserve(ask(Number(nonce), 0))));
-  const step = aStep(undefined, { settled: keys.map((key) => ({ key, actualCost: gwei(1) })) });
+  await Promise.all(keys.map(({ nonce }) => first.reserve(recorded(Number(nonce)))));
+  await recordsOf(first.feed);
+  const settled = keys.map((key) => ({ key, actualCost: gwei(1), record: `settled ${key.nonce}` }));
+  const step = aStep(undefined, { settled });
   let isDone = false;
   const taking = first.advance(step).finally(() => {
     isDone = true;
@@ -172,5 +187,8 @@ test('of a long step that another process carries on meanwhile only one knows wh
   expect(await second.cursor(chainId)).toEqual(step.next);
   expect(await second.counters(chainId, [spend(0)])).toEqual([{ used: operations, reserved: 0 }]);
   expect(result.isTaken ? result.ended.length : operations).toBe(operations);
+  const texts = (await recordsOf(second.feed)).map(({ text }) => text);
+  expect(texts).toHaveLength(operations);
+  expect(new Set(texts)).toEqual(new Set(settled.map(({ record }) => record)));
   await Promise.all([first.stop(), second.stop()]);
 }, 300_000);

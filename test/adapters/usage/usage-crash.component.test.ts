@@ -14,9 +14,12 @@ import { chainId } from '../../conformance/usage-requests.js';
 import {
   actualCost,
   costOf,
+  decisionOf,
   eachCounter,
   liveCounterOf,
   lossesCounter,
+  recordIdOf,
+  settlementOf,
   spendCounter,
   turnSize,
 } from './crash-requests.js';
@@ -30,6 +33,8 @@ class Log {
   readonly acknowledged = new Set<number>();
   readonly asked = new Set<number>();
   readonly steps = new Map<number, readonly number[]>();
+  /** Texts of records that were read, and the reservations that they name. */
+  readonly records = new Map<string, string | undefined>();
   lastStep = 0;
   next = 0;
 
@@ -107,6 +112,7 @@ async function compare(store: SqliteUsageStore, log: Log, kill: number): Promise
     comeBack: [],
     neverAsked: [],
   });
+  await compareRecords(store, log, [...found.keys(), ...settled], settled);
   const held = [...found.keys()].reduce((sum, n) => sum + costOf(n), 0);
   const [spend, losses] = await store.counters(chainId, [spendCounter, lossesCounter]);
   expect(spend).toEqual({ used: settled.size * actualCost, reserved: held });
@@ -120,6 +126,29 @@ async function compare(store: SqliteUsageStore, log: Log, kill: number): Promise
   expect(await each(found.keys())).toEqual([...found.keys()].flatMap(() => [ofLive, ofLive]));
   const gone = { used: 0, reserved: 0 };
   expect(await each(settled)).toEqual([...settled].flatMap(() => [{ used: 1, reserved: 0 }, gone]));
+}
+
+/** Every reservation and every settlement that is there has exactly one record, and no others have. */
+async function compareRecords(
+  store: SqliteUsageStore,
+  log: Log,
+  reserved: readonly number[],
+  settled: ReadonlySet<number>,
+): Promise<void> {
+  const entries = await store.feed.read(1_000_000, 0);
+  for (const { reservation, text } of entries) {
+    expect(log.records.has(text)).toBe(false);
+    log.records.set(text, reservation);
+  }
+  // Half of them stay for the next process, which reads them again.
+  const stored = entries.slice(0, entries.length >> 1);
+  await store.feed.acknowledge(stored);
+  const wanted = [
+    ...reserved.map((n) => [decisionOf(n), recordIdOf(n)] as const),
+    ...Array.from(settled, (n) => [settlementOf(n), recordIdOf(n)] as const),
+  ];
+  expect(log.records).toEqual(new Map(wanted));
+  for (const { text } of entries.slice(stored.length)) log.records.delete(text);
 }
 
 type Child = { readonly process: ChildProcess; readonly output: number; readonly outputPath: string };
