@@ -108,7 +108,8 @@ export function explained(
   };
 }
 
-function hasTurned({ bars, limits }: ReserveRequest, now: EpochMs): boolean {
+/** Whether a window of the request does not contain the time. */
+export function hasTurned({ bars, limits }: Pick<ReserveRequest, 'bars' | 'limits'>, now: EpochMs): boolean {
   for (const { window } of bars) if (!contains(window, now)) return true;
   for (const { window } of limits) if (!contains(window, now)) return true;
   return false;

@@ -2,6 +2,7 @@ import { mostAheadMs } from '../../core/config/fences.js';
 import type { DepositNeed } from '../../core/paymaster/layout.js';
 import { limitShares } from '../../core/policy/spending-limit/shares.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
+import { hasTurned } from '../../core/usage/decide.js';
 import { contractFence, exposureCounter, liveCounter, shareCounter } from '../../core/usage/counter-names.js';
 import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
 import {
@@ -97,6 +98,41 @@ export function planReservation(
       holds: [...standing, ...exposureHolds(promised, budget, now)],
     };
   };
+}
+
+/** The plan of a peek, and what the operation takes by it. */
+export type Peeked = { readonly request: PlannedReservation; readonly promised: Promised };
+
+/**
+ * The plan for a promise of a request that was peeked at before. A peek that took the same amounts is not planned again while its
+ * windows last: only its promise has changed, and it has a record.
+ */
+export function replanReservation(
+  peeked: Peeked | undefined,
+  promised: Promised,
+  capacity: number,
+  record?: StepRecord,
+): (now: EpochMs) => PlannedReservation {
+  return (now) => {
+    if (peeked === undefined || !takesTheSame(peeked.promised, promised) || hasTurned(peeked.request, now))
+      return planReservation(promised, capacity, record)(now);
+    const { paymaster, chain, promise } = promised;
+    const fences = fencesOf(paymaster, chain, promise.contract, now);
+    const plan = { ...peeked.request, promise, fences };
+    return record === undefined ? plan : { ...plan, record };
+  };
+}
+
+/** Of two promises of one request. */
+function takesTheSame(a: Promised, b: Promised): boolean {
+  return (
+    a.paymaster === b.paymaster &&
+    a.chain === b.chain &&
+    a.promise.fundingAddress === b.promise.fundingAddress &&
+    a.need.entryPoint === b.need.entryPoint &&
+    a.need.funding === b.need.funding &&
+    a.unsecured === b.unsecured
+  );
 }
 
 /** Generations are times: a generation that is far in the future must not make every later config stale. */

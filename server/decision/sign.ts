@@ -12,7 +12,7 @@ import type { DecisionRecords } from './decision-record.js';
 import { withFreshConfig } from './fresh-config.js';
 import { limitsOfRefusal } from './gas-limits.js';
 import type { RefusedSponsorship, Sponsored, SponsorRequest, Sponsorship } from './request.js';
-import { planReservation, type Promised } from './reservation.js';
+import { replanReservation, type Promised } from './reservation.js';
 import { runToRefusal } from './run.js';
 import type { SigningBatch } from './signing-batch.js';
 import type { Case, Mode, Outcome, Window } from './step.js';
@@ -60,7 +60,7 @@ async function attempt<C extends Case, Terms extends Window>(
   // Reserved before signing: a signature is a promise to pay and cannot be taken back; a reservation can.
   const { promised, terms, toSign } = mode.draft(on, op, clock.now());
   const record = records?.promised(on, mode.subject(on), 'sponsored', promised);
-  const plan = planReservation(promised, usage.capacity(), record);
+  const plan = replanReservation(on.usage, promised, usage.capacity(), record);
   const reserved = outcomeOf(on.paymaster, await reserve(usage, plan));
   if (reserved === 'stale') return 'stale';
   if (!reserved.pass) return refused(deps, mode, on, reserved, promised);

@@ -22,7 +22,7 @@ export type Case = RequestFacts & {
   /** The operation with final limits, once they are found. */
   op: FinalUserOperation | undefined;
   /** The last peek at the usage store: what was asked, and the values of its counters. */
-  usage: Peeked<PlannedReservation> | undefined;
+  usage: (Peeked<PlannedReservation> & { readonly promised: Promised }) | undefined;
 };
 
 export type Step<C> = {

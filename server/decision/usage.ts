@@ -12,8 +12,9 @@ export async function peekUsage(
   on: Case,
   promised: Promised,
 ): Promise<Outcome> {
-  on.usage = await peek(usage, planReservation(promised, usage.capacity()));
-  return outcomeOf(promised.paymaster, on.usage);
+  const peeked = await peek(usage, planReservation(promised, usage.capacity()));
+  on.usage = { ...peeked, promised };
+  return outcomeOf(promised.paymaster, peeked);
 }
 
 /** The outcome for the store's answer; a refusal gets its text. */
