@@ -3,7 +3,7 @@ import type { DepositNeed } from '../../core/paymaster/layout.js';
 import { limitShares } from '../../core/policy/spending-limit/shares.js';
 import type { ExposedParty } from '../../core/policy/token-loss.js';
 import { hasTurned } from '../../core/usage/decide.js';
-import { contractFence, exposureCounter, liveCounter, shareCounter } from '../../core/usage/counter-names.js';
+import { contractFence, exposureCounter } from '../../core/usage/counter-names.js';
 import { contractLosses, lossBars } from '../../core/usage/token-losses.js';
 import {
   chainFence,
@@ -17,7 +17,7 @@ import {
 import type { EpochMs } from '../../core/units/time.js';
 import { gwei, gweiFloor, type Gwei } from '../../core/units/wei.js';
 import type { FinalUserOperation } from '../../core/entry-point/user-operation.js';
-import type { ServedChain, ServedProfile } from '../view/served-chain.js';
+import { namesOf, type ServedChain, type ServedProfile } from '../view/served-chain.js';
 import type { ServedPaymaster } from '../view/served-paymaster.js';
 import { organisationPercent } from './shares.js';
 
@@ -64,7 +64,7 @@ export function planReservation(
   const isSponsored = promise.mode === 'SPONSORED';
   const cost = countable(need.entryPoint);
   const accounts = accountsOf(promised, cost);
-  const standing = [liveHold(paymaster, capacity), ...shareHolds(promised, accounts)];
+  const standing = [liveHold(promised, capacity), ...shareHolds(promised, accounts)];
   const of = { chainId: paymaster.chainId, contract };
   const fixed = {
     key: {
@@ -159,10 +159,10 @@ function accountsOf({ promise, need }: Promised, cost: Gwei): readonly AccountSh
   return [deposit, { contract, fundingAddress, need: countable(need.funding) }];
 }
 
-function liveHold({ paymasterId }: ServedPaymaster, capacity: number): PlannedHold {
+function liveHold({ chain, paymaster }: Promised, capacity: number): PlannedHold {
   return {
     bounds: 'live',
-    counter: liveCounter(paymasterId),
+    counter: namesOf(chain, paymaster).live,
     unit: 'COUNT',
     cost: 1,
     threshold: Math.min(maxLive, Math.floor(capacity / 5)),
@@ -174,7 +174,7 @@ function liveHold({ paymasterId }: ServedPaymaster, capacity: number): PlannedHo
  * wallet that the organisation proved. A share of 100 % is recorded too, so that the sum is right when the platform lowers it.
  */
 function shareHolds(
-  { paymaster, profile, promise }: Promised,
+  { paymaster, chain, profile, promise }: Promised,
   accounts: readonly AccountShare[],
 ): readonly PlannedHold[] {
   const last = accounts.length - 1;
@@ -189,7 +189,7 @@ function shareHolds(
   return [
     {
       bounds: 'share',
-      counter: shareCounter(account, paymaster.namespace),
+      counter: namesOf(chain, paymaster).share(account),
       unit: 'NATIVE_ASSET',
       cost: account.need,
       threshold: { account: last, percent: organisationPercent(profile, paymaster.namespace) },
@@ -204,13 +204,14 @@ function shareHolds(
  * otherwise expensive operations would never be served.
  */
 function exposureHolds(
-  { paymaster, profile, op, promise, unsecured }: Promised,
+  { paymaster, chain, profile, op, promise, unsecured }: Promised,
   budget: Gwei,
   now: EpochMs,
 ): readonly PlannedHold[] {
   if (unsecured === 0n) return [];
   const { contract } = promise;
-  const { namespace, paymasterId, chainId } = paymaster;
+  const { namespace, chainId } = paymaster;
+  const names = namesOf(chain, paymaster).exposures(contract);
   const percent = organisationPercent(profile, namespace);
   const hold = { unit: 'NATIVE_ASSET', cost: countable(unsecured) } as const;
   const part = (share: number): { readonly threshold: number; readonly admitsOneAlone: true } => ({
@@ -222,20 +223,20 @@ function exposureHolds(
     {
       ...hold,
       bounds: 'contract',
-      counter: exposureCounter(contract, 'all'),
+      counter: names.contract,
       threshold: budget,
       plusUsed: [contractLosses({ chainId, contract }, now).counter],
     },
     {
       ...hold,
       bounds: 'organisation',
-      counter: exposureCounter(contract, { organisation: namespace }),
+      counter: names.organisation,
       ...part(ofOrganisation),
     },
     {
       ...hold,
       bounds: 'paymaster',
-      counter: exposureCounter(contract, { paymasterId }),
+      counter: names.paymaster,
       ...part(percentOf(ofOrganisation, 50)),
     },
     {

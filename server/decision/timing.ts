@@ -21,12 +21,15 @@ export function timeDependencies(
   const timed = (dependency: Dependency) => {
     const ok = dependencyDuration.with({ dependency, outcome: 'ok' });
     const failed = dependencyDuration.with({ dependency, outcome: 'failed' });
-    return <T>(call: Promise<T>): Promise<T> => {
+    return <T>(call: Promise<T>, noted?: (result: T) => void): Promise<T> => {
       const started = performance.now();
       const seconds = (): number => (performance.now() - started) / 1000;
-      // The result is passed on unchanged: this only observes how the call ends.
+      // The call is passed on as it is: this only observes how it ends.
       call.then(
-        () => ok.observe(seconds()),
+        (result) => {
+          ok.observe(seconds());
+          noted?.(result);
+        },
         () => failed.observe(seconds()),
       );
       return call;
@@ -39,19 +42,14 @@ export function timeDependencies(
   const onAccount = timed('account-validation');
   const operations = limitsReserved.with({ unit: 'operations' });
   const gwei = limitsReserved.with({ unit: 'gwei' });
-  const count = async (
-    request: ReserveRequest,
-    reserving: Promise<ReserveResult>,
-  ): Promise<ReserveResult> => {
-    const result = await reserving;
+  const count = ({ phase, limits }: ReserveRequest, { outcome }: ReserveResult): void => {
     // A commit signs nothing: its finalize counts.
-    if (result.outcome === 'reserved' && request.phase?.kind !== 'commit')
-      for (const { unit, cost } of request.limits) (unit === 'COUNT' ? operations : gwei).inc(cost);
-    return result;
+    if (outcome === 'reserved' && phase?.kind !== 'commit')
+      for (const { unit, cost } of limits) (unit === 'COUNT' ? operations : gwei).inc(cost);
   };
   return {
     usage: {
-      reserve: (request) => count(request, onStore(usage.reserve(request))),
+      reserve: (request) => onStore(usage.reserve(request), (result) => count(request, result)),
       peek: (request) => onStore(usage.peek(request)),
       counters: (chainId, counters) => onStore(usage.counters(chainId, counters)),
       now: () => usage.now(),

@@ -21,6 +21,8 @@ import type { GasCaps } from '../../core/policy/rules/price-guard/gas-caps.js';
 import type { RateLimits } from '../../core/resources/paymaster.js';
 import { parseAddress, toAddressKey, type Address, type AddressKey } from '../../core/units/address.js';
 import type { Gwei } from '../../core/units/wei.js';
+import { SharedNames } from '../../core/usage/shared-names.js';
+import type { ServedPaymaster } from './served-paymaster.js';
 import type { EntryPointVersion } from '../../core/entry-point/version.js';
 
 /** One chain as requests need it. Replaced as a whole when its config changes. */
@@ -34,6 +36,8 @@ export type ServedChain = {
   readonly guard: PriceGuard;
   /** Guards by the paymasters' own caps: compiled at the first use, and dropped with this object. */
   readonly guards: WeakMap<GasCaps, PriceGuard>;
+  /** Names of counters by paymaster: made at the first use, and dropped with this object. */
+  readonly names: WeakMap<ServedPaymaster, SharedNames>;
   readonly maxExpirySeconds: number;
   readonly rateLimit: RateLimits | undefined;
   /** EIP-7702 delegates that operations may name. */
@@ -100,6 +104,13 @@ export type DefaultFunding = {
   readonly organisations: ReadonlySet<string> | undefined;
 };
 
+/** The names of a paymaster's counters on this chain. */
+export function namesOf({ names }: Pick<ServedChain, 'names'>, paymaster: ServedPaymaster): SharedNames {
+  let known = names.get(paymaster);
+  if (known === undefined) names.set(paymaster, (known = new SharedNames(paymaster)));
+  return known;
+}
+
 /** Compiles a chain config; throws on caps that are not integers. A profile whose layout this build does not know is skipped and logged. */
 export function serveChain(config: ChainConfig, signers: Signers, log: Logger): ServedChain {
   const profiles = new Map<string, ServedProfile>();
@@ -122,6 +133,7 @@ export function serveChain(config: ChainConfig, signers: Signers, log: Logger): 
     dataFee: dataFeeOf(config, log),
     guard: compilePriceGuard({}, config.gas),
     guards: new WeakMap(),
+    names: new WeakMap(),
     maxExpirySeconds: config.maxExpirySeconds ?? defaultMaxExpirySeconds,
     rateLimit: config.rateLimit,
     delegates: new Set(config.delegates.map(toAddressKey)),
