@@ -31,6 +31,7 @@ import {
   type TokenFacts,
 } from './token-terms.js';
 import { peekUsage } from './usage.js';
+import { whenBoth } from './when-both.js';
 import { windowOf } from './window.js';
 
 /** Everything that the steps of mode ERC20 need. */
@@ -89,7 +90,8 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   }
 
   async function peekAt(on: TokenCase, { op, terms }: Pick<TokenDraft, 'op' | 'terms'>): Promise<Outcome> {
-    on.payer = await tokenAccounts.payer(on.chain, on.mode);
+    const payer = tokenAccounts.payer(on.chain, on.mode);
+    on.payer = payer instanceof Promise ? await payer : payer;
     return peekUsage(usage, on, promiseOf(on, op, stakeOf(on, op, terms), clock.now()));
   }
 
@@ -97,21 +99,21 @@ export function tokenMode(deps: TokenModeDeps): TokenMode {
   const standIn = (on: TokenCase): TokenTerms =>
     tokenTermsOf(on, { address: zeroAddress }, { rate: 1n }, toSeconds(clock.now()));
 
-  async function decideGas(on: TokenCase): Promise<Verdict> {
+  function decideGas(on: TokenCase): Verdict | Promise<Verdict> {
     const { token, price } = on;
     on.ground = payments.ground({ ...targetOf(on), contract: on.mode.contract });
     // Only the payment's step waits for it, which is not reached if limits cannot be found.
     on.ground.catch(() => {});
-    const [estimate, takeable] = await Promise.all([
-      estimateIfAsked(estimator, on),
-      token === undefined || price === undefined ? 0n : takeableNow(payments, on, token),
-    ]);
-    if (token === undefined || price === undefined) {
-      const terms = standIn(on);
-      on.draft = { ...decideTokenLimits(on, terms, estimate), terms };
-    } else on.draft = draftOf(on, { token, price, estimate, takeable, now: clock.now() });
-    on.op = on.draft.op;
-    return on.draft.verdict;
+    const asked = estimateIfAsked(estimator, on);
+    const holds = token === undefined || price === undefined ? 0n : takeableNow(payments, on, token);
+    return whenBoth(asked, holds, (estimate, takeable) => {
+      if (token === undefined || price === undefined) {
+        const terms = standIn(on);
+        on.draft = { ...decideTokenLimits(on, terms, estimate), terms };
+      } else on.draft = draftOf(on, { token, price, estimate, takeable, now: clock.now() });
+      on.op = on.draft.op;
+      return on.draft.verdict;
+    });
   }
 
   function decideCharge(on: TokenCase): Verdict {

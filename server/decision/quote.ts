@@ -21,6 +21,7 @@ import type { FactDeps } from './facts.js';
 import type { SponsorRequest } from './request.js';
 import { rulesOfAnyMode } from './rules.js';
 import { runToRefusal, stepsOfStub } from './run.js';
+import { whenBoth } from './when-both.js';
 
 export type QuoteDeps = FactDeps & { readonly prices: Prices; readonly estimator: GasEstimator };
 
@@ -48,13 +49,16 @@ export function createQuote(deps: QuoteDeps): QuoteFees {
   const { prices, estimator, clock } = deps;
   return async (paymaster, request, choice) => {
     const facts = gatherTokenFacts(deps, paymaster, request);
-    const outcome = await runToRefusal(rules, facts);
+    const running = runToRefusal(rules, facts);
+    const outcome = running instanceof Promise ? await running : running;
     if (outcome !== 'stale' && !outcome.pass) throw refusedError(outcome, { isPayer: true });
     const { tokens, unsupported } = chooseTokens(choice, facts.chain.feeTokens);
-    const [estimate, answers] = await Promise.all([
+    const found = whenBoth(
       tokens.length === 0 ? undefined : estimateIfAsked(estimator, facts),
       pricesOf(prices, tokens),
-    ]);
+      (estimate, answers) => ({ estimate, answers }),
+    );
+    const { estimate, answers } = found instanceof Promise ? await found : found;
     const now = toSeconds(clock.now());
     const feeQuotes: FeeQuote[] = [];
     const without = unsupported.map((address) => ({ address, why: 'not served on this chain' }));

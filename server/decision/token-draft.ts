@@ -33,13 +33,14 @@ export type DraftInput = {
 
 /**
  * How many of the account's tokens the contract could take now, in base units. 0 when the contract takes them after the call
- * anyway, and when a treasury must pay back the excess and has not allowed it. Throws UNAVAILABLE.
+ * anyway, and when a treasury must pay back the excess and has not allowed it. Throws UNAVAILABLE. Waits only where the chain
+ * must be asked.
  */
-export async function takeableNow(
+export function takeableNow(
   payments: Pick<TokenPaymentChecker, 'holdings'>,
   { paymaster, profile, mode, request }: TokenFacts,
   token: Pick<FeeTokenSpec, 'address'>,
-): Promise<bigint> {
+): bigint | Promise<bigint> {
   if (!mode.isSecured) return 0n;
   const { treasury } = mode.options;
   const of = (account: AddressKey): Promise<Holdings> =>
@@ -52,10 +53,11 @@ export async function takeableNow(
       account,
       contract: mode.contractKey,
     });
-  if (!mode.codec.namesTreasury || treasury === undefined) return lesser(await of(request.op.sender));
-  const [ofSender, ofTreasury] = await Promise.all([of(request.op.sender), of(toAddressKey(treasury))]);
-  // The treasury receives the tokens first, so its balance covers what it pays back.
-  return lesser({ balance: lesser(ofSender), allowance: ofTreasury.allowance });
+  if (!mode.codec.namesTreasury || treasury === undefined) return of(request.op.sender).then(lesser);
+  return Promise.all([of(request.op.sender), of(toAddressKey(treasury))]).then(([ofSender, ofTreasury]) =>
+    // The treasury receives the tokens first, so its balance covers what it pays back.
+    lesser({ balance: lesser(ofSender), allowance: ofTreasury.allowance }),
+  );
 }
 
 function lesser({ balance, allowance }: Holdings): bigint {

@@ -74,13 +74,10 @@ export function tokenStubDataForLater({ mode }: TokenFacts, op: UserOperation, t
 
 /**
  * The gas that the operation itself needs, simulated without a paymaster. So an account that cannot pay yet can still get a quote;
- * the check of its payment refuses it later. Undefined when the caller's limits are used as they are. Throws ESTIMATION_FAILED,
- * UNAVAILABLE.
+ * the check of its payment refuses it later. Undefined, without waiting, when the caller's limits are used as they are. Throws
+ * ESTIMATION_FAILED, UNAVAILABLE.
  */
-export async function estimateIfAsked(
-  estimator: GasEstimator,
-  facts: TokenFacts,
-): Promise<Estimate | undefined> {
+export function estimateIfAsked(estimator: GasEstimator, facts: TokenFacts): Promise<Estimate> | undefined {
   const { profile, paymaster, request, mode } = facts;
   if (!needsSimulation(facts, mode.gas)) return undefined;
   if (facts.estimating) requireDataFee(facts);
