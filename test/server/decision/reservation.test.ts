@@ -10,6 +10,7 @@ import { describeRefusal } from '../../../server/decision/refusal.js';
 import {
   nothingSigned,
   planReservation,
+  replanReservation,
   type PlannedReservation,
   type Promised,
 } from '../../../server/decision/reservation.js';
@@ -257,6 +258,54 @@ describe('fences', () => {
   test('of a generation far ahead of the clock close at most a minute ahead', () => {
     const [fence] = plan({ paymaster: { configGeneration: someNow * 2 } }).fences;
     expect(fence?.generation).toBe(someNow + 60_000);
+  });
+});
+
+describe('after a peek the plan', () => {
+  // A generation far ahead of the clock is bounded by the time of the plan.
+  const given: Case = { mode: 'ERC20', payer: tokenAccount, paymaster: { configGeneration: someNow * 2 } };
+  const peeked = promisedIn(given);
+  const asked = planReservation(peeked, Number.POSITIVE_INFINITY)(someNow);
+  const day = 86_400_000;
+  const { promise, need, unsecured } = peeked;
+
+  type Row = { readonly name: string; readonly change?: Partial<Promised>; readonly now?: number };
+  const again = ({ change, now = someNow }: Omit<Row, 'name'>) => {
+    const promised = { ...peeked, ...change };
+    const one = { request: asked, promised: peeked };
+    return {
+      replanned: replanReservation(one, promised, Number.POSITIVE_INFINITY, record)(now as EpochMs),
+      planned: planReservation(promised, Number.POSITIVE_INFINITY, record)(now as EpochMs),
+    };
+  };
+  // The peek had none: it promises nothing.
+  const record = { id: '1', text: '{}' };
+  const signed: Partial<Promised> = { promise: { ...promise, digest: `0x${'ab'.repeat(16)}` } };
+
+  test.each<Row>([
+    { name: 'has the promise that is signed', change: signed },
+    { name: 'has the generations of its time', change: signed, now: someNow + 1000 },
+    {
+      name: 'takes what the operation needs by now',
+      change: { need: { ...need, entryPoint: oneCoin * 2n } },
+    },
+    { name: 'takes what the balance needs by now', change: { need: { ...need, funding: oneCoin * 3n } } },
+    { name: 'bounds what is unsecured by now', change: { unsecured: unsecured + oneCoin } },
+    { name: 'bounds nothing once nothing is unsecured', change: { unsecured: 0n } },
+    {
+      name: 'charges the account that pays by now',
+      change: { promise: { ...promise, fundingAddress: toAddressKey(wallet) } },
+    },
+    { name: 'counts in the windows of its time', change: signed, now: someNow + day },
+  ])('$name', (row) => {
+    const { replanned, planned } = again(row);
+    expect(replanned).toEqual(planned);
+  });
+
+  test('keeps the amounts and counters when nothing of them has changed', () => {
+    const { replanned } = again({ change: signed });
+    expect(replanned.holds).toBe(asked.holds);
+    expect(replanned.bars).toBe(asked.bars);
   });
 });
 
