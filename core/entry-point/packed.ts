@@ -42,11 +42,10 @@ export const packed: OperationForm = {
 function renderInitCode(initCode: Hex): RenderedFields {
   if (initCode === '0x') return {};
   const factory = initCode.slice(0, 42);
-  return {
-    // ERC-4337 writes the marker of an EIP-7702 account without padding.
-    factory: factory.padEnd(42, '0') === eip7702Factory ? '0x7702' : factory,
-    factoryData: `0x${initCode.slice(42)}`,
-  };
+  // ERC-4337 writes the marker of an EIP-7702 account without padding. A wallet that padded it gets its own bytes back, since
+  // contracts hash them; with call data behind it both forms mean the same bytes.
+  const isMarker = factory.padEnd(42, '0') === eip7702Factory && initCode !== eip7702Factory;
+  return { factory: isMarker ? '0x7702' : factory, factoryData: `0x${initCode.slice(42)}` };
 }
 
 /** The four unpacked fields of `paymasterAndData`; no fields for `0x`. */

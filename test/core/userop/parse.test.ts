@@ -433,4 +433,14 @@ describe('an operation is rendered', () => {
     expect(rendered).toMatchObject({ factory: '0x7702', factoryData: '0x01' });
     expect(parseUserOperation(JSON.parse(JSON.stringify(rendered)), '0.8')).toEqual(op);
   });
+
+  test.each(['0x7702', '0x7702000000000000000000000000000000000000'])(
+    'so that the EIP-7702 marker %s, whose bytes contracts hash, stays as the wallet wrote it',
+    (marker) => {
+      const op = parseUserOperation(anOperation({ initCode: undefined, factory: marker }), '0.9');
+      const rendered = renderUserOperation(op, '0.9');
+      expect(rendered).toMatchObject({ factory: marker, factoryData: '0x' });
+      expect(parseUserOperation(rendered, '0.9').initCode).toBe(op.initCode);
+    },
+  );
 });
